@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* What aarch64 does its own way: entering the kernel, and telling the core that we are spinning. */
+#ifndef BASE_ARCH_AARCH64_H
+#define BASE_ARCH_AARCH64_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+static inline long arch_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+    register long x8 __asm__("x8") = number;
+    register long x0 __asm__("x0") = a;
+    register long x1 __asm__("x1") = b;
+    register long x2 __asm__("x2") = c;
+    register long x3 __asm__("x3") = d;
+    register long x4 __asm__("x4") = e;
+    register long x5 __asm__("x5") = f;
+    __asm__ volatile("svc 0"
+                     : "+r"(x0)
+                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+                     : "memory", "cc");
+    return x0;
+}
+
+static inline void arch_pause(void)
+{
+    __asm__ volatile("yield" ::: "memory");
+}
+
+/* *word -= by; true if that made it negative. */
+static inline bool arch_count_down(int32_t *word, int32_t by)
+{
+    return (*word -= by) < 0;
+}
+
+#endif

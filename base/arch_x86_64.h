@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* What x86-64 does its own way: entering the kernel, telling the core that we are spinning,
+ * and counting in memory with one instruction. */
+#ifndef BASE_ARCH_X86_64_H
+#define BASE_ARCH_X86_64_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+static inline long arch_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+static inline void arch_pause(void)
+{
+    __asm__ volatile("pause" ::: "memory");
+}
+
+/* *word -= by, in memory; true if that made it negative. */
+static inline bool arch_count_down(int32_t *word, int32_t by)
+{
+    bool negative;
+    __asm__("subl %2, %0" : "+m"(*word), "=@ccs"(negative) : "i"(by));
+    return negative;
+}
+
+#endif

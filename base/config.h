@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The options of one process. config.def is the table; this turns it into `struct config` and into
+ * rows that can be walked. Read once at start, by one thread; afterwards nobody writes.
+ *
+ * Text of options is pairs, "key:value" or "key=value", separated by commas or line ends, blanks
+ * around anything ignored; '#' at the start of a pair or behind a blank begins a comment up to the
+ * end of the line. Sources, a later one wins: the defaults of the table, /etc/memoir.conf, the file
+ * that `conf` names, the program's symbol memoir_conf, the variable MEMOIR.
+ *
+ * Nothing here is fatal: a wrong pair is one line on standard error and has no other effect.
+ * Nothing allocates or takes a lock.
+ */
+#ifndef BASE_CONFIG_H
+#define BASE_CONFIG_H
+
+#include "base/print.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum config_kind {
+    CONFIG_FLAG,     /* on, yes, true, 1; off, no, false, 0 */
+    CONFIG_SIZE,     /* bytes, binary suffixes K M G T, an ignored B or iB behind them */
+    CONFIG_DURATION, /* ms, s, m, h; milliseconds without a suffix; never */
+    CONFIG_CHOICE,   /* one word of a list */
+    CONFIG_NUMBER,   /* decimal */
+    CONFIG_PATH,     /* shorter than CONFIG_PATH_SIZE, without a comma; empty for none */
+};
+
+enum {
+    CONFIG_PATH_SIZE = 256,
+    CONFIG_PAIR_MAX = 512,    /* bytes of one key:value; a longer pair is a warning */
+    CONFIG_WARNINGS_MAX = 8,  /* then one line that says there are more */
+    CONFIG_FILE_MAX = 1 << 20 /* bytes read of a file of options */
+};
+
+/* A DURATION of `never`. */
+static const uint64_t config_never = UINT64_MAX;
+
+/* The words of `thp`. */
+enum config_thp {
+    CONFIG_THP_OFF,
+    CONFIG_THP_ON,
+    CONFIG_THP_AUTO,
+};
+
+#define CONFIG_FIELD_FLAG(field)      bool field;
+#define CONFIG_FIELD_SIZE(field)      size_t field;
+#define CONFIG_FIELD_DURATION(field)  uint64_t field;
+#define CONFIG_FIELD_CHOICE(field)    unsigned field;
+#define CONFIG_FIELD_NUMBER(field)    unsigned field;
+#define CONFIG_FIELD_PATH(field)      char field[CONFIG_PATH_SIZE];
+#define OPTION(key, field, kind, ...) CONFIG_FIELD_##kind(field)
+struct config {
+#include "base/config.def"
+};
+#undef OPTION
+
+#define OPTION(key, field, ...) CONFIG_INDEX_##field,
+enum {
+#include "base/config.def"
+    CONFIG_COUNT
+};
+#undef OPTION
+
+/* A row of the table, without its documentation: that is the tool's. */
+struct config_option {
+    const char *key;
+    const char *initial;
+    const char *choices;
+    uint64_t low;
+    uint64_t high;
+    enum config_kind kind;
+    size_t offset; /* of the field in struct config */
+};
+
+extern const struct config_option config_options[CONFIG_COUNT];
+
+/* The options of this process. */
+extern struct config config;
+
+/* All sources in their order. `program_text` is the string of the program's memoir_conf or NULL. A
+ * NULL `environment` stands for the one that the process was started with. In AT_SECURE programs
+ * only the defaults count. */
+void config_load(struct config *options, const char *program_text, const char *const *environment);
+
+/* The steps of config_load. `source` names the text in warnings. */
+void config_defaults(struct config *options);
+void config_text(struct config *options, const char *text, size_t length, const char *source);
+/* False if it could not be read to its end; a warning then, unless `missing_is_fine` and it could
+ * not be opened (a sandbox answers "forbidden" for files that are not there). */
+bool config_file(struct config *options, const char *path, bool missing_is_fine);
+
+/* Every option as a line "key:value" that config_text reads back. False if it did not fit. */
+bool config_print(const struct config *options, struct print *print);
+
+/* Sends warnings, each a whole line, elsewhere than to standard error (NULL: back there) and
+ * forgets how many there were. */
+void config_warn_to(void (*sink)(const char *line, size_t length));
+
+#endif

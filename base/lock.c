@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* See base/lock.h. A futex mutex: one compare-and-swap to take, one exchange to give. */
+#include "base/lock.h"
+
+#include "base/arch.h"
+#include "base/compiler.h"
+#include "base/os.h"
+
+enum {
+    WAITED = 1u << 31,
+    SPINS = 200,
+    PATIENCE_MS = 100, /* how long a waiter sleeps before it asks whether the owner exists */
+};
+
+__thread uint32_t lock_held;
+static __thread uint32_t self_id;
+
+uint32_t lock_self(void)
+{
+    if (unlikely(self_id == 0))
+        self_id = (uint32_t)os_tid();
+    return self_id;
+}
+
+static NOINLINE void take_slow(struct lock *lock, uint32_t self)
+{
+    for (int i = 0; i < SPINS; i++) {
+        uint32_t free = 0;
+        if (load_relaxed(&lock->word) == 0 &&
+            __atomic_compare_exchange_n(&lock->word, &free, self, false, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_RELAXED))
+            return;
+        arch_pause();
+    }
+    for (;;) {
+        uint32_t seen = load_relaxed(&lock->word);
+        if (seen == 0) {
+            /* Others may sleep still, so whoever comes out of this loop keeps the bit. */
+            if (__atomic_compare_exchange_n(&lock->word, &seen, self | WAITED, false,
+                                            __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+                return;
+            continue;
+        }
+        if (!(seen & WAITED) &&
+            !__atomic_compare_exchange_n(&lock->word, &seen, seen | WAITED, false,
+                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            continue;
+        os_wait(&lock->word, seen | WAITED, PATIENCE_MS);
+        /* A handler may have forked while this thread was inside with another lock: then the
+         * owner of this one stayed behind in the parent. */
+        uint32_t after = load_relaxed(&lock->word);
+        if (after == (seen | WAITED) && !os_thread_alive((pid_t)(after & ~WAITED)))
+            __atomic_compare_exchange_n(&lock->word, &after, 0, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED);
+    }
+}
+
+void lock_take(struct lock *lock)
+{
+    uint32_t free = 0, self = lock_self();
+    if (unlikely(!__atomic_compare_exchange_n(&lock->word, &free, self, false, __ATOMIC_ACQUIRE,
+                                              __ATOMIC_RELAXED)))
+        take_slow(lock, self);
+    lock_held |= 1u << lock->rank;
+}
+
+void lock_give(struct lock *lock)
+{
+    lock_held &= ~(1u << lock->rank);
+    if (unlikely(__atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE) & WAITED))
+        os_wake(&lock->word, 1);
+}
+
+void lock_forget_self(uint32_t *parent_id)
+{
+    *parent_id = self_id;
+    self_id = 0;
+}
+
+bool lock_break(struct lock *lock, uint32_t owner)
+{
+    uint32_t holder = load_relaxed(&lock->word) & ~WAITED;
+    if (holder == 0)
+        return false;
+    bool ours = holder == owner;
+    store_relaxed(&lock->word, ours ? lock_self() : 0);
+    return !ours;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/* See base/os.h. One kernel call a function; the few that do more say why. */
+#include "base/os.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "base/arch.h"
+#include "base/compiler.h"
+
+/* Values of the kernel's interface that older headers lack. */
+enum {
+    FIXED_NOREPLACE = 0x100000,
+    REMAP_DONTUNMAP = 4,
+    ADVISE_WIPEONFORK = 18,
+    ADVISE_HUGE = 14,
+    ADVISE_NOHUGE = 15,
+};
+
+static long call3(long number, long a, long b, long c)
+{
+    return arch_syscall(number, a, b, c, 0, 0, 0);
+}
+
+static bool failed(long result)
+{
+    return result < 0 && result > -4096;
+}
+
+size_t os_page_size(void)
+{
+    static size_t known;
+    size_t size = load_relaxed(&known);
+    if (unlikely(size == 0)) {
+        size = getauxval(AT_PAGESZ);
+        size = size == 0 ? 4096 : size;
+        store_relaxed(&known, size);
+    }
+    return size;
+}
+
+static long map(void *at, size_t size, long flags)
+{
+    return arch_syscall(SYS_mmap, (long)at, (long)size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+}
+
+int os_map_at(void *at, size_t size)
+{
+    long got = map(at, size, FIXED_NOREPLACE);
+    if (failed(got))
+        return (int)got;
+    if (got != (long)at) { /* a kernel before 4.17 took the address for a hint */
+        os_unmap((void *)got, size);
+        return -EEXIST;
+    }
+    return 0;
+}
+
+void *os_map(size_t size)
+{
+    long got = map(NULL, size, 0);
+    return failed(got) ? NULL : (void *)got;
+}
+
+bool os_map_over(void *at, size_t size)
+{
+    return !failed(map(at, size, MAP_FIXED));
+}
+
+bool os_unmap(void *at, size_t size)
+{
+    return call3(SYS_munmap, (long)at, (long)size, 0) == 0;
+}
+
+bool os_move(void *from, void *to, size_t size)
+{
+    long flags = MREMAP_MAYMOVE | MREMAP_FIXED;
+    long got = arch_syscall(SYS_mremap, (long)from, (long)size, (long)size,
+                            flags | REMAP_DONTUNMAP, (long)to, 0);
+    if (!failed(got))
+        return true;
+    if (got != -EINVAL) /* a kernel before 5.7 does not know the flag */
+        return false;
+    got = arch_syscall(SYS_mremap, (long)from, (long)size, (long)size, flags, (long)to, 0);
+    if (failed(got))
+        return false;
+    if (!os_map_over(from, size)) { /* no room for the empty place: undo */
+        arch_syscall(SYS_mremap, (long)to, (long)size, (long)size, flags, (long)from, 0);
+        os_map_over(to, size);
+        return false;
+    }
+    return true;
+}
+
+bool os_return(void *at, size_t size)
+{
+    return call3(SYS_madvise, (long)at, (long)size, MADV_DONTNEED) == 0;
+}
+
+void os_huge(void *at, size_t size, bool wanted)
+{
+    call3(SYS_madvise, (long)at, (long)size, wanted ? ADVISE_HUGE : ADVISE_NOHUGE);
+}
+
+bool os_wipe_on_fork(void *at, size_t size)
+{
+    return call3(SYS_madvise, (long)at, (long)size, ADVISE_WIPEONFORK) == 0;
+}
+
+size_t os_resident(void *at, size_t size)
+{
+    unsigned char in[1024];
+    size_t page = os_page_size(), resident = 0;
+    char *end = (char *)at + size;
+    for (char *p = at; p < end; p += sizeof in * page) {
+        size_t rest = (size_t)(end - p), step = sizeof in * page;
+        size_t bytes = rest < step ? rest : step;
+        if (call3(SYS_mincore, (long)p, (long)bytes, (long)in) != 0)
+            continue;
+        for (size_t i = 0; i < (bytes + page - 1) / page; i++)
+            resident += (in[i] & 1) * page;
+    }
+    return resident;
+}
+
+bool os_readable(const void *at, size_t size)
+{
+    /* The kernel reads eight bytes before it finds that the first argument makes no sense. */
+    enum { NONSENSE = -1, WORD = 8 };
+    uintptr_t first = (uintptr_t)at, last = first + size - WORD;
+    return arch_syscall(SYS_rt_sigprocmask, NONSENSE, (long)first, 0, WORD, 0, 0) == -EINVAL &&
+           arch_syscall(SYS_rt_sigprocmask, NONSENSE, (long)last, 0, WORD, 0, 0) == -EINVAL;
+}
+
+uintptr_t os_break(void)
+{
+    return (uintptr_t)call3(SYS_brk, 0, 0, 0);
+}
+
+pid_t os_pid(void)
+{
+    return (pid_t)call3(SYS_getpid, 0, 0, 0);
+}
+
+pid_t os_tid(void)
+{
+    return (pid_t)call3(SYS_gettid, 0, 0, 0);
+}
+
+bool os_thread_alive(pid_t tid)
+{
+    return call3(SYS_tgkill, os_pid(), tid, 0) != -ESRCH;
+}
+
+unsigned os_node(void)
+{
+    unsigned cpu = 0, node = 0;
+    return call3(SYS_getcpu, (long)&cpu, (long)&node, 0) == 0 ? node : 0;
+}
+
+void os_yield(void)
+{
+    call3(SYS_sched_yield, 0, 0, 0);
+}
+
+void os_wait(uint32_t *word, uint32_t value, uint32_t timeout_ms)
+{
+    struct timespec timeout = {timeout_ms / 1000, (long)(timeout_ms % 1000) * 1000000};
+    arch_syscall(SYS_futex, (long)word, FUTEX_WAIT_PRIVATE, value,
+                 timeout_ms == 0 ? 0 : (long)&timeout, 0, 0);
+}
+
+void os_wake(uint32_t *word, int count)
+{
+    call3(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, count);
+}
+
+uint64_t os_now_ms(void)
+{
+    struct timespec now = {0, 0};
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+uint64_t os_random(void)
+{
+    enum { NONBLOCK = 1 };
+    uint64_t value = 0;
+    if (call3(SYS_getrandom, (long)&value, sizeof value, NONBLOCK) == sizeof value)
+        return value;
+    const uint64_t *seed = (const uint64_t *)getauxval(AT_RANDOM); /* 16 bytes from the kernel */
+    return (seed == NULL ? 0 : seed[0] ^ seed[1]) ^ (os_now_ms() * 0x9e3779b97f4a7c15u);
+}
+
+int os_open(const char *path, int flags, int mode)
+{
+    enum { CURRENT_DIRECTORY = -100 };
+    return (int)arch_syscall(SYS_openat, CURRENT_DIRECTORY, (long)path, flags, mode, 0, 0);
+}
+
+ssize_t os_read(int fd, void *buffer, size_t size)
+{
+    return call3(SYS_read, fd, (long)buffer, (long)size);
+}
+
+ssize_t os_write(int fd, const void *buffer, size_t size)
+{
+    return call3(SYS_write, fd, (long)buffer, (long)size);
+}
+
+int os_close(int fd)
+{
+    return (int)call3(SYS_close, fd, 0, 0);
+}
+
+void os_write_all(int fd, const void *buffer, size_t size)
+{
+    const char *at = buffer;
+    while (size > 0) {
+        ssize_t wrote = os_write(fd, at, size);
+        if (wrote == -EINTR)
+            continue;
+        if (wrote <= 0)
+            return;
+        at += wrote;
+        size -= (size_t)wrote;
+    }
+}
+
+bool os_secure(void)
+{
+    return getauxval(AT_SECURE) != 0;
+}
+
+_Noreturn void os_abort(void)
+{
+    /* What abort() does, without its lock and without flushing anything: first give a handler of
+     * the program its chance, then make sure. */
+    struct {
+        void (*handler)(int);
+        unsigned long flags;
+        void (*restorer)(void);
+        unsigned long mask;
+    } plain = {0};
+    unsigned long none = 0;
+    enum { UNBLOCK_ALL = 2 }; /* SIG_SETMASK */
+    call3(SYS_tgkill, os_pid(), os_tid(), SIGABRT);
+    arch_syscall(SYS_rt_sigaction, SIGABRT, (long)&plain, 0, sizeof plain.mask, 0, 0);
+    arch_syscall(SYS_rt_sigprocmask, UNBLOCK_ALL, (long)&none, 0, sizeof none, 0, 0);
+    for (;;) {
+        call3(SYS_tgkill, os_pid(), os_tid(), SIGABRT);
+        call3(SYS_exit_group, 127, 0, 0);
+    }
+}

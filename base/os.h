@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every kernel call of the library, and nothing else of the host: raw system calls, so that no
+ * libc lock, errno or interposer stands between the allocator and the kernel. All functions may run
+ * in a signal handler and before libc is initialised. Failures come back as NULL, false or a
+ * negative errno value; errno itself is never touched.
+ */
+#ifndef BASE_OS_H
+#define BASE_OS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The kernel's page size, found at the first call. */
+size_t os_page_size(void);
+
+/* Maps `size` bytes of zeroed, private, writable memory at exactly `at` and never replaces what is
+ * there. 0, or -EEXIST when the place is taken, or another negative errno. */
+int os_map_at(void *at, size_t size);
+/* The same wherever the kernel likes. NULL when there is none. */
+void *os_map(size_t size);
+/* Puts fresh memory in the place of whatever is mapped there. */
+bool os_map_over(void *at, size_t size);
+bool os_unmap(void *at, size_t size);
+/* Moves the pages of [from, from + size) to `to`, which must be a mapping of the same size; `from`
+ * stays mapped and reads as zero afterwards. */
+bool os_move(void *from, void *to, size_t size);
+
+/* Gives the pages back; the range stays mapped and reads as zero afterwards. */
+bool os_return(void *at, size_t size);
+/* Whether the kernel may or should back the range with huge pages. */
+void os_huge(void *at, size_t size, bool wanted);
+/* Marks the range to read as zero in a child after any kind of fork. False on old kernels. */
+bool os_wipe_on_fork(void *at, size_t size);
+/* How many bytes of the range are in memory now. */
+size_t os_resident(void *at, size_t size);
+
+/* Whether the bytes can be read. */
+bool os_readable(const void *at, size_t size);
+/* The end of the heap segment that brk moves. */
+uintptr_t os_break(void);
+
+pid_t os_pid(void);
+pid_t os_tid(void);
+/* Whether the thread belongs to this process and has not ended. */
+bool os_thread_alive(pid_t tid);
+/* The memory node of the CPU that runs this thread; 0 where there is one only. */
+unsigned os_node(void);
+void os_yield(void);
+
+/* Sleeps while *word == value, for at most `timeout_ms` (0: for ever). */
+void os_wait(uint32_t *word, uint32_t value, uint32_t timeout_ms);
+void os_wake(uint32_t *word, int count);
+
+/* Milliseconds that only go forward, with the resolution of the kernel's tick. */
+uint64_t os_now_ms(void);
+/* Eight bytes from the kernel's random pool, or the next best thing early at boot. */
+uint64_t os_random(void);
+
+int os_open(const char *path, int flags, int mode);
+ssize_t os_read(int fd, void *buffer, size_t size);
+ssize_t os_write(int fd, const void *buffer, size_t size);
+int os_close(int fd);
+/* Writes all of it or gives up. Keeps going after short writes and EINTR. */
+void os_write_all(int fd, const void *buffer, size_t size);
+
+/* True in setuid, setgid and file-capability programs: the environment is an attacker's. */
+bool os_secure(void);
+/* Ends the process by SIGABRT as abort() does. */
+_Noreturn void os_abort(void);
+
+#endif

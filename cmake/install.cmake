@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+#
+# What `cmake --install` puts where. Both package descriptions find the prefix from their own
+# place, so the tree can be moved after it was installed.
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/memoir)
+install(TARGETS memoir_shared EXPORT memoirTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES ${MEMOIR_ARCHIVE} DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/memoir
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+if(TARGET memoir_tool)
+    install(TARGETS memoir_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(FILES ${completions}/memoir
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES ${completions}/_memoir DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    install(FILES ${completions}/memoir.fish
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()
+file(GLOB man_pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.[1-8])
+foreach(page IN LISTS man_pages)
+    string(REGEX MATCH "[1-8]$" section ${page})
+    install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+endforeach()
+
+# pkg-config
+file(RELATIVE_PATH MEMOIR_PREFIX_FROM_PC
+    ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" MEMOIR_PREFIX_FROM_PC ${MEMOIR_PREFIX_FROM_PC})
+configure_file(packaging/memoir.pc.in ${PROJECT_BINARY_DIR}/memoir.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/memoir.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# find_package(memoir): memoir::memoir is the shared library, memoir::static the archive.
+configure_package_config_file(packaging/memoirConfig.cmake.in
+    ${PROJECT_BINARY_DIR}/memoirConfig.cmake
+    INSTALL_DESTINATION ${package_dir}
+    PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/memoirConfigVersion.cmake
+    COMPATIBILITY SameMajorVersion)
+install(EXPORT memoirTargets NAMESPACE memoir:: DESTINATION ${package_dir})
+install(FILES ${PROJECT_BINARY_DIR}/memoirConfig.cmake
+    ${PROJECT_BINARY_DIR}/memoirConfigVersion.cmake DESTINATION ${package_dir})

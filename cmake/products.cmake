@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+#
+# libmemoir.so, libmemoir.a and the tool, all three straight into the top of the build tree.
+set(library_objects $<TARGET_OBJECTS:memoir_base> $<TARGET_OBJECTS:memoir_alloc>
+    $<TARGET_OBJECTS:memoir_watch> $<TARGET_OBJECTS:memoir_api>)
+
+# The shared library: libc alone (--no-undefined), never unloaded (nodelete).
+add_library(memoir_shared SHARED ${library_objects})
+set_target_properties(memoir_shared PROPERTIES
+    OUTPUT_NAME memoir
+    LINKER_LANGUAGE C
+    SOVERSION ${MEMOIR_SOVERSION}
+    EXPORT_NAME memoir
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+target_link_options(memoir_shared PRIVATE -Wl,-z,nodelete -Wl,-Bsymbolic-functions -Wl,--no-undefined
+    -Wl,-z,now -Wl,-z,relro -Wl,--as-needed)
+target_include_directories(memoir_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+
+# The archive: one relocatable object in which only the exported names are left global, so that
+# our short internal names (span_new, lock) can not meet a program's.
+set(MEMOIR_ARCHIVE ${PROJECT_BINARY_DIR}/libmemoir.a)
+set(relocatable ${PROJECT_BINARY_DIR}/memoir.o)
+add_custom_command(
+    OUTPUT ${MEMOIR_ARCHIVE}
+    COMMAND ${CMAKE_LINKER} -r -o ${relocatable} ${library_objects}
+    COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${relocatable}
+    COMMAND ${CMAKE_COMMAND} -E rm -f ${MEMOIR_ARCHIVE}
+    COMMAND ${CMAKE_AR} rcsD ${MEMOIR_ARCHIVE} ${relocatable}
+    DEPENDS ${library_objects}
+    COMMENT "Linking libmemoir.a (one object, hidden symbols localised)"
+    COMMAND_EXPAND_LISTS VERBATIM)
+add_custom_target(memoir_archive ALL DEPENDS ${MEMOIR_ARCHIVE})
+
+# The tool: an ordinary program. It shares base/ with the library and nothing else.
+file(GLOB tool_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tool/*.c
+    ${PROJECT_SOURCE_DIR}/tool/*/*.c)
+if(tool_sources)
+    add_executable(memoir_tool ${tool_sources} $<TARGET_OBJECTS:memoir_base>)
+    target_compile_options(memoir_tool PRIVATE ${MEMOIR_WARNINGS})
+    target_compile_definitions(memoir_tool PRIVATE MEMOIR_LIBDIR="${CMAKE_INSTALL_FULL_LIBDIR}")
+    target_link_libraries(memoir_tool PRIVATE Threads::Threads)
+    set_target_properties(memoir_tool PROPERTIES
+        OUTPUT_NAME memoir
+        POSITION_INDEPENDENT_CODE ON
+        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+
+    # The tool writes its own completions.
+    set(completions ${PROJECT_BINARY_DIR}/completions)
+    file(MAKE_DIRECTORY ${completions})
+    add_custom_command(
+        OUTPUT ${completions}/memoir ${completions}/_memoir ${completions}/memoir.fish
+        COMMAND memoir_tool completion bash > ${completions}/memoir
+        COMMAND memoir_tool completion zsh > ${completions}/_memoir
+        COMMAND memoir_tool completion fish > ${completions}/memoir.fish
+        DEPENDS memoir_tool
+        COMMENT "Writing the completions of bash, zsh and fish"
+        VERBATIM)
+    add_custom_target(memoir_completions ALL DEPENDS ${completions}/memoir)
+endif()
+
+# What `./dev build` asks for; `all` has the test programs as well.
+add_custom_target(products DEPENDS memoir_shared memoir_archive)
+if(TARGET memoir_tool)
+    add_dependencies(products memoir_tool memoir_completions)
+endif()

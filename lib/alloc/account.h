@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is where, summed up when somebody asks: nothing on the hot path counts. Mallocs come from the
+ * clocks, live blocks from what the centres handed out less what lies in bins, frees from the
+ * difference. Exact when no other thread allocates meanwhile; otherwise each number is one that was true
+ * at some moment of the call.
+ */
+#ifndef ALLOC_ACCOUNT_H
+#define ALLOC_ACCOUNT_H
+
+#include <stdint.h>
+
+#include "lib/alloc/heap.h"
+
+struct account_sum {
+    uint64_t allocs, frees, alloc_bytes, free_bytes;
+};
+
+struct account {
+    struct account_sum total;
+    uint64_t live_blocks, live_bytes;
+    uint64_t cached_bytes;     /* free blocks in threads' bins */
+    uint64_t fragmented_bytes; /* free blocks in spans that are in use */
+    uint64_t dirty_bytes;      /* free runs kept for reuse */
+    uint64_t metadata_bytes;   /* tables, as far as they are in memory */
+    uint64_t mapped_bytes, resident_bytes;
+    uint64_t returned_bytes; /* given back to the kernel, in all */
+    uint64_t heaps;
+};
+
+void account_take(struct account *account);
+void account_thread(const struct heap *heap, struct account_sum *sum);
+void account_class(unsigned class, struct account_sum *sum);
+
+#endif

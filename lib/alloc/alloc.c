@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/alloc/alloc.h. */
+#include "lib/alloc/alloc.h"
+
+bool alloc_init(void)
+{
+    sizes_init();
+    heap_init();
+    central_init();
+    pages_init();
+    return arena_init();
+}
+
+size_t alloc_purge(void)
+{
+    size_t bytes = 0;
+    for (unsigned pool = 0; pool < POOL_MAX; pool++)
+        bytes += pages_return(pool, UINT64_MAX);
+    return bytes;
+}

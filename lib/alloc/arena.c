@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/alloc/arena.h. */
+#include "lib/alloc/arena.h"
+
+#include <errno.h>
+
+#include "base/config.h"
+#include "base/os.h"
+
+/*
+ * Places to try, widest first. 32 TiB is clear of what x86-64 and 48-bit aarch64 kernels use on
+ * their own (programs and libraries at the top, or from 42 TiB up in the old layout), of the
+ * sanitizers' shadows and of the heaps that language runtimes put at fixed addresses. The others
+ * serve kernels and emulators with fewer address bits, and thread sanitizer, which knows low
+ * addresses only.
+ */
+struct place {
+    uintptr_t base;
+    size_t size;
+};
+
+static const struct place places[] = {
+#ifndef __SANITIZE_THREAD__
+    {UINT64_C(1) << 45, (size_t)8 << 40},
+    {UINT64_C(1) << 40, (size_t)1 << 40},
+#endif
+    {UINT64_C(1) << 37, (size_t)128 << 30},
+    {UINT64_C(1) << 34, (size_t)16 << 30},
+};
+
+enum {
+    CLAIM_FIRST = 4 << 20,  /* bytes of the window opened at first, */
+    CLAIM_MOST = 64 << 20,  /* and later at most, when less would do; */
+    CLAIM_SHARE = 4,        /* between them a part of what is open */
+    SKIP = 64 << 20,        /* how far to move on when something stands in the way */
+    TABLE_STEP = 256 << 10,
+    HUGE_PAGE = 2 << 20,
+};
+
+/* A table that grows upwards: [start, start + mapped) is there. */
+struct table {
+    char *start;
+    size_t mapped, most;
+};
+
+struct window window;
+struct lock arena_lock = {0, LOCK_ARENA};
+
+static struct table marks, units, spans, meta;
+static size_t window_size; /* bytes that may ever be opened */
+static size_t claimed;     /* bytes of the window that are mapped: gaps do not count */
+
+static bool table_grow(struct table *table, size_t bytes)
+{
+    if (bytes <= load_acquire(&table->mapped))
+        return true;
+    if (bytes > table->most)
+        return false;
+    size_t step = (bytes - table->mapped + TABLE_STEP - 1) & ~(size_t)(TABLE_STEP - 1);
+    if (os_map_at(table->start + table->mapped, step) != 0) {
+        size_t page = os_page_size();
+        step = (bytes - table->mapped + page - 1) & ~(page - 1);
+        if (os_map_at(table->start + table->mapped, step) != 0)
+            return false;
+    }
+    store_release(&table->mapped, table->mapped + step);
+    return true;
+}
+
+static bool place_try(const struct place *place)
+{
+    uintptr_t slide = (os_random() % (place->size / 8)) & ~(uintptr_t)(HUGE_PAGE - 1);
+    size_t part = place->size / 64;
+    uintptr_t base = place->base + slide;
+    char *low = (char *)(base - place->size / 8);
+    marks = (struct table){low, 0, place->size / GRANULE};
+    units = (struct table){low + 4 * part, 0, place->size / UNIT * sizeof(uint32_t)};
+    spans = (struct table){low + 5 * part, 0, part};
+    meta = (struct table){low + 6 * part, 0, part};
+    if (!table_grow(&spans, 1) || !table_grow(&meta, 1))
+        return false;
+    window_size = place->size;
+    window.marks = (uint8_t *)marks.start;
+    window.units = (uint32_t *)units.start;
+    window.mark_bias = (uintptr_t)marks.start - (base >> GRANULE_SHIFT);
+    window.base = base;
+    return true;
+}
+
+bool arena_init(void)
+{
+    for (size_t i = 0; i < COUNT_OF(places); i++)
+        if (place_try(&places[i]))
+            return true;
+    return false;
+}
+
+/* The huge-page option, for a range that was just opened. In the automatic mode a small heap
+ * stays on small pages, since one byte in use would keep 2 MiB in memory. */
+static void advise(char *at, size_t bytes)
+{
+    enum { AUTO_FROM = 64 << 20 };
+    if (config.thp == CONFIG_THP_ON)
+        os_huge(at, bytes, true);
+    else if (config.thp == CONFIG_THP_OFF || claimed < AUTO_FROM)
+        os_huge(at, bytes, false);
+}
+
+static bool open_at(size_t offset, size_t bytes)
+{
+    size_t end = offset + bytes;
+    /* One unit more than asked for: the neighbour beyond the last one is looked at, too. */
+    if (!table_grow(&marks, end / GRANULE) ||
+        !table_grow(&units, (end / UNIT + 1) * sizeof(uint32_t)))
+        return false;
+    return true;
+}
+
+/* Maps `bytes` at the end of what is open, past anything that is in the way. The first unit of the
+ * window stays unused: unit 0 means "none", and every unit has one below it. */
+static size_t claim_locked(size_t bytes, int *error)
+{
+    size_t end = window.granules * GRANULE;
+    for (size_t at = end; at + bytes <= window_size; at += SKIP) {
+        *error = -ENOMEM;
+        if (!open_at(at, bytes))
+            return 0;
+        *error = os_map_at((char *)window.base + at, bytes);
+        if (*error == 0) {
+            claimed += bytes;
+            advise((char *)window.base + at, bytes);
+            store_release(&window.granules, (at + bytes) / GRANULE);
+            return at == 0 ? UNIT : at;
+        }
+        if (*error != -EEXIST)
+            return 0;
+    }
+    return 0;
+}
+
+uint32_t arena_claim(uint32_t wanted, uint32_t *got)
+{
+    size_t need = ((size_t)wanted + 1) << UNIT_SHIFT;
+    size_t page = os_page_size() > UNIT ? os_page_size() : UNIT;
+    need = (need + page - 1) & ~(page - 1);
+    int error = 0;
+    lock_take(&arena_lock);
+    size_t roomy = window.granules * GRANULE / CLAIM_SHARE;
+    roomy = roomy < CLAIM_FIRST ? CLAIM_FIRST : roomy > CLAIM_MOST ? CLAIM_MOST : roomy;
+    roomy = (need > roomy ? need + CLAIM_FIRST - 1 : roomy) & ~(size_t)(CLAIM_FIRST - 1);
+    size_t at = claim_locked(roomy, &error);
+    if (at == 0 && roomy > need)
+        at = claim_locked(need, &error);
+    size_t end = window.granules * GRANULE;
+    lock_give(&arena_lock);
+    if (at == 0)
+        return 0;
+    *got = (uint32_t)((end - at) >> UNIT_SHIFT);
+    return (uint32_t)(at >> UNIT_SHIFT);
+}
+
+static bool table_need(struct table *table, size_t bytes)
+{
+    if (bytes <= load_acquire(&table->mapped))
+        return true;
+    lock_take(&arena_lock);
+    bool ok = table_grow(table, bytes);
+    lock_give(&arena_lock);
+    return ok;
+}
+
+bool arena_need_spans(size_t bytes)
+{
+    return table_need(&spans, bytes);
+}
+
+bool arena_need_meta(size_t bytes)
+{
+    return table_need(&meta, bytes);
+}
+
+void *arena_spans(void)
+{
+    return spans.start;
+}
+
+void *arena_meta(void)
+{
+    return meta.start;
+}
+
+size_t arena_mapped(void)
+{
+    return claimed + marks.mapped + units.mapped + spans.mapped + meta.mapped;
+}
+
+static size_t table_resident(const struct table *table)
+{
+    return os_resident(table->start, table->mapped);
+}
+
+size_t arena_tables_resident(void)
+{
+    return table_resident(&marks) + table_resident(&units) + table_resident(&spans) +
+           table_resident(&meta);
+}
+
+size_t arena_resident(void)
+{
+    return os_resident((void *)window.base, window.granules * GRANULE) + arena_tables_resident();
+}

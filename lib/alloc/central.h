@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Spans of blocks, and the blocks in them that no heap holds. Heaps come here for a batch when a bin
+ * is empty and bring one back when it is full; so a block may be freed by any thread, and what one thread
+ * frees, any other may use next. One lock a mark and pool, held for a batch; which blocks
+ * are here is a bit each in the span, so neither way touches the blocks themselves.
+ *
+ * A span that is all free goes back to the pages at once, unless it is the last with free blocks in its
+ * list.
+ */
+#ifndef ALLOC_CENTRAL_H
+#define ALLOC_CENTRAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/alloc/pages.h"
+
+/* A watched class has a list of its own behind those of the marks. */
+enum { CENTRAL_WATCHED = MARK_COUNT, CENTRAL_COUNT = MARK_COUNT + CLASS_COUNT };
+
+struct central {
+    struct lock lock;
+    uint32_t head;   /* spans with free blocks; id */
+    uint32_t spans;  /* of this mark in all */
+    size_t out;      /* blocks that are not here: in bins or with the program */
+    size_t here;     /* free blocks in the spans */
+    uint64_t taken;  /* watched: blocks ever handed out */
+};
+
+void central_init(void);
+/* NULL where the pool was never used. */
+const struct central *central_peek(unsigned pool, unsigned list);
+/* Up to `wanted` blocks into slots[0..]; how many. 0 when memory is out. */
+unsigned central_take(unsigned pool, unsigned mark, void **slots, unsigned wanted);
+/* Blocks of any marks and pools come home. Aborts on one that is home already. */
+void central_give(void *const *slots, unsigned count);
+/* One watched block: its span has a table of records. */
+void *central_take_watched(unsigned pool, unsigned class);
+/* Where the record of a watched block, small or large, is kept. */
+uint32_t *central_record(struct span *span, const void *block);
+/* In a forked child: opens locks of threads that stayed behind (true if there were any), and lists
+ * from states. */
+bool central_break(uint32_t parent_id);
+void central_recover(void);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/alloc/fatal.h. */
+#include "lib/alloc/fatal.h"
+
+#include "base/os.h"
+#include "base/print.h"
+#include "lib/alloc/span.h"
+
+enum { LINE = 400 };
+
+static _Noreturn void end(struct print *line)
+{
+    print_char(line, '\n');
+    print_flush(line, 2);
+    os_abort();
+}
+
+void fatal_line(const char *text)
+{
+    char buffer[LINE];
+    struct print line;
+    print_start(&line, buffer, sizeof buffer);
+    print_format(&line, "memoir: %s", text);
+    end(&line);
+}
+
+void fatal_freed_twice(const void *block, size_t size)
+{
+    char buffer[LINE];
+    struct print line;
+    print_start(&line, buffer, sizeof buffer);
+    print_format(&line,
+                 "memoir: double free of %p (block of %zu bytes): it is free already; "
+                 "run it in a debugger to see who frees it again",
+                 block, size);
+    end(&line);
+}
+
+void fatal_corrupted(const void *block, size_t size)
+{
+    char buffer[LINE];
+    struct print line;
+    print_start(&line, buffer, sizeof buffer);
+    print_format(&line,
+                 "memoir: heap corrupted at %p (block of %zu bytes): it was freed by two threads "
+                 "at once; look for a block that two threads own",
+                 block, size);
+    end(&line);
+}
+
+void fatal_bad_pointer(const void *p, const char *call)
+{
+    char buffer[LINE];
+    struct print line;
+    struct span *span = span_find(p);
+    print_start(&line, buffer, sizeof buffer);
+    if (span != NULL) {
+        bool large = span->state == SPAN_LARGE;
+        unsigned class = large ? 0 : mark_class(span->mark);
+        size_t size = large ? (size_t)span->units << UNIT_SHIFT : class_size(class);
+        char *block = large ? span_start(span)
+                            : span_block(span, span_index(span, p, class), class);
+        if (block == p)
+            fatal_freed_twice(p, size);
+        print_format(&line,
+                     "memoir: %s of %p, which is inside a block: %zu bytes into the block of %zu "
+                     "bytes at %p; pass the pointer that malloc returned",
+                     call, p, (size_t)((const char *)p - block), size, (void *)block);
+    } else if ((uintptr_t)p - window.base < window.granules * GRANULE) {
+        print_format(&line,
+                     "memoir: double free of %p (block of a span that is gone): it is free already; "
+                     "run it in a debugger to see who frees it again",
+                     p);
+    } else {
+        print_format(&line,
+                     "memoir: %s of %p, which memoir did not allocate: a stack, global or wild "
+                     "pointer, or another allocator's; see in a debugger where it comes from",
+                     call, p);
+    }
+    end(&line);
+}

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/alloc/heap.h. */
+#include "lib/alloc/heap.h"
+
+#include <string.h>
+
+#include "base/config.h"
+#include "base/os.h"
+#include "lib/alloc/meta.h"
+
+enum {
+    CAP_FIRST_BYTES = 16 << 10, /* a bin starts with so many bytes, */
+    CAP_FIRST_MOST = 9,         /* but at most so many blocks, the room of the smallest stock, */
+    CAP_FIRST_LEAST = 2,        /* and at least so many; */
+    CAP_EAGER = 64,             /* it grows at once to so many blocks */
+    CAP_EAGER_BYTES = 32 << 10, /* or bytes, and beyond when it empties and overflows in turn */
+    STOCK_LEAST = 128,
+    STOCK_MOST = 8192,
+    TICK_EVERY = 32, /* cold visits */
+    LOOK_MS_MOST = 1000,
+};
+
+static void *bottom[2]; /* the slots of a bin without a stock: empty and full */
+
+struct heap heap_empty = {.bins = {[0 ... BIN_COUNT - 1] = {.top = bottom}}};
+__thread struct heap *heap_now = &heap_empty;
+__thread struct heap *heap_self;
+
+struct lock heap_lock = {0, LOCK_REGISTRY};
+struct heap heap_retired;
+static uint64_t retired[CLASS_COUNT]; /* mallocs of ended heaps */
+static struct heap *all, *unused;
+static uint32_t generation = 1;
+static uint32_t colours;
+
+static uint32_t low_half(const void *p)
+{
+    return (uint32_t)(uintptr_t)p;
+}
+
+void heap_init(void)
+{
+    for (unsigned i = 0; i < BIN_COUNT; i++)
+        heap_empty.bins[i].limit = low_half(bottom);
+}
+
+static void heap_reset(struct heap *heap)
+{
+    for (unsigned i = 0; i < BIN_COUNT; i++)
+        heap->bins[i] = (struct bin){bottom, low_half(bottom),
+                                     (int32_t)mark_make(i < CLASS_COUNT ? i : 0, heap->colour)};
+    for (unsigned mark = 0; mark < MARK_COUNT; mark++) {
+        unsigned class = mark_class(mark);
+        bool tiny = mark >= MARK_TINY || (mark >= 1 && mark <= TINY_CLASSES);
+        if (!tiny)
+            heap->route[mark] = (uint8_t)mark;
+        else
+            heap->route[mark] =
+                (uint8_t)(mark_make(class, heap->colour) == mark ? class : BIN_FOREIGN);
+    }
+}
+
+struct heap *heap_make(void)
+{
+    lock_take(&heap_lock);
+    struct heap *heap = unused;
+    if (heap != NULL)
+        unused = heap->free;
+    lock_give(&heap_lock);
+    if (heap == NULL) {
+        heap = meta_take(sizeof *heap);
+        if (heap == NULL)
+            return NULL;
+        heap->all = load_relaxed(&all);
+        heap->colour = (uint8_t)(__atomic_fetch_add(&colours, 1, __ATOMIC_RELAXED) % COLOURS);
+        while (!__atomic_compare_exchange_n(&all, &heap->all, heap, true, __ATOMIC_RELEASE,
+                                            __ATOMIC_RELAXED))
+            ;
+    }
+    unsigned nodes = config.numa_nodes == 0 || config.numa_nodes > POOL_MAX ? POOL_MAX
+                                                                            : config.numa_nodes;
+    heap->pool = (uint8_t)(nodes == 1 ? 0 : os_node() % nodes);
+    heap->tid = lock_self();
+    heap->now = &heap_now;
+    heap->generation = 0;
+    heap->looked_ms = os_now_ms();
+    heap->large_clock = 0;
+    heap->random = os_random() | 1;
+    heap_reset(heap);
+    lock_take(&heap_lock);
+    store_release(&heap->alive, true);
+    lock_give(&heap_lock);
+    heap_self = heap;
+    return heap;
+}
+
+uint32_t heap_generation(void)
+{
+    return load_acquire(&generation);
+}
+
+void heap_interrupt(void)
+{
+    lock_take(&heap_lock);
+    __atomic_fetch_add(&generation, 1, __ATOMIC_RELEASE);
+    for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
+        if (heap->alive)
+            store_release(heap->now, &heap_empty);
+    lock_give(&heap_lock);
+}
+
+bool heap_arm(struct heap *heap, uint32_t configured)
+{
+    heap->generation = configured;
+    /* An exchange, not a store: it must be visible before the generation is read again. */
+    (void)__atomic_exchange_n(&heap_now, heap, __ATOMIC_SEQ_CST);
+    return load_acquire(&generation) == configured;
+}
+
+static size_t stock_bytes(const struct stock *stock)
+{
+    return sizeof *stock + (stock->room + (size_t)1) * sizeof(void *);
+}
+
+static size_t bin_size(unsigned bin)
+{
+    return bin == BIN_FOREIGN ? GRANULE * TINY_CLASSES : class_size(bin);
+}
+
+/* Points the bin at `stock`, with its first `count` slots filled. */
+static void bin_set(struct heap *heap, unsigned bin, struct stock *stock, size_t count)
+{
+    heap->stocks[bin] = stock;
+    heap->bins[bin].limit = low_half(stock->slots + stock->cap);
+    store_relaxed(&heap->bins[bin].top, stock->slots + count);
+}
+
+static struct stock *stock_make(struct heap *heap, unsigned bin)
+{
+    struct stock *stock = meta_take(STOCK_LEAST);
+    if (stock == NULL)
+        return NULL;
+    size_t size = bin_size(bin), cap = CAP_FIRST_BYTES / size;
+    stock->room = (STOCK_LEAST - sizeof *stock) / sizeof(void *) - 1;
+    cap = cap < CAP_FIRST_LEAST ? CAP_FIRST_LEAST : cap > CAP_FIRST_MOST ? CAP_FIRST_MOST : cap;
+    stock->cap = (uint16_t)(cap < stock->room ? cap : stock->room);
+    stock->batch = 2;
+    heap->cache_bytes += stock->cap * size;
+    bin_set(heap, bin, stock, 0);
+    return stock;
+}
+
+/* Doubles what the bin may hold, if the heap's allowance and memory permit. */
+static bool stock_grow(struct heap *heap, unsigned bin)
+{
+    struct stock *old = heap->stocks[bin], *stock = old;
+    size_t count = heap_cached(heap, bin), cap = (size_t)old->cap * 2;
+    if (heap->cache_bytes + old->cap * bin_size(bin) > config.cache)
+        return false;
+    if (cap > old->room) {
+        size_t bytes = STOCK_LEAST;
+        while (bytes < sizeof *old + (cap + 1) * sizeof(void *))
+            bytes *= 2;
+        if (bytes > STOCK_MOST || (stock = meta_take(bytes)) == NULL)
+            return false;
+        memcpy(stock, old, sizeof *old);
+        memcpy(stock->slots, old->slots, (count + 1) * sizeof(void *));
+        stock->room = (uint16_t)((bytes - sizeof *stock) / sizeof(void *) - 1);
+    }
+    heap->cache_bytes += (cap - old->cap) * bin_size(bin);
+    stock->cap = (uint16_t)cap;
+    bin_set(heap, bin, stock, count);
+    if (stock != old)
+        meta_give(old, stock_bytes(old));
+    return true;
+}
+
+static bool stock_eager(const struct stock *stock, unsigned bin)
+{
+    return stock->cap < CAP_EAGER && stock->cap * bin_size(bin) < CAP_EAGER_BYTES;
+}
+
+bool heap_refill(struct heap *heap, unsigned class)
+{
+    struct stock *stock = heap->stocks[class];
+    if (stock == NULL && (stock = stock_make(heap, class)) == NULL)
+        return false;
+    if (stock->fills < UINT16_MAX)
+        stock->fills++;
+    if (stock->batch * 2 > stock->cap && stock_eager(stock, class) && stock_grow(heap, class))
+        stock = heap->stocks[class];
+    unsigned mark = (uint8_t)heap->bins[class].clock;
+    unsigned got = central_take(heap->pool, mark, stock->slots + 1, stock->batch);
+    if (got == 0)
+        return false;
+    stock->taken += got;
+    unsigned half = (stock->cap + 1u) / 2, twice = stock->batch * 2u;
+    stock->batch = (uint16_t)(twice < half ? twice : half);
+    /* The last slot is popped first, and the lowest address should be. */
+    for (unsigned low = 1, high = got; low < high; low++, high--) {
+        void *swap = stock->slots[low];
+        stock->slots[low] = stock->slots[high];
+        stock->slots[high] = swap;
+    }
+    store_relaxed(&heap->bins[class].top, stock->slots + got);
+    return true;
+}
+
+static void foreign_count(struct heap *heap, void *const *slots, unsigned count)
+{
+    heap->foreign_frees += count;
+    for (unsigned i = 0; i < count; i++)
+        heap->foreign_bytes += class_size(mark_class(span_of(slots[i])->mark));
+}
+
+/* The `count` lowest slots, which were used longest ago, go home. */
+static void bin_give(struct heap *heap, unsigned bin, unsigned count)
+{
+    struct stock *stock = heap->stocks[bin];
+    size_t rest = heap_cached(heap, bin) - count;
+    if (bin == BIN_FOREIGN)
+        foreign_count(heap, stock->slots + 1, count);
+    central_give(stock->slots + 1, count);
+    stock->given += count;
+    memmove(stock->slots + 1, stock->slots + 1 + count, rest * sizeof(void *));
+    store_relaxed(&heap->bins[bin].top, stock->slots + rest);
+}
+
+bool heap_spill(struct heap *heap, unsigned bin)
+{
+    struct stock *stock = heap->stocks[bin];
+    if (stock == NULL)
+        return stock_make(heap, bin) != NULL;
+    bool swings = stock->fills > 0 && bin != BIN_FOREIGN;
+    stock->fills = 0;
+    if ((swings || stock_eager(stock, bin)) && stock_grow(heap, bin))
+        return true;
+    stock = heap->stocks[bin];
+    bin_give(heap, bin, (stock->cap + 1u) / 2);
+    return true;
+}
+
+void heap_flush(struct heap *heap)
+{
+    for (unsigned bin = 1; bin < BIN_COUNT; bin++) {
+        size_t count = heap_cached(heap, bin);
+        if (count > 0)
+            bin_give(heap, bin, (unsigned)count);
+    }
+}
+
+/* Bins without a malloc since the last look give everything back and start small again. */
+static void look_for_idle(struct heap *heap)
+{
+    for (unsigned bin = 1; bin < BIN_COUNT; bin++) {
+        struct stock *stock = heap->stocks[bin];
+        if (stock == NULL)
+            continue;
+        uint64_t mallocs = bin == BIN_FOREIGN ? stock->given : heap_mallocs(heap, bin);
+        size_t count = heap_cached(heap, bin);
+        if (mallocs == stock->seen && count > 0)
+            bin_give(heap, bin, (unsigned)count);
+        stock->seen = mallocs;
+    }
+}
+
+void heap_tick(struct heap *heap)
+{
+    if (likely(++heap->ticks % TICK_EVERY != 0))
+        return;
+    uint64_t now = os_now_ms(), delay = config.return_delay_ms;
+    uint64_t pause = delay / 2 < LOOK_MS_MOST ? delay / 2 : LOOK_MS_MOST;
+    if (now - heap->looked_ms < pause || delay == config_never)
+        return;
+    heap->looked_ms = now;
+    look_for_idle(heap);
+    if (now >= delay)
+        pages_return(heap->pool, now - delay);
+}
+
+void heap_set_clock(struct heap *heap, unsigned class, uint64_t blocks)
+{
+    struct stock *stock = heap->stocks[class];
+    struct bin *bin = &heap->bins[class];
+    int32_t left = bin->clock >> 8;
+    bool armed = blocks <= CLOCK_MOST;
+    int32_t set = armed ? (int32_t)blocks : CLOCK_MOST;
+    stock->armed = armed;
+    stock->drawn += (uint64_t)(int64_t)(set - (left < 0 ? 0 : left));
+    store_relaxed(&bin->clock, set * CLOCK_ONE | (int32_t)(uint8_t)bin->clock);
+}
+
+bool heap_clock_armed(const struct heap *heap, unsigned class)
+{
+    return heap->stocks[class]->armed;
+}
+
+size_t heap_cached(const struct heap *heap, unsigned bin)
+{
+    struct stock *stock = load_relaxed(&heap->stocks[bin]);
+    if (stock == NULL)
+        return 0;
+    void **top = load_relaxed(&heap->bins[bin].top);
+    return top < stock->slots || top > stock->slots + stock->room ? 0
+                                                                  : (size_t)(top - stock->slots);
+}
+
+uint64_t heap_mallocs(const struct heap *heap, unsigned class)
+{
+    const struct stock *stock = load_relaxed(&heap->stocks[class]);
+    if (stock == NULL)
+        return 0;
+    int32_t left = load_relaxed(&heap->bins[class].clock) >> 8;
+    return stock->drawn - (uint64_t)(left < 0 ? 0 : left);
+}
+
+uint64_t heap_frees(const struct heap *heap, unsigned class)
+{
+    const struct stock *stock = load_relaxed(&heap->stocks[class]);
+    if (stock == NULL)
+        return 0;
+    return heap_mallocs(heap, class) + heap_cached(heap, class) + stock->given - stock->taken;
+}
+
+struct heap *heap_first(void)
+{
+    return load_acquire(&all);
+}
+
+uint64_t heap_retired_mallocs(unsigned class)
+{
+    return load_relaxed(&retired[class]);
+}
+
+static void retire_locked(struct heap *heap)
+{
+    for (unsigned class = 1; class < CLASS_COUNT; class++)
+        retired[class] += heap_mallocs(heap, class);
+    heap_retired.large_allocs += heap->large_allocs;
+    heap_retired.large_frees += heap->large_frees;
+    heap_retired.large_alloc_bytes += heap->large_alloc_bytes;
+    heap_retired.large_free_bytes += heap->large_free_bytes;
+    heap_retired.watched_allocs += heap->watched_allocs;
+    heap_retired.watched_frees += heap->watched_frees;
+    heap_retired.watched_alloc_bytes += heap->watched_alloc_bytes;
+    heap_retired.watched_free_bytes += heap->watched_free_bytes;
+    for (unsigned bin = 0; bin < BIN_COUNT; bin++) {
+        struct stock *stock = heap->stocks[bin];
+        heap->bins[bin].top = bottom;
+        heap->bins[bin].limit = low_half(bottom);
+        heap->stocks[bin] = NULL;
+        if (stock != NULL)
+            meta_give(stock, stock_bytes(stock));
+    }
+    size_t sums = offsetof(struct heap, large_allocs);
+    memset((char *)heap + sums, 0, sizeof *heap - sums);
+    heap->cache_bytes = 0;
+    heap->alive = false;
+    heap->free = unused;
+    unused = heap;
+}
+
+void heap_end(struct heap *heap)
+{
+    heap_flush(heap);
+    lock_take(&heap_lock);
+    heap_self = NULL;
+    store_release(&heap_now, &heap_empty);
+    retire_locked(heap);
+    lock_give(&heap_lock);
+}
+
+/* A heap whose thread was cut off anywhere: its slots are good only if nobody else has the
+ * block, which its mark and its bit in the span tell. */
+static void heap_salvage(struct heap *heap)
+{
+    for (unsigned bin = 1; bin < BIN_COUNT; bin++) {
+        struct stock *stock = heap->stocks[bin];
+        size_t count = heap_cached(heap, bin);
+        for (size_t i = 1; i <= count; i++) {
+            void *block = stock->slots[i];
+            if ((uintptr_t)block - window.base >= window.granules * GRANULE ||
+                *mark_at(block) != MARK_FREE)
+                continue;
+            struct span *span = span_of(block);
+            unsigned class = mark_class(span->mark), index = span_index(span, block, class);
+            if (span->state == SPAN_BLOCKS && index < span->blocks &&
+                span_block(span, index, class) == block &&
+                !(span->bits[index / 64] >> (index % 64) & 1))
+                central_give(&block, 1);
+        }
+        heap->bins[bin].top = bottom;
+    }
+}
+
+void heap_recover(void)
+{
+    unused = NULL;
+    for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all) {
+        if (heap == heap_self) {
+            heap->tid = lock_self();
+            continue;
+        }
+        if (heap->alive) {
+            heap_salvage(heap);
+            lock_take(&heap_lock);
+            retire_locked(heap);
+            lock_give(&heap_lock);
+        } else {
+            heap->free = unused;
+            unused = heap;
+        }
+    }
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A heap: what one thread allocates from without a lock. For each class it has a bin, a stack of free
+ * blocks that malloc pops and free pushes; the blocks themselves are not touched.
+ *
+ *      bin                       stock (in metadata memory, made at the class's first use)
+ *      top    ---------------.   drawn, taken, given, ...
+ *      limit  -----------.   |   slots[0] = NULL: the bottom, where pop finds "empty"
+ *      clock, mark       |   '-> slots[n]   the block that malloc returns next
+ *                        '-----> slots[cap] where push finds "full"
+ *
+ * `clock` counts down the mallocs until the next sampled one, so one number serves two ends: the
+ * sampler, and the count of mallocs, which is `drawn - clock` and costs nothing of its own. Its low
+ * byte never changes and is the mark for blocks from this bin.
+ *
+ * A thread finds its heap through `heap_now`. To make all threads notice something, the controller stores
+ * `heap_empty` there, whose bins are empty and full at once: the next malloc or free of each thread
+ * goes cold, sees the new generation, and puts its heap back (ordering: `heap_arm`).
+ */
+#ifndef ALLOC_HEAP_H
+#define ALLOC_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/alloc/central.h"
+
+enum {
+    CLOCK_ONE = 1 << 8, /* the clock is in the upper 24 bits, the mark below */
+    CLOCK_MOST = (1 << 23) - 1,
+};
+
+struct bin {
+    void **top;
+    uint32_t limit; /* low half of the address of the last slot */
+    int32_t clock;
+};
+
+_Static_assert(sizeof(struct bin) == GRANULE, "a size, rounded up, is the offset of its bin");
+
+struct stock {
+    uint64_t drawn; /* sum of what the clock was ever set to, less what was left each time */
+    uint64_t taken; /* blocks from the centre */
+    uint64_t given; /* blocks to the centre */
+    uint64_t seen;  /* mallocs at the last look: none since means idle */
+    uint16_t cap;   /* slots that may be used */
+    uint16_t room;  /* slots that there are */
+    uint16_t batch; /* how many to take next time */
+    uint16_t fills; /* refills since the last spill */
+    bool armed;     /* the clock's end is a sample, not just a longer wait */
+    void *slots[];
+};
+
+struct heap {
+    struct bin bins[BIN_COUNT];
+    uint8_t route[MARK_COUNT]; /* mark of a block -> bin that free pushes it to */
+    /* From here on: cold. */
+    uint8_t colour, pool;
+    bool alive;
+    uint32_t tid;
+    struct stock *stocks[BIN_COUNT];
+    struct heap **now;       /* the thread's `heap_now` */
+    struct heap *all;        /* every heap there ever was */
+    struct heap *free;       /* heaps without a thread */
+    uint32_t generation;     /* the mode this heap was last configured for */
+    uint32_t ticks;          /* cold visits */
+    uint64_t looked_ms;      /* when idle bins were last emptied */
+    size_t cache_bytes;      /* sum over bins of cap * size */
+    int64_t large_clock;     /* bytes of large blocks until the next sample */
+    uint64_t random;         /* the sampler's generator */
+    uint64_t large_allocs, large_frees, large_alloc_bytes, large_free_bytes;
+    uint64_t watched_allocs, watched_frees, watched_alloc_bytes, watched_free_bytes;
+    uint64_t foreign_frees, foreign_bytes; /* through BIN_FOREIGN, counted when it is emptied */
+};
+
+extern HIDDEN struct heap heap_empty;
+extern HIDDEN __thread struct heap *heap_now;  /* hot: read once by every malloc and free */
+extern HIDDEN __thread struct heap *heap_self; /* this thread's heap, whatever heap_now says */
+
+void heap_init(void);
+/* Gives the calling thread a heap. NULL when memory is out. */
+struct heap *heap_make(void);
+/* The calling thread is ending: everything goes home. It may make another one later. */
+void heap_end(struct heap *heap);
+
+/* The generation changes with every call of `heap_interrupt`, which makes every thread go cold. */
+uint32_t heap_generation(void);
+void heap_interrupt(void);
+/* Makes the heap hot after it was configured for `generation`. False: changed again, once more. */
+bool heap_arm(struct heap *heap, uint32_t generation);
+
+/* More blocks into an empty bin. False when memory is out. */
+bool heap_refill(struct heap *heap, unsigned class);
+/* Room in a full bin. False when there can be none. */
+bool heap_spill(struct heap *heap, unsigned bin);
+/* All bins go home. */
+void heap_flush(struct heap *heap);
+/* Called on the cold path now and then: empties idle bins, returns idle pages. */
+void heap_tick(struct heap *heap);
+
+/* Sets the clock so that `blocks` more mallocs pass before the next one goes cold. */
+void heap_set_clock(struct heap *heap, unsigned class, uint64_t blocks);
+bool heap_clock_armed(const struct heap *heap, unsigned class);
+
+/* Sums. `heap_mallocs` is exact in the heap's own thread. */
+uint64_t heap_mallocs(const struct heap *heap, unsigned class);
+uint64_t heap_frees(const struct heap *heap, unsigned class);
+size_t heap_cached(const struct heap *heap, unsigned bin);
+struct heap *heap_first(void);
+uint64_t heap_retired_mallocs(unsigned class);
+extern struct heap heap_retired; /* the large, watched and foreign sums of ended heaps */
+
+/* In a forked child: the other threads' heaps go home. */
+void heap_recover(void);
+extern struct lock heap_lock;
+
+#endif

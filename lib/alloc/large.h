@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Blocks above BLOCK_MAX: each a span of its own, whole units long. */
+#ifndef ALLOC_LARGE_H
+#define ALLOC_LARGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/alloc/span.h"
+
+/* A block of at least `size` bytes at a multiple of `align` (a power of two). *zero: reads as zero.
+ * The caller marks it. NULL when memory or addresses are out. */
+void *large_take(unsigned pool, size_t size, size_t align, bool *zero);
+/* The mark must be gone. */
+void large_give(struct span *span);
+/* Makes the block longer or shorter where it is. */
+bool large_resize(struct span *span, size_t size);
+/* Moves the contents of a large block to a longer one without copying, leaving `from` empty. */
+bool large_move(struct span *from, struct span *to);
+
+INLINE size_t large_size(const struct span *span)
+{
+    return (size_t)span->units << UNIT_SHIFT;
+}
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/alloc/meta.h. */
+#include "lib/alloc/meta.h"
+
+#include <string.h>
+
+#include "base/compiler.h"
+#include "lib/alloc/arena.h"
+
+enum { SMALLEST_SHIFT = 6, SHIFTS = 26, ID_SHIFT = 4 };
+
+struct lock meta_lock = {0, LOCK_META};
+
+static void *waiting[SHIFTS]; /* freed pieces by size, linked through their first word */
+static size_t used = 1 << ID_SHIFT; /* id 0 means "none" */
+
+static unsigned shift_of(size_t bytes)
+{
+    unsigned shift = SMALLEST_SHIFT;
+    while (((size_t)1 << shift) < bytes)
+        shift++;
+    return shift;
+}
+
+void *meta_take(size_t bytes)
+{
+    unsigned shift = shift_of(bytes);
+    size_t size = (size_t)1 << shift;
+    if (shift >= SHIFTS)
+        return NULL;
+    lock_take(&meta_lock);
+    void *piece = waiting[shift];
+    if (piece != NULL) {
+        waiting[shift] = *(void **)piece;
+    } else {
+        size_t align = size < 4096 ? size : 4096;
+        size_t at = (used + align - 1) & ~(align - 1);
+        if (arena_need_meta(at + size)) {
+            piece = (char *)arena_meta() + at;
+            used = at + size;
+        }
+    }
+    lock_give(&meta_lock);
+    if (piece != NULL)
+        memset(piece, 0, bytes);
+    return piece;
+}
+
+void meta_give(void *memory, size_t bytes)
+{
+    unsigned shift = shift_of(bytes);
+    lock_take(&meta_lock);
+    *(void **)memory = waiting[shift];
+    waiting[shift] = memory;
+    lock_give(&meta_lock);
+}
+
+uint32_t meta_id(const void *memory)
+{
+    return (uint32_t)((size_t)((const char *)memory - (char *)arena_meta()) >> ID_SHIFT);
+}
+
+void *meta_at(uint32_t id)
+{
+    return (char *)arena_meta() + ((size_t)id << ID_SHIFT);
+}
+
+void meta_recover(void)
+{
+    memset(waiting, 0, sizeof waiting);
+}

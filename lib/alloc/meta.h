@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory for the allocator's own bookkeeping: heaps, stocks, tables of records. Powers of two from 64
+ * bytes; what is given back is kept for the next one of its size and never unmapped, so a pointer
+ * here stays readable for ever. Places are also known by a 32-bit number (in 16-byte steps).
+ */
+#ifndef ALLOC_META_H
+#define ALLOC_META_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/lock.h"
+
+extern struct lock meta_lock;
+
+/* Zeroed memory, or NULL. */
+void *meta_take(size_t bytes);
+void meta_give(void *memory, size_t bytes);
+uint32_t meta_id(const void *memory);
+void *meta_at(uint32_t id);
+/* In a child whose parent's other thread was inside: what waited for reuse is left alone. */
+void meta_recover(void);
+
+#endif

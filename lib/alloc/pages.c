@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/alloc/pages.h. */
+#include "lib/alloc/pages.h"
+
+#include <string.h>
+
+#include "base/config.h"
+#include "base/os.h"
+
+enum {
+    EXACT = 64,          /* runs up to so many units have a list for each length, */
+    LOOK_MOST = 16,      /* longer ones four a doubling, of which so many are looked at */
+    DIRTY_MOST = 16 << 20 >> UNIT_SHIFT, /* dirty units allowed, and */
+    DIRTY_SHARE = 2,                     /* one for so many in use on top */
+};
+
+struct pages pages_of[POOL_MAX];
+
+static unsigned bucket_of(uint32_t units)
+{
+    if (units <= EXACT)
+        return units - 1;
+    unsigned top = 31u - (unsigned)__builtin_clz(units);
+    return EXACT + (top - 6) * 4 + ((units >> (top - 2)) & 3);
+}
+
+static unsigned kind_of(const struct span *span)
+{
+    return span->state == SPAN_CLEAN;
+}
+
+static void age_link(struct pages *pages, struct span *span)
+{
+    uint32_t id = span_id(span);
+    span->older = pages->newest;
+    span->newer = 0;
+    if (pages->newest != 0)
+        span_at(pages->newest)->newer = id;
+    else
+        pages->oldest = id;
+    pages->newest = id;
+}
+
+static void age_unlink(struct pages *pages, struct span *span)
+{
+    if (span->older != 0)
+        span_at(span->older)->newer = span->newer;
+    else
+        pages->oldest = span->newer;
+    if (span->newer != 0)
+        span_at(span->newer)->older = span->older;
+    else
+        pages->newest = span->older;
+}
+
+/* Puts a free run, its state set, into its lists. */
+static void link_locked(struct pages *pages, struct span *span)
+{
+    unsigned kind = kind_of(span), bucket = bucket_of(span->units);
+    uint32_t id = span_id(span), head = pages->heads[kind][bucket];
+    span->prev = 0;
+    span->next = head;
+    if (head != 0)
+        span_at(head)->prev = id;
+    pages->heads[kind][bucket] = id;
+    pages->filled[kind][bucket / 64] |= UINT64_C(1) << (bucket % 64);
+    span_set_units(span, false);
+    if (kind == 0) {
+        age_link(pages, span);
+        pages->dirty_units += span->units;
+    } else {
+        pages->clean_units += span->units;
+    }
+}
+
+static void unlink_locked(struct pages *pages, struct span *span)
+{
+    unsigned kind = kind_of(span), bucket = bucket_of(span->units);
+    if (span->prev != 0)
+        span_at(span->prev)->next = span->next;
+    else
+        pages->heads[kind][bucket] = span->next;
+    if (span->next != 0)
+        span_at(span->next)->prev = span->prev;
+    if (pages->heads[kind][bucket] == 0)
+        pages->filled[kind][bucket / 64] &= ~(UINT64_C(1) << (bucket % 64));
+    if (kind == 0) {
+        age_unlink(pages, span);
+        pages->dirty_units -= span->units;
+    } else {
+        pages->clean_units -= span->units;
+    }
+}
+
+static struct span *span_take_locked(struct pages *pages)
+{
+    uint32_t id = pages->spare;
+    if (id != 0)
+        pages->spare = span_at(id)->next;
+    else if ((id = span_new_id()) == 0)
+        return NULL;
+    struct span *span = span_at(id);
+    memset(span, 0, sizeof *span);
+    span->pool = pages->pool;
+    return span;
+}
+
+static void span_give_locked(struct pages *pages, struct span *span)
+{
+    store_relaxed(&span->state, SPAN_NONE);
+    span->next = pages->spare;
+    pages->spare = span_id(span);
+}
+
+/* The first non-empty list from `bucket` on, or BUCKETS. */
+static unsigned filled_from(const struct pages *pages, unsigned kind, unsigned bucket)
+{
+    for (unsigned word = bucket / 64; word < COUNT_OF(pages->filled[0]); word++) {
+        uint64_t bits = pages->filled[kind][word];
+        if (word == bucket / 64)
+            bits &= ~UINT64_C(0) << (bucket % 64);
+        if (bits != 0)
+            return word * 64 + (unsigned)__builtin_ctzll(bits);
+    }
+    return BUCKETS;
+}
+
+static struct span *find_locked(struct pages *pages, unsigned kind, uint32_t units)
+{
+    unsigned bucket = bucket_of(units);
+    if (bucket >= EXACT) { /* its own list may hold shorter runs: look for the best fit */
+        struct span *best = NULL;
+        uint32_t id = pages->heads[kind][bucket];
+        for (int i = 0; id != 0 && i < LOOK_MOST; i++, id = span_at(id)->next) {
+            struct span *span = span_at(id);
+            if (span->units >= units && (best == NULL || span->units < best->units))
+                best = span;
+        }
+        if (best != NULL)
+            return best;
+        bucket++;
+    }
+    bucket = filled_from(pages, kind, bucket);
+    return bucket == BUCKETS ? NULL : span_at(pages->heads[kind][bucket]);
+}
+
+/* Joins a free run, in no list yet, with neighbours of its kind. */
+static struct span *join_locked(struct pages *pages, struct span *span)
+{
+    uint32_t lower = load_relaxed(&window.units[span->first - 1]);
+    uint32_t upper = load_relaxed(&window.units[span->first + span->units]);
+    struct span *low = span_at(lower), *high = span_at(upper);
+    if (upper != 0 && load_relaxed(&high->pool) == pages->pool && high->state == span->state &&
+        high->first == span->first + span->units) {
+        unlink_locked(pages, high);
+        uint32_t more = high->units;
+        bool zero = high->zero;
+        span_give_locked(pages, high);
+        span->units += more;
+        span->zero &= zero;
+    }
+    if (lower != 0 && load_relaxed(&low->pool) == pages->pool && low->state == span->state &&
+        low->first + low->units == span->first) {
+        unlink_locked(pages, low);
+        uint32_t more = span->units;
+        uint64_t since = span->since_ms;
+        bool zero = span->zero;
+        span_give_locked(pages, span);
+        low->units += more;
+        low->zero &= zero;
+        low->since_ms = since;
+        return low;
+    }
+    return span;
+}
+
+static void release_locked(struct pages *pages, struct span *span, enum span_state state)
+{
+    store_relaxed(&span->state, (uint8_t)state);
+    link_locked(pages, join_locked(pages, span));
+}
+
+/* Cuts what lies beyond `units` off a run in no list and makes it free. */
+static void cut_locked(struct pages *pages, struct span *span, uint32_t units,
+                       enum span_state state)
+{
+    struct span *rest = span_take_locked(pages);
+    if (rest == NULL)
+        return; /* no memory for a span: the run stays longer than asked for */
+    rest->first = span->first + units;
+    rest->units = span->units - units;
+    rest->zero = span->zero;
+    rest->since_ms = state == SPAN_DIRTY ? span->since_ms : 0;
+    span->units = units;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    release_locked(pages, rest, state);
+}
+
+static struct span *grow_locked(struct pages *pages, uint32_t units)
+{
+    uint32_t got = 0;
+    struct span *span = span_take_locked(pages);
+    if (span == NULL)
+        return NULL;
+    uint32_t first = arena_claim(units, &got);
+    if (first == 0) {
+        span_give_locked(pages, span);
+        return NULL;
+    }
+    span->first = first;
+    span->units = got;
+    span->zero = true;
+    span->state = SPAN_CLEAN;
+    span = join_locked(pages, span);
+    link_locked(pages, span);
+    return span;
+}
+
+static struct span *take_locked(struct pages *pages, uint32_t units, uint32_t align)
+{
+    uint32_t wanted = units + align - 1;
+    struct span *span = find_locked(pages, 0, wanted);
+    if (span == NULL)
+        span = find_locked(pages, 1, wanted);
+    if (span == NULL)
+        span = grow_locked(pages, wanted);
+    if (span == NULL)
+        return NULL;
+    enum span_state state = span->state;
+    unlink_locked(pages, span);
+    store_relaxed(&span->state, SPAN_NONE); /* or what is cut off would join it again */
+    uint32_t base = (uint32_t)(window.base >> UNIT_SHIFT); /* alignment is the address's */
+    uint32_t skip = (0u - (base + span->first)) & (align - 1);
+    if (skip != 0) {
+        struct span *front = span_take_locked(pages);
+        if (front == NULL) {
+            store_relaxed(&span->state, (uint8_t)state);
+            link_locked(pages, span);
+            return NULL;
+        }
+        *front = *span;
+        front->units = skip;
+        span->first += skip;
+        span->units -= skip;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        release_locked(pages, front, state);
+    }
+    if (span->units > units)
+        cut_locked(pages, span, units, state);
+    pages->used_units += span->units;
+    return span;
+}
+
+struct span *pages_take(unsigned pool, uint32_t units, uint32_t align)
+{
+    struct pages *pages = &pages_of[pool];
+    lock_take(&pages->lock);
+    struct span *span = take_locked(pages, units, align);
+    lock_give(&pages->lock);
+    return span;
+}
+
+void pages_give(struct span *span)
+{
+    struct pages *pages = &pages_of[span->pool];
+    uint64_t now = os_now_ms();
+    lock_take(&pages->lock);
+    pages->used_units -= span->units;
+    span->watched = span->zero = false;
+    span->since_ms = now;
+    release_locked(pages, span, SPAN_DIRTY);
+    bool many = pages->dirty_units > DIRTY_MOST + pages->used_units / DIRTY_SHARE;
+    uint64_t oldest = span_at(pages->oldest)->since_ms;
+    lock_give(&pages->lock);
+    if (unlikely(many || config.return_delay_ms == 0))
+        pages_return(pages->pool, config.return_delay_ms == 0 ? now : oldest);
+}
+
+bool pages_extend(struct span *span, uint32_t units)
+{
+    struct pages *pages = &pages_of[span->pool];
+    bool done = false;
+    lock_take(&pages->lock);
+    uint32_t id = load_relaxed(&window.units[span->first + span->units]);
+    struct span *next = span_at(id);
+    if (id != 0 && load_relaxed(&next->pool) == pages->pool &&
+        (next->state == SPAN_DIRTY || next->state == SPAN_CLEAN) &&
+        next->first == span->first + span->units && span->units + next->units >= units) {
+        enum span_state state = next->state;
+        unlink_locked(pages, next);
+        store_relaxed(&next->state, SPAN_NONE);
+        uint32_t more = units - span->units;
+        if (next->units > more)
+            cut_locked(pages, next, more, state);
+        more = next->units;
+        span_give_locked(pages, next);
+        span->units += more;
+        span_set_units(span, false);
+        pages->used_units += more;
+        done = true;
+    }
+    lock_give(&pages->lock);
+    return done;
+}
+
+void pages_shorten(struct span *span, uint32_t units)
+{
+    struct pages *pages = &pages_of[span->pool];
+    lock_take(&pages->lock);
+    uint32_t before = span->units;
+    bool zero = span->zero;
+    span->zero = false;
+    span->since_ms = os_now_ms();
+    cut_locked(pages, span, units, SPAN_DIRTY);
+    span->zero = zero;
+    span_set_units(span, false);
+    pages->used_units -= before - span->units;
+    lock_give(&pages->lock);
+}
+
+/* Returns one run's pages with the lock open, since the kernel may take its time. */
+static size_t return_one(struct pages *pages, struct span *span)
+{
+    size_t page = os_page_size();
+    uintptr_t start = (uintptr_t)span_start(span), end = start + ((size_t)span->units << UNIT_SHIFT);
+    uintptr_t from = (start + page - 1) & ~(page - 1), to = end & ~(page - 1);
+    unlink_locked(pages, span);
+    store_relaxed(&span->state, SPAN_BUSY);
+    lock_give(&pages->lock);
+    bool done = from < to && os_return((void *)from, to - from);
+    lock_take(&pages->lock);
+    span->zero = done && from == start && to == end;
+    pages->returned_units += span->units;
+    release_locked(pages, span, SPAN_CLEAN);
+    return done ? to - from : 0;
+}
+
+size_t pages_return(unsigned pool, uint64_t since_ms)
+{
+    struct pages *pages = &pages_of[pool];
+    size_t bytes = 0;
+    lock_take(&pages->lock);
+    while (pages->oldest != 0 && span_at(pages->oldest)->since_ms <= since_ms)
+        bytes += return_one(pages, span_at(pages->oldest));
+    lock_give(&pages->lock);
+    return bytes;
+}
+
+void pages_init(void)
+{
+    for (unsigned pool = 0; pool < POOL_MAX; pool++) {
+        pages_of[pool].lock.rank = LOCK_PAGES;
+        pages_of[pool].pool = (uint8_t)pool;
+    }
+}
+
+void pages_recover(void)
+{
+    for (unsigned pool = 0; pool < POOL_MAX; pool++) {
+        struct pages *pages = &pages_of[pool];
+        memset(pages->heads, 0, sizeof pages->heads);
+        memset(pages->filled, 0, sizeof pages->filled);
+        pages->oldest = pages->newest = pages->spare = 0;
+        pages->used_units = pages->dirty_units = pages->clean_units = 0;
+    }
+    uint32_t ids = span_count();
+    for (uint32_t id = 1; id < ids; id++) {
+        struct span *span = span_at(id);
+        struct pages *pages = &pages_of[span->pool];
+        if (span->state == SPAN_BUSY)
+            span->state = SPAN_DIRTY;
+        if (span->state == SPAN_DIRTY || span->state == SPAN_CLEAN)
+            link_locked(pages, span);
+        else if (span->state != SPAN_NONE)
+            pages->used_units += span->units;
+    }
+}

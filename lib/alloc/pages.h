@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Free runs of units, and where they go. A pool is the memory of one NUMA node (one pool where
+ * there is one node); each has its own runs under its own lock.
+ *
+ * A free run is dirty (its pages may be in memory) or clean (untouched or returned). Runs of one
+ * kind join their neighbours at once. Dirty ones are taken first, best fit; they are returned to
+ * the kernel when they have been idle for the option's delay, or when there are too many of
+ * them. There is no thread for that: whoever comes by on the cold path and sees that time has passed does
+ * it.
+ */
+#ifndef ALLOC_PAGES_H
+#define ALLOC_PAGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/alloc/span.h"
+
+enum { POOL_MAX = 8, BUCKETS = 164 };
+
+struct pages {
+    struct lock lock;
+    uint8_t pool;
+    uint32_t heads[2][BUCKETS];       /* by kind and length */
+    uint64_t filled[2][(BUCKETS + 63) / 64]; /* which of the heads are not empty */
+    uint32_t oldest, newest;          /* of the dirty ones */
+    uint32_t spare;                   /* ids of ended spans, linked by `next` */
+    size_t used_units, dirty_units, clean_units;
+    uint64_t returned_units; /* in all, since the start */
+};
+
+extern HIDDEN struct pages pages_of[POOL_MAX];
+
+void pages_init(void);
+/* A run of `units` whose first is a multiple of `align` units. It is the caller's: state still
+ * SPAN_NONE, `zero` tells whether it reads as zero. NULL when memory is out. */
+struct span *pages_take(unsigned pool, uint32_t units, uint32_t align);
+void pages_give(struct span *span);
+/* In place: the run becomes longer if what follows it is free; or shorter. */
+bool pages_extend(struct span *span, uint32_t units);
+void pages_shorten(struct span *span, uint32_t units);
+/* Returns what has been idle since before `since_ms`. The number of bytes. */
+size_t pages_return(unsigned pool, uint64_t since_ms);
+/* Lists from states, in a forked child. */
+void pages_recover(void);
+
+#endif

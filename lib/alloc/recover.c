@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * After fork. Nothing is locked before it, so that it can happen at any moment, in a signal handler
+ * inside malloc too; instead the child finds out that it is one and repairs.
+ *
+ * It finds out by a word in a page that the kernel wipes in children, whichever way they were made
+ * (fork, clone, the bare system call); where the kernel does not, a fork handler writes the word.
+ * It repairs only what is broken: locks held by threads that stayed behind are opened, and if
+ * there was one, every list is rebuilt from the states of the spans. The heaps of those threads
+ * go home in any case.
+ */
+#include "lib/alloc/alloc.h"
+
+#include "base/os.h"
+#include "lib/alloc/meta.h"
+
+static uint32_t unforked = 1;
+static uint32_t *canary = &unforked; /* 0 in a child that has not repaired yet */
+
+bool alloc_fork_watch(void)
+{
+    uint32_t *page = os_map(os_page_size());
+    if (page == NULL)
+        return false;
+    bool wiped = os_wipe_on_fork(page, os_page_size());
+    *page = 1;
+    store_release(&canary, page);
+    return wiped;
+}
+
+void alloc_fork_child(void)
+{
+    store_relaxed(canary, 0);
+}
+
+bool alloc_forked(void)
+{
+    return load_relaxed(canary) == 0;
+}
+
+static bool locks_break(uint32_t parent_id)
+{
+    bool broken = lock_break(&arena_lock, parent_id);
+    for (unsigned pool = 0; pool < POOL_MAX; pool++)
+        broken |= lock_break(&pages_of[pool].lock, parent_id);
+    broken |= central_break(parent_id);
+    broken |= lock_break(&heap_lock, parent_id);
+    if (lock_break(&meta_lock, parent_id)) {
+        meta_recover();
+        broken = true;
+    }
+    return broken;
+}
+
+void alloc_recover(void)
+{
+    uint32_t parent_id = 0;
+    lock_forget_self(&parent_id);
+    store_relaxed(canary, 1);
+    if (locks_break(parent_id)) {
+        pages_recover();
+        central_recover();
+    }
+    heap_recover();
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/alloc/sizes.h. Chooses how long a span of each class is. */
+#include "lib/alloc/sizes.h"
+
+enum {
+    SPAN_SMALL_UNITS = 4,  /* spans of small blocks: up to 16 KiB */
+    SPAN_MIDDLE_UNITS = 8, /* of middle ones: up to 32 KiB */
+};
+
+struct size_class size_classes[CLASS_COUNT];
+
+static size_t size_of_class(unsigned class)
+{
+    if (class <= CLASS_SMALL_LAST)
+        return (size_t)class * GRANULE;
+    if (class <= CLASS_MIDDLE_LAST) {
+        unsigned step = class - CLASS_SMALL_LAST - 1;
+        size_t base = (size_t)SMALL_MAX << (step / 4);
+        return base + base / 4 * (step % 4 + 1);
+    }
+    return MIDDLE_MAX + (size_t)(class - CLASS_MIDDLE_LAST) * UNIT;
+}
+
+/* The length that wastes least at its end; of equals the longest. Blocks above 8 KiB get a span
+ * each, so that they join their free neighbours as soon as they are free. */
+static unsigned units_for(size_t size)
+{
+    if (size > MIDDLE_MAX)
+        return (unsigned)units_of(size);
+    unsigned longest = size <= SMALL_MAX ? SPAN_SMALL_UNITS : SPAN_MIDDLE_UNITS;
+    unsigned best = 0;
+    size_t best_waste = 0;
+    for (unsigned units = (unsigned)units_of(size); units <= longest; units++) {
+        size_t bytes = (size_t)units * UNIT, blocks = bytes / size;
+        if (blocks > SPAN_BLOCKS_MAX)
+            break;
+        size_t waste = (bytes - blocks * size) * 1024 / bytes; /* in 1/1024 */
+        if (best == 0 || waste <= best_waste) {
+            best = units;
+            best_waste = waste;
+        }
+    }
+    return best;
+}
+
+void sizes_init(void)
+{
+    for (unsigned class = 1; class < CLASS_COUNT; class++) {
+        struct size_class *c = &size_classes[class];
+        c->size = (uint32_t)size_of_class(class);
+        uint64_t granules = c->size / GRANULE;
+        c->inverse = (uint32_t)(((UINT64_C(1) << 31) + granules - 1) / granules);
+        c->units = (uint16_t)units_for(c->size);
+        c->blocks = (uint16_t)((size_t)c->units * UNIT / c->size);
+    }
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sizes, classes and marks.
+ *
+ * Classes: every multiple of 16 up to 1 KiB, so that rounding costs 8 bytes on average and the
+ * class is a shift; then four a doubling up to 8 KiB; then every 4 KiB up to 32 KiB. Blocks above
+ * that are large: runs of pages of their own.
+ *
+ * A mark is the byte that the window's side table holds for the first 16 bytes of a block: 0 while
+ * it is free (and for all other bytes of the heap, so that a pointer into a block finds 0 too), or
+ * what free() needs to know: the class, "large" or "watched". Blocks of the three tiny
+ * classes share cache lines with their neighbours. For them the mark also tells the colour of the
+ * heap that handed the block out; a heap of another colour never keeps such a block for itself,
+ * which is what makes two threads write to one cache line for ever after.
+ */
+#ifndef ALLOC_SIZES_H
+#define ALLOC_SIZES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+
+enum {
+    GRANULE_SHIFT = 4,
+    GRANULE = 1 << GRANULE_SHIFT, /* the smallest block, and the alignment of all */
+    UNIT_SHIFT = 12,
+    UNIT = 1 << UNIT_SHIFT, /* what spans are counted in: the smallest page a kernel has */
+
+    SMALL_MAX = 1024,
+    MIDDLE_MAX = 8192,
+    BLOCK_MAX = 32768, /* the largest size with a class */
+
+    CLASS_SMALL_LAST = SMALL_MAX / GRANULE,         /* 64 */
+    CLASS_MIDDLE_LAST = CLASS_SMALL_LAST + 3 * 4,   /* 76 */
+    CLASS_LAST = CLASS_MIDDLE_LAST + (BLOCK_MAX - MIDDLE_MAX) / UNIT, /* 82 */
+    CLASS_COUNT = CLASS_LAST + 1, /* class 0 holds nothing */
+
+    TINY_CLASSES = 3, /* classes 1 to 3: 16, 32 and 48 bytes */
+    COLOURS = 8,
+
+    MARK_FREE = 0,
+    MARK_LARGE = CLASS_COUNT,
+    MARK_WATCHED,
+    MARK_TINY, /* the tiny classes of colour 1; then of colour 2, ... */
+    MARK_COUNT = MARK_TINY + TINY_CLASSES * (COLOURS - 1),
+
+    BIN_FOREIGN = MARK_TINY, /* the bin for tiny blocks of other colours */
+    BIN_COUNT,
+
+    SPAN_BLOCKS_MAX = 256,
+};
+
+/* What span.c and heap.c need to know of a class; filled once by `sizes_init`. */
+struct size_class {
+    uint32_t size;
+    uint32_t inverse; /* 2^31 / (size in granules), rounded up: division by one multiply */
+    uint16_t units;   /* of a span of this class */
+    uint16_t blocks;  /* in it */
+};
+
+extern HIDDEN struct size_class size_classes[CLASS_COUNT];
+
+void sizes_init(void);
+
+/* For 1 <= size <= BLOCK_MAX. */
+INLINE unsigned class_of(size_t size)
+{
+    if (likely(size <= SMALL_MAX))
+        return (unsigned)((size + GRANULE - 1) >> GRANULE_SHIFT);
+    if (size <= MIDDLE_MAX) {
+        unsigned last = (unsigned)size - 1, top = 31u - (unsigned)__builtin_clz(last);
+        return CLASS_SMALL_LAST + 1 + (top - 10) * 4 + ((last >> (top - 2)) & 3);
+    }
+    return CLASS_MIDDLE_LAST + 1 + (unsigned)((size - MIDDLE_MAX - 1) >> UNIT_SHIFT);
+}
+
+INLINE size_t class_size(unsigned class)
+{
+    return size_classes[class].size;
+}
+
+INLINE unsigned mark_make(unsigned class, unsigned colour)
+{
+    if (class > TINY_CLASSES || colour == 0)
+        return class;
+    return MARK_TINY + (colour - 1) * TINY_CLASSES + class - 1;
+}
+
+/* The class in a mark of a block that has one. */
+INLINE unsigned mark_class(unsigned mark)
+{
+    return mark < MARK_TINY ? mark : (mark - MARK_TINY) % TINY_CLASSES + 1;
+}
+
+INLINE size_t units_of(size_t bytes)
+{
+    return (bytes + UNIT - 1) >> UNIT_SHIFT;
+}
+
+#endif

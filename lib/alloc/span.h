@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A span: a run of units, cut into blocks of one class, or one large block, or free. Spans are known by
+ * a 32-bit id, their place in one table; `window.units` leads from an address to the id.
+ *
+ * Which entries of `window.units` count: the first and the last unit of every span, and all units
+ * of a span of blocks. Others may hold an old id: `span_find` checks that the span covers the
+ * address.
+ *
+ * One cache line a span. `state` is the truth from which a forked child rebuilds every list, so it is
+ * written last when a span comes to be and first when it ends: a child that was cut off in
+ * between loses the pages and never sees them twice.
+ */
+#ifndef ALLOC_SPAN_H
+#define ALLOC_SPAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/alloc/arena.h"
+
+enum span_state {
+    SPAN_NONE,
+    SPAN_DIRTY, /* free; may be in memory */
+    SPAN_CLEAN, /* free; never touched, or returned to the kernel */
+    SPAN_BUSY,  /* free; being returned just now */
+    SPAN_BLOCKS,
+    SPAN_LARGE,
+};
+
+struct span {
+    uint32_t first, units;
+    uint32_t next, prev; /* in the list that its state puts it in; ids */
+    uint8_t state;
+    uint8_t mark;    /* blocks: what a block of it is marked with when handed out */
+    uint8_t pool;    /* whose it is */
+    bool watched;    /* blocks or large: owned by no heap, each block has a record */
+    uint16_t blocks; /* cut into so many */
+    uint16_t free;   /* of which so many are here: bits set below */
+    uint32_t record; /* watched: the large block's record, or where the table of them is (meta id) */
+    bool zero;       /* free: reads as zero */
+    bool listed;     /* blocks: in its class's list of spans with free blocks */
+    union {
+        uint64_t bits[SPAN_BLOCKS_MAX / 64]; /* blocks: 1 = free and here */
+        struct {                             /* dirty: in the order of age */
+            uint32_t older, newer;
+            uint64_t since_ms;
+        };
+    };
+};
+
+_Static_assert(sizeof(struct span) == 64, "one cache line a span");
+
+INLINE struct span *span_at(uint32_t id)
+{
+    return (struct span *)arena_spans() + id;
+}
+
+INLINE uint32_t span_id(const struct span *span)
+{
+    return (uint32_t)(span - (struct span *)arena_spans());
+}
+
+INLINE char *span_start(const struct span *span)
+{
+    return unit_address(span->first);
+}
+
+/* The span of a block that is known to be live or cached: no check. */
+INLINE struct span *span_of(const void *block)
+{
+    return span_at(window.units[unit_of(block)]);
+}
+
+/* Which block of the span p is in. */
+INLINE unsigned span_index(const struct span *span, const void *p, unsigned class)
+{
+    uint64_t granules = (uint64_t)((const char *)p - span_start(span)) >> GRANULE_SHIFT;
+    return (unsigned)((granules * size_classes[class].inverse) >> 31);
+}
+
+INLINE char *span_block(const struct span *span, unsigned index, unsigned class)
+{
+    return span_start(span) + (size_t)index * class_size(class);
+}
+
+/* The span in use that covers p, or NULL. Slow and safe for any p: for error messages. */
+struct span *span_find(const void *p);
+/* A new id and the number of ids that exist. */
+uint32_t span_new_id(void);
+uint32_t span_count(void);
+void span_set_units(const struct span *span, bool all);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* The door of lib/api, for its own files: what starts and ends the library. */
+#ifndef API_API_H
+#define API_API_H
+
+#include <stdbool.h>
+
+/* Brings the library up if it is not; false where that failed or is under way in this very thread.
+ * Any number of threads may call it at any time. */
+bool init_done(void);
+/* Tells the thread library that this thread has a heap to give back at its end. */
+void init_thread(void *heap);
+
+#endif

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/api/cold.h. */
+#include "lib/api/cold.h"
+
+#include <string.h>
+
+#include "base/lock.h"
+#include "base/os.h"
+#include "lib/alloc/alloc.h"
+#include "lib/api/api.h"
+#include "lib/api/foreign.h"
+#include "lib/api/hot.h"
+#include "lib/watch/watch.h"
+
+enum {
+    FREES_WITHOUT_HEAP = 64,   /* a thread that only frees gets a heap when it frees more */
+    MOVE_LEAST = 64 << 10,     /* larger blocks are moved by the kernel, not copied */
+};
+
+static __thread uint32_t orphan_frees; /* frees by this thread while it has no heap */
+static __thread bool ended;            /* the thread's destructors have run */
+static uint32_t trim_generation;       /* heaps configured before it give everything back */
+
+/* Clocks for the rate of now; and what a trim asked for. */
+static void configure(struct heap *heap, uint32_t generation)
+{
+    if (heap->generation == generation)
+        return;
+    for (unsigned class = 1; class < CLASS_COUNT; class++)
+        if (heap->stocks[class] != NULL)
+            heap_set_clock(heap, class, sampler_blocks(&heap->random, class_size(class)));
+    heap->large_clock = sampler_bytes(&heap->random);
+    if (heap->generation != 0 &&
+        (int32_t)(load_acquire(&trim_generation) - heap->generation) > 0)
+        heap_flush(heap);
+}
+
+static void recover(void)
+{
+    samples_recover(lock_self());
+    alloc_recover();
+}
+
+struct heap *cold_enter(void)
+{
+    if (unlikely(lock_held != 0) || unlikely(!init_done()))
+        return NULL;
+    if (unlikely(alloc_forked()))
+        recover();
+    struct heap *heap = heap_self;
+    if (unlikely(heap == NULL)) {
+        heap = heap_make();
+        if (heap == NULL)
+            return NULL;
+        if (ended)
+            heap->now = NULL; /* nobody will tell when the thread is gone: out of reach */
+        else
+            init_thread(heap);
+    }
+    if (unlikely(load_relaxed(&heap_now) != heap)) {
+        uint32_t generation;
+        do {
+            generation = heap_generation();
+            configure(heap, generation);
+        } while (!heap_arm(heap, generation));
+    }
+    heap_tick(heap);
+    return heap;
+}
+
+void cold_thread_end(void)
+{
+    ended = true;
+    orphan_frees = 0;
+    if (heap_self != NULL && lock_held == 0)
+        heap_end(heap_self);
+}
+
+/* Gives the block its record. It stays an ordinary one when there is no memory for that. */
+static void record(struct heap *heap, void *block, size_t size, size_t usable)
+{
+    struct span *span = span_of(block);
+    *central_record(span, block) = samples_add(block, size, usable, heap->tid);
+    span->watched = true;
+    store_relaxed(mark_at(block), MARK_WATCHED);
+}
+
+static void *take_watched(struct heap *heap, unsigned class, size_t size)
+{
+    void *block = central_take_watched(heap->pool, class);
+    if (block == NULL)
+        return NULL;
+    record(heap, block, size, class_size(class));
+    heap->watched_allocs++;
+    heap->watched_alloc_bytes += class_size(class);
+    return block;
+}
+
+/* The clock of the class ran out. True if that makes the next block a sample. */
+static bool clock_ring(struct heap *heap, unsigned class)
+{
+    bool hit = heap_clock_armed(heap, class);
+    uint64_t wait = sampler_blocks(&heap->random, class_size(class));
+    if (!hit && wait == 0) { /* it was only a pause, and the new wait is over at once */
+        hit = true;
+        wait = sampler_blocks(&heap->random, class_size(class));
+    }
+    heap_set_clock(heap, class, wait);
+    return hit;
+}
+
+static void *take_block(struct heap *heap, unsigned class, size_t size)
+{
+    struct bin *bin = &heap->bins[class];
+    for (;;) {
+        void *block = hot_pop(bin);
+        if (block != NULL)
+            return block;
+        if (bin->clock < 0) {
+            if (clock_ring(heap, class) && (block = take_watched(heap, class, size)) != NULL)
+                return block;
+        } else if (!heap_refill(heap, class)) {
+            return NULL;
+        }
+    }
+}
+
+/* True if `bytes` more of large memory include a sample. */
+static bool large_ring(struct heap *heap, size_t bytes)
+{
+    if (__builtin_sub_overflow(heap->large_clock, (int64_t)bytes, &heap->large_clock))
+        heap->large_clock = -1;
+    if (heap->large_clock >= 0)
+        return false;
+    heap->large_clock = sampler_bytes(&heap->random);
+    return sampler_rate() != SAMPLER_OFF;
+}
+
+static void *take_large(struct heap *heap, size_t size, size_t align, bool *zero)
+{
+    void *block = large_take(heap->pool, size, align, zero);
+    if (block == NULL)
+        return NULL;
+    size_t usable = large_size(span_of(block));
+    heap->large_allocs++;
+    heap->large_alloc_bytes += usable;
+    if (large_ring(heap, usable))
+        record(heap, block, size, usable);
+    else
+        store_relaxed(mark_at(block), MARK_LARGE);
+    return block;
+}
+
+void *cold_malloc(size_t size)
+{
+    struct heap *heap = cold_enter();
+    bool zero;
+    if (unlikely(heap == NULL))
+        return lock_held != 0 ? foreign_emergency(size) : NULL;
+    if (size > BLOCK_MAX)
+        return take_large(heap, size, 1, &zero);
+    return take_block(heap, class_of(size == 0 ? 1 : size), size);
+}
+
+void *cold_calloc(size_t size)
+{
+    struct heap *heap = size > BLOCK_MAX ? cold_enter() : NULL;
+    bool zero = false;
+    void *block = heap == NULL ? cold_malloc(size) : take_large(heap, size, 1, &zero);
+    if (block != NULL && !zero)
+        memset(block, 0, size);
+    return block;
+}
+
+void *cold_aligned(size_t align, size_t size)
+{
+    size = size == 0 ? 1 : size;
+    size_t rounded = (size + align - 1) & ~(align - 1);
+    if (align <= UNIT && rounded >= size && rounded <= BLOCK_MAX) {
+        /* Blocks lie at multiples of their size from a unit's start. */
+        unsigned class = class_of(rounded);
+        while (class < CLASS_COUNT && class_size(class) % align != 0)
+            class++;
+        if (class < CLASS_COUNT)
+            return cold_malloc(class_size(class));
+    }
+    struct heap *heap = cold_enter();
+    bool zero;
+    if (heap == NULL)
+        return NULL;
+    return take_large(heap, size, align, &zero);
+}
+
+/* The mark of p if p may be a block at all; MARK_FREE otherwise. *ours: p is in the window. */
+static unsigned mark_of(const void *p, bool *ours)
+{
+    uintptr_t offset = (uintptr_t)p - window.base;
+    *ours = offset < load_relaxed(&window.granules) * GRANULE;
+    if (!*ours || (uintptr_t)p % GRANULE != 0)
+        return MARK_FREE;
+    return load_relaxed(mark_at(p));
+}
+
+static void free_counted(uint64_t *count, uint64_t *bytes, size_t size, bool shared)
+{
+    if (shared) {
+        __atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(bytes, size, __ATOMIC_RELAXED);
+    } else {
+        *count += 1;
+        *bytes += size;
+    }
+}
+
+/* A large or a watched block. */
+static void free_span_block(void *p, struct heap *heap)
+{
+    struct span *span = span_of(p);
+    bool large = span->state == SPAN_LARGE;
+    size_t size = large ? large_size(span) : class_size(mark_class(span->mark));
+    if (__atomic_exchange_n(mark_at(p), MARK_FREE, __ATOMIC_ACQ_REL) == MARK_FREE)
+        fatal_freed_twice(p, size);
+    if (span->watched) {
+        uint32_t *id = central_record(span, p);
+        samples_remove(*id);
+        *id = 0;
+    }
+    struct heap *sums = heap == NULL ? &heap_retired : heap;
+    if (large) {
+        free_counted(&sums->large_frees, &sums->large_free_bytes, size, heap == NULL);
+        large_give(span);
+    } else {
+        free_counted(&sums->watched_frees, &sums->watched_free_bytes, size, heap == NULL);
+        central_give(&p, 1);
+    }
+}
+
+/* A thread that only frees needs no heap; one that goes on and on gets one for the batches. */
+static struct heap *enter_to_free(void)
+{
+    if (heap_self == NULL && (ended || ++orphan_frees < FREES_WITHOUT_HEAP)) {
+        if (unlikely(alloc_forked()))
+            recover();
+        return NULL;
+    }
+    return cold_enter();
+}
+
+void cold_free(void *p)
+{
+    bool ours;
+    if (p == NULL)
+        return;
+    unsigned mark = mark_of(p, &ours);
+    if (unlikely(mark == MARK_FREE)) {
+        if (!ours && foreign_free(p))
+            return;
+        fatal_bad_pointer(p, "free");
+    }
+    if (unlikely(lock_held != 0))
+        return; /* in a signal handler that came upon us inside: lost, but nothing breaks */
+    struct heap *heap = enter_to_free();
+    if (mark == MARK_LARGE || mark == MARK_WATCHED) {
+        free_span_block(p, heap);
+        return;
+    }
+    if (heap != NULL && (hot_push(heap, p) || (heap_spill(heap, heap->route[mark]) &&
+                                               hot_push(heap, p))))
+        return;
+    if (__atomic_exchange_n(mark_at(p), MARK_FREE, __ATOMIC_ACQ_REL) == MARK_FREE)
+        fatal_freed_twice(p, class_size(mark_class(mark)));
+    central_give(&p, 1);
+}
+
+size_t cold_usable(const void *p)
+{
+    bool ours;
+    unsigned mark = mark_of(p, &ours);
+    if (mark == MARK_FREE) {
+        if (!ours)
+            return foreign_usable(p);
+        fatal_bad_pointer(p, "malloc_usable_size");
+    }
+    if (mark != MARK_LARGE && mark != MARK_WATCHED)
+        return class_size(mark_class(mark));
+    struct span *span = span_of(p);
+    return span->state == SPAN_LARGE ? large_size(span) : class_size(mark_class(span->mark));
+}
+
+/* A block that became longer may become a sample by that; one that became shorter may cease to be
+ * one. Either way it is one with the probability of its new size. */
+static void resized(struct heap *heap, void *p, struct span *span, size_t before, size_t size)
+{
+    size_t now = large_size(span);
+    if (now > before) {
+        heap->large_alloc_bytes += now - before;
+        if (span->watched)
+            samples_resize(span->record, size, now);
+        else if (large_ring(heap, now - before))
+            record(heap, p, size, now);
+        return;
+    }
+    heap->large_free_bytes += before - now;
+    if (!span->watched)
+        return;
+    if (sampler_keeps(&heap->random, before, now)) {
+        samples_resize(span->record, size, now);
+    } else {
+        samples_remove(span->record);
+        span->record = 0;
+        span->watched = false;
+        store_relaxed(mark_at(p), MARK_LARGE);
+    }
+}
+
+static void *realloc_large(void *p, struct span *span, size_t size)
+{
+    struct heap *heap = cold_enter();
+    size_t before = large_size(span);
+    if (heap == NULL)
+        return NULL;
+    if (units_of(size) == span->units)
+        return p;
+    if (large_resize(span, size)) {
+        resized(heap, p, span, before, size);
+        return p;
+    }
+    bool zero;
+    void *block = take_large(heap, size, 1, &zero);
+    if (block == NULL)
+        return NULL;
+    if (before < MOVE_LEAST || !large_move(span, span_of(block)))
+        memcpy(block, p, before);
+    free_span_block(p, heap);
+    return block;
+}
+
+void *cold_realloc(void *p, size_t size)
+{
+    bool ours;
+    unsigned mark = mark_of(p, &ours);
+    if (unlikely(mark == MARK_FREE)) {
+        void *moved;
+        if (!ours && foreign_realloc(p, size, &moved))
+            return moved;
+        fatal_bad_pointer(p, "realloc");
+    }
+    struct span *span = span_of(p);
+    if (span->state == SPAN_LARGE && size > BLOCK_MAX)
+        return realloc_large(p, span, size);
+    size_t usable = cold_usable(p);
+    if (size <= usable && size > usable / 2)
+        return p;
+    void *block = cold_malloc(size);
+    if (block == NULL)
+        return size <= usable ? p : NULL;
+    memcpy(block, p, size < usable ? size : usable);
+    cold_free(p);
+    return block;
+}
+
+void cold_corrupted(const void *block)
+{
+    fatal_corrupted(block, class_size(mark_class(span_of(block)->mark)));
+}
+
+void cold_set_rate(long long bytes)
+{
+    if (!init_done())
+        return;
+    sampler_set_rate(bytes < 0 ? SAMPLER_OFF : bytes);
+    heap_interrupt();
+}
+
+size_t cold_trim(void)
+{
+    struct heap *heap = cold_enter();
+    if (heap == NULL)
+        return 0;
+    heap_flush(heap);
+    store_release(&trim_generation, heap_generation() + 1);
+    heap_interrupt();
+    return alloc_purge();
+}

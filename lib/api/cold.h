@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All that a malloc or free may need beyond the hot path: the first call of a process or thread, empty
+ * and full bins, samples, large blocks, pointers of others, errors. The place where memory
+ * (lib/alloc) and observers (lib/watch) meet.
+ *
+ * The functions that return a block return NULL when memory is out and leave errno alone: the faces
+ * (libc.c, cxx.c) know what their callers expect.
+ */
+#ifndef API_COLD_H
+#define API_COLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+void *cold_malloc(size_t size);
+/* Zeroed memory. */
+void *cold_calloc(size_t size);
+void cold_free(void *p);
+/* p != NULL and size != 0. On failure the block stays as it is. */
+void *cold_realloc(void *p, size_t size);
+/* `align` is a power of two. */
+void *cold_aligned(size_t align, size_t size);
+size_t cold_usable(const void *p);
+_Noreturn void cold_corrupted(const void *block);
+
+/* This thread's heap, made if need be; NULL where there can be none. */
+struct heap *cold_enter(void);
+/* The thread is ending. */
+void cold_thread_end(void);
+/* The rate of sampling changes for all threads. */
+void cold_set_rate(long long bytes);
+/* Frees as much as can be given to the kernel now; how many bytes were. */
+size_t cold_trim(void);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * C++'s operators new and delete under their mangled names, so that no C++ library comes with us.
+ * A throwing new that fails asks the program's new_handler, again and again as the standard says; without
+ * one it throws bad_alloc through the C++ library that is in the process, found by weak references;
+ * where there is none it ends the program with a clear line.
+ */
+#include <stdint.h>
+
+#include "lib/api/hot.h"
+#include "lib/api/libc.h"
+
+typedef void (*new_handler)(void);
+extern new_handler _ZSt15get_new_handlerv(void) __attribute__((weak)); /* std::get_new_handler() */
+extern void _ZSt17__throw_bad_allocv(void) __attribute__((weak));     /* libstdc++ throws for us */
+
+/* The type that std::nothrow_t and std::align_val_t arguments have for the ABI. */
+struct nothrow;
+
+static NOINLINE void *new_slow(size_t align, size_t size, bool throws)
+{
+    for (;;) {
+        void *block = align == 0 ? malloc(size) : libc_aligned(align, size);
+        if (block != NULL)
+            return block;
+        new_handler handler = _ZSt15get_new_handlerv == NULL ? NULL : _ZSt15get_new_handlerv();
+        if (handler == NULL)
+            break;
+        handler();
+    }
+    if (!throws)
+        return NULL;
+    if (_ZSt17__throw_bad_allocv != NULL)
+        _ZSt17__throw_bad_allocv();
+    fatal_line("out of memory in operator new, and there is no C++ library to throw bad_alloc; "
+               "raise the memory limit or use new(std::nothrow)");
+}
+
+INLINE void *new_block(size_t size, bool throws)
+{
+    if (likely(size <= SMALL_MAX)) {
+        void *block = hot_pop(hot_bin_small(load_relaxed(&heap_now), size));
+        if (likely(block != NULL))
+            return block;
+    }
+    return new_slow(0, size, throws);
+}
+
+#define DEFINE(result, name, args) \
+    EXPORT result name args;       \
+    EXPORT result name args
+
+DEFINE(void *, _Znwm, (size_t size))
+{
+    return new_block(size, true);
+}
+DEFINE(void *, _Znam, (size_t size))
+{
+    return new_block(size, true);
+}
+DEFINE(void *, _ZnwmRKSt9nothrow_t, (size_t size, const struct nothrow *tag))
+{
+    (void)tag;
+    return new_block(size, false);
+}
+DEFINE(void *, _ZnamRKSt9nothrow_t, (size_t size, const struct nothrow *tag))
+{
+    (void)tag;
+    return new_block(size, false);
+}
+DEFINE(void *, _ZnwmSt11align_val_t, (size_t size, size_t align))
+{
+    return new_slow(align, size, true);
+}
+DEFINE(void *, _ZnamSt11align_val_t, (size_t size, size_t align))
+{
+    return new_slow(align, size, true);
+}
+DEFINE(void *, _ZnwmSt11align_val_tRKSt9nothrow_t,
+       (size_t size, size_t align, const struct nothrow *tag))
+{
+    (void)tag;
+    return new_slow(align, size, false);
+}
+DEFINE(void *, _ZnamSt11align_val_tRKSt9nothrow_t,
+       (size_t size, size_t align, const struct nothrow *tag))
+{
+    (void)tag;
+    return new_slow(align, size, false);
+}
+
+/* All deletes are free: the block knows its size and alignment. */
+#define DELETE(name, args)                                               \
+    EXPORT void name args;                                               \
+    EXPORT void name args                                                \
+    {                                                                    \
+        if (unlikely(!hot_push(load_relaxed(&heap_now), p)))             \
+            cold_free(p);                                                \
+    }
+
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+DELETE(_ZdlPv, (void *p))
+DELETE(_ZdaPv, (void *p))
+DELETE(_ZdlPvRKSt9nothrow_t, (void *p, const struct nothrow *tag))
+DELETE(_ZdaPvRKSt9nothrow_t, (void *p, const struct nothrow *tag))
+DELETE(_ZdlPvm, (void *p, size_t size))
+DELETE(_ZdaPvm, (void *p, size_t size))
+DELETE(_ZdlPvSt11align_val_t, (void *p, size_t align))
+DELETE(_ZdaPvSt11align_val_t, (void *p, size_t align))
+DELETE(_ZdlPvmSt11align_val_t, (void *p, size_t size, size_t align))
+DELETE(_ZdaPvmSt11align_val_t, (void *p, size_t size, size_t align))
+DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t align, const struct nothrow *tag))
+DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t align, const struct nothrow *tag))

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/api/foreign.h. What glibc's blocks look like from outside is the only knowledge of another
+ * allocator in memoir; a pointer that does not fit it is never passed on. */
+#include "lib/api/foreign.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/os.h"
+#include "lib/api/cold.h"
+
+/* Absent from static programs, where nobody else can have allocated. */
+extern void *dlsym(void *handle, const char *name) __attribute__((weak));
+
+enum {
+    EMERGENCY_BYTES = 64 << 10,
+    CHUNK_HEADER = 16, /* glibc: length of the previous chunk, own length and three flags */
+    CHUNK_IN_USE = 1,  /* of the chunk before */
+    CHUNK_MAPPED = 2,
+    CHUNK_ARENA = 4,
+    ARENA_ALIGN = 64 << 20,
+};
+
+static _Alignas(16) char emergency[EMERGENCY_BYTES];
+static size_t emergency_used;
+
+static bool is_emergency(const void *p)
+{
+    return (uintptr_t)p - (uintptr_t)emergency < EMERGENCY_BYTES;
+}
+
+void *foreign_emergency(size_t size)
+{
+    if (size > EMERGENCY_BYTES / 2)
+        return NULL;
+    size_t need = CHUNK_HEADER + ((size + 15) & ~(size_t)15);
+    size_t at = __atomic_fetch_add(&emergency_used, need, __ATOMIC_RELAXED);
+    if (at + need > EMERGENCY_BYTES)
+        return NULL;
+    memcpy(emergency + at, &size, sizeof size);
+    return emergency + at + CHUNK_HEADER;
+}
+
+/* Reads a word that may not be there. */
+static bool word_at(uintptr_t address, uintptr_t *word)
+{
+    if (address % sizeof *word != 0 || !os_readable((const void *)address, sizeof *word))
+        return false;
+    *word = *(const uintptr_t *)address;
+    return true;
+}
+
+/* Where the kernel's heap segment starts: "[heap]" in the list of mappings. */
+static uintptr_t segment_start(void)
+{
+    static uintptr_t known;
+    static const char name[] = "[heap]";
+    if (load_relaxed(&known) != 0)
+        return known;
+    int fd = os_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return UINTPTR_MAX;
+    char buffer[256];
+    uintptr_t start = 0;
+    size_t matched = 0;
+    bool in_address = true, found = false;
+    for (ssize_t got; !found && (got = os_read(fd, buffer, sizeof buffer)) > 0;)
+        for (ssize_t i = 0; i < got && !found; i++) {
+            char c = buffer[i];
+            if (c == '\n') {
+                start = 0;
+                in_address = true;
+            } else if (in_address && c != '-') {
+                start = start * 16 + (uintptr_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+            } else {
+                in_address = false;
+            }
+            matched = c == name[matched] ? matched + 1 : c == name[0];
+            found = matched == sizeof name - 1;
+        }
+    os_close(fd);
+    store_relaxed(&known, found ? start : UINTPTR_MAX);
+    return known;
+}
+
+static bool looks_like_glibc(uintptr_t p)
+{
+    uintptr_t before, own, next, arena;
+    if (p % 16 != 0 || p < CHUNK_HEADER || !word_at(p - 16, &before) || !word_at(p - 8, &own))
+        return false;
+    uintptr_t length = own & ~(uintptr_t)7, chunk = p - CHUNK_HEADER;
+    if (length < 32 || length % 16 != 0 || length >> 47 != 0)
+        return false;
+    if (own & CHUNK_MAPPED) {
+        uintptr_t page = os_page_size();
+        return (chunk - before) % page == 0 && (before + length) % page == 0;
+    }
+    if (!word_at(chunk + length + 8, &next) || !(next & CHUNK_IN_USE))
+        return false;
+    if (own & CHUNK_ARENA)
+        return word_at(p & ~(uintptr_t)(ARENA_ALIGN - 1), &arena) && os_readable((void *)arena, 8);
+    return chunk >= segment_start() && chunk + length <= os_break();
+}
+
+/* libc's function behind ours, for a block that is libc's. */
+static void *libc_function(const void *p, const char *name)
+{
+    if (dlsym == NULL || !looks_like_glibc((uintptr_t)p))
+        return NULL;
+    return dlsym(RTLD_NEXT, name);
+}
+
+bool foreign_free(void *p)
+{
+    if (is_emergency(p))
+        return true;
+    void (*libc_free)(void *) = (void (*)(void *))libc_function(p, "free");
+    if (libc_free == NULL)
+        return false;
+    libc_free(p);
+    return true;
+}
+
+size_t foreign_usable(const void *p)
+{
+    size_t size = 0;
+    if (is_emergency(p)) {
+        memcpy(&size, (const char *)p - CHUNK_HEADER, sizeof size);
+        return size;
+    }
+    size_t (*libc_usable)(const void *) =
+        (size_t(*)(const void *))libc_function(p, "malloc_usable_size");
+    return libc_usable == NULL ? 0 : libc_usable(p);
+}
+
+bool foreign_realloc(void *p, size_t size, void **moved)
+{
+    size_t usable = foreign_usable(p);
+    if (usable == 0)
+        return false;
+    *moved = cold_malloc(size);
+    if (*moved == NULL)
+        return true;
+    memcpy(*moved, p, size < usable ? size : usable);
+    foreign_free(p);
+    return true;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Coming up: at the first malloc, which may be long before constructors run, or by our own
+ * constructor if nothing allocated. Nothing is torn down at the end, since atexit handlers and the
+ * loader go on using the heap.
+ */
+#include "lib/api/api.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "base/config.h"
+#include "base/lock.h"
+#include "lib/alloc/alloc.h"
+#include "lib/api/cold.h"
+#include "lib/api/stats.h"
+#include "lib/watch/watch.h"
+
+extern const char *memoir_conf __attribute__((weak));
+
+enum { NOT_YET, READY, FAILED };
+
+static struct lock init_lock = {0, LOCK_INIT};
+static uint8_t state;
+static bool keyed;
+static pthread_key_t key;
+
+static void thread_end(void *heap)
+{
+    (void)heap;
+    cold_thread_end();
+}
+
+static void start(void)
+{
+    const char *program = &memoir_conf == NULL ? NULL : memoir_conf;
+    config_load(&config, program, (const char *const *)environ);
+    sampler_set_rate(config.heap ? (int64_t)config.heap_rate : SAMPLER_OFF);
+    if (!alloc_init()) {
+        store_release(&state, FAILED);
+        return;
+    }
+    alloc_fork_watch();
+    store_release(&state, READY);
+}
+
+bool init_done(void)
+{
+    if (likely(load_acquire(&state) == READY))
+        return true;
+    if (lock_held != 0 || load_acquire(&state) == FAILED)
+        return false;
+    bool first = false;
+    lock_take(&init_lock);
+    if (state == NOT_YET) {
+        start();
+        first = true;
+    }
+    lock_give(&init_lock);
+    if (first && state == READY) {
+        /* These may allocate, so they come last. */
+        store_release(&keyed, pthread_key_create(&key, thread_end) == 0);
+        pthread_atfork(NULL, NULL, alloc_fork_child);
+        if (heap_self != NULL)
+            init_thread(heap_self);
+    }
+    return state == READY;
+}
+
+void init_thread(void *heap)
+{
+    if (load_acquire(&keyed))
+        pthread_setspecific(key, heap);
+}
+
+__attribute__((constructor(101))) static void come_up(void)
+{
+    init_done();
+}
+
+__attribute__((destructor)) static void go(void)
+{
+    if (config.stats && load_acquire(&state) == READY)
+        stats_print(2);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The C library's allocation functions. What each returns and does to errno is glibc's way: ENOMEM on
+ * every failure, errno untouched on success and by free, realloc(p, 0) frees, any alignment is
+ * taken and rounded up to a power of two.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "lib/api/hot.h"
+#include "lib/api/libc.h"
+
+static NOINLINE void *malloc_slow(size_t size)
+{
+    void *block = size > PTRDIFF_MAX ? NULL : cold_malloc(size);
+    if (block == NULL)
+        errno = ENOMEM;
+    return block;
+}
+
+static __attribute__((noinline)) void *malloc_middle(size_t size)
+{
+    if (likely(size <= BLOCK_MAX)) {
+        void *block = hot_pop(&load_relaxed(&heap_now)->bins[class_of(size)]);
+        if (likely(block != NULL))
+            return block;
+    }
+    return malloc_slow(size);
+}
+
+EXPORT void *malloc(size_t size)
+{
+    if (unlikely(size > SMALL_MAX))
+        return malloc_middle(size);
+    void *block = hot_pop(hot_bin_small(load_relaxed(&heap_now), size));
+    if (unlikely(block == NULL))
+        return malloc_slow(size);
+    return block;
+}
+
+EXPORT void free(void *p)
+{
+    if (unlikely(!hot_push(load_relaxed(&heap_now), p)))
+        cold_free(p);
+}
+
+static NOINLINE void *calloc_slow(size_t size)
+{
+    void *block = size > PTRDIFF_MAX ? NULL : cold_calloc(size);
+    if (block == NULL)
+        errno = ENOMEM;
+    return block;
+}
+
+EXPORT void *calloc(size_t count, size_t size)
+{
+    size_t bytes;
+    if (unlikely(__builtin_mul_overflow(count, size, &bytes)))
+        bytes = SIZE_MAX;
+    if (likely(bytes <= BLOCK_MAX && bytes != 0)) {
+        void *block = hot_pop(&load_relaxed(&heap_now)->bins[class_of(bytes)]);
+        if (likely(block != NULL))
+            return memset(block, 0, bytes);
+    }
+    return calloc_slow(bytes);
+}
+
+EXPORT void *realloc(void *p, size_t size)
+{
+    if (p == NULL)
+        return malloc(size);
+    if (unlikely(size == 0)) {
+        free(p);
+        return NULL;
+    }
+    void *block = size > PTRDIFF_MAX ? NULL : cold_realloc(p, size);
+    if (unlikely(block == NULL))
+        errno = ENOMEM;
+    return block;
+}
+
+EXPORT void *reallocarray(void *p, size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return realloc(p, bytes);
+}
+
+void *libc_aligned(size_t align, size_t size)
+{
+    if (align <= GRANULE)
+        return malloc(size);
+    if (align & (align - 1)) {
+        if (align > (size_t)1 << 63)
+            goto refused;
+        align = (size_t)1 << (64 - __builtin_clzl(align));
+    }
+    if (size <= PTRDIFF_MAX && align <= (size_t)1 << 62) {
+        void *block = cold_aligned(align, size);
+        if (block != NULL)
+            return block;
+    }
+refused:
+    errno = ENOMEM;
+    return NULL;
+}
+
+EXPORT void *memalign(size_t align, size_t size)
+{
+    return libc_aligned(align, size);
+}
+
+EXPORT void *aligned_alloc(size_t align, size_t size)
+{
+    return libc_aligned(align, size);
+}
+
+EXPORT int posix_memalign(void **out, size_t align, size_t size)
+{
+    if (align % sizeof(void *) != 0 || align == 0 || (align & (align - 1)) != 0)
+        return EINVAL;
+    int before = errno;
+    void *block = libc_aligned(align, size);
+    errno = before;
+    if (block == NULL)
+        return ENOMEM;
+    *out = block;
+    return 0;
+}
+
+EXPORT void *valloc(size_t size)
+{
+    return libc_aligned(os_page_size(), size);
+}
+
+EXPORT void *pvalloc(size_t size)
+{
+    size_t page = os_page_size(), rounded = (size + page - 1) & ~(page - 1);
+    if (rounded < size) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return libc_aligned(page, rounded == 0 ? page : rounded);
+}
+
+EXPORT size_t malloc_usable_size(void *p)
+{
+    return p == NULL ? 0 : cold_usable(p);
+}
+
+EXPORT void cfree(void *p)
+{
+    free(p);
+}
+
+/* C23: the sizes are the caller's promise; the block knows better. */
+EXPORT void free_sized(void *p, size_t size)
+{
+    (void)size;
+    free(p);
+}
+
+EXPORT void free_aligned_sized(void *p, size_t align, size_t size)
+{
+    (void)align;
+    (void)size;
+    free(p);
+}
+
+/* Names by which old programs reach "the" allocator of libc. */
+EXPORT void *__libc_malloc(size_t size) __attribute__((alias("malloc")));
+EXPORT void __libc_free(void *p) __attribute__((alias("free")));
+EXPORT void *__libc_calloc(size_t count, size_t size) __attribute__((alias("calloc")));
+EXPORT void *__libc_realloc(void *p, size_t size) __attribute__((alias("realloc")));
+EXPORT void *__libc_memalign(size_t align, size_t size) __attribute__((alias("memalign")));
+EXPORT void *__libc_valloc(size_t size) __attribute__((alias("valloc")));
+EXPORT void *__libc_pvalloc(size_t size) __attribute__((alias("pvalloc")));
+EXPORT void __libc_cfree(void *p) __attribute__((alias("cfree")));
+EXPORT int __posix_memalign(void **out, size_t align, size_t size)
+{
+    return posix_memalign(out, align, size);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The allocation functions that we define, declared here and not by libc's headers, whose
+ * declarations differ from one libc to the next.
+ */
+#ifndef API_LIBC_H
+#define API_LIBC_H
+
+#include <stddef.h>
+
+void *malloc(size_t size);
+void free(void *p);
+void *calloc(size_t count, size_t size);
+void *realloc(void *p, size_t size);
+void *reallocarray(void *p, size_t count, size_t size);
+void *memalign(size_t align, size_t size);
+void *aligned_alloc(size_t align, size_t size);
+int posix_memalign(void **out, size_t align, size_t size);
+void *valloc(size_t size);
+void *pvalloc(size_t size);
+size_t malloc_usable_size(void *p);
+void cfree(void *p);
+void free_sized(void *p, size_t size);
+void free_aligned_sized(void *p, size_t align, size_t size);
+void *__libc_malloc(size_t size);
+void __libc_free(void *p);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *p, size_t size);
+void *__libc_memalign(size_t align, size_t size);
+void *__libc_valloc(size_t size);
+void *__libc_pvalloc(size_t size);
+void __libc_cfree(void *p);
+int __posix_memalign(void **out, size_t align, size_t size);
+
+/* memalign for any alignment; sets errno. */
+void *libc_aligned(size_t align, size_t size);
+
+#endif

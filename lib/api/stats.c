@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/api/stats.h. */
+#include "lib/api/stats.h"
+
+#include "base/print.h"
+#include "lib/alloc/alloc.h"
+#include "lib/watch/watch.h"
+
+static void row(struct print *out, const char *name, uint64_t bytes, const char *meaning)
+{
+    size_t from = print_length(out);
+    print_format(out, "  %s", name);
+    print_left(out, from, 14);
+    from = print_length(out);
+    print_size(out, bytes);
+    print_right(out, from, 12);
+    print_format(out, "   %s\n", meaning);
+}
+
+void stats_print(int fd)
+{
+    char buffer[2048];
+    struct print out;
+    struct account a;
+    account_take(&a);
+    print_start(&out, buffer, sizeof buffer);
+    print_format(&out, "memoir: %lu blocks allocated, %lu freed, %lu live; %lu samples, %lu live\n",
+                 a.total.allocs, a.total.frees, a.live_blocks, samples_taken(), samples_live());
+    row(&out, "allocated", a.total.alloc_bytes, "in all, since the start");
+    row(&out, "live", a.live_bytes, "in the program's hands");
+    row(&out, "cached", a.cached_bytes, "free blocks kept by threads");
+    row(&out, "fragmented", a.fragmented_bytes, "free blocks in spans that are in use");
+    row(&out, "dirty", a.dirty_bytes, "free pages kept for reuse");
+    row(&out, "metadata", a.metadata_bytes, "memoir's own tables");
+    row(&out, "resident", a.resident_bytes, "of all this in memory now");
+    row(&out, "mapped", a.mapped_bytes, "address space");
+    row(&out, "returned", a.returned_bytes, "given back to the kernel, in all");
+    print_flush(&out, fd);
+}

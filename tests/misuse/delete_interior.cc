@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// delete of a pointer into an array.
+#include "tests/misuse/misuse.h"
+
+int main()
+{
+    char *block = new char[100];
+    wrong();
+    delete static_cast<char *>(at(block, 32));
+    return survived();
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// delete, then free of the same block.
+#include "tests/misuse/misuse.h"
+
+int main()
+{
+    int *block = new int[20];
+    delete[] static_cast<int *>(opaque(block));
+    wrong();
+    free(opaque(block));
+    return survived();
+}

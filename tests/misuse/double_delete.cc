@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// delete twice.
+#include "tests/misuse/misuse.h"
+
+int main()
+{
+    int *block = new int(1);
+    delete static_cast<int *>(opaque(block));
+    wrong();
+    delete static_cast<int *>(opaque(block));
+    return survived();
+}

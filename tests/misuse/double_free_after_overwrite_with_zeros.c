@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* The freed block is filled with zeros before its second free: a mark inside it would be lost. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    void *block = malloc(128);
+    free(opaque(block));
+    memset(opaque(block), 0, 128);
+    wrong();
+    free(opaque(block));
+    return survived();
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* An aligned block, freed twice. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    void *block = memalign(256, 100);
+    free(opaque(block));
+    wrong();
+    free(opaque(block));
+    return survived();
+}

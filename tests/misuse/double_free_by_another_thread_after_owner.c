@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* The owner frees the block, then another thread does. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    void *block = malloc(64);
+    free(opaque(block));
+    wrong();
+    in_thread(free_it, block);
+    return survived();
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* A block too large to be kept, freed twice. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    void *block = malloc((size_t)200 << 20);
+    free(opaque(block));
+    wrong();
+    free(opaque(block));
+    return survived();
+}

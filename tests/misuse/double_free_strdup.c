@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* A block that the C library allocated by malloc, freed twice. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    void *block = strdup("a string long enough to matter");
+    free(opaque(block));
+    wrong();
+    free(opaque(block));
+    return survived();
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* The smallest block, freed twice in a row. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    void *block = malloc(1);
+    free(opaque(block));
+    wrong();
+    free(opaque(block));
+    return survived();
+}

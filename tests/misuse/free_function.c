@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* The address of a function. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    wrong();
+    free(opaque((void *)(uintptr_t)main));
+    return survived();
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* A large block, 16 bytes in. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    void *block = malloc(1 << 20);
+    wrong();
+    free(at(block, 16));
+    return survived();
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* A small block, 1 byte in. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    void *block = malloc(64);
+    wrong();
+    free(at(block, 1));
+    return survived();
+}

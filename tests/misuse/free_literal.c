@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* A string literal. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    wrong();
+    free(opaque((void *)(uintptr_t) "a string that lives in read-only memory"));
+    return survived();
+}

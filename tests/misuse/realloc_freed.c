@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* realloc of a freed block, to a larger size. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    void *block = malloc(64);
+    free(opaque(block));
+    wrong();
+    void *moved = realloc(opaque(block), 1000);
+    free(moved);
+    return survived();
+}

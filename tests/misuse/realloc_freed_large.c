@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* realloc of a freed large block. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    void *block = malloc(1 << 20);
+    free(opaque(block));
+    wrong();
+    void *moved = realloc(opaque(block), 2 << 20);
+    free(moved);
+    return survived();
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* realloc of a pointer into a block. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    void *block = malloc(64);
+    wrong();
+    void *moved = realloc(at(block, 16), 1000);
+    free(moved);
+    return survived();
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* realloc of a variable on the stack. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    char variable[64];
+    wrong();
+    void *moved = realloc(opaque(variable), 1000);
+    free(moved);
+    return survived();
+}

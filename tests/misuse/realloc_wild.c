@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* realloc of a pointer that no machine has. */
+#include "tests/misuse/misuse.h"
+
+int main(void)
+{
+    wrong();
+    void *moved = realloc(opaque((void *)(uintptr_t)0x4141414141414140u), 1000);
+    free(moved);
+    return survived();
+}

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+#include <stddef.h>
+#include "base/os.h"

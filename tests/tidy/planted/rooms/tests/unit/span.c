@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/alloc/span.h"
+#include "lib/api/hot.h"

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sorting the words behind a verb. `--name value` and `--name=value` are the same, `--` ends the
+ * flags, -h and -q are --help and --quiet. Behind the name of a program to run nothing is a flag of
+ * ours any more; elsewhere flags and operands come in any order.
+ */
+#include "tool/arguments.h"
+
+#include "base/nearest.h"
+#include "tool/terminal.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool flag_take(struct arguments *arguments, char ***words, struct error *error);
+static const struct command_flag *flag_find(const struct command *command, const char *name,
+                                            size_t length);
+static bool flag_apply(struct arguments *arguments, const struct command_flag *flag,
+                       const char *value, struct error *error);
+static bool flag_unknown(const struct command *command, const char *word, size_t length,
+                         struct error *error);
+static bool operands_check(const struct arguments *arguments, struct error *error);
+
+/* Whether `words`, joined by '|', has the word; the index tells which. */
+static bool words_have(const char *words, const char *word, unsigned *index)
+{
+    for (*index = 0; *words; ++*index) {
+        size_t length = strcspn(words, "|");
+        if (strlen(word) == length && memcmp(words, word, length) == 0)
+            return true;
+        words += length + (words[length] == '|');
+    }
+    return false;
+}
+
+bool arguments_parse(struct arguments *arguments, const struct command *command, char **words,
+                     struct error *error)
+{
+    bool program = strcmp(command->operands, "COMMAND") == 0;
+    char **keep = words;
+    size_t count = 0;
+
+    while (words[count])
+        count++;
+    memset(arguments, 0, sizeof *arguments);
+    arguments->command = command;
+    arguments->operands = words;
+    arguments->flags = calloc(count + 1, sizeof *arguments->flags);
+    if (!arguments->flags)
+        return error_set(error, ERROR_INPUT, "out of memory");
+    while (*words) {
+        if (strcmp(*words, "--") == 0) {
+            words++;
+            break;
+        }
+        if ((*words)[0] == '-' && (*words)[1] != '\0') {
+            if (!flag_take(arguments, &words, error))
+                return false;
+        } else if (program) {
+            break;
+        } else {
+            *keep++ = *words++;
+        }
+    }
+    while (*words)
+        *keep++ = *words++;
+    *keep = NULL;
+    arguments->operands_count = (size_t)(keep - arguments->operands);
+    return arguments->help || operands_check(arguments, error);
+}
+
+void arguments_free(struct arguments *arguments)
+{
+    free(arguments->flags);
+    arguments->flags = NULL;
+}
+
+const char *arguments_value(const struct arguments *arguments, const char *name)
+{
+    for (size_t i = arguments->flags_count; i > 0; i--) {
+        const struct arguments_flag *found = &arguments->flags[i - 1];
+        if (strcmp(found->flag->name, name) == 0)
+            return found->value ? found->value : "";
+    }
+    return NULL;
+}
+
+/* Takes the flag at *words, with its value, and moves *words behind it. */
+static bool flag_take(struct arguments *arguments, char ***words, struct error *error)
+{
+    const char *word = *(*words)++;
+    if (strcmp(word, "-h") == 0)
+        word = "--help";
+    else if (strcmp(word, "-q") == 0)
+        word = "--quiet";
+    size_t length = strcspn(word, "=");
+    const char *value = word[length] == '=' ? word + length + 1 : NULL;
+    const struct command_flag *flag = flag_find(arguments->command, word, length);
+    if (!flag)
+        return flag_unknown(arguments->command, word, length, error);
+    if (flag->argument[0] == '\0' && value)
+        return error_set(error, ERROR_USAGE, "%s takes no value", flag->name);
+    if (flag->argument[0] != '\0' && !value) {
+        value = **words;
+        if (!value) {
+            error_set(error, ERROR_USAGE, "%s needs a value: %s", flag->name, flag->argument);
+            return error_hint(error, "memoir help %s", arguments->command->verb);
+        }
+        ++*words;
+    }
+    return flag_apply(arguments, flag, value, error);
+}
+
+static const struct command_flag *flag_find(const struct command *command, const char *name,
+                                            size_t length)
+{
+    for (size_t i = 0; i < commands_flags_count; i++) {
+        const struct command_flag *flag = &commands_flags[i];
+        if (commands_flag_of(flag, command->verb, true) && strlen(flag->name) == length &&
+            memcmp(flag->name, name, length) == 0)
+            return flag;
+    }
+    return NULL;
+}
+
+static bool flag_apply(struct arguments *arguments, const struct command_flag *flag,
+                       const char *value, struct error *error)
+{
+    unsigned word = 0;
+    if (strchr(flag->argument, '|') && !words_have(flag->argument, value, &word))
+        return error_set(error, ERROR_USAGE, "%s can't be '%s', accepted: %s", flag->name, value,
+                         flag->argument);
+    if (strcmp(flag->name, "--color") == 0)
+        terminal_color((enum terminal_when)word);
+    else if (strcmp(flag->name, "--quiet") == 0)
+        terminal_quiet();
+    else if (strcmp(flag->name, "--help") == 0)
+        arguments->help = true;
+    else
+        arguments->flags[arguments->flags_count++] = (struct arguments_flag){flag, value};
+    return true;
+}
+
+static bool flag_unknown(const struct command *command, const char *word, size_t length,
+                         struct error *error)
+{
+    const char *best = "--help";
+    size_t best_distance = SIZE_MAX;
+    for (size_t i = 0; i < commands_flags_count; i++) {
+        const struct command_flag *flag = &commands_flags[i];
+        size_t distance = nearest_distance(word, length, flag->name, strlen(flag->name));
+        if (commands_flag_of(flag, command->verb, true) && distance < best_distance) {
+            best_distance = distance;
+            best = flag->name;
+        }
+    }
+    error_set(error, ERROR_USAGE, "%s has no flag '%.*s', the nearest is '%s'", command->verb,
+              (int)length, word, best);
+    return error_hint(error, "memoir help %s", command->verb);
+}
+
+static bool operands_check(const struct arguments *arguments, struct error *error)
+{
+    const struct command *command = arguments->command;
+    const char *operands = command->operands;
+    unsigned word;
+
+    if (strcmp(operands, "COMMAND") == 0) {
+        if (arguments->operands_count > 0)
+            return true;
+        error_set(error, ERROR_USAGE, "%s needs a program to run", command->verb);
+        return error_hint(error, "memoir %s -- ./program", command->verb);
+    }
+    size_t allowed = operands[0] != '\0';
+    if (arguments->operands_count > allowed) {
+        error_set(error, ERROR_USAGE, "%s does not take '%s'", command->verb,
+                  arguments->operands[allowed]);
+        return error_hint(error, "memoir help %s", command->verb);
+    }
+    if (!strchr(operands, '|'))
+        return true;
+    if (arguments->operands_count == 0)
+        return error_set(error, ERROR_USAGE, "%s needs one of: %s", command->verb, operands);
+    if (!words_have(operands, arguments->operands[0], &word))
+        return error_set(error, ERROR_USAGE, "%s does not know '%s', it needs one of: %s",
+                         command->verb, arguments->operands[0], operands);
+    return true;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rows of commands.def, and the functions that they name. A command gets its arguments already
+ * checked against the table (tool/arguments.h).
+ */
+#ifndef TOOL_COMMANDS_H
+#define TOOL_COMMANDS_H
+
+#include "tool/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct arguments;
+
+struct command {
+    const char *verb;
+    bool (*run)(const struct arguments *arguments, struct error *error);
+    const char *operands;
+    const char *synopsis;
+    const char *brief;
+    const char *details;
+};
+
+struct command_flag {
+    const char *verb;
+    const char *name;
+    const char *argument;
+    const char *brief;
+};
+
+extern const struct command commands[];
+extern const size_t commands_count;
+extern const struct command_flag commands_flags[];
+extern const size_t commands_flags_count;
+
+/* NULL if there is none. */
+const struct command *commands_find(const char *verb);
+/* The verb that was probably meant. */
+const char *commands_nearest(const char *verb);
+/* Whether the flag belongs to the verb; those of every command only if `shared`. */
+bool commands_flag_of(const struct command_flag *flag, const char *verb, bool shared);
+
+#define COMMAND(verb, function, ...) \
+    bool function(const struct arguments *arguments, struct error *error);
+#define FLAG(...)
+#include "tool/commands.def"
+#undef COMMAND
+#undef FLAG
+
+#endif

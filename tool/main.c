@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The command `memoir`: finds the row of commands.def for its verb, has the words sorted, runs it,
+ * and turns an error into a message and an exit status. 0 is success, 2 wrong usage, 3 something
+ * that can't be read or written; `run` ends as the program does.
+ */
+#include "tool/arguments.h"
+#include "tool/commands.h"
+#include "tool/help.h"
+#include "tool/terminal.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static void verb_first(char **words);
+static const struct command *verb_find(char *verb, struct error *error);
+
+int main(int argc, char **argv)
+{
+    struct error error = {.status = ERROR_USAGE};
+    struct arguments arguments = {0};
+    char *nothing[] = {"help", NULL};
+    char **words = argc > 1 ? argv + 1 : nothing;
+    bool right = false;
+
+    terminal_start();
+    verb_first(words);
+    const struct command *command = verb_find(words[0], &error);
+    if (!command || !arguments_parse(&arguments, command, words + 1, &error))
+        goto done;
+    if (arguments.help)
+        help_command(command);
+    else if (!command->run(&arguments, &error))
+        goto done;
+    right = terminal_end(&error);
+done:
+    arguments_free(&arguments);
+    if (!right)
+        terminal_error(&error);
+    return right ? 0 : (int)error.status;
+}
+
+/* Flags of every command may stand before the verb: moves the verb in front of them. */
+static void verb_first(char **words)
+{
+    size_t at = 0;
+    while (words[at] && (strncmp(words[at], "--color", 7) == 0 || strcmp(words[at], "-q") == 0 ||
+                         strcmp(words[at], "--quiet") == 0))
+        at += strcmp(words[at], "--color") == 0 && words[at + 1] ? 2 : 1;
+    char *verb = words[at];
+    if (!verb)
+        return;
+    memmove(words + 1, words, at * sizeof *words);
+    words[0] = verb;
+}
+
+static const struct command *verb_find(char *verb, struct error *error)
+{
+    if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0)
+        verb = "help";
+    else if (strcmp(verb, "--version") == 0)
+        verb = "version";
+    const struct command *command = commands_find(verb);
+    if (command)
+        return command;
+    if (strchr(verb, '/') && access(verb, X_OK) == 0) {
+        error_set(error, ERROR_USAGE, "'%s' is a program, not a command of memoir", verb);
+        error_hint(error, "memoir run -- %s", verb);
+        return NULL;
+    }
+    if (verb[0] == '-')
+        error_set(error, ERROR_USAGE, "no flag '%s' without a command", verb);
+    else
+        error_set(error, ERROR_USAGE, "no command '%s', the nearest is '%s'", verb,
+                  commands_nearest(verb));
+    error_hint(error, "memoir help");
+    return NULL;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The manual pages in roff: memoir(1) from commands.def, memoir.conf(5) from config.def. They carry
+ * no date and no version, so that the pages in docs/man change only when the tables do.
+ */
+#include "tool/man.h"
+
+#include "tool/arguments.h"
+#include "tool/commands.h"
+#include "tool/options.h"
+#include "tool/terminal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void roff_text(const char *text);
+static void roff_paragraphs(const char *text);
+static void roff_flags(const char *verb, bool shared);
+
+bool man_show(const struct arguments *arguments, struct error *error)
+{
+    (void)arguments;
+    (void)error;
+    printf(".TH MEMOIR 1 \"\" memoir \"User commands\"\n"
+           ".SH NAME\nmemoir \\- an allocator that remembers where your memory went\n"
+           ".SH SYNOPSIS\n");
+    for (size_t i = 0; i < commands_count; i++) {
+        printf("%s.B memoir %s\n", i > 0 ? ".br\n" : "", commands[i].verb);
+        if (commands[i].synopsis[0])
+            roff_paragraphs(commands[i].synopsis);
+    }
+    printf(".SH DESCRIPTION\n"
+           "libmemoir.so replaces malloc in any program. This command starts programs under it "
+           "and explains it.\n"
+           ".SH COMMANDS\n");
+    for (size_t i = 0; i < commands_count; i++) {
+        printf(".SS %s\n", commands[i].verb);
+        roff_paragraphs(commands[i].brief);
+        if (commands[i].details[0]) {
+            printf(".PP\n");
+            roff_paragraphs(commands[i].details);
+        }
+        roff_flags(commands[i].verb, false);
+    }
+    printf(".SH FLAGS OF EVERY COMMAND\n");
+    roff_flags("", true);
+    printf(
+        ".SH EXIT STATUS\n"
+        ".TP\n.B 0\nsuccess\n"
+        ".TP\n.B 2\na wrong command, flag or option\n"
+        ".TP\n.B 3\nsomething can't be read or written\n"
+        ".PP\n.B memoir run\nends as its program does, or with 126 or 127 if it can't be started.\n"
+        ".SH ENVIRONMENT\n"
+        ".TP\n.B MEMOIR\noptions of the library, see\n.BR memoir.conf (5)\n"
+        ".TP\n.B NO_COLOR, CLICOLOR_FORCE\nnever or always use colours\n"
+        ".TP\n.B PAGER\nwhat shows long texts on a terminal, less unless set\n"
+        ".SH SEE ALSO\n.BR memoir.conf (5)\n");
+    terminal_next("memoir man | man -l -");
+    return true;
+}
+
+void man_options(void)
+{
+    char accepted[200];
+    printf(".TH MEMOIR.CONF 5 \"\" memoir \"File formats\"\n"
+           ".SH NAME\nmemoir.conf \\- options of libmemoir.so\n"
+           ".SH DESCRIPTION\n");
+    for (size_t i = 0; i < options_intro_count; i++) {
+        bool example = options_intro[i][0] == ' ';
+        if (i > 0)
+            printf(".PP\n");
+        if (example)
+            printf(".RS 4\n.nf\n");
+        roff_paragraphs(options_intro[i] + example);
+        if (example)
+            printf(".fi\n.RE\n");
+    }
+    printf(".SH OPTIONS\n");
+    for (size_t i = 0; i < CONFIG_COUNT; i++) {
+        printf(".TP\n.B ");
+        roff_text(config_options[i].key);
+        printf("\n");
+        roff_paragraphs(options_docs[i].brief);
+        printf(".br\n");
+        printf("Default: %s. Accepted: ", options_initial(i));
+        roff_text(options_accepted(i, accepted, sizeof accepted));
+        printf(".\n");
+        if (options_docs[i].details[0]) {
+            printf(".IP\n");
+            roff_paragraphs(options_docs[i].details);
+        }
+    }
+    printf(".SH FILES\n.TP\n.I /etc/memoir.conf\noptions of every program, may be absent\n"
+           ".SH SEE ALSO\n.BR memoir (1)\n");
+}
+
+/* Every '-' is one that can be copied, every backslash is a backslash. */
+static void roff_text(const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '\\')
+            printf("\\e");
+        else if (*text == '-')
+            printf("\\-");
+        else
+            putchar(*text);
+    }
+}
+
+/* Paragraphs that end in '\n', the last may lack it. A line must not begin like a request. */
+static void roff_paragraphs(const char *text)
+{
+    for (bool first = true; *text; first = false) {
+        char line[2048];
+        size_t length = strcspn(text, "\n");
+        snprintf(line, sizeof line, "%.*s", (int)length, text);
+        if (!first)
+            printf(".PP\n");
+        if (*line == '.' || *line == '\'')
+            printf("\\&");
+        roff_text(line);
+        printf("\n");
+        text += length + (text[length] == '\n');
+    }
+}
+
+static void roff_flags(const char *verb, bool shared)
+{
+    for (size_t i = 0; i < commands_flags_count; i++) {
+        const struct command_flag *flag = &commands_flags[i];
+        if (!commands_flag_of(flag, verb, shared) || (flag->verb[0] == '\0') != shared)
+            continue;
+        printf(".TP\n.B ");
+        roff_text(flag->name);
+        if (flag->argument[0]) {
+            printf(" ");
+            roff_text(flag->argument);
+        }
+        printf("\n");
+        roff_paragraphs(flag->brief);
+    }
+}

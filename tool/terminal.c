@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Colour, width, pager and the lines on standard error, decided once at start: when the pager takes
+ * over, standard output is a pipe, but a terminal is still what is behind it.
+ */
+#include "tool/terminal.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    WIDTH_PIPED = 100,
+    WIDTH_MIN = 40,
+};
+
+static struct {
+    bool colors[3]; /* by descriptor: 1 and 2 */
+    bool quiet;
+    bool utf8;
+    bool output_tty;
+    bool error_tty;
+    unsigned width;
+    pid_t pager;
+} terminal;
+
+void terminal_start(void)
+{
+    struct winsize size;
+    setlocale(LC_CTYPE, "");
+    terminal.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    terminal.output_tty = isatty(1);
+    terminal.error_tty = isatty(2);
+    terminal.width = WIDTH_PIPED;
+    if (terminal.output_tty && ioctl(1, TIOCGWINSZ, &size) == 0 && size.ws_col >= WIDTH_MIN)
+        terminal.width = size.ws_col;
+    terminal_color(TERMINAL_AUTO);
+}
+
+void terminal_color(enum terminal_when when)
+{
+    const char *none = getenv("NO_COLOR");
+    const char *force = getenv("CLICOLOR_FORCE");
+    const char *term = getenv("TERM");
+    bool able = term && strcmp(term, "dumb") != 0;
+
+    if (when == TERMINAL_AUTO && none && *none)
+        when = TERMINAL_NEVER;
+    if (when == TERMINAL_AUTO && force && *force && strcmp(force, "0") != 0)
+        when = TERMINAL_ALWAYS;
+    terminal.colors[1] =
+        when == TERMINAL_ALWAYS || (when == TERMINAL_AUTO && able && terminal.output_tty);
+    terminal.colors[2] =
+        when == TERMINAL_ALWAYS || (when == TERMINAL_AUTO && able && terminal.error_tty);
+}
+
+void terminal_quiet(void)
+{
+    terminal.quiet = true;
+}
+
+unsigned terminal_width(void)
+{
+    return terminal.width;
+}
+
+void terminal_page(void)
+{
+    const char *pager = getenv("PAGER");
+    int ends[2];
+    if (!pager)
+        pager = "less";
+    if (!terminal.output_tty || *pager == '\0' || strcmp(pager, "cat") == 0 || pipe(ends) != 0)
+        return;
+    fflush(stdout);
+    terminal.pager = fork();
+    if (terminal.pager == 0) {
+        dup2(ends[0], 0);
+        close(ends[0]);
+        close(ends[1]);
+        setenv("LESS", "FRX", 0);
+        execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
+        _exit(127);
+    }
+    if (terminal.pager > 0)
+        dup2(ends[1], 1);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+bool terminal_end(struct error *error)
+{
+    bool written = fflush(stdout) == 0 && !ferror(stdout);
+    int reason = errno;
+    if (terminal.pager > 0) {
+        int status;
+        close(1);
+        while (waitpid(terminal.pager, &status, 0) < 0 && errno == EINTR)
+            continue;
+        terminal.pager = 0;
+        return true; /* leaving the pager early is no error */
+    }
+    return written ||
+           error_set(error, ERROR_INPUT, "standard output can't be written: %s", strerror(reason));
+}
+
+void terminal_put(FILE *file, enum terminal_paint paint, const char *text, unsigned width)
+{
+    static const char *const codes[] = {
+        [TERMINAL_BOLD] = "\033[1m",
+        [TERMINAL_DIM] = "\033[2m",
+        [TERMINAL_RED] = "\033[1;31m",
+        [TERMINAL_YELLOW] = "\033[33m",
+    };
+    bool colored = terminal.colors[fileno(file) == 2 ? 2 : 1];
+    int missing = (int)width - (int)strlen(text);
+    fprintf(file, "%s%s%s%*s", colored ? codes[paint] : "", text, colored ? "\033[0m" : "",
+            missing > 0 ? missing : 0, "");
+}
+
+void terminal_fold(FILE *file, const char *text, unsigned indent)
+{
+    while (*text) {
+        unsigned column = 0;
+        while (*text && *text != '\n') {
+            size_t word = strcspn(text, " \n");
+            if (column > 0 && column + 1 + word > terminal.width) {
+                fputc('\n', file);
+                column = 0;
+            }
+            if (column == 0)
+                column = (unsigned)fprintf(file, "%*s", (int)indent, "");
+            else
+                column += (unsigned)fprintf(file, " ");
+            column += (unsigned)fwrite(text, 1, word, file);
+            text += word;
+            text += strspn(text, " ");
+        }
+        fputc('\n', file);
+        if (*text == '\n')
+            text++;
+    }
+}
+
+void terminal_warn(const char *format, ...)
+{
+    va_list list;
+    if (terminal.quiet)
+        return;
+    terminal_put(stderr, TERMINAL_YELLOW, "memoir:", 0);
+    fputc(' ', stderr);
+    va_start(list, format);
+    vfprintf(stderr, format, list);
+    va_end(list);
+    fputc('\n', stderr);
+}
+
+void terminal_error(const struct error *error)
+{
+    terminal_put(stderr, TERMINAL_RED, "memoir:", 0);
+    fprintf(stderr, " %s\n", error->text);
+    if (error->hint[0])
+        fprintf(stderr, "%s %s\n", terminal.utf8 ? "→" : "->", error->hint);
+}
+
+void terminal_next(const char *command)
+{
+    if (!terminal.quiet && terminal.output_tty && terminal.error_tty)
+        fprintf(stderr, "%s %s\n", terminal.utf8 ? "→" : "->", command);
+}

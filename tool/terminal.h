@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How the command looks: colour, width, pager, and the lines on standard error. Standard output is
+ * data; everything else goes to standard error.
+ */
+#ifndef TOOL_TERMINAL_H
+#define TOOL_TERMINAL_H
+
+#include "tool/error.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+enum terminal_when {
+    TERMINAL_AUTO,
+    TERMINAL_ALWAYS,
+    TERMINAL_NEVER,
+};
+
+enum terminal_paint {
+    TERMINAL_BOLD,
+    TERMINAL_DIM,
+    TERMINAL_RED,
+    TERMINAL_YELLOW,
+};
+
+/* Looks at the locale, the terminal and the environment. First thing in main. */
+void terminal_start(void);
+/* --color: overrides NO_COLOR, CLICOLOR_FORCE and whether there is a terminal. */
+void terminal_color(enum terminal_when when);
+/* --quiet: warnings and next steps do not appear. */
+void terminal_quiet(void);
+
+/* Columns of the terminal behind standard output, 100 if there is none. */
+unsigned terminal_width(void);
+/* From here on standard output goes through $PAGER (less), if it is a terminal. */
+void terminal_page(void);
+/* Ends the pager and checks that all output was written. */
+bool terminal_end(struct error *error);
+
+/* The text in colour if the stream has colours, padded to `width` columns. */
+void terminal_put(FILE *file, enum terminal_paint paint, const char *text, unsigned width);
+/* Paragraphs (each ends in '\n') folded into the width, behind `indent` spaces. */
+void terminal_fold(FILE *file, const char *text, unsigned indent);
+
+/* "memoir: ..." */
+void terminal_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void terminal_error(const struct error *error);
+/* The last line: what one may want to do next. Only for people. */
+void terminal_next(const char *command);
+
+#endif
