@@ -68,7 +68,8 @@ static char *word_new(uint32_t *state)
     uint32_t number = dice(state) % 200;
     number = number * number + dice(state) % (number + 1);
     char text[32];
-    int length = snprintf(text, sizeof text, "%.*s%x", (int)(number % 15), "abstractletters", number);
+    int letters = (int)(number % 15);
+    int length = snprintf(text, sizeof text, "%.*s%x", letters, "abstractletters", number);
     return memcpy(need(malloc((size_t)length + 1)), text, (size_t)length + 1);
 }
 

@@ -61,7 +61,7 @@ size_t size_small(uint64_t *rng);
 /* Log-uniform in [low, high): as many between 64 and 128 KiB as between 4 and 8 MiB. */
 size_t size_log(uint64_t *rng, size_t low, size_t high);
 
-void block_fail(size_t size);
+_Noreturn void block_fail(size_t size);
 
 static inline void *block_new(size_t size)
 {

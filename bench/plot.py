@@ -44,8 +44,10 @@ def svg(results):
     parts = [head(height), title(results, rows), legend(names, marks)]
     if rows and stats.role(results, "peer"):
         base = stats.role(results, "peer")[0]
-        time_panel = Panel(LEFT, "time ÷ time of the row's best peer", rows, results, names, marks,
-                           "wall", None, 1 / 1.6, 5, (1.15,))
+        clock = stats.judged(results)
+        words = clock + " time ÷ that of the row's best peer"
+        time_panel = Panel(LEFT, words, rows, results, names, marks, clock, None, 1 / 1.6, 5,
+                           (1.15,))
         rss_panel = Panel(LEFT + PANEL + GAP, "peak memory ÷ " + base + "'s", rows, results, names,
                           marks, "rss_kib", base, 1 / 2.5, 5, (1.1,))
         parts += [labels(rows), time_panel.draw(), rss_panel.draw()]
@@ -184,8 +186,10 @@ class Panel:
                 base = self.base or stats.best_peer(self.results, row, self.metric)
                 ends = stats.quartiles(stats.round_ratios(row, name, base, self.metric))
                 parts.append('<path class="c-ours" d="M%.1f %.1fH%.1f" stroke-width="3" '
-                             'stroke-opacity=".5"/>' % (self.place(ends[0]), y, self.place(ends[1])))
-            parts.append(self.dot(shape, value, y, kind, "%s: %s %.2f" % (row["name"], name, value)))
+                             'stroke-opacity=".5"/>' 
+                             % (self.place(ends[0]), y, self.place(ends[1])))
+            words = "%s: %s %.2f" % (row["name"], name, value)
+            parts.append(self.dot(shape, value, y, kind, words))
         return "".join(parts)
 
     def draw_mean(self, y):

@@ -26,9 +26,8 @@ def show(results, out=sys.stdout):
     lines = []
     rows = stats.mean_rows(results)
     if rows:
-        lines += best_table(results, rows, "wall", "Time (wall), ratio to the row's best peer", paint)
-        lines += best_table(results, rows, "cpu", "CPU time (user + system), ratio to the row's best "
-                            "peer", paint)
+        lines += best_table(results, rows, "wall", "Time (wall)", paint)
+        lines += best_table(results, rows, "cpu", "CPU time (user + system)", paint)
         lines += base_table(results, rows, "rss_kib", "Peak memory, ratio to %s", mib, paint)
         lines += base_table(results, rows, "minor_faults", "Minor page faults, ratio to %s",
                             "{:,.0f}".format, paint)
@@ -59,7 +58,7 @@ def header(paint, title, first, names, wide):
 
 def best_table(results, rows, metric, title, paint):
     names, ours = names_in_order(results), stats.role(results, "ours")
-    lines = header(paint, title, "best peer", names, ours)
+    lines = header(paint, title + ", ratio to the row's best peer", "best peer", names, ours)
     group = None
     for row in rows:
         if row["group"] != group:
@@ -173,8 +172,8 @@ def verdict_lines(results, paint):
         return ["", "No budget is judged: there is no library of ours in this run."]
     lines = ["", paint("1", "Budgets")]
     for one in found:
-        value = "-" if one["value"] is None else "%.3f" % one["value"]
-        value = value.replace(".000", "") if one["limit"] in (0, 1024) or one["limit"] > 9 else value
+        is_count = isinstance(one["value"], int)
+        value = "-" if one["value"] is None else ("%d" if is_count else "%.3f") % one["value"]
         limit = "%g" % one["limit"] if one["limit"] < 100 else "%.0f" % one["limit"]
         word = paint("32", "met   ") if one["met"] else paint("31", "missed")
         lines.append("%s  %10s  limit %-7s %s" % (word, value, limit, one["text"]))

@@ -16,7 +16,7 @@ from measure import clean_environment, failed, launch_end, launch_start, run_com
 
 
 class Row:
-    """One command with fixed work. `in_mean`: it counts in the geometric means and their budgets."""
+    """One command with fixed work. `in_mean`: it counts in the means and budgets."""
 
     def __init__(self, name, group, what, argv, env=None, stdin=None, needs=(), same_output=False,
                  in_mean=True, rounds_max=None):

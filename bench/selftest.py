@@ -108,8 +108,8 @@ def main():
     peers_only = made_up()
     peers_only["allocators"] = [a for a in peers_only["allocators"] if a["role"] == "peer"]
     checks.append(("nothing of ours", stats.verdicts(peers_only), []))
-    checks.append(("ratio is by rounds", round(stats.ratio(made_up()["rows"][0], "memoir", "quick"), 6),
-                   0.9))
+    by_rounds = stats.ratio(made_up()["rows"][0], "memoir", "quick")
+    checks.append(("ratio is by rounds", round(by_rounds, 6), 0.9))
     text = io.StringIO()
     report.show(made_up(), text)
     checks.append(("report names all verdicts", text.getvalue().count("met  "), 8))

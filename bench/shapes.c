@@ -31,7 +31,8 @@ static char *string_join(const char *left, const char *right)
     char *both = block_new(a + b + 2);
     memcpy(both, left, a);
     both[a] = ' ';
-    memcpy(both + a + 1, right, b + 1);
+    memcpy(both + a + 1, right, b);
+    both[a + 1 + b] = 0;
     return both;
 }
 
@@ -173,11 +174,15 @@ uint64_t shapes_table(const struct job *job)
 
 enum kind { kind_number, kind_variable, kind_sum, kind_product };
 
-/* Leaves are allocated without room for children, as a compiler's nodes are. */
+/* A leaf has no room for children, as in a compiler; sums and products are pairs. */
 struct node {
     enum kind kind;
     uint32_t value;
-    struct node *child[];
+};
+
+struct pair {
+    struct node node; /* first, so that a pair is a node */
+    struct node *child[2];
 };
 
 static struct node *leaf_new(enum kind kind, uint32_t value)
@@ -190,17 +195,15 @@ static struct node *leaf_new(enum kind kind, uint32_t value)
 
 static struct node *pair_new(enum kind kind, struct node *left, struct node *right)
 {
-    struct node *node = block_new(sizeof *node + 2 * sizeof node->child[0]);
-    node->kind = kind;
-    node->value = 0;
-    node->child[0] = left;
-    node->child[1] = right;
-    return node;
+    struct pair *pair = block_new(sizeof *pair);
+    *pair = (struct pair){.node = {.kind = kind}, .child = {left, right}};
+    return &pair->node;
 }
 
-static int node_is_pair(const struct node *node)
+/* The node as a pair, NULL for a leaf. */
+static struct pair *node_pair(const struct node *node)
 {
-    return node->kind == kind_sum || node->kind == kind_product;
+    return node->kind == kind_sum || node->kind == kind_product ? (struct pair *)node : NULL;
 }
 
 static struct node *node_random(uint64_t *rng, int depth)
@@ -214,17 +217,19 @@ static struct node *node_random(uint64_t *rng, int depth)
 
 static struct node *node_copy(const struct node *node)
 {
-    if (!node_is_pair(node))
+    const struct pair *pair = node_pair(node);
+    if (pair == NULL)
         return leaf_new(node->kind, node->value);
-    struct node *left = node_copy(node->child[0]);
-    return pair_new(node->kind, left, node_copy(node->child[1]));
+    struct node *left = node_copy(pair->child[0]);
+    return pair_new(node->kind, left, node_copy(pair->child[1]));
 }
 
 static void node_free(struct node *node)
 {
-    if (node_is_pair(node)) {
-        node_free(node->child[0]);
-        node_free(node->child[1]);
+    struct pair *pair = node_pair(node);
+    if (pair != NULL) {
+        node_free(pair->child[0]);
+        node_free(pair->child[1]);
     }
     free(node);
 }
@@ -232,14 +237,16 @@ static void node_free(struct node *node)
 /* d/dx: a new tree, which shares nothing with the old one. */
 static struct node *node_derive(const struct node *node)
 {
-    if (!node_is_pair(node))
+    const struct pair *pair = node_pair(node);
+    if (pair == NULL)
         return leaf_new(kind_number, node->kind == kind_variable);
-    struct node *left = node_derive(node->child[0]);
-    struct node *right = node_derive(node->child[1]);
+    struct node *left = node_derive(pair->child[0]);
+    struct node *right = node_derive(pair->child[1]);
     if (node->kind == kind_sum)
         return pair_new(kind_sum, left, right);
-    return pair_new(kind_sum, pair_new(kind_product, left, node_copy(node->child[1])),
-                    pair_new(kind_product, node_copy(node->child[0]), right));
+    left = pair_new(kind_product, left, node_copy(pair->child[1]));
+    right = pair_new(kind_product, node_copy(pair->child[0]), right);
+    return pair_new(kind_sum, left, right);
 }
 
 static int node_is_number(const struct node *node, uint32_t value)
@@ -250,20 +257,21 @@ static int node_is_number(const struct node *node, uint32_t value)
 /* x+0, x*1 and x*0 disappear; what they held is freed in the middle of the tree. */
 static struct node *node_simplify(struct node *node)
 {
-    if (!node_is_pair(node))
+    struct pair *pair = node_pair(node);
+    if (pair == NULL)
         return node;
-    node->child[0] = node_simplify(node->child[0]);
-    node->child[1] = node_simplify(node->child[1]);
+    pair->child[0] = node_simplify(pair->child[0]);
+    pair->child[1] = node_simplify(pair->child[1]);
     for (int i = 0; i < 2; i++) {
-        struct node *one = node->child[i], *other = node->child[1 - i];
+        struct node *one = pair->child[i], *other = pair->child[1 - i];
         if (node->kind == kind_product && node_is_number(one, 0)) {
             node_free(other);
-            free(node);
+            free(pair);
             return one;
         }
         if (node_is_number(one, node->kind == kind_product)) {
             free(one);
-            free(node);
+            free(pair);
             return other;
         }
     }
@@ -272,17 +280,12 @@ static struct node *node_simplify(struct node *node)
 
 static uint64_t node_value(const struct node *node, uint64_t x)
 {
-    switch (node->kind) {
-    case kind_number:
-        return node->value;
-    case kind_variable:
-        return x;
-    case kind_sum:
-        return node_value(node->child[0], x) + node_value(node->child[1], x);
-    case kind_product:
-        break;
-    }
-    return node_value(node->child[0], x) * node_value(node->child[1], x);
+    const struct pair *pair = node_pair(node);
+    if (pair == NULL)
+        return node->kind == kind_variable ? x : node->value;
+    uint64_t left = node_value(pair->child[0], x);
+    uint64_t right = node_value(pair->child[1], x);
+    return node->kind == kind_sum ? left + right : left * right;
 }
 
 uint64_t shapes_expressions(const struct job *job)

@@ -7,7 +7,8 @@ CREATE TABLE sale (id INTEGER PRIMARY KEY, customer INTEGER, day INTEGER, amount
 BEGIN;
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
 INSERT INTO customer SELECT i, 'customer ' || i, 'city ' || (i * 7919 % 300),
-    substr('the quick brown fox jumps over the lazy dog again and again', 1 + i % 30, 10 + i % 25) FROM n;
+    substr('the quick brown fox jumps over the lazy dog again and again', 1 + i % 30, 10 + i % 25)
+    FROM n;
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 120000)
 INSERT INTO sale SELECT i, 1 + i * 104729 % 20000, i % 365, (i * 31 % 10007) / 7.0,
     'item ' || (i * 17 % 5000) FROM n;

@@ -30,8 +30,11 @@ for my $round (1 .. $rounds) {
     my $text = join "\n", @lines;
     $text =~ s/([a-z]+)(\d+)/<$2:$1>/g;
     my @top = sort { $count{$b} <=> $count{$a} || $a cmp $b } keys %count;
-    my @records = map { { word => $_, n => $count{$_}, next => [sort keys %{ $follows{$_} || {} }] } } @top;
-    my $report = join ";", map { "$_->{word}=$_->{n}," . scalar @{ $_->{next} } } @records[0 .. 999];
+    my @records = map {
+        { word => $_, n => $count{$_}, next => [sort keys %{ $follows{$_} || {} }] }
+    } @top;
+    my $report = join ";",
+        map { "$_->{word}=$_->{n}," . scalar @{ $_->{next} } } @records[0 .. 999];
     $check = ($check * 31 + $_) % 4294967296 for unpack "C*", substr($report, 0, 20000);
     $check = ($check + length $text) % 4294967296;
 }

@@ -82,6 +82,8 @@ static bool place_try(const struct place *place)
     window_size = place->size;
     window.marks = (uint8_t *)marks.start;
     window.units = (uint32_t *)units.start;
+    window.spans = (struct span *)spans.start;
+    window.meta = meta.start;
     window.mark_bias = (uintptr_t)marks.start - (base >> GRANULE_SHIFT);
     window.base = base;
     return true;
@@ -177,16 +179,6 @@ bool arena_need_spans(size_t bytes)
 bool arena_need_meta(size_t bytes)
 {
     return table_need(&meta, bytes);
-}
-
-void *arena_spans(void)
-{
-    return spans.start;
-}
-
-void *arena_meta(void)
-{
-    return meta.start;
 }
 
 size_t arena_mapped(void)

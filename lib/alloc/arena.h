@@ -31,6 +31,8 @@ struct window {
     uint8_t *marks;     /* by granule */
     uintptr_t mark_bias; /* marks - base / 16: the mark of p is at mark_bias + p / 16 */
     uint32_t *units;    /* by unit: id of the span there (see span.h for which units count) */
+    struct span *spans; /* by id */
+    char *meta;         /* the allocator's own memory (meta.h) */
 };
 
 extern HIDDEN struct window window;
@@ -43,8 +45,6 @@ uint32_t arena_claim(uint32_t units, uint32_t *got);
 /* Makes the tables of spans and metadata at least so long. False when memory is out. */
 bool arena_need_spans(size_t bytes);
 bool arena_need_meta(size_t bytes);
-void *arena_spans(void);
-void *arena_meta(void);
 
 /* For accounting. */
 size_t arena_mapped(void);

@@ -175,49 +175,55 @@ uint32_t *central_record(struct span *span, const void *block)
     return &records[span_index(span, block, mark_class(span->mark))];
 }
 
-/* One block back into its span. */
-static void give_locked(struct central *central, struct span *span, void *block)
+/* A span that became all free. */
+static void span_emptied(struct central *central, struct span *span)
 {
-    unsigned index = span_index(span, block, mark_class(span->mark));
-    uint64_t *word = &span->bits[index / 64], bit = UINT64_C(1) << (index % 64);
-    if (unlikely(*word & bit))
-        fatal_freed_twice(block, class_size(mark_class(span->mark)));
-    *word |= bit;
-    span->free++;
-    central->out--;
-    central->here++;
-    if (!span->listed)
-        list_add(central, span);
-    if (unlikely(span->free == span->blocks)) {
-        bool only = span->next == 0 && span->prev == 0;
-        if (only && span->units < units_of(MIDDLE_MAX))
-            return;
-        list_remove(central, span);
-        central->spans--;
-        central->here -= span->blocks;
-        span_end(span);
+    bool only = span->next == 0 && span->prev == 0;
+    if (only && span->units < units_of(MIDDLE_MAX))
+        return;
+    list_remove(central, span);
+    central->spans--;
+    central->here -= span->blocks;
+    span_end(span);
+}
+
+/* Blocks back into their spans, as long as they are of this list; how many. */
+static unsigned give_locked(struct central *central, unsigned list, unsigned pool,
+                            void *const *slots, unsigned count)
+{
+    unsigned class = list >= CENTRAL_WATCHED ? list - CENTRAL_WATCHED : mark_class(list);
+    unsigned done = 0;
+    for (; done < count; done++) {
+        struct span *span = span_of(slots[done]);
+        if (unlikely(list_of(span) != list || span->pool != pool))
+            break;
+        unsigned index = span_index(span, slots[done], class);
+        uint64_t *word = &span->bits[index / 64], bit = UINT64_C(1) << (index % 64);
+        if (unlikely(*word & bit))
+            fatal_freed_twice(slots[done], class_size(class));
+        *word |= bit;
+        if (unlikely(!span->listed))
+            list_add(central, span);
+        if (unlikely(++span->free == span->blocks))
+            span_emptied(central, span);
     }
+    return done;
 }
 
 void central_give(void *const *slots, unsigned count)
 {
-    struct central *central = NULL;
-    unsigned list = 0, pool = 0;
-    for (unsigned i = 0; i < count; i++) {
-        struct span *span = span_of(slots[i]);
-        unsigned its_list = list_of(span), its_pool = span->pool;
-        if (central == NULL || its_list != list || its_pool != pool) {
-            if (central != NULL)
-                lock_give(&central->lock);
-            list = its_list;
-            pool = its_pool;
-            central = central_of(pool, list);
-            lock_take(&central->lock);
-        }
-        give_locked(central, span, slots[i]);
-    }
-    if (central != NULL)
+    while (count > 0) {
+        struct span *span = span_of(slots[0]);
+        unsigned list = list_of(span), pool = span->pool;
+        struct central *central = central_of(pool, list);
+        lock_take(&central->lock);
+        unsigned done = give_locked(central, list, pool, slots, count);
+        central->out -= done;
+        central->here += done;
         lock_give(&central->lock);
+        slots += done;
+        count -= done;
+    }
 }
 
 bool central_break(uint32_t parent_id)

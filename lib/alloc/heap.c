@@ -15,14 +15,14 @@ enum {
     CAP_EAGER = 64,             /* it grows at once to so many blocks */
     CAP_EAGER_BYTES = 32 << 10, /* or bytes, and beyond when it empties and overflows in turn */
     STOCK_LEAST = 128,
-    STOCK_MOST = 8192,
+    STOCK_MOST = 32768,
     TICK_EVERY = 32, /* cold visits */
     LOOK_MS_MOST = 1000,
 };
 
 static void *bottom[2]; /* the slots of a bin without a stock: empty and full */
 
-struct heap heap_empty = {.bins = {[0 ... BIN_COUNT - 1] = {.top = bottom}}};
+struct heap heap_empty = {.bins = {[0 ... MARK_COUNT - 1] = {.top = bottom}}};
 __thread struct heap *heap_now = &heap_empty;
 __thread struct heap *heap_self;
 
@@ -40,24 +40,16 @@ static uint32_t low_half(const void *p)
 
 void heap_init(void)
 {
-    for (unsigned i = 0; i < BIN_COUNT; i++)
+    for (unsigned i = 0; i < MARK_COUNT; i++)
         heap_empty.bins[i].limit = low_half(bottom);
 }
 
 static void heap_reset(struct heap *heap)
 {
-    for (unsigned i = 0; i < BIN_COUNT; i++)
-        heap->bins[i] = (struct bin){bottom, low_half(bottom),
-                                     (int32_t)mark_make(i < CLASS_COUNT ? i : 0, heap->colour)};
-    for (unsigned mark = 0; mark < MARK_COUNT; mark++) {
-        unsigned class = mark_class(mark);
-        bool tiny = mark >= MARK_TINY || (mark >= 1 && mark <= TINY_CLASSES);
-        if (!tiny)
-            heap->route[mark] = (uint8_t)mark;
-        else
-            heap->route[mark] =
-                (uint8_t)(mark_make(class, heap->colour) == mark ? class : BIN_FOREIGN);
-    }
+    for (unsigned mark = 0; mark < MARK_COUNT; mark++)
+        heap->bins[mark] = (struct bin){bottom, low_half(bottom), 0};
+    for (unsigned class = 1; class <= CLASS_SMALL_LAST; class++)
+        heap->marks[class] = (uint8_t)mark_make(class, heap->colour);
 }
 
 struct heap *heap_make(void)
@@ -122,40 +114,47 @@ static size_t stock_bytes(const struct stock *stock)
     return sizeof *stock + (stock->room + (size_t)1) * sizeof(void *);
 }
 
-static size_t bin_size(unsigned bin)
+static size_t size_of(unsigned mark)
 {
-    return bin == BIN_FOREIGN ? GRANULE * TINY_CLASSES : class_size(bin);
+    return class_size(mark_class(mark));
+}
+
+/* Whether malloc takes blocks from this bin, or it only collects what others handed out. */
+static bool is_own(const struct heap *heap, unsigned mark)
+{
+    unsigned class = mark_class(mark);
+    return class > TINY_CLASSES || heap->marks[class] == mark;
 }
 
 /* Points the bin at `stock`, with its first `count` slots filled. */
-static void bin_set(struct heap *heap, unsigned bin, struct stock *stock, size_t count)
+static void bin_set(struct heap *heap, unsigned mark, struct stock *stock, size_t count)
 {
-    heap->stocks[bin] = stock;
-    heap->bins[bin].limit = low_half(stock->slots + stock->cap);
-    store_relaxed(&heap->bins[bin].top, stock->slots + count);
+    heap->stocks[mark] = stock;
+    heap->bins[mark].limit = low_half(stock->slots + stock->cap);
+    store_relaxed(&heap->bins[mark].top, stock->slots + count);
 }
 
-static struct stock *stock_make(struct heap *heap, unsigned bin)
+static struct stock *stock_make(struct heap *heap, unsigned mark)
 {
     struct stock *stock = meta_take(STOCK_LEAST);
     if (stock == NULL)
         return NULL;
-    size_t size = bin_size(bin), cap = CAP_FIRST_BYTES / size;
+    size_t size = size_of(mark), cap = CAP_FIRST_BYTES / size;
     stock->room = (STOCK_LEAST - sizeof *stock) / sizeof(void *) - 1;
     cap = cap < CAP_FIRST_LEAST ? CAP_FIRST_LEAST : cap > CAP_FIRST_MOST ? CAP_FIRST_MOST : cap;
     stock->cap = (uint16_t)(cap < stock->room ? cap : stock->room);
     stock->batch = 2;
     heap->cache_bytes += stock->cap * size;
-    bin_set(heap, bin, stock, 0);
+    bin_set(heap, mark, stock, 0);
     return stock;
 }
 
 /* Doubles what the bin may hold, if the heap's allowance and memory permit. */
-static bool stock_grow(struct heap *heap, unsigned bin)
+static bool stock_grow(struct heap *heap, unsigned mark)
 {
-    struct stock *old = heap->stocks[bin], *stock = old;
-    size_t count = heap_cached(heap, bin), cap = (size_t)old->cap * 2;
-    if (heap->cache_bytes + old->cap * bin_size(bin) > config.cache)
+    struct stock *old = heap->stocks[mark], *stock = old;
+    size_t count = heap_cached(heap, mark), cap = (size_t)old->cap * 2;
+    if (heap->cache_bytes + old->cap * size_of(mark) > config.cache)
         return false;
     if (cap > old->room) {
         size_t bytes = STOCK_LEAST;
@@ -167,29 +166,28 @@ static bool stock_grow(struct heap *heap, unsigned bin)
         memcpy(stock->slots, old->slots, (count + 1) * sizeof(void *));
         stock->room = (uint16_t)((bytes - sizeof *stock) / sizeof(void *) - 1);
     }
-    heap->cache_bytes += (cap - old->cap) * bin_size(bin);
+    heap->cache_bytes += (cap - old->cap) * size_of(mark);
     stock->cap = (uint16_t)cap;
-    bin_set(heap, bin, stock, count);
+    bin_set(heap, mark, stock, count);
     if (stock != old)
         meta_give(old, stock_bytes(old));
     return true;
 }
 
-static bool stock_eager(const struct stock *stock, unsigned bin)
+static bool stock_eager(const struct stock *stock, unsigned mark)
 {
-    return stock->cap < CAP_EAGER && stock->cap * bin_size(bin) < CAP_EAGER_BYTES;
+    return stock->cap < CAP_EAGER && stock->cap * size_of(mark) < CAP_EAGER_BYTES;
 }
 
-bool heap_refill(struct heap *heap, unsigned class)
+bool heap_refill(struct heap *heap, unsigned mark)
 {
-    struct stock *stock = heap->stocks[class];
-    if (stock == NULL && (stock = stock_make(heap, class)) == NULL)
+    struct stock *stock = heap->stocks[mark];
+    if (stock == NULL && (stock = stock_make(heap, mark)) == NULL)
         return false;
     if (stock->fills < UINT16_MAX)
         stock->fills++;
-    if (stock->batch * 2 > stock->cap && stock_eager(stock, class) && stock_grow(heap, class))
-        stock = heap->stocks[class];
-    unsigned mark = (uint8_t)heap->bins[class].clock;
+    if (stock->batch * 2 > stock->cap && stock_eager(stock, mark) && stock_grow(heap, mark))
+        stock = heap->stocks[mark];
     unsigned got = central_take(heap->pool, mark, stock->slots + 1, stock->batch);
     if (got == 0)
         return false;
@@ -202,64 +200,55 @@ bool heap_refill(struct heap *heap, unsigned class)
         stock->slots[low] = stock->slots[high];
         stock->slots[high] = swap;
     }
-    store_relaxed(&heap->bins[class].top, stock->slots + got);
+    store_relaxed(&heap->bins[mark].top, stock->slots + got);
     return true;
 }
 
-static void foreign_count(struct heap *heap, void *const *slots, unsigned count)
-{
-    heap->foreign_frees += count;
-    for (unsigned i = 0; i < count; i++)
-        heap->foreign_bytes += class_size(mark_class(span_of(slots[i])->mark));
-}
-
 /* The `count` lowest slots, which were used longest ago, go home. */
-static void bin_give(struct heap *heap, unsigned bin, unsigned count)
+static void bin_give(struct heap *heap, unsigned mark, unsigned count)
 {
-    struct stock *stock = heap->stocks[bin];
-    size_t rest = heap_cached(heap, bin) - count;
-    if (bin == BIN_FOREIGN)
-        foreign_count(heap, stock->slots + 1, count);
+    struct stock *stock = heap->stocks[mark];
+    size_t rest = heap_cached(heap, mark) - count;
     central_give(stock->slots + 1, count);
     stock->given += count;
     memmove(stock->slots + 1, stock->slots + 1 + count, rest * sizeof(void *));
-    store_relaxed(&heap->bins[bin].top, stock->slots + rest);
+    store_relaxed(&heap->bins[mark].top, stock->slots + rest);
 }
 
-bool heap_spill(struct heap *heap, unsigned bin)
+bool heap_spill(struct heap *heap, unsigned mark)
 {
-    struct stock *stock = heap->stocks[bin];
+    struct stock *stock = heap->stocks[mark];
     if (stock == NULL)
-        return stock_make(heap, bin) != NULL;
-    bool swings = stock->fills > 0 && bin != BIN_FOREIGN;
+        return stock_make(heap, mark) != NULL;
+    bool swings = stock->fills > 0;
     stock->fills = 0;
-    if ((swings || stock_eager(stock, bin)) && stock_grow(heap, bin))
+    if ((swings || stock_eager(stock, mark)) && stock_grow(heap, mark))
         return true;
-    stock = heap->stocks[bin];
-    bin_give(heap, bin, (stock->cap + 1u) / 2);
+    stock = heap->stocks[mark];
+    bin_give(heap, mark, (stock->cap + 1u) / 2);
     return true;
 }
 
 void heap_flush(struct heap *heap)
 {
-    for (unsigned bin = 1; bin < BIN_COUNT; bin++) {
-        size_t count = heap_cached(heap, bin);
+    for (unsigned mark = 1; mark < MARK_COUNT; mark++) {
+        size_t count = heap_cached(heap, mark);
         if (count > 0)
-            bin_give(heap, bin, (unsigned)count);
+            bin_give(heap, mark, (unsigned)count);
     }
 }
 
 /* Bins without a malloc since the last look give everything back and start small again. */
 static void look_for_idle(struct heap *heap)
 {
-    for (unsigned bin = 1; bin < BIN_COUNT; bin++) {
-        struct stock *stock = heap->stocks[bin];
+    for (unsigned mark = 1; mark < MARK_COUNT; mark++) {
+        struct stock *stock = heap->stocks[mark];
         if (stock == NULL)
             continue;
-        uint64_t mallocs = bin == BIN_FOREIGN ? stock->given : heap_mallocs(heap, bin);
-        size_t count = heap_cached(heap, bin);
+        uint64_t mallocs = is_own(heap, mark) ? heap_mallocs(heap, mark) : stock->given;
+        size_t count = heap_cached(heap, mark);
         if (mallocs == stock->seen && count > 0)
-            bin_give(heap, bin, (unsigned)count);
+            bin_give(heap, mark, (unsigned)count);
         stock->seen = mallocs;
     }
 }
@@ -278,48 +267,47 @@ void heap_tick(struct heap *heap)
         pages_return(heap->pool, now - delay);
 }
 
-void heap_set_clock(struct heap *heap, unsigned class, uint64_t blocks)
+void heap_set_clock(struct heap *heap, unsigned mark, uint64_t blocks)
 {
-    struct stock *stock = heap->stocks[class];
-    struct bin *bin = &heap->bins[class];
-    int32_t left = bin->clock >> 8;
-    bool armed = blocks <= CLOCK_MOST;
-    int32_t set = armed ? (int32_t)blocks : CLOCK_MOST;
-    stock->armed = armed;
-    stock->drawn += (uint64_t)(int64_t)(set - (left < 0 ? 0 : left));
-    store_relaxed(&bin->clock, set * CLOCK_ONE | (int32_t)(uint8_t)bin->clock);
+    struct stock *stock = heap->stocks[mark];
+    struct bin *bin = &heap->bins[mark];
+    int32_t left = bin->clock < 0 ? 0 : bin->clock;
+    stock->armed = blocks <= INT32_MAX;
+    int32_t set = stock->armed ? (int32_t)blocks : INT32_MAX;
+    stock->drawn += (uint64_t)((int64_t)set - left);
+    store_relaxed(&bin->clock, set);
 }
 
-bool heap_clock_armed(const struct heap *heap, unsigned class)
+bool heap_clock_armed(const struct heap *heap, unsigned mark)
 {
-    return heap->stocks[class]->armed;
+    return heap->stocks[mark]->armed;
 }
 
-size_t heap_cached(const struct heap *heap, unsigned bin)
+size_t heap_cached(const struct heap *heap, unsigned mark)
 {
-    struct stock *stock = load_relaxed(&heap->stocks[bin]);
+    struct stock *stock = load_relaxed(&heap->stocks[mark]);
     if (stock == NULL)
         return 0;
-    void **top = load_relaxed(&heap->bins[bin].top);
+    void **top = load_relaxed(&heap->bins[mark].top);
     return top < stock->slots || top > stock->slots + stock->room ? 0
                                                                   : (size_t)(top - stock->slots);
 }
 
-uint64_t heap_mallocs(const struct heap *heap, unsigned class)
+uint64_t heap_mallocs(const struct heap *heap, unsigned mark)
 {
-    const struct stock *stock = load_relaxed(&heap->stocks[class]);
+    const struct stock *stock = load_relaxed(&heap->stocks[mark]);
     if (stock == NULL)
         return 0;
-    int32_t left = load_relaxed(&heap->bins[class].clock) >> 8;
+    int32_t left = load_relaxed(&heap->bins[mark].clock);
     return stock->drawn - (uint64_t)(left < 0 ? 0 : left);
 }
 
-uint64_t heap_frees(const struct heap *heap, unsigned class)
+uint64_t heap_frees(const struct heap *heap, unsigned mark)
 {
-    const struct stock *stock = load_relaxed(&heap->stocks[class]);
+    const struct stock *stock = load_relaxed(&heap->stocks[mark]);
     if (stock == NULL)
         return 0;
-    return heap_mallocs(heap, class) + heap_cached(heap, class) + stock->given - stock->taken;
+    return heap_mallocs(heap, mark) + heap_cached(heap, mark) + stock->given - stock->taken;
 }
 
 struct heap *heap_first(void)
@@ -334,8 +322,8 @@ uint64_t heap_retired_mallocs(unsigned class)
 
 static void retire_locked(struct heap *heap)
 {
-    for (unsigned class = 1; class < CLASS_COUNT; class++)
-        retired[class] += heap_mallocs(heap, class);
+    for (unsigned mark = 1; mark < MARK_COUNT; mark++)
+        retired[mark_class(mark) % CLASS_COUNT] += heap_mallocs(heap, mark);
     heap_retired.large_allocs += heap->large_allocs;
     heap_retired.large_frees += heap->large_frees;
     heap_retired.large_alloc_bytes += heap->large_alloc_bytes;
@@ -344,11 +332,11 @@ static void retire_locked(struct heap *heap)
     heap_retired.watched_frees += heap->watched_frees;
     heap_retired.watched_alloc_bytes += heap->watched_alloc_bytes;
     heap_retired.watched_free_bytes += heap->watched_free_bytes;
-    for (unsigned bin = 0; bin < BIN_COUNT; bin++) {
-        struct stock *stock = heap->stocks[bin];
-        heap->bins[bin].top = bottom;
-        heap->bins[bin].limit = low_half(bottom);
-        heap->stocks[bin] = NULL;
+    for (unsigned mark = 0; mark < MARK_COUNT; mark++) {
+        struct stock *stock = heap->stocks[mark];
+        heap->bins[mark].top = bottom;
+        heap->bins[mark].limit = low_half(bottom);
+        heap->stocks[mark] = NULL;
         if (stock != NULL)
             meta_give(stock, stock_bytes(stock));
     }
@@ -374,9 +362,9 @@ void heap_end(struct heap *heap)
  * block, which its mark and its bit in the span tell. */
 static void heap_salvage(struct heap *heap)
 {
-    for (unsigned bin = 1; bin < BIN_COUNT; bin++) {
-        struct stock *stock = heap->stocks[bin];
-        size_t count = heap_cached(heap, bin);
+    for (unsigned mark = 1; mark < MARK_COUNT; mark++) {
+        struct stock *stock = heap->stocks[mark];
+        size_t count = heap_cached(heap, mark);
         for (size_t i = 1; i <= count; i++) {
             void *block = stock->slots[i];
             if ((uintptr_t)block - window.base >= window.granules * GRANULE ||
@@ -389,7 +377,7 @@ static void heap_salvage(struct heap *heap)
                 !(span->bits[index / 64] >> (index % 64) & 1))
                 central_give(&block, 1);
         }
-        heap->bins[bin].top = bottom;
+        heap->bins[mark].top = bottom;
     }
 }
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A heap: what one thread allocates from without a lock. For each class it has a bin, a stack of free
- * blocks that malloc pops and free pushes; the blocks themselves are not touched.
+ * A heap: what one thread allocates from without a lock. For each mark it has a bin, a stack of free
+ * blocks; the blocks themselves are not touched. free pushes a block to the bin of its mark.
+ * malloc pops from the bin of the mark that this heap gives blocks of the class; so the bins for
+ * tiny blocks of other colours only ever fill and go home.
  *
  *      bin                       stock (in metadata memory, made at the class's first use)
  *      top    ---------------.   drawn, taken, given, ...
  *      limit  -----------.   |   slots[0] = NULL: the bottom, where pop finds "empty"
- *      clock, mark       |   '-> slots[n]   the block that malloc returns next
+ *      clock             |   '-> slots[n]   the block that malloc returns next
  *                        '-----> slots[cap] where push finds "full"
  *
  * `clock` counts down the mallocs until the next sampled one, so one number serves two ends: the
- * sampler, and the count of mallocs, which is `drawn - clock` and costs nothing of its own. Its low
- * byte never changes and is the mark for blocks from this bin.
+ * sampler, and the count of mallocs, which is `drawn - clock` and costs nothing of its own.
  *
  * A thread finds its heap through `heap_now`. To make all threads notice something, the controller stores
  * `heap_empty` there, whose bins are empty and full at once: the next malloc or free of each thread
@@ -26,18 +27,11 @@
 
 #include "lib/alloc/central.h"
 
-enum {
-    CLOCK_ONE = 1 << 8, /* the clock is in the upper 24 bits, the mark below */
-    CLOCK_MOST = (1 << 23) - 1,
-};
-
 struct bin {
     void **top;
     uint32_t limit; /* low half of the address of the last slot */
     int32_t clock;
 };
-
-_Static_assert(sizeof(struct bin) == GRANULE, "a size, rounded up, is the offset of its bin");
 
 struct stock {
     uint64_t drawn; /* sum of what the clock was ever set to, less what was left each time */
@@ -53,13 +47,13 @@ struct stock {
 };
 
 struct heap {
-    struct bin bins[BIN_COUNT];
-    uint8_t route[MARK_COUNT]; /* mark of a block -> bin that free pushes it to */
+    struct bin bins[MARK_COUNT];
+    uint8_t marks[CLASS_SMALL_LAST + 1]; /* class of a small block -> its mark in this heap */
     /* From here on: cold. */
     uint8_t colour, pool;
     bool alive;
     uint32_t tid;
-    struct stock *stocks[BIN_COUNT];
+    struct stock *stocks[MARK_COUNT];
     struct heap **now;       /* the thread's `heap_now` */
     struct heap *all;        /* every heap there ever was */
     struct heap *free;       /* heaps without a thread */
@@ -71,7 +65,6 @@ struct heap {
     uint64_t random;         /* the sampler's generator */
     uint64_t large_allocs, large_frees, large_alloc_bytes, large_free_bytes;
     uint64_t watched_allocs, watched_frees, watched_alloc_bytes, watched_free_bytes;
-    uint64_t foreign_frees, foreign_bytes; /* through BIN_FOREIGN, counted when it is emptied */
 };
 
 extern HIDDEN struct heap heap_empty;
@@ -91,28 +84,28 @@ void heap_interrupt(void);
 bool heap_arm(struct heap *heap, uint32_t generation);
 
 /* More blocks into an empty bin. False when memory is out. */
-bool heap_refill(struct heap *heap, unsigned class);
+bool heap_refill(struct heap *heap, unsigned mark);
 /* Room in a full bin. False when there can be none. */
-bool heap_spill(struct heap *heap, unsigned bin);
+bool heap_spill(struct heap *heap, unsigned mark);
 /* All bins go home. */
 void heap_flush(struct heap *heap);
 /* Called on the cold path now and then: empties idle bins, returns idle pages. */
 void heap_tick(struct heap *heap);
 
 /* Sets the clock so that `blocks` more mallocs pass before the next one goes cold. */
-void heap_set_clock(struct heap *heap, unsigned class, uint64_t blocks);
-bool heap_clock_armed(const struct heap *heap, unsigned class);
+void heap_set_clock(struct heap *heap, unsigned mark, uint64_t blocks);
+bool heap_clock_armed(const struct heap *heap, unsigned mark);
 
 /* Sums. `heap_mallocs` is exact in the heap's own thread. */
-uint64_t heap_mallocs(const struct heap *heap, unsigned class);
-uint64_t heap_frees(const struct heap *heap, unsigned class);
-size_t heap_cached(const struct heap *heap, unsigned bin);
+uint64_t heap_mallocs(const struct heap *heap, unsigned mark);
+uint64_t heap_frees(const struct heap *heap, unsigned mark);
+size_t heap_cached(const struct heap *heap, unsigned mark);
 struct heap *heap_first(void);
 uint64_t heap_retired_mallocs(unsigned class);
-extern struct heap heap_retired; /* the large, watched and foreign sums of ended heaps */
+extern HIDDEN struct heap heap_retired; /* the sums of large and watched blocks of ended heaps */
 
 /* In a forked child: the other threads' heaps go home. */
 void heap_recover(void);
-extern struct lock heap_lock;
+extern HIDDEN struct lock heap_lock;
 
 #endif

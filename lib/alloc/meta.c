@@ -36,7 +36,7 @@ void *meta_take(size_t bytes)
         size_t align = size < 4096 ? size : 4096;
         size_t at = (used + align - 1) & ~(align - 1);
         if (arena_need_meta(at + size)) {
-            piece = (char *)arena_meta() + at;
+            piece = window.meta + at;
             used = at + size;
         }
     }
@@ -57,12 +57,12 @@ void meta_give(void *memory, size_t bytes)
 
 uint32_t meta_id(const void *memory)
 {
-    return (uint32_t)((size_t)((const char *)memory - (char *)arena_meta()) >> ID_SHIFT);
+    return (uint32_t)((size_t)((const char *)memory - window.meta) >> ID_SHIFT);
 }
 
 void *meta_at(uint32_t id)
 {
-    return (char *)arena_meta() + ((size_t)id << ID_SHIFT);
+    return window.meta + ((size_t)id << ID_SHIFT);
 }
 
 void meta_recover(void)

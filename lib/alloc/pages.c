@@ -10,8 +10,8 @@
 enum {
     EXACT = 64,          /* runs up to so many units have a list for each length, */
     LOOK_MOST = 16,      /* longer ones four a doubling, of which so many are looked at */
-    DIRTY_MOST = 16 << 20 >> UNIT_SHIFT, /* dirty units allowed, and */
-    DIRTY_SHARE = 2,                     /* one for so many in use on top */
+    DIRTY_MOST = 64 << 20 >> UNIT_SHIFT, /* dirty units allowed, and */
+    DIRTY_SHARE = 1,                     /* one for so many in use on top */
 };
 
 struct pages pages_of[POOL_MAX];

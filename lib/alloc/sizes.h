@@ -45,9 +45,6 @@ enum {
     MARK_TINY, /* the tiny classes of colour 1; then of colour 2, ... */
     MARK_COUNT = MARK_TINY + TINY_CLASSES * (COLOURS - 1),
 
-    BIN_FOREIGN = MARK_TINY, /* the bin for tiny blocks of other colours */
-    BIN_COUNT,
-
     SPAN_BLOCKS_MAX = 256,
 };
 

@@ -53,12 +53,12 @@ _Static_assert(sizeof(struct span) == 64, "one cache line a span");
 
 INLINE struct span *span_at(uint32_t id)
 {
-    return (struct span *)arena_spans() + id;
+    return window.spans + id;
 }
 
 INLINE uint32_t span_id(const struct span *span)
 {
-    return (uint32_t)(span - (struct span *)arena_spans());
+    return (uint32_t)(span - window.spans);
 }
 
 INLINE char *span_start(const struct span *span)

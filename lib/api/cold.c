@@ -26,9 +26,10 @@ static void configure(struct heap *heap, uint32_t generation)
 {
     if (heap->generation == generation)
         return;
-    for (unsigned class = 1; class < CLASS_COUNT; class++)
-        if (heap->stocks[class] != NULL)
-            heap_set_clock(heap, class, sampler_blocks(&heap->random, class_size(class)));
+    for (unsigned mark = 1; mark < MARK_COUNT; mark++)
+        if (heap->stocks[mark] != NULL)
+            heap_set_clock(heap, mark,
+                           sampler_blocks(&heap->random, class_size(mark_class(mark))));
     heap->large_clock = sampler_bytes(&heap->random);
     if (heap->generation != 0 &&
         (int32_t)(load_acquire(&trim_generation) - heap->generation) > 0)
@@ -96,30 +97,32 @@ static void *take_watched(struct heap *heap, unsigned class, size_t size)
     return block;
 }
 
-/* The clock of the class ran out. True if that makes the next block a sample. */
-static bool clock_ring(struct heap *heap, unsigned class)
+/* The clock of the bin ran out. True if that makes the next block a sample. */
+static bool clock_ring(struct heap *heap, unsigned mark)
 {
-    bool hit = heap_clock_armed(heap, class);
-    uint64_t wait = sampler_blocks(&heap->random, class_size(class));
+    size_t size = class_size(mark_class(mark));
+    bool hit = heap_clock_armed(heap, mark);
+    uint64_t wait = sampler_blocks(&heap->random, size);
     if (!hit && wait == 0) { /* it was only a pause, and the new wait is over at once */
         hit = true;
-        wait = sampler_blocks(&heap->random, class_size(class));
+        wait = sampler_blocks(&heap->random, size);
     }
-    heap_set_clock(heap, class, wait);
+    heap_set_clock(heap, mark, wait);
     return hit;
 }
 
-static void *take_block(struct heap *heap, unsigned class, size_t size)
+static void *take_block(struct heap *heap, size_t size)
 {
-    struct bin *bin = &heap->bins[class];
+    unsigned mark = hot_mark(heap, size == 0 ? 1 : size);
     for (;;) {
-        void *block = hot_pop(bin);
+        void *block = hot_pop(heap, mark);
         if (block != NULL)
             return block;
-        if (bin->clock < 0) {
-            if (clock_ring(heap, class) && (block = take_watched(heap, class, size)) != NULL)
+        if (heap->bins[mark].clock < 0) {
+            if (clock_ring(heap, mark) &&
+                (block = take_watched(heap, mark_class(mark), size)) != NULL)
                 return block;
-        } else if (!heap_refill(heap, class)) {
+        } else if (!heap_refill(heap, mark)) {
             return NULL;
         }
     }
@@ -159,7 +162,7 @@ void *cold_malloc(size_t size)
         return lock_held != 0 ? foreign_emergency(size) : NULL;
     if (size > BLOCK_MAX)
         return take_large(heap, size, 1, &zero);
-    return take_block(heap, class_of(size == 0 ? 1 : size), size);
+    return take_block(heap, size);
 }
 
 void *cold_calloc(size_t size)
@@ -264,7 +267,7 @@ void cold_free(void *p)
         free_span_block(p, heap);
         return;
     }
-    if (heap != NULL && (hot_push(heap, p) || (heap_spill(heap, heap->route[mark]) &&
+    if (heap != NULL && (hot_push(heap, p) || (heap_spill(heap, mark) &&
                                                hot_push(heap, p))))
         return;
     if (__atomic_exchange_n(mark_at(p), MARK_FREE, __ATOMIC_ACQ_REL) == MARK_FREE)
@@ -277,8 +280,9 @@ size_t cold_usable(const void *p)
     bool ours;
     unsigned mark = mark_of(p, &ours);
     if (mark == MARK_FREE) {
-        if (!ours)
-            return foreign_usable(p);
+        size_t size = ours ? 0 : foreign_usable(p);
+        if (size != 0)
+            return size;
         fatal_bad_pointer(p, "malloc_usable_size");
     }
     if (mark != MARK_LARGE && mark != MARK_WATCHED)

@@ -5,6 +5,7 @@
  * one it throws bad_alloc through the C++ library that is in the process, found by weak references;
  * where there is none it ends the program with a clear line.
  */
+#include <dlfcn.h>
 #include <stdint.h>
 
 #include "lib/api/hot.h"
@@ -12,15 +13,21 @@
 
 typedef void (*new_handler)(void);
 extern new_handler _ZSt15get_new_handlerv(void) __attribute__((weak)); /* std::get_new_handler() */
+extern void *dlsym(void *handle, const char *name) __attribute__((weak));
 extern void _ZSt17__throw_bad_allocv(void) __attribute__((weak));     /* libstdc++ throws for us */
 
 /* The type that std::nothrow_t and std::align_val_t arguments have for the ABI. */
 struct nothrow;
 
-static NOINLINE void *new_slow(size_t align, size_t size, bool throws)
+static void *take(size_t align, size_t size)
+{
+    return align == 0 ? malloc(size) : libc_aligned(align, size);
+}
+
+static NOINLINE void *new_slow(size_t align, size_t size)
 {
     for (;;) {
-        void *block = align == 0 ? malloc(size) : libc_aligned(align, size);
+        void *block = take(align, size);
         if (block != NULL)
             return block;
         new_handler handler = _ZSt15get_new_handlerv == NULL ? NULL : _ZSt15get_new_handlerv();
@@ -28,22 +35,36 @@ static NOINLINE void *new_slow(size_t align, size_t size, bool throws)
             break;
         handler();
     }
-    if (!throws)
-        return NULL;
     if (_ZSt17__throw_bad_allocv != NULL)
         _ZSt17__throw_bad_allocv();
     fatal_line("out of memory in operator new, and there is no C++ library to throw bad_alloc; "
                "raise the memory limit or use new(std::nothrow)");
 }
 
-INLINE void *new_block(size_t size, bool throws)
+/* The nothrow forms must call the handler, too, and must swallow what it throws, which takes C++:
+ * the C++ library's own form calls our throwing one and catches. */
+static NOINLINE void *new_slow_nothrow(size_t align, size_t size, const struct nothrow *tag)
 {
-    if (likely(size <= SMALL_MAX)) {
-        void *block = hot_pop(hot_bin_small(load_relaxed(&heap_now), size));
-        if (likely(block != NULL))
-            return block;
+    void *block = take(align, size);
+    if (block != NULL || _ZSt15get_new_handlerv == NULL || _ZSt15get_new_handlerv() == NULL ||
+        dlsym == NULL)
+        return block;
+    if (align == 0) {
+        void *(*next)(size_t, const struct nothrow *) = (void *(*)(size_t, const struct nothrow *))
+            dlsym(RTLD_NEXT, "_ZnwmRKSt9nothrow_t");
+        return next == NULL ? NULL : next(size, tag);
     }
-    return new_slow(0, size, throws);
+    void *(*next)(size_t, size_t, const struct nothrow *) =
+        (void *(*)(size_t, size_t, const struct nothrow *))
+            dlsym(RTLD_NEXT, "_ZnwmSt11align_val_tRKSt9nothrow_t");
+    return next == NULL ? NULL : next(size, align, tag);
+}
+
+/* NULL: go on slowly. */
+INLINE void *new_block(size_t size)
+{
+    struct heap *heap = load_relaxed(&heap_now);
+    return likely(size <= SMALL_MAX) ? hot_pop(heap, hot_mark_small(heap, size)) : NULL;
 }
 
 #define DEFINE(result, name, args) \
@@ -52,41 +73,41 @@ INLINE void *new_block(size_t size, bool throws)
 
 DEFINE(void *, _Znwm, (size_t size))
 {
-    return new_block(size, true);
+    void *block = new_block(size);
+    return likely(block != NULL) ? block : new_slow(0, size);
 }
 DEFINE(void *, _Znam, (size_t size))
 {
-    return new_block(size, true);
+    void *block = new_block(size);
+    return likely(block != NULL) ? block : new_slow(0, size);
 }
 DEFINE(void *, _ZnwmRKSt9nothrow_t, (size_t size, const struct nothrow *tag))
 {
-    (void)tag;
-    return new_block(size, false);
+    void *block = new_block(size);
+    return likely(block != NULL) ? block : new_slow_nothrow(0, size, tag);
 }
 DEFINE(void *, _ZnamRKSt9nothrow_t, (size_t size, const struct nothrow *tag))
 {
-    (void)tag;
-    return new_block(size, false);
+    void *block = new_block(size);
+    return likely(block != NULL) ? block : new_slow_nothrow(0, size, tag);
 }
 DEFINE(void *, _ZnwmSt11align_val_t, (size_t size, size_t align))
 {
-    return new_slow(align, size, true);
+    return new_slow(align, size);
 }
 DEFINE(void *, _ZnamSt11align_val_t, (size_t size, size_t align))
 {
-    return new_slow(align, size, true);
+    return new_slow(align, size);
 }
 DEFINE(void *, _ZnwmSt11align_val_tRKSt9nothrow_t,
        (size_t size, size_t align, const struct nothrow *tag))
 {
-    (void)tag;
-    return new_slow(align, size, false);
+    return new_slow_nothrow(align, size, tag);
 }
 DEFINE(void *, _ZnamSt11align_val_tRKSt9nothrow_t,
        (size_t size, size_t align, const struct nothrow *tag))
 {
-    (void)tag;
-    return new_slow(align, size, false);
+    return new_slow_nothrow(align, size, tag);
 }
 
 /* All deletes are free: the block knows its size and alignment. */

@@ -6,7 +6,7 @@
  * malloc pops a block from its class's bin. It leaves for cold.c when the bin is empty or when the
  * clock runs out: the next block is a sample, or time has come to look around.
  * free looks up the one byte that says what lives at p (sizes.h: marks), and pushes the block to
- * the bin that this heap has for such marks. Everything else leaves through a test that is
+ * the bin of that mark. Everything else leaves through a test that is
  * made anyway: foreign, misaligned and NULL pointers are outside of the window (rotating the low
  * four bits to the top makes a misaligned pointer a huge one); free, interior, large and
  * watched blocks have marks whose bins are always full.
@@ -15,7 +15,7 @@
  * the hand of whoever owns the block, and who reads either from outside can do with the value
  * of a moment ago.
  *
- * Budget: a malloc + free pair of one small size takes at most 48 instructions on x86-64, calls
+ * Budget: a malloc + free pair of one small size takes at most 50 instructions on x86-64, calls
  * and PLT included, with all these checks and sampling on (tests/measure/pair.sh counts them).
  */
 #ifndef API_HOT_H
@@ -25,26 +25,33 @@
 #include "lib/alloc/alloc.h"
 #include "lib/api/cold.h"
 
-/* Pops a block and marks it live. NULL: go cold. */
-INLINE void *hot_pop(struct bin *bin)
+/* Pops a block of the mark and makes it live. NULL: go cold. */
+INLINE void *hot_pop(struct heap *heap, unsigned mark)
 {
+    struct bin *bin = &heap->bins[mark];
     void **top = bin->top, *block = *top;
     if (unlikely(block == NULL))
         return NULL;
-    if (unlikely(arch_count_down(&bin->clock, CLOCK_ONE)))
+    if (unlikely(arch_count_down(&bin->clock, 1)))
         return NULL;
-    uint8_t *mark = mark_at(block);
-    if (unlikely(*mark != MARK_FREE))
+    uint8_t *where = mark_at(block);
+    if (unlikely(*where != MARK_FREE))
         cold_corrupted(block);
     bin->top = top - 1;
-    *mark = (uint8_t)bin->clock;
+    *where = (uint8_t)mark;
     return block;
 }
 
-/* For size <= SMALL_MAX. */
-INLINE struct bin *hot_bin_small(struct heap *heap, size_t size)
+/* The mark for size <= SMALL_MAX. For 0 it is that of an empty bin. */
+INLINE unsigned hot_mark_small(const struct heap *heap, size_t size)
 {
-    return (struct bin *)((char *)heap->bins + ((size + GRANULE - 1) & ~(size_t)(GRANULE - 1)));
+    return heap->marks[(size + GRANULE - 1) >> GRANULE_SHIFT];
+}
+
+/* For size <= BLOCK_MAX. */
+INLINE unsigned hot_mark(const struct heap *heap, size_t size)
+{
+    return likely(size <= SMALL_MAX) ? hot_mark_small(heap, size) : class_of(size);
 }
 
 /* Pushes the block to its bin. False: go cold. */
@@ -55,7 +62,7 @@ INLINE bool hot_push(struct heap *heap, void *p)
     if (unlikely(granule >= window.granules))
         return false;
     uint8_t *mark = window.marks + granule;
-    struct bin *bin = &heap->bins[heap->route[*mark]];
+    struct bin *bin = &heap->bins[*mark];
     void **top = bin->top;
     if (unlikely((uint32_t)(uintptr_t)top == bin->limit))
         return false;

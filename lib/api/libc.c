@@ -23,7 +23,7 @@ static NOINLINE void *malloc_slow(size_t size)
 static __attribute__((noinline)) void *malloc_middle(size_t size)
 {
     if (likely(size <= BLOCK_MAX)) {
-        void *block = hot_pop(&load_relaxed(&heap_now)->bins[class_of(size)]);
+        void *block = hot_pop(load_relaxed(&heap_now), class_of(size));
         if (likely(block != NULL))
             return block;
     }
@@ -34,7 +34,8 @@ EXPORT void *malloc(size_t size)
 {
     if (unlikely(size > SMALL_MAX))
         return malloc_middle(size);
-    void *block = hot_pop(hot_bin_small(load_relaxed(&heap_now), size));
+    struct heap *heap = load_relaxed(&heap_now);
+    void *block = hot_pop(heap, hot_mark_small(heap, size));
     if (unlikely(block == NULL))
         return malloc_slow(size);
     return block;
@@ -60,7 +61,8 @@ EXPORT void *calloc(size_t count, size_t size)
     if (unlikely(__builtin_mul_overflow(count, size, &bytes)))
         bytes = SIZE_MAX;
     if (likely(bytes <= BLOCK_MAX && bytes != 0)) {
-        void *block = hot_pop(&load_relaxed(&heap_now)->bins[class_of(bytes)]);
+        struct heap *heap = load_relaxed(&heap_now);
+        void *block = hot_pop(heap, hot_mark(heap, bytes));
         if (likely(block != NULL))
             return memset(block, 0, bytes);
     }
@@ -95,19 +97,16 @@ void *libc_aligned(size_t align, size_t size)
 {
     if (align <= GRANULE)
         return malloc(size);
-    if (align & (align - 1)) {
-        if (align > (size_t)1 << 63)
-            goto refused;
+    if (align > (size_t)1 << 63) {
+        errno = EINVAL;
+        return NULL;
+    }
+    if (align & (align - 1))
         align = (size_t)1 << (64 - __builtin_clzl(align));
-    }
-    if (size <= PTRDIFF_MAX && align <= (size_t)1 << 62) {
-        void *block = cold_aligned(align, size);
-        if (block != NULL)
-            return block;
-    }
-refused:
-    errno = ENOMEM;
-    return NULL;
+    void *block = size > PTRDIFF_MAX ? NULL : cold_aligned(align, size);
+    if (block == NULL)
+        errno = ENOMEM;
+    return block;
 }
 
 EXPORT void *memalign(size_t align, size_t size)

@@ -20,34 +20,50 @@ static inline size_t work_size(unsigned i)
     return i % 40 == 39 ? 200000u + i * 1000u : i % 10 == 9 ? 5000u + i * 100u : 1u + i * 7u;
 }
 
-/* True if every block could be had, kept its contents and came zeroed from calloc. */
-__attribute__((unused)) static bool heap_works(unsigned seed)
+enum verdict { WORKS, REFUSED, BROKEN };
+
+/* WORKS if every block could be had, kept its contents and came zeroed from calloc; REFUSED if malloc said
+ * that there is no memory, in good order. */
+__attribute__((unused)) static enum verdict heap_verdict(unsigned seed)
 {
     unsigned char *blocks[WORK_BLOCKS];
-    bool good = true;
-    for (unsigned i = 0; i < WORK_BLOCKS; i++) {
-        size_t size = work_size(i + seed % 13);
-        blocks[i] = i % 3 ? malloc(size) : calloc(1, size);
-        if (blocks[i] == NULL || malloc_usable_size(blocks[i]) < size) {
-            return false;
+    enum verdict verdict = WORKS;
+    unsigned count = 0;
+    for (; count < WORK_BLOCKS; count++) {
+        size_t size = work_size(count + seed % 13);
+        errno = ERRNO_UNTOUCHED;
+        blocks[count] = count % 3 ? malloc(size) : calloc(1, size);
+        if (blocks[count] == NULL) {
+            verdict = errno == ENOMEM ? REFUSED : BROKEN;
+            break;
         }
-        good &= i % 3 != 0 || first_other_byte(blocks[i], size, 0) == size;
-        pattern_fill(blocks[i], size < 3000 ? size : 3000, seed + i);
+        if (malloc_usable_size(blocks[count]) < size ||
+            (count % 3 == 0 && first_other_byte(blocks[count], size, 0) != size)) {
+            verdict = BROKEN;
+        }
+        pattern_fill(blocks[count], size < 3000 ? size : 3000, seed + count);
     }
-    for (unsigned i = 0; i < WORK_BLOCKS; i++) {
+    for (unsigned i = 0; i < count; i++) {
         size_t size = work_size(i + seed % 13), kept = size < 3000 ? size : 3000;
-        if (i % 4 == 0) {
-            blocks[i] = realloc(blocks[i], size * 2);
-            if (blocks[i] == NULL) {
-                return false;
-            }
+        unsigned char *larger = i % 4 == 0 ? realloc(blocks[i], size * 2) : blocks[i];
+        if (larger == NULL) {
+            verdict = verdict == WORKS ? REFUSED : verdict;
+        } else {
+            blocks[i] = larger;
         }
-        good &= pattern_differs_at(blocks[i], kept, seed + i) == kept;
+        if (pattern_differs_at(blocks[i], kept, seed + i) != kept) {
+            verdict = BROKEN;
+        }
     }
-    for (unsigned i = 0; i < WORK_BLOCKS; i++) {
-        free(blocks[(i * 7) % WORK_BLOCKS]);
+    for (unsigned i = 0; i < count; i++) {
+        free(blocks[count - 1 - i]);
     }
-    return good;
+    return verdict;
+}
+
+__attribute__((unused)) static bool heap_works(unsigned seed)
+{
+    return heap_verdict(seed) == WORKS;
 }
 
 __attribute__((unused)) static void *thread_works(void *good)

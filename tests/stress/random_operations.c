@@ -290,12 +290,16 @@ static void deallocate(struct worker *worker, struct slot *slot)
     slot->block = NULL;
 }
 
-/* In place, a block that keeps its class is no event; all else is a free and an allocation. */
+/* A block that moved was freed and allocated. One that stayed is the same block: only its bytes change. */
 static void count_realloc(struct worker *worker, const struct slot *old, const struct slot *new)
 {
-    if (old->block != new->block || old->usable != new->usable) {
+    if (old->block != new->block) {
         count(worker, old->usable, false);
         count(worker, new->usable, true);
+    } else if (new->usable > old->usable) {
+        worker->all.alloc_bytes += new->usable - old->usable;
+    } else {
+        worker->all.free_bytes += old->usable - new->usable;
     }
 }
 
@@ -481,7 +485,8 @@ static void find_classes(void)
         void *block = malloc(size);
         size_t usable = malloc_usable_size(block);
         free(block);
-        if (usable > before && usable <= CLASS_BYTES_MAX) {
+        /* Whole pages can also be a block of their own kind, when a page's alignment was asked for. */
+        if (usable > before && usable <= CLASS_BYTES_MAX && usable % 4096 != 0) {
             class_usable[classes++] = before = usable;
         }
     }
