@@ -36,11 +36,12 @@ static void class_sum(unsigned class, struct account_sum *sum, uint64_t *live, u
             const struct central *central = central_peek(pool, mark_make(class, colour));
             out += load_relaxed(&central->out);
             *here += load_relaxed(&central->here);
+            mallocs += load_relaxed(&central->direct);
         }
         const struct central *watched = central_peek(pool, CENTRAL_WATCHED + class);
         out += load_relaxed(&watched->out);
         *here += load_relaxed(&watched->here);
-        mallocs += load_relaxed(&watched->taken);
+        mallocs += load_relaxed(&watched->direct);
     }
     *live = out - in_bins;
     *cached = in_bins;
@@ -56,24 +57,26 @@ void account_class(unsigned class, struct account_sum *sum)
     class_sum(class, sum, &live, &cached, &here);
 }
 
+static void sums_add(struct account_sum *to, const struct heap_sums *sums)
+{
+    to->allocs += load_relaxed(&sums->allocs);
+    to->frees += load_relaxed(&sums->frees);
+    to->alloc_bytes += load_relaxed(&sums->alloc_bytes);
+    to->free_bytes += load_relaxed(&sums->free_bytes);
+}
+
 static void large_sum(struct account *account)
 {
-    const struct heap *heap = &heap_retired;
-    struct account_sum *total = &account->total;
-    uint64_t allocs = 0, frees = 0, alloc_bytes = 0, free_bytes = 0;
-    for (const struct heap *next = heap_first(); heap != NULL; heap = next) {
-        next = heap == &heap_retired ? heap_first() : heap->all;
-        allocs += load_relaxed(&heap->large_allocs);
-        frees += load_relaxed(&heap->large_frees);
-        alloc_bytes += load_relaxed(&heap->large_alloc_bytes);
-        free_bytes += load_relaxed(&heap->large_free_bytes);
-    }
-    total->allocs += allocs;
-    total->frees += frees;
-    total->alloc_bytes += alloc_bytes;
-    total->free_bytes += free_bytes;
-    account->live_blocks += allocs - frees;
-    account->live_bytes += alloc_bytes - free_bytes;
+    struct account_sum large = {0};
+    sums_add(&large, &heap_retired_large);
+    for (const struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
+        sums_add(&large, &heap->large);
+    account->total.allocs += large.allocs;
+    account->total.frees += large.frees;
+    account->total.alloc_bytes += large.alloc_bytes;
+    account->total.free_bytes += large.free_bytes;
+    account->live_blocks += large.allocs - large.frees;
+    account->live_bytes += large.alloc_bytes - large.free_bytes;
 }
 
 void account_take(struct account *account)
@@ -119,8 +122,6 @@ void account_thread(const struct heap *heap, struct account_sum *sum)
         sum->alloc_bytes += mallocs * class_size(mark_class(mark));
         sum->free_bytes += frees * class_size(mark_class(mark));
     }
-    sum->allocs += heap->large_allocs + heap->watched_allocs;
-    sum->frees += heap->large_frees + heap->watched_frees;
-    sum->alloc_bytes += heap->large_alloc_bytes + heap->watched_alloc_bytes;
-    sum->free_bytes += heap->large_free_bytes + heap->watched_free_bytes;
+    sums_add(sum, &heap->large);
+    sums_add(sum, &heap->direct);
 }

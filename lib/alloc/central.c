@@ -44,9 +44,15 @@ static struct central *central_of(unsigned pool, unsigned list)
     return &all[list];
 }
 
-static unsigned list_of(const struct span *span)
+/* A list of a pool as one number, kept in the span. */
+static uint16_t home_make(unsigned pool, unsigned list)
 {
-    return span->watched ? CENTRAL_WATCHED + mark_class(span->mark) : span->mark;
+    return (uint16_t)(pool << 8 | list);
+}
+
+static struct central *home_of(uint16_t home)
+{
+    return central_of(home >> 8, home & 255);
 }
 
 static void list_add(struct central *central, struct span *span)
@@ -56,7 +62,6 @@ static void list_add(struct central *central, struct span *span)
     if (central->head != 0)
         span_at(central->head)->prev = span_id(span);
     central->head = span_id(span);
-    span->listed = true;
 }
 
 static void list_remove(struct central *central, struct span *span)
@@ -67,7 +72,6 @@ static void list_remove(struct central *central, struct span *span)
         central->head = span->next;
     if (span->next != 0)
         span_at(span->next)->prev = span->prev;
-    span->listed = false;
 }
 
 /* A fresh span, cut into blocks, all of them free. */
@@ -86,6 +90,7 @@ static struct span *span_make(unsigned pool, unsigned mark, bool watched)
     }
     span->mark = (uint8_t)mark;
     span->watched = watched;
+    span->home = home_make(pool, watched ? CENTRAL_WATCHED + class : mark);
     span->record = records == NULL ? 0 : meta_id(records);
     span->blocks = span->free = c->blocks;
     for (unsigned i = 0; i < COUNT_OF(span->bits); i++) {
@@ -104,22 +109,19 @@ static void span_end(struct span *span)
     pages_give(span);
 }
 
-/* Takes up to `wanted` blocks of one span, lowest first. */
-static unsigned span_take(struct span *span, unsigned class, void **slots, unsigned wanted)
+/* Takes up to `wanted` blocks of one span, lowest first, into end[-1] and downwards. */
+static unsigned span_take(struct span *span, size_t size, void **end, unsigned wanted)
 {
-    size_t size = class_size(class);
-    char *start = span_start(span);
-    unsigned got = 0;
-    for (unsigned word = 0; word < COUNT_OF(span->bits) && got < wanted; word++) {
-        uint64_t bits = span->bits[word];
-        char *base = start + word * 64 * size;
-        while (bits != 0 && got < wanted) {
-            slots[got++] = base + (unsigned)__builtin_ctzll(bits) * size;
-            bits &= bits - 1;
-        }
-        span->bits[word] = bits;
-    }
+    unsigned got = wanted < span->free ? wanted : span->free;
     span->free = (uint16_t)(span->free - got);
+    void **stop = end - got;
+    char *base = span_start(span);
+    for (uint64_t *word = span->bits; end > stop; word++, base += 64 * size) {
+        uint64_t bits = *word;
+        for (; bits != 0 && end > stop; bits &= bits - 1)
+            *--end = base + (unsigned)__builtin_ctzll(bits) * size;
+        *word = bits;
+    }
     return got;
 }
 
@@ -130,7 +132,7 @@ static unsigned take_locked(struct central *central, unsigned pool, unsigned mar
     while (got < wanted) {
         struct span *span = span_at(central->head);
         if (central->head == 0) {
-            if (got > 0) /* enough for now: do not map memory for a fuller batch */
+            if (got > wanted / 2) /* enough: no new span for a fuller batch */
                 break;
             span = span_make(pool, mark, watched);
             if (span == NULL)
@@ -139,7 +141,7 @@ static unsigned take_locked(struct central *central, unsigned pool, unsigned mar
             central->here += span->blocks;
             list_add(central, span);
         }
-        got += span_take(span, mark_class(mark), slots + got, wanted - got);
+        got += span_take(span, class_size(mark_class(mark)), slots + wanted - got, wanted - got);
         if (span->free == 0)
             list_remove(central, span);
     }
@@ -157,12 +159,14 @@ unsigned central_take(unsigned pool, unsigned mark, void **slots, unsigned wante
     return got;
 }
 
-void *central_take_watched(unsigned pool, unsigned class)
+void *central_take_one(unsigned pool, unsigned list)
 {
-    struct central *central = central_of(pool, CENTRAL_WATCHED + class);
+    struct central *central = central_of(pool, list);
+    bool watched = list >= CENTRAL_WATCHED;
     void *block = NULL;
     lock_take(&central->lock);
-    central->taken += take_locked(central, pool, class, true, &block, 1);
+    central->direct +=
+        take_locked(central, pool, watched ? list - CENTRAL_WATCHED : list, watched, &block, 1);
     lock_give(&central->lock);
     return block;
 }
@@ -179,7 +183,7 @@ uint32_t *central_record(struct span *span, const void *block)
 static void span_emptied(struct central *central, struct span *span)
 {
     bool only = span->next == 0 && span->prev == 0;
-    if (only && span->units < units_of(MIDDLE_MAX))
+    if (only && span->blocks > 1)
         return;
     list_remove(central, span);
     central->spans--;
@@ -188,23 +192,29 @@ static void span_emptied(struct central *central, struct span *span)
 }
 
 /* Blocks back into their spans, as long as they are of this list; how many. */
-static unsigned give_locked(struct central *central, unsigned list, unsigned pool,
+static unsigned give_locked(struct central *central, uint16_t home, unsigned class,
                             void *const *slots, unsigned count)
 {
-    unsigned class = list >= CENTRAL_WATCHED ? list - CENTRAL_WATCHED : mark_class(list);
+    const uint32_t *units = window.units, inverse = size_classes[class].inverse;
+    struct span *spans = window.spans;
+    uintptr_t base = window.base;
     unsigned done = 0;
     for (; done < count; done++) {
-        struct span *span = span_of(slots[done]);
-        if (unlikely(list_of(span) != list || span->pool != pool))
+        uintptr_t offset = (uintptr_t)slots[done] - base;
+        struct span *span = &spans[units[offset >> UNIT_SHIFT]];
+        if (unlikely(span->home != home))
             break;
-        unsigned index = span_index(span, slots[done], class);
-        uint64_t *word = &span->bits[index / 64], bit = UINT64_C(1) << (index % 64);
-        if (unlikely(*word & bit))
+        uint64_t granule = (offset - ((uintptr_t)span->first << UNIT_SHIFT)) >> GRANULE_SHIFT;
+        unsigned index = (unsigned)((granule * inverse) >> 31);
+        uint64_t *word = &span->bits[index / 64], bit = UINT64_C(1) << (index % 64), before = *word;
+        *word = before | bit;
+        unsigned free = span->free + 1u;
+        span->free = (uint16_t)free;
+        if (unlikely(before & bit))
             fatal_freed_twice(slots[done], class_size(class));
-        *word |= bit;
-        if (unlikely(!span->listed))
+        if (unlikely(free == 1))
             list_add(central, span);
-        if (unlikely(++span->free == span->blocks))
+        if (unlikely(free == span->blocks))
             span_emptied(central, span);
     }
     return done;
@@ -214,10 +224,10 @@ void central_give(void *const *slots, unsigned count)
 {
     while (count > 0) {
         struct span *span = span_of(slots[0]);
-        unsigned list = list_of(span), pool = span->pool;
-        struct central *central = central_of(pool, list);
+        struct central *central = home_of(span->home);
+        unsigned class = mark_class(span->mark);
         lock_take(&central->lock);
-        unsigned done = give_locked(central, list, pool, slots, count);
+        unsigned done = give_locked(central, span->home, class, slots, count);
         central->out -= done;
         central->here += done;
         lock_give(&central->lock);
@@ -248,13 +258,12 @@ void central_recover(void)
         struct span *span = span_at(id);
         if (span->state != SPAN_BLOCKS)
             continue;
-        struct central *central = central_of(span->pool, list_of(span));
+        struct central *central = home_of(span->home);
         unsigned here = 0;
         for (unsigned i = 0; i < COUNT_OF(span->bits); i++)
             here += (unsigned)__builtin_popcountll(span->bits[i]);
         span->free = (uint16_t)here;
-        span->listed = false;
-        central->spans++;
+            central->spans++;
         central->here += here;
         central->out += span->blocks - here;
         if (here > 0)

@@ -25,18 +25,20 @@ struct central {
     uint32_t spans;  /* of this mark in all */
     size_t out;      /* blocks that are not here: in bins or with the program */
     size_t here;     /* free blocks in the spans */
-    uint64_t taken;  /* watched: blocks ever handed out */
+    uint64_t direct; /* blocks that went to the program without a bin, ever */
 };
 
 void central_init(void);
 /* NULL where the pool was never used. */
 const struct central *central_peek(unsigned pool, unsigned list);
-/* Up to `wanted` blocks into slots[0..]; how many. 0 when memory is out. */
+/* Up to `wanted` blocks into slots[wanted - 1] and downwards, lowest address first; how many. 0 when
+ * memory is out. */
 unsigned central_take(unsigned pool, unsigned mark, void **slots, unsigned wanted);
 /* Blocks of any marks and pools come home. Aborts on one that is home already. */
 void central_give(void *const *slots, unsigned count);
-/* One watched block: its span has a table of records. */
-void *central_take_watched(unsigned pool, unsigned class);
+/* One block for the program, past all bins. `list` is a mark, or CENTRAL_WATCHED + class for a block
+ * whose span has a table of records. NULL when memory is out. */
+void *central_take_one(unsigned pool, unsigned list);
 /* Where the record of a watched block, small or large, is kept. */
 uint32_t *central_record(struct span *span, const void *block);
 /* In a forked child: opens locks of threads that stayed behind (true if there were any), and lists

@@ -9,11 +9,11 @@
 #include "lib/alloc/meta.h"
 
 enum {
-    CAP_FIRST_BYTES = 16 << 10, /* a bin starts with so many bytes, */
+    CAP_FIRST_BYTES = 32 << 10, /* a bin starts with so many bytes, */
     CAP_FIRST_MOST = 9,         /* but at most so many blocks, the room of the smallest stock, */
     CAP_FIRST_LEAST = 2,        /* and at least so many; */
     CAP_EAGER = 64,             /* it grows at once to so many blocks */
-    CAP_EAGER_BYTES = 32 << 10, /* or bytes, and beyond when it empties and overflows in turn */
+    CAP_EAGER_BYTES = 128 << 10, /* or bytes, and beyond when it empties and overflows in turn */
     STOCK_LEAST = 128,
     STOCK_MOST = 32768,
     TICK_EVERY = 32, /* cold visits */
@@ -27,11 +27,10 @@ __thread struct heap *heap_now = &heap_empty;
 __thread struct heap *heap_self;
 
 struct lock heap_lock = {0, LOCK_REGISTRY};
-struct heap heap_retired;
+struct heap_sums heap_retired_large;
 static uint64_t retired[CLASS_COUNT]; /* mallocs of ended heaps */
 static struct heap *all, *unused;
 static uint32_t generation = 1;
-static uint32_t colours;
 
 static uint32_t low_half(const void *p)
 {
@@ -52,7 +51,14 @@ static void heap_reset(struct heap *heap)
         heap->marks[class] = (uint8_t)mark_make(class, heap->colour);
 }
 
-struct heap *heap_make(void)
+unsigned heap_pool_here(void)
+{
+    unsigned nodes = config.numa_nodes == 0 || config.numa_nodes > POOL_MAX ? POOL_MAX
+                                                                            : config.numa_nodes;
+    return nodes == 1 ? 0 : os_node() % nodes;
+}
+
+struct heap *heap_make(unsigned colour, unsigned pool)
 {
     lock_take(&heap_lock);
     struct heap *heap = unused;
@@ -60,18 +66,16 @@ struct heap *heap_make(void)
         unused = heap->free;
     lock_give(&heap_lock);
     if (heap == NULL) {
-        heap = meta_take(sizeof *heap);
+        heap = meta_take_for_ever(sizeof *heap);
         if (heap == NULL)
             return NULL;
         heap->all = load_relaxed(&all);
-        heap->colour = (uint8_t)(__atomic_fetch_add(&colours, 1, __ATOMIC_RELAXED) % COLOURS);
         while (!__atomic_compare_exchange_n(&all, &heap->all, heap, true, __ATOMIC_RELEASE,
                                             __ATOMIC_RELAXED))
             ;
     }
-    unsigned nodes = config.numa_nodes == 0 || config.numa_nodes > POOL_MAX ? POOL_MAX
-                                                                            : config.numa_nodes;
-    heap->pool = (uint8_t)(nodes == 1 ? 0 : os_node() % nodes);
+    heap->colour = (uint8_t)colour;
+    heap->pool = (uint8_t)pool;
     heap->tid = lock_self();
     heap->now = &heap_now;
     heap->generation = 0;
@@ -96,7 +100,7 @@ void heap_interrupt(void)
     lock_take(&heap_lock);
     __atomic_fetch_add(&generation, 1, __ATOMIC_RELEASE);
     for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
-        if (heap->alive)
+        if (heap->alive && heap->now != NULL && os_thread_alive((pid_t)heap->tid))
             store_release(heap->now, &heap_empty);
     lock_give(&heap_lock);
 }
@@ -186,20 +190,16 @@ bool heap_refill(struct heap *heap, unsigned mark)
         return false;
     if (stock->fills < UINT16_MAX)
         stock->fills++;
-    if (stock->batch * 2 > stock->cap && stock_eager(stock, mark) && stock_grow(heap, mark))
+    if (stock->batch * 2 >= stock->cap && stock_eager(stock, mark) && stock_grow(heap, mark))
         stock = heap->stocks[mark];
-    unsigned got = central_take(heap->pool, mark, stock->slots + 1, stock->batch);
+    unsigned wanted = stock->batch, got = central_take(heap->pool, mark, stock->slots + 1, wanted);
     if (got == 0)
         return false;
+    if (got < wanted)
+        memmove(stock->slots + 1, stock->slots + 1 + wanted - got, got * sizeof(void *));
     stock->taken += got;
     unsigned half = (stock->cap + 1u) / 2, twice = stock->batch * 2u;
     stock->batch = (uint16_t)(twice < half ? twice : half);
-    /* The last slot is popped first, and the lowest address should be. */
-    for (unsigned low = 1, high = got; low < high; low++, high--) {
-        void *swap = stock->slots[low];
-        stock->slots[low] = stock->slots[high];
-        stock->slots[high] = swap;
-    }
     store_relaxed(&heap->bins[mark].top, stock->slots + got);
     return true;
 }
@@ -324,14 +324,10 @@ static void retire_locked(struct heap *heap)
 {
     for (unsigned mark = 1; mark < MARK_COUNT; mark++)
         retired[mark_class(mark) % CLASS_COUNT] += heap_mallocs(heap, mark);
-    heap_retired.large_allocs += heap->large_allocs;
-    heap_retired.large_frees += heap->large_frees;
-    heap_retired.large_alloc_bytes += heap->large_alloc_bytes;
-    heap_retired.large_free_bytes += heap->large_free_bytes;
-    heap_retired.watched_allocs += heap->watched_allocs;
-    heap_retired.watched_frees += heap->watched_frees;
-    heap_retired.watched_alloc_bytes += heap->watched_alloc_bytes;
-    heap_retired.watched_free_bytes += heap->watched_free_bytes;
+    __atomic_fetch_add(&heap_retired_large.allocs, heap->large.allocs, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&heap_retired_large.frees, heap->large.frees, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&heap_retired_large.alloc_bytes, heap->large.alloc_bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&heap_retired_large.free_bytes, heap->large.free_bytes, __ATOMIC_RELAXED);
     for (unsigned mark = 0; mark < MARK_COUNT; mark++) {
         struct stock *stock = heap->stocks[mark];
         heap->bins[mark].top = bottom;
@@ -340,8 +336,7 @@ static void retire_locked(struct heap *heap)
         if (stock != NULL)
             meta_give(stock, stock_bytes(stock));
     }
-    size_t sums = offsetof(struct heap, large_allocs);
-    memset((char *)heap + sums, 0, sizeof *heap - sums);
+    heap->large = heap->direct = (struct heap_sums){0};
     heap->cache_bytes = 0;
     heap->alive = false;
     heap->free = unused;

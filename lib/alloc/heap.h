@@ -46,6 +46,11 @@ struct stock {
     void *slots[];
 };
 
+/* Blocks and bytes that went the long way and were counted. */
+struct heap_sums {
+    uint64_t allocs, frees, alloc_bytes, free_bytes;
+};
+
 struct heap {
     struct bin bins[MARK_COUNT];
     uint8_t marks[CLASS_SMALL_LAST + 1]; /* class of a small block -> its mark in this heap */
@@ -63,8 +68,8 @@ struct heap {
     size_t cache_bytes;      /* sum over bins of cap * size */
     int64_t large_clock;     /* bytes of large blocks until the next sample */
     uint64_t random;         /* the sampler's generator */
-    uint64_t large_allocs, large_frees, large_alloc_bytes, large_free_bytes;
-    uint64_t watched_allocs, watched_frees, watched_alloc_bytes, watched_free_bytes;
+    struct heap_sums large;  /* large blocks */
+    struct heap_sums direct; /* blocks of a class that no bin saw: watched ones and the like */
 };
 
 extern HIDDEN struct heap heap_empty;
@@ -73,7 +78,9 @@ extern HIDDEN __thread struct heap *heap_self; /* this thread's heap, whatever h
 
 void heap_init(void);
 /* Gives the calling thread a heap. NULL when memory is out. */
-struct heap *heap_make(void);
+struct heap *heap_make(unsigned colour, unsigned pool);
+/* The pool of the node that the thread runs on. */
+unsigned heap_pool_here(void);
 /* The calling thread is ending: everything goes home. It may make another one later. */
 void heap_end(struct heap *heap);
 
@@ -102,7 +109,7 @@ uint64_t heap_frees(const struct heap *heap, unsigned mark);
 size_t heap_cached(const struct heap *heap, unsigned mark);
 struct heap *heap_first(void);
 uint64_t heap_retired_mallocs(unsigned class);
-extern HIDDEN struct heap heap_retired; /* the sums of large and watched blocks of ended heaps */
+extern HIDDEN struct heap_sums heap_retired_large; /* of ended heaps, and of threads without one */
 
 /* In a forked child: the other threads' heaps go home. */
 void heap_recover(void);

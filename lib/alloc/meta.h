@@ -16,6 +16,8 @@ extern struct lock meta_lock;
 
 /* Zeroed memory, or NULL. */
 void *meta_take(size_t bytes);
+/* The same to the byte, for what is never given back. */
+void *meta_take_for_ever(size_t bytes);
 void meta_give(void *memory, size_t bytes);
 uint32_t meta_id(const void *memory);
 void *meta_at(uint32_t id);

@@ -3,8 +3,8 @@
 #include "lib/alloc/sizes.h"
 
 enum {
-    SPAN_SMALL_UNITS = 4,  /* spans of small blocks: up to 16 KiB */
-    SPAN_MIDDLE_UNITS = 8, /* of middle ones: up to 32 KiB */
+    SPAN_SMALL_UNITS = 8,   /* spans of small blocks: up to 32 KiB */
+    SPAN_MIDDLE_UNITS = 16, /* of middle ones: up to 64 KiB */
 };
 
 struct size_class size_classes[CLASS_COUNT];

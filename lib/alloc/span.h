@@ -39,7 +39,7 @@ struct span {
     uint16_t free;   /* of which so many are here: bits set below */
     uint32_t record; /* watched: the large block's record, or where the table of them is (meta id) */
     bool zero;       /* free: reads as zero */
-    bool listed;     /* blocks: in its class's list of spans with free blocks */
+    uint16_t home;   /* blocks: which list it is in while it has free ones (central.c) */
     union {
         uint64_t bits[SPAN_BLOCKS_MAX / 64]; /* blocks: 1 = free and here */
         struct {                             /* dirty: in the order of age */
@@ -75,7 +75,8 @@ INLINE struct span *span_of(const void *block)
 /* Which block of the span p is in. */
 INLINE unsigned span_index(const struct span *span, const void *p, unsigned class)
 {
-    uint64_t granules = (uint64_t)((const char *)p - span_start(span)) >> GRANULE_SHIFT;
+    uint64_t granules = (((uintptr_t)p - window.base) >> GRANULE_SHIFT) -
+                        ((uint64_t)span->first << (UNIT_SHIFT - GRANULE_SHIFT));
     return (unsigned)((granules * size_classes[class].inverse) >> 31);
 }
 

@@ -10,16 +10,12 @@
 #include "lib/api/api.h"
 #include "lib/api/foreign.h"
 #include "lib/api/hot.h"
+#include "lib/api/young.h"
 #include "lib/watch/watch.h"
 
-enum {
-    FREES_WITHOUT_HEAP = 64,   /* a thread that only frees gets a heap when it frees more */
-    MOVE_LEAST = 64 << 10,     /* larger blocks are moved by the kernel, not copied */
-};
+enum { MOVE_LEAST = 64 << 10 }; /* larger blocks are moved by the kernel, not copied */
 
-static __thread uint32_t orphan_frees; /* frees by this thread while it has no heap */
-static __thread bool ended;            /* the thread's destructors have run */
-static uint32_t trim_generation;       /* heaps configured before it give everything back */
+static uint32_t trim_generation; /* heaps configured before it give everything back */
 
 /* Clocks for the rate of now; and what a trim asked for. */
 static void configure(struct heap *heap, uint32_t generation)
@@ -38,25 +34,32 @@ static void configure(struct heap *heap, uint32_t generation)
 
 static void recover(void)
 {
-    samples_recover(lock_self());
+    uint32_t parent_id = lock_self();
+    samples_recover(parent_id);
+    young_recover(parent_id);
     alloc_recover();
 }
 
-struct heap *cold_enter(void)
+/* False where the allocator can't be entered: this thread is inside (a signal handler came
+ * in between), or it could not start. */
+static bool ready(void)
 {
     if (unlikely(lock_held != 0) || unlikely(!init_done()))
-        return NULL;
+        return false;
     if (unlikely(alloc_forked()))
         recover();
+    return true;
+}
+
+/* This thread's heap, made if need be and hot again; NULL when memory is out. */
+static struct heap *enter(void)
+{
     struct heap *heap = heap_self;
     if (unlikely(heap == NULL)) {
-        heap = heap_make();
+        heap = heap_make(young.colour, young.pool);
         if (heap == NULL)
             return NULL;
-        if (ended)
-            heap->now = NULL; /* nobody will tell when the thread is gone: out of reach */
-        else
-            init_thread(heap);
+        init_thread(heap);
     }
     if (unlikely(load_relaxed(&heap_now) != heap)) {
         uint32_t generation;
@@ -71,29 +74,50 @@ struct heap *cold_enter(void)
 
 void cold_thread_end(void)
 {
-    ended = true;
-    orphan_frees = 0;
+    young.ended = true;
+    young.sums = (struct heap_sums){0};
     if (heap_self != NULL && lock_held == 0)
         heap_end(heap_self);
 }
 
-/* Gives the block its record. It stays an ordinary one when there is no memory for that. */
-static void record(struct heap *heap, void *block, size_t size, size_t usable)
+static unsigned pool_of(const struct heap *heap)
+{
+    return heap == NULL ? young.pool : heap->pool;
+}
+
+static void count_alloc(struct heap_sums *sums, size_t bytes)
+{
+    sums->allocs++;
+    sums->alloc_bytes += bytes;
+}
+
+static void count_free(struct heap_sums *sums, size_t bytes)
+{
+    sums->frees++;
+    sums->free_bytes += bytes;
+}
+
+/* Gives the block its record, or leaves it without one when there is no memory for that. */
+static void record(void *block, size_t size, size_t usable)
 {
     struct span *span = span_of(block);
-    *central_record(span, block) = samples_add(block, size, usable, heap->tid);
+    *central_record(span, block) = samples_add(block, size, usable, lock_self());
     span->watched = true;
     store_relaxed(mark_at(block), MARK_WATCHED);
 }
 
-static void *take_watched(struct heap *heap, unsigned class, size_t size)
+/* One block past the bins, watched or not. */
+static void *take_direct(struct heap *heap, unsigned class, size_t size, bool watched)
 {
-    void *block = central_take_watched(heap->pool, class);
+    unsigned mark = mark_make(class, young.colour);
+    void *block = central_take_one(pool_of(heap), watched ? CENTRAL_WATCHED + class : mark);
     if (block == NULL)
         return NULL;
-    record(heap, block, size, class_size(class));
-    heap->watched_allocs++;
-    heap->watched_alloc_bytes += class_size(class);
+    count_alloc(heap == NULL ? &young.sums : &heap->direct, class_size(class));
+    if (watched)
+        record(block, size, class_size(class));
+    else
+        store_relaxed(mark_at(block), (uint8_t)mark);
     return block;
 }
 
@@ -120,7 +144,7 @@ static void *take_block(struct heap *heap, size_t size)
             return block;
         if (heap->bins[mark].clock < 0) {
             if (clock_ring(heap, mark) &&
-                (block = take_watched(heap, mark_class(mark), size)) != NULL)
+                (block = take_direct(heap, mark_class(mark), size, true)) != NULL)
                 return block;
         } else if (!heap_refill(heap, mark)) {
             return NULL;
@@ -139,37 +163,78 @@ static bool large_ring(struct heap *heap, size_t bytes)
     return sampler_rate() != SAMPLER_OFF;
 }
 
+/* For a thread without a heap, sums go to all threads' and to its own. */
+static void count_large_alloc(struct heap *heap, size_t bytes)
+{
+    if (heap != NULL) {
+        count_alloc(&heap->large, bytes);
+        return;
+    }
+    count_alloc(&young.sums, bytes);
+    __atomic_fetch_add(&heap_retired_large.allocs, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&heap_retired_large.alloc_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+static void count_large_free(struct heap *heap, size_t bytes)
+{
+    if (heap != NULL) {
+        count_free(&heap->large, bytes);
+        return;
+    }
+    count_free(&young.sums, bytes);
+    __atomic_fetch_add(&heap_retired_large.frees, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&heap_retired_large.free_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+static bool ring(struct heap *heap, size_t bytes)
+{
+    return heap == NULL ? young_ring(bytes) : large_ring(heap, bytes);
+}
+
 static void *take_large(struct heap *heap, size_t size, size_t align, bool *zero)
 {
-    void *block = large_take(heap->pool, size, align, zero);
+    void *block = large_take(pool_of(heap), size, align, zero);
     if (block == NULL)
         return NULL;
     size_t usable = large_size(span_of(block));
-    heap->large_allocs++;
-    heap->large_alloc_bytes += usable;
-    if (large_ring(heap, usable))
-        record(heap, block, size, usable);
+    count_large_alloc(heap, usable);
+    if (ring(heap, usable))
+        record(block, size, usable);
     else
         store_relaxed(mark_at(block), MARK_LARGE);
     return block;
 }
 
+/* Any size, any alignment; *zero: the block reads as zero. */
+static void *take(size_t size, size_t align, bool *zero)
+{
+    struct heap *heap = NULL;
+    *zero = false;
+    if (unlikely(!ready()))
+        return lock_held != 0 && align <= GRANULE ? foreign_emergency(size) : NULL;
+    if (heap_self != NULL || !young_is())
+        heap = enter();
+    if (size > BLOCK_MAX || align > UNIT)
+        return take_large(heap, size, align, zero);
+    if (heap != NULL)
+        return take_block(heap, size);
+    unsigned class = class_of(size == 0 ? 1 : size);
+    void *block = NULL;
+    if (young_ring(class_size(class)))
+        block = take_direct(NULL, class, size, true);
+    return block != NULL ? block : take_direct(NULL, class, size, false);
+}
+
 void *cold_malloc(size_t size)
 {
-    struct heap *heap = cold_enter();
     bool zero;
-    if (unlikely(heap == NULL))
-        return lock_held != 0 ? foreign_emergency(size) : NULL;
-    if (size > BLOCK_MAX)
-        return take_large(heap, size, 1, &zero);
-    return take_block(heap, size);
+    return take(size, GRANULE, &zero);
 }
 
 void *cold_calloc(size_t size)
 {
-    struct heap *heap = size > BLOCK_MAX ? cold_enter() : NULL;
-    bool zero = false;
-    void *block = heap == NULL ? cold_malloc(size) : take_large(heap, size, 1, &zero);
+    bool zero;
+    void *block = take(size, GRANULE, &zero);
     if (block != NULL && !zero)
         memset(block, 0, size);
     return block;
@@ -177,6 +242,7 @@ void *cold_calloc(size_t size)
 
 void *cold_aligned(size_t align, size_t size)
 {
+    bool zero;
     size = size == 0 ? 1 : size;
     size_t rounded = (size + align - 1) & ~(align - 1);
     if (align <= UNIT && rounded >= size && rounded <= BLOCK_MAX) {
@@ -185,13 +251,9 @@ void *cold_aligned(size_t align, size_t size)
         while (class < CLASS_COUNT && class_size(class) % align != 0)
             class++;
         if (class < CLASS_COUNT)
-            return cold_malloc(class_size(class));
+            return take(class_size(class), GRANULE, &zero);
     }
-    struct heap *heap = cold_enter();
-    bool zero;
-    if (heap == NULL)
-        return NULL;
-    return take_large(heap, size, align, &zero);
+    return take(size, align <= UNIT ? UNIT + 1 : align, &zero);
 }
 
 /* The mark of p if p may be a block at all; MARK_FREE otherwise. *ours: p is in the window. */
@@ -202,17 +264,6 @@ static unsigned mark_of(const void *p, bool *ours)
     if (!*ours || (uintptr_t)p % GRANULE != 0)
         return MARK_FREE;
     return load_relaxed(mark_at(p));
-}
-
-static void free_counted(uint64_t *count, uint64_t *bytes, size_t size, bool shared)
-{
-    if (shared) {
-        __atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
-        __atomic_fetch_add(bytes, size, __ATOMIC_RELAXED);
-    } else {
-        *count += 1;
-        *bytes += size;
-    }
 }
 
 /* A large or a watched block. */
@@ -228,25 +279,13 @@ static void free_span_block(void *p, struct heap *heap)
         samples_remove(*id);
         *id = 0;
     }
-    struct heap *sums = heap == NULL ? &heap_retired : heap;
     if (large) {
-        free_counted(&sums->large_frees, &sums->large_free_bytes, size, heap == NULL);
+        count_large_free(heap, size);
         large_give(span);
     } else {
-        free_counted(&sums->watched_frees, &sums->watched_free_bytes, size, heap == NULL);
+        count_free(heap == NULL ? &young.sums : &heap->direct, size);
         central_give(&p, 1);
     }
-}
-
-/* A thread that only frees needs no heap; one that goes on and on gets one for the batches. */
-static struct heap *enter_to_free(void)
-{
-    if (heap_self == NULL && (ended || ++orphan_frees < FREES_WITHOUT_HEAP)) {
-        if (unlikely(alloc_forked()))
-            recover();
-        return NULL;
-    }
-    return cold_enter();
 }
 
 void cold_free(void *p)
@@ -260,18 +299,19 @@ void cold_free(void *p)
             return;
         fatal_bad_pointer(p, "free");
     }
-    if (unlikely(lock_held != 0))
+    if (unlikely(!ready()))
         return; /* in a signal handler that came upon us inside: lost, but nothing breaks */
-    struct heap *heap = enter_to_free();
+    struct heap *heap = heap_self == NULL && young_is() ? NULL : enter();
     if (mark == MARK_LARGE || mark == MARK_WATCHED) {
         free_span_block(p, heap);
         return;
     }
-    if (heap != NULL && (hot_push(heap, p) || (heap_spill(heap, mark) &&
-                                               hot_push(heap, p))))
+    if (heap != NULL &&
+        (hot_push(heap, p) || (heap_spill(heap, mark) && hot_push(heap, p))))
         return;
     if (__atomic_exchange_n(mark_at(p), MARK_FREE, __ATOMIC_ACQ_REL) == MARK_FREE)
         fatal_freed_twice(p, class_size(mark_class(mark)));
+    count_free(heap == NULL ? &young.sums : &heap->direct, class_size(mark_class(mark)));
     central_give(&p, 1);
 }
 
@@ -297,14 +337,14 @@ static void resized(struct heap *heap, void *p, struct span *span, size_t before
 {
     size_t now = large_size(span);
     if (now > before) {
-        heap->large_alloc_bytes += now - before;
+        heap->large.alloc_bytes += now - before;
         if (span->watched)
             samples_resize(span->record, size, now);
         else if (large_ring(heap, now - before))
-            record(heap, p, size, now);
+            record(p, size, now);
         return;
     }
-    heap->large_free_bytes += before - now;
+    heap->large.free_bytes += before - now;
     if (!span->watched)
         return;
     if (sampler_keeps(&heap->random, before, now)) {
@@ -319,22 +359,23 @@ static void resized(struct heap *heap, void *p, struct span *span, size_t before
 
 static void *realloc_large(void *p, struct span *span, size_t size)
 {
-    struct heap *heap = cold_enter();
     size_t before = large_size(span);
-    if (heap == NULL)
-        return NULL;
     if (units_of(size) == span->units)
         return p;
+    struct heap *heap = ready() ? enter() : NULL;
+    if (heap == NULL)
+        return NULL;
     if (large_resize(span, size)) {
         resized(heap, p, span, before, size);
         return p;
     }
     bool zero;
-    void *block = take_large(heap, size, 1, &zero);
+    void *block = take_large(heap, size, GRANULE, &zero);
     if (block == NULL)
         return NULL;
-    if (before < MOVE_LEAST || !large_move(span, span_of(block)))
-        memcpy(block, p, before);
+    size_t kept = before < size ? before : size;
+    if (kept < MOVE_LEAST || !large_move(span, span_of(block)))
+        memcpy(block, p, kept);
     free_span_block(p, heap);
     return block;
 }
@@ -370,19 +411,29 @@ void cold_corrupted(const void *block)
 
 void cold_set_rate(long long bytes)
 {
-    if (!init_done())
+    if (!ready())
         return;
     sampler_set_rate(bytes < 0 ? SAMPLER_OFF : bytes);
+    young_reset();
     heap_interrupt();
 }
 
 size_t cold_trim(void)
 {
-    struct heap *heap = cold_enter();
-    if (heap == NULL)
+    if (!ready())
         return 0;
-    heap_flush(heap);
+    if (heap_self != NULL)
+        heap_flush(enter());
     store_release(&trim_generation, heap_generation() + 1);
     heap_interrupt();
     return alloc_purge();
+}
+
+void cold_thread_sums(struct account_sum *sum)
+{
+    account_thread(heap_self, sum);
+    sum->allocs += young.sums.allocs;
+    sum->frees += young.sums.frees;
+    sum->alloc_bytes += young.sums.alloc_bytes;
+    sum->free_bytes += young.sums.free_bytes;
 }

@@ -24,13 +24,14 @@ void *cold_aligned(size_t align, size_t size);
 size_t cold_usable(const void *p);
 _Noreturn void cold_corrupted(const void *block);
 
-/* This thread's heap, made if need be; NULL where there can be none. */
-struct heap *cold_enter(void);
 /* The thread is ending. */
 void cold_thread_end(void);
 /* The rate of sampling changes for all threads. */
 void cold_set_rate(long long bytes);
 /* Frees as much as can be given to the kernel now; how many bytes were. */
 size_t cold_trim(void);
+struct account_sum;
+/* What the calling thread has allocated and freed. */
+void cold_thread_sums(struct account_sum *sum);
 
 #endif

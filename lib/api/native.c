@@ -52,7 +52,7 @@ EXPORT bool memoir_thread_totals(struct memoir_totals *out)
     if (!init_done())
         return false;
     struct account_sum sum;
-    account_thread(heap_self, &sum);
+    cold_thread_sums(&sum);
     totals(out, &sum);
     return true;
 }

@@ -7,25 +7,25 @@
 #include "tests/programs/memory.h"
 #include "tests/programs/work.h"
 
-enum { THREADS = 2000, STACK_BYTES = 64 * 1024, CHURN = 200, BUDGET_BYTES = 12000 };
+enum { THREADS = 2000, STACK_BYTES = 64 * 1024, CHURN = 100, BUDGET_BYTES = 12000 };
 
 static pthread_barrier_t all_there, may_end;
 
 static void *churn(void *number)
 {
     unsigned turn = (unsigned)(uintptr_t)number;
-    void *kept[8] = {NULL};
+    void *kept[4] = {NULL};
     for (int i = 0; i < CHURN; i++) {
         turn = turn * 1103515245u + 12345u;
-        unsigned place = turn >> 16 & 7;
+        unsigned place = turn >> 16 & 3;
         free(kept[place]);
-        size_t size = (turn >> 8 & 255) + 1;
+        size_t size = (turn >> 8 & 127) + 1;
         kept[place] = malloc(size);
         memset(kept[place], 1, size);
     }
     pthread_barrier_wait(&all_there);
     pthread_barrier_wait(&may_end);
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 4; i++) {
         free(kept[i]);
     }
     return NULL;

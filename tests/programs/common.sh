@@ -1,0 +1,63 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# helper: what the scripts here share. Source it first; it makes $place, an empty folder that goes away.
+#   build FLAGS... SOURCE -o NAME   compiles like the C tests do
+#   preload COMMAND...              runs it with the library under test
+#   expect CODE COMMAND...          runs it and complains unless it exits with CODE
+#   quiet FILE                      complains if FILE holds a line of ours
+#   fail TEXT                       complains; the script goes on and `finish` exits with 1
+set -u
+root=${MEMOIR_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
+: "${MEMOIR_LIB:=$root/build/libmemoir.so}" "${MEMOIR_STATIC:=$root/build/libmemoir.a}"
+: "${MEMOIR_TOOL:=$root/build/memoir}" "${CC:=cc}" "${CXX:=c++}"
+place=$(mktemp -d) || exit 2
+trap 'rm -rf "$place"' EXIT
+trap 'exit 2' INT TERM
+unset MEMOIR
+failures=0
+
+fail() {
+    echo "$*"
+    failures=$((failures + 1))
+}
+
+finish() {
+    [ "$failures" -eq 0 ] || exit 1
+    exit 0
+}
+
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+
+need() {
+    for program in "$@"; do
+        command -v "$program" >/dev/null 2>&1 || skip "$program is not installed"
+    done
+}
+
+build() {
+    "$CC" -O1 -g -fno-builtin -w -D_GNU_SOURCE= -I"$root" -I"$root/include" "$@" -pthread -ldl -lm || {
+        echo "cannot compile: $*"
+        exit 2
+    }
+}
+
+preload() {
+    LD_PRELOAD=$MEMOIR_LIB "$@"
+}
+
+expect() { # CODE COMMAND...
+    wanted=$1
+    shift
+    "$@"
+    got=$?
+    [ "$got" -eq "$wanted" ] || fail "exit code $got, not $wanted: $*"
+}
+
+quiet() { # FILE
+    if grep -q '^memoir:' "$1"; then
+        fail "the library said: $(grep '^memoir:' "$1" | head -n 1)"
+    fi
+}

@@ -1,0 +1,56 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A set-uid, set-gid or file-capability program obeys no variable, file or socket: MEMOIR changes nothing and
+# prints nothing there. The same program without the bit shows that the options would have done something.
+. "$(dirname "$0")/common.sh"
+[ "$(id -u)" -eq 0 ] || skip "needs root to make set-uid programs"
+need stat
+
+# The folder must be one where the bits count.
+chmod 755 "$place"
+source=$root/tests/programs/secure_program.c
+cp "$MEMOIR_LIB" "$place/libmemoir.so.1"
+chmod 755 "$place/libmemoir.so.1"
+build "$source" -o "$place/linked" -Wl,--no-as-needed "$place/libmemoir.so.1" -Wl,-rpath,"$place"
+build -static "$source" "$MEMOIR_STATIC" -o "$place/static"
+printf 'stats:on\nheap.rate:3K\n' >"$place/options"
+
+options="stats:on,verbose:on,heap.rate:3K,nonsense:1,conf:$place/options"
+run() { # PROGRAM
+    MEMOIR=$options "$1" >"$place/out" 2>"$place/errors" || fail "$1: exit code $?"
+}
+
+for way in linked static; do
+    program=$place/$way
+    chown 0:0 "$program"
+    chmod 755 "$program"
+    run "$program"
+    grep -q '^secure 0 rate 3072$' "$place/out" || fail "$way, plain: $(cat "$place/out")"
+    [ -s "$place/errors" ] || fail "$way, plain: the options had no effect to begin with"
+
+    chown 65534:0 "$program"
+    chmod 4755 "$program"
+    run "$program"
+    if grep -q '^secure 0' "$place/out"; then
+        skip "set-uid programs are not honoured in $place"
+    fi
+    grep -q '^secure 1 rate 524288$' "$place/out" || fail "$way, set-uid: $(cat "$place/out")"
+    [ ! -s "$place/errors" ] || fail "$way, set-uid: said $(head -n 1 "$place/errors")"
+
+    chown 0:65534 "$program"
+    chmod 2755 "$program"
+    run "$program"
+    grep -q '^secure 1 rate 524288$' "$place/out" || fail "$way, set-gid: $(cat "$place/out")"
+    [ ! -s "$place/errors" ] || fail "$way, set-gid: said $(head -n 1 "$place/errors")"
+
+    chown 0:0 "$program"
+    chmod 755 "$program"
+    if command -v setcap >/dev/null 2>&1 && command -v setpriv >/dev/null 2>&1 &&
+        setcap cap_net_raw+ep "$program" 2>/dev/null; then
+        MEMOIR=$options setpriv --reuid=65534 --regid=65534 --clear-groups "$program" \
+            >"$place/out" 2>"$place/errors" || fail "$way, capability: exit code $?"
+        grep -q '^secure 1 rate 524288$' "$place/out" || fail "$way, capability: $(cat "$place/out")"
+        [ ! -s "$place/errors" ] || fail "$way, capability: said $(head -n 1 "$place/errors")"
+    fi
+done
+finish
