@@ -55,19 +55,22 @@ static NOINLINE void take_slow(struct lock *lock, uint32_t self)
     }
 }
 
+/* The rank is noted before the lock is taken and struck out after it is given: a signal handler in
+ * between sees it too early or too late, never not at all. */
 void lock_take(struct lock *lock)
 {
     uint32_t free = 0, self = lock_self();
+    lock_enter(lock->rank);
     if (unlikely(!__atomic_compare_exchange_n(&lock->word, &free, self, false, __ATOMIC_ACQUIRE,
                                               __ATOMIC_RELAXED)))
         take_slow(lock, self);
-    lock_held |= 1u << lock->rank;
 }
 
 void lock_give(struct lock *lock)
 {
-    lock_held &= ~(1u << lock->rank);
-    if (unlikely(__atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE) & WAITED))
+    bool waited = __atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE) & WAITED;
+    lock_leave(lock->rank);
+    if (unlikely(waited))
         os_wake(&lock->word, 1);
 }
 

@@ -18,6 +18,7 @@
 
 /* Lock order: a thread that holds a rank takes only higher ones. */
 enum lock_rank {
+    LOCK_INSIDE, /* no lock: the thread is in the allocator's slow code */
     LOCK_INIT,
     LOCK_REGISTRY,
     LOCK_CENTRAL,
@@ -35,6 +36,18 @@ struct lock {
 /* What the calling thread holds, a bit a rank. Non-zero on entry to the allocator means that a
  * signal interrupted it inside. */
 extern HIDDEN __thread uint32_t lock_held;
+
+INLINE void lock_enter(enum lock_rank rank)
+{
+    lock_held |= 1u << rank;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+INLINE void lock_leave(enum lock_rank rank)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    lock_held &= ~(1u << rank);
+}
 
 void lock_take(struct lock *lock);
 void lock_give(struct lock *lock);

@@ -6,8 +6,6 @@ bool alloc_init(void)
 {
     sizes_init();
     heap_init();
-    central_init();
-    pages_init();
     return arena_init();
 }
 

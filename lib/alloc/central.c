@@ -6,19 +6,9 @@
 #include "lib/alloc/fatal.h"
 #include "lib/alloc/meta.h"
 
-static struct central first_pool[CENTRAL_COUNT];
+static struct central first_pool[CENTRAL_COUNT] = {
+    [0 ... CENTRAL_COUNT - 1] = {.lock = {0, LOCK_CENTRAL}}};
 static struct central *centrals[POOL_MAX] = {first_pool};
-
-static void pool_init(struct central *list)
-{
-    for (unsigned i = 0; i < CENTRAL_COUNT; i++)
-        list[i].lock.rank = LOCK_CENTRAL;
-}
-
-void central_init(void)
-{
-    pool_init(first_pool);
-}
 
 const struct central *central_peek(unsigned pool, unsigned list)
 {
@@ -34,7 +24,8 @@ static struct central *central_of(unsigned pool, unsigned list)
         struct central *mine = meta_take(bytes);
         if (mine == NULL)
             return central_of(0, list);
-        pool_init(mine);
+        for (unsigned i = 0; i < CENTRAL_COUNT; i++)
+            mine[i].lock.rank = LOCK_CENTRAL;
         if (__atomic_compare_exchange_n(&centrals[pool], &all, mine, false, __ATOMIC_ACQ_REL,
                                         __ATOMIC_ACQUIRE))
             all = mine;
@@ -74,27 +65,31 @@ static void list_remove(struct central *central, struct span *span)
         span_at(span->next)->prev = span->prev;
 }
 
-/* A fresh span, cut into blocks, all of them free. */
-static struct span *span_make(unsigned pool, unsigned mark, bool watched)
+/* A fresh span, cut into blocks, all of them free. The first ones of a list are short, so that a
+ * program that uses a little of every class stays small. */
+static struct span *span_make(unsigned pool, unsigned mark, bool watched, uint32_t spans)
 {
     unsigned class = mark_class(mark);
     const struct size_class *c = &size_classes[class];
+    size_t units = (size_t)c->units_least << (spans < 4 ? spans : 4);
+    units = units < c->units_most ? units : c->units_most;
+    unsigned blocks = (unsigned)(units * UNIT / c->size);
     void *records = NULL;
-    if (watched && (records = meta_take(c->blocks * sizeof(uint32_t))) == NULL)
+    if (watched && (records = meta_take(blocks * sizeof(uint32_t))) == NULL)
         return NULL;
-    struct span *span = pages_take(pool, c->units, 1);
+    struct span *span = pages_take(pool, (uint32_t)units, 1);
     if (span == NULL) {
         if (records != NULL)
-            meta_give(records, c->blocks * sizeof(uint32_t));
+            meta_give(records, blocks * sizeof(uint32_t));
         return NULL;
     }
     span->mark = (uint8_t)mark;
     span->watched = watched;
     span->home = home_make(pool, watched ? CENTRAL_WATCHED + class : mark);
     span->record = records == NULL ? 0 : meta_id(records);
-    span->blocks = span->free = c->blocks;
+    span->blocks = span->free = (uint16_t)blocks;
     for (unsigned i = 0; i < COUNT_OF(span->bits); i++) {
-        unsigned rest = c->blocks > i * 64 ? c->blocks - i * 64 : 0;
+        unsigned rest = blocks > i * 64 ? blocks - i * 64 : 0;
         span->bits[i] = rest >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << rest) - 1;
     }
     span_set_units(span, true);
@@ -134,7 +129,7 @@ static unsigned take_locked(struct central *central, unsigned pool, unsigned mar
         if (central->head == 0) {
             if (got > wanted / 2) /* enough: no new span for a fuller batch */
                 break;
-            span = span_make(pool, mark, watched);
+            span = span_make(pool, mark, watched, central->spans);
             if (span == NULL)
                 break;
             central->spans++;
@@ -179,11 +174,12 @@ uint32_t *central_record(struct span *span, const void *block)
     return &records[span_index(span, block, mark_class(span->mark))];
 }
 
-/* A span that became all free. */
+/* A span that became all free. A short one that is the only one stays: giving a page away and taking it
+ * again at every turn would cost more, and a second free of its block would find another there. */
 static void span_emptied(struct central *central, struct span *span)
 {
     bool only = span->next == 0 && span->prev == 0;
-    if (only && span->blocks > 1)
+    if (only && !span->watched && span->blocks > 1 && span->units == 1)
         return;
     list_remove(central, span);
     central->spans--;

@@ -5,8 +5,7 @@
  * frees, any other may use next. One lock a mark and pool, held for a batch; which blocks
  * are here is a bit each in the span, so neither way touches the blocks themselves.
  *
- * A span that is all free goes back to the pages at once, unless it is the last with free blocks in its
- * list.
+ * A span that is all free goes back to the pages at once, but for the last short one of a list.
  */
 #ifndef ALLOC_CENTRAL_H
 #define ALLOC_CENTRAL_H
@@ -28,7 +27,6 @@ struct central {
     uint64_t direct; /* blocks that went to the program without a bin, ever */
 };
 
-void central_init(void);
 /* NULL where the pool was never used. */
 const struct central *central_peek(unsigned pool, unsigned list);
 /* Up to `wanted` blocks into slots[wanted - 1] and downwards, lowest address first; how many. 0 when

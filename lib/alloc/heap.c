@@ -16,7 +16,8 @@ enum {
     CAP_EAGER_BYTES = 128 << 10, /* or bytes, and beyond when it empties and overflows in turn */
     STOCK_LEAST = 128,
     STOCK_MOST = 32768,
-    TICK_EVERY = 32, /* cold visits */
+    WAIT_PART = 512, /* mallocs from one bin until the thread comes by, sample or not */
+    TICK_EVERY = 4,  /* cold visits */
     LOOK_MS_MOST = 1000,
 };
 
@@ -47,8 +48,8 @@ static void heap_reset(struct heap *heap)
 {
     for (unsigned mark = 0; mark < MARK_COUNT; mark++)
         heap->bins[mark] = (struct bin){bottom, low_half(bottom), 0};
-    for (unsigned class = 1; class <= CLASS_SMALL_LAST; class++)
-        heap->marks[class] = (uint8_t)mark_make(class, heap->colour);
+    for (unsigned granules = 1; granules <= SMALL_GRANULES; granules++)
+        heap->marks[granules] = (uint8_t)mark_make(size_small_class[granules], heap->colour);
 }
 
 unsigned heap_pool_here(void)
@@ -127,7 +128,7 @@ static size_t size_of(unsigned mark)
 static bool is_own(const struct heap *heap, unsigned mark)
 {
     unsigned class = mark_class(mark);
-    return class > TINY_CLASSES || heap->marks[class] == mark;
+    return mark_make(class, heap->colour) == mark;
 }
 
 /* Points the bin at `stock`, with its first `count` slots filled. */
@@ -245,7 +246,7 @@ static void look_for_idle(struct heap *heap)
         struct stock *stock = heap->stocks[mark];
         if (stock == NULL)
             continue;
-        uint64_t mallocs = is_own(heap, mark) ? heap_mallocs(heap, mark) : stock->given;
+        uint32_t mallocs = (uint32_t)(is_own(heap, mark) ? heap_mallocs(heap, mark) : stock->given);
         size_t count = heap_cached(heap, mark);
         if (mallocs == stock->seen && count > 0)
             bin_give(heap, mark, (unsigned)count);
@@ -267,20 +268,33 @@ void heap_tick(struct heap *heap)
         pages_return(heap->pool, now - delay);
 }
 
+/* Sets the clock for the next part of the wait. */
+static void clock_part(struct bin *bin, struct stock *stock)
+{
+    uint64_t part = stock->wait < WAIT_PART ? stock->wait : WAIT_PART;
+    stock->wait -= part;
+    stock->drawn += part;
+    store_relaxed(&bin->clock, (int32_t)part);
+}
+
 void heap_set_clock(struct heap *heap, unsigned mark, uint64_t blocks)
 {
     struct stock *stock = heap->stocks[mark];
     struct bin *bin = &heap->bins[mark];
-    int32_t left = bin->clock < 0 ? 0 : bin->clock;
-    stock->armed = blocks <= INT32_MAX;
-    int32_t set = stock->armed ? (int32_t)blocks : INT32_MAX;
-    stock->drawn += (uint64_t)((int64_t)set - left);
-    store_relaxed(&bin->clock, set);
+    stock->drawn -= (uint64_t)(bin->clock < 0 ? 0 : bin->clock);
+    stock->wait = blocks;
+    stock->armed = true;
+    clock_part(bin, stock);
 }
 
-bool heap_clock_armed(const struct heap *heap, unsigned mark)
+bool heap_clock_over(struct heap *heap, unsigned mark)
 {
-    return heap->stocks[mark]->armed;
+    struct stock *stock = heap->stocks[mark];
+    if (stock->wait == 0)
+        return true;
+    /* The malloc that found the clock at its end is the first of the next part. */
+    clock_part(&heap->bins[mark], stock);
+    return false;
 }
 
 size_t heap_cached(const struct heap *heap, unsigned mark)

@@ -37,12 +37,13 @@ struct stock {
     uint64_t drawn; /* sum of what the clock was ever set to, less what was left each time */
     uint64_t taken; /* blocks from the centre */
     uint64_t given; /* blocks to the centre */
-    uint64_t seen;  /* mallocs at the last look: none since means idle */
+    uint32_t seen;  /* mallocs at the last look: none since means idle */
     uint16_t cap;   /* slots that may be used */
     uint16_t room;  /* slots that there are */
     uint16_t batch; /* how many to take next time */
     uint16_t fills; /* refills since the last spill */
-    bool armed;     /* the clock's end is a sample, not just a longer wait */
+    bool armed;     /* the clock's end is a sample if nothing more is to wait for */
+    uint64_t wait;  /* blocks to wait for after the clock's end */
     void *slots[];
 };
 
@@ -53,7 +54,7 @@ struct heap_sums {
 
 struct heap {
     struct bin bins[MARK_COUNT];
-    uint8_t marks[CLASS_SMALL_LAST + 1]; /* class of a small block -> its mark in this heap */
+    uint8_t marks[SMALL_GRANULES + 1]; /* size of a small block in granules -> its mark here */
     /* From here on: cold. */
     uint8_t colour, pool;
     bool alive;
@@ -99,9 +100,11 @@ void heap_flush(struct heap *heap);
 /* Called on the cold path now and then: empties idle bins, returns idle pages. */
 void heap_tick(struct heap *heap);
 
-/* Sets the clock so that `blocks` more mallocs pass before the next one goes cold. */
+/* Sets the clock so that `blocks` more mallocs pass before the one that is a sample. */
 void heap_set_clock(struct heap *heap, unsigned mark, uint64_t blocks);
-bool heap_clock_armed(const struct heap *heap, unsigned mark);
+/* The clock has run out. True if that was the end of the wait; else it is set for the next part of
+ * it: no wait is so long that a busy thread would not come by now and then. */
+bool heap_clock_over(struct heap *heap, unsigned mark);
 
 /* Sums. `heap_mallocs` is exact in the heap's own thread. */
 uint64_t heap_mallocs(const struct heap *heap, unsigned mark);

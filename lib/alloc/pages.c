@@ -14,7 +14,7 @@ enum {
     DIRTY_SHARE = 1,                     /* one for so many in use on top */
 };
 
-struct pages pages_of[POOL_MAX];
+struct pages pages_of[POOL_MAX] = {[0 ... POOL_MAX - 1] = {.lock = {0, LOCK_PAGES}}};
 
 static unsigned bucket_of(uint32_t units)
 {
@@ -22,6 +22,11 @@ static unsigned bucket_of(uint32_t units)
         return units - 1;
     unsigned top = 31u - (unsigned)__builtin_clz(units);
     return EXACT + (top - 6) * 4 + ((units >> (top - 2)) & 3);
+}
+
+static uint8_t pool_of(const struct pages *pages)
+{
+    return (uint8_t)(pages - pages_of);
 }
 
 static unsigned kind_of(const struct span *span)
@@ -101,7 +106,7 @@ static struct span *span_take_locked(struct pages *pages)
         return NULL;
     struct span *span = span_at(id);
     memset(span, 0, sizeof *span);
-    span->pool = pages->pool;
+    span->pool = pool_of(pages);
     return span;
 }
 
@@ -150,7 +155,7 @@ static struct span *join_locked(struct pages *pages, struct span *span)
     uint32_t lower = load_relaxed(&window.units[span->first - 1]);
     uint32_t upper = load_relaxed(&window.units[span->first + span->units]);
     struct span *low = span_at(lower), *high = span_at(upper);
-    if (upper != 0 && load_relaxed(&high->pool) == pages->pool && high->state == span->state &&
+    if (upper != 0 && load_relaxed(&high->pool) == pool_of(pages) && high->state == span->state &&
         high->first == span->first + span->units) {
         unlink_locked(pages, high);
         uint32_t more = high->units;
@@ -159,7 +164,7 @@ static struct span *join_locked(struct pages *pages, struct span *span)
         span->units += more;
         span->zero &= zero;
     }
-    if (lower != 0 && load_relaxed(&low->pool) == pages->pool && low->state == span->state &&
+    if (lower != 0 && load_relaxed(&low->pool) == pool_of(pages) && low->state == span->state &&
         low->first + low->units == span->first) {
         unlink_locked(pages, low);
         uint32_t more = span->units;
@@ -269,11 +274,12 @@ void pages_give(struct span *span)
     span->watched = span->zero = false;
     span->since_ms = now;
     release_locked(pages, span, SPAN_DIRTY);
-    bool many = pages->dirty_units > DIRTY_MOST + pages->used_units / DIRTY_SHARE;
+    bool many = pages->dirty_units > DIRTY_MOST + pages->used_units / DIRTY_SHARE &&
+                config.return_delay_ms != config_never;
     uint64_t oldest = span_at(pages->oldest)->since_ms;
     lock_give(&pages->lock);
     if (unlikely(many || config.return_delay_ms == 0))
-        pages_return(pages->pool, config.return_delay_ms == 0 ? now : oldest);
+        pages_return(pool_of(pages), config.return_delay_ms == 0 ? now : oldest);
 }
 
 bool pages_extend(struct span *span, uint32_t units)
@@ -283,7 +289,7 @@ bool pages_extend(struct span *span, uint32_t units)
     lock_take(&pages->lock);
     uint32_t id = load_relaxed(&window.units[span->first + span->units]);
     struct span *next = span_at(id);
-    if (id != 0 && load_relaxed(&next->pool) == pages->pool &&
+    if (id != 0 && load_relaxed(&next->pool) == pool_of(pages) &&
         (next->state == SPAN_DIRTY || next->state == SPAN_CLEAN) &&
         next->first == span->first + span->units && span->units + next->units >= units) {
         enum span_state state = next->state;
@@ -344,14 +350,6 @@ size_t pages_return(unsigned pool, uint64_t since_ms)
         bytes += return_one(pages, span_at(pages->oldest));
     lock_give(&pages->lock);
     return bytes;
-}
-
-void pages_init(void)
-{
-    for (unsigned pool = 0; pool < POOL_MAX; pool++) {
-        pages_of[pool].lock.rank = LOCK_PAGES;
-        pages_of[pool].pool = (uint8_t)pool;
-    }
 }
 
 void pages_recover(void)

@@ -22,7 +22,6 @@ enum { POOL_MAX = 8, BUCKETS = 164 };
 
 struct pages {
     struct lock lock;
-    uint8_t pool;
     uint32_t heads[2][BUCKETS];       /* by kind and length */
     uint64_t filled[2][(BUCKETS + 63) / 64]; /* which of the heads are not empty */
     uint32_t oldest, newest;          /* of the dirty ones */
@@ -33,7 +32,6 @@ struct pages {
 
 extern HIDDEN struct pages pages_of[POOL_MAX];
 
-void pages_init(void);
 /* A run of `units` whose first is a multiple of `align` units. It is the caller's: state still
  * SPAN_NONE, `zero` tells whether it reads as zero. NULL when memory is out. */
 struct span *pages_take(unsigned pool, uint32_t units, uint32_t align);

@@ -8,11 +8,17 @@ enum {
 };
 
 struct size_class size_classes[CLASS_COUNT];
+uint8_t size_small_class[SMALL_GRANULES + 1];
 
 static size_t size_of_class(unsigned class)
 {
-    if (class <= CLASS_SMALL_LAST)
+    if (class <= CLASS_FINE_LAST)
         return (size_t)class * GRANULE;
+    if (class <= CLASS_SMALL_LAST) {
+        unsigned step = class - CLASS_FINE_LAST - 1;
+        size_t base = (size_t)FINE_MAX << (step / 8);
+        return base + base / 8 * (step % 8 + 1);
+    }
     if (class <= CLASS_MIDDLE_LAST) {
         unsigned step = class - CLASS_SMALL_LAST - 1;
         size_t base = (size_t)SMALL_MAX << (step / 4);
@@ -50,7 +56,11 @@ void sizes_init(void)
         c->size = (uint32_t)size_of_class(class);
         uint64_t granules = c->size / GRANULE;
         c->inverse = (uint32_t)(((UINT64_C(1) << 31) + granules - 1) / granules);
-        c->units = (uint16_t)units_for(c->size);
-        c->blocks = (uint16_t)((size_t)c->units * UNIT / c->size);
+        c->units_least = (uint16_t)units_of(c->size);
+        c->units_most = (uint16_t)units_for(c->size);
+    }
+    for (unsigned granules = 1, class = 1; granules <= SMALL_GRANULES; granules++) {
+        class += granules * GRANULE > size_classes[class].size;
+        size_small_class[granules] = (uint8_t)class;
     }
 }

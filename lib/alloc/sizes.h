@@ -2,9 +2,8 @@
 /*
  * Sizes, classes and marks.
  *
- * Classes: every multiple of 16 up to 1 KiB, so that rounding costs 8 bytes on average and the
- * class is a shift; then four a doubling up to 8 KiB; then every 4 KiB up to 32 KiB. Blocks above
- * that are large: runs of pages of their own.
+ * Classes: every multiple of 16 up to 256, then eight a doubling up to 1 KiB, four a doubling up to
+ * 8 KiB, and every 4 KiB up to 32 KiB. Blocks above that are large: runs of pages of their own.
  *
  * A mark is the byte that the window's side table holds for the first 16 bytes of a block: 0 while
  * it is free (and for all other bytes of the heap, so that a pointer into a block finds 0 too), or
@@ -27,13 +26,16 @@ enum {
     UNIT_SHIFT = 12,
     UNIT = 1 << UNIT_SHIFT, /* what spans are counted in: the smallest page a kernel has */
 
-    SMALL_MAX = 1024,
+    FINE_MAX = 256,    /* up to here the class is the number of granules, */
+    SMALL_MAX = 1024,  /* and up to here a table finds it */
+    SMALL_GRANULES = SMALL_MAX / GRANULE,
     MIDDLE_MAX = 8192,
     BLOCK_MAX = 32768, /* the largest size with a class */
 
-    CLASS_SMALL_LAST = SMALL_MAX / GRANULE,         /* 64 */
-    CLASS_MIDDLE_LAST = CLASS_SMALL_LAST + 3 * 4,   /* 76 */
-    CLASS_LAST = CLASS_MIDDLE_LAST + (BLOCK_MAX - MIDDLE_MAX) / UNIT, /* 82 */
+    CLASS_FINE_LAST = FINE_MAX / GRANULE,                             /* 16 */
+    CLASS_SMALL_LAST = CLASS_FINE_LAST + 2 * 8,                       /* 32 */
+    CLASS_MIDDLE_LAST = CLASS_SMALL_LAST + 3 * 4,                     /* 44 */
+    CLASS_LAST = CLASS_MIDDLE_LAST + (BLOCK_MAX - MIDDLE_MAX) / UNIT, /* 50 */
     CLASS_COUNT = CLASS_LAST + 1, /* class 0 holds nothing */
 
     TINY_CLASSES = 3, /* classes 1 to 3: 16, 32 and 48 bytes */
@@ -52,11 +54,11 @@ enum {
 struct size_class {
     uint32_t size;
     uint32_t inverse; /* 2^31 / (size in granules), rounded up: division by one multiply */
-    uint16_t units;   /* of a span of this class */
-    uint16_t blocks;  /* in it */
+    uint16_t units_least, units_most; /* of a span of this class */
 };
 
 extern HIDDEN struct size_class size_classes[CLASS_COUNT];
+extern HIDDEN uint8_t size_small_class[SMALL_GRANULES + 1]; /* by granules, rounded up */
 
 void sizes_init(void);
 
@@ -64,7 +66,7 @@ void sizes_init(void);
 INLINE unsigned class_of(size_t size)
 {
     if (likely(size <= SMALL_MAX))
-        return (unsigned)((size + GRANULE - 1) >> GRANULE_SHIFT);
+        return size_small_class[(size + GRANULE - 1) >> GRANULE_SHIFT];
     if (size <= MIDDLE_MAX) {
         unsigned last = (unsigned)size - 1, top = 31u - (unsigned)__builtin_clz(last);
         return CLASS_SMALL_LAST + 1 + (top - 10) * 4 + ((last >> (top - 2)) & 3);

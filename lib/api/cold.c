@@ -8,6 +8,7 @@
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
+#include "lib/api/emergency.h"
 #include "lib/api/foreign.h"
 #include "lib/api/hot.h"
 #include "lib/api/young.h"
@@ -40,15 +41,21 @@ static void recover(void)
     alloc_recover();
 }
 
-/* False where the allocator can't be entered: this thread is inside (a signal handler came
- * in between), or it could not start. */
-static bool ready(void)
+/* Enters the slow code. False where that can't be: this thread is inside already (a signal handler came
+ * in between, or libc allocates on our behalf), or the allocator could not start. */
+static bool begin(void)
 {
     if (unlikely(lock_held != 0) || unlikely(!init_done()))
         return false;
+    lock_enter(LOCK_INSIDE);
     if (unlikely(alloc_forked()))
         recover();
     return true;
+}
+
+static void end(void)
+{
+    lock_leave(LOCK_INSIDE);
 }
 
 /* This thread's heap, made if need be and hot again; NULL when memory is out. */
@@ -76,8 +83,10 @@ void cold_thread_end(void)
 {
     young.ended = true;
     young.sums = (struct heap_sums){0};
-    if (heap_self != NULL && lock_held == 0)
+    if (heap_self != NULL && begin()) {
         heap_end(heap_self);
+        end();
+    }
 }
 
 static unsigned pool_of(const struct heap *heap)
@@ -125,12 +134,13 @@ static void *take_direct(struct heap *heap, unsigned class, size_t size, bool wa
 static bool clock_ring(struct heap *heap, unsigned mark)
 {
     size_t size = class_size(mark_class(mark));
-    bool hit = heap_clock_armed(heap, mark);
+    bool armed = heap->stocks[mark]->armed;
+    if (armed && !heap_clock_over(heap, mark))
+        return false;
     uint64_t wait = sampler_blocks(&heap->random, size);
-    if (!hit && wait == 0) { /* it was only a pause, and the new wait is over at once */
-        hit = true;
+    bool hit = armed || wait == 0; /* a new bin's clock is at its end before it was ever set */
+    if (hit && !armed)
         wait = sampler_blocks(&heap->random, size);
-    }
     heap_set_clock(heap, mark, wait);
     return hit;
 }
@@ -206,14 +216,10 @@ static void *take_large(struct heap *heap, size_t size, size_t align, bool *zero
 }
 
 /* Any size, any alignment; *zero: the block reads as zero. */
-static void *take(size_t size, size_t align, bool *zero)
+static void *take_inside(size_t size, size_t align, bool *zero)
 {
-    struct heap *heap = NULL;
+    struct heap *heap = heap_self == NULL && young_is() ? NULL : enter();
     *zero = false;
-    if (unlikely(!ready()))
-        return lock_held != 0 && align <= GRANULE ? foreign_emergency(size) : NULL;
-    if (heap_self != NULL || !young_is())
-        heap = enter();
     if (size > BLOCK_MAX || align > UNIT)
         return take_large(heap, size, align, zero);
     if (heap != NULL)
@@ -223,6 +229,16 @@ static void *take(size_t size, size_t align, bool *zero)
     if (young_ring(class_size(class)))
         block = take_direct(NULL, class, size, true);
     return block != NULL ? block : take_direct(NULL, class, size, false);
+}
+
+static void *take(size_t size, size_t align, bool *zero)
+{
+    *zero = false;
+    if (unlikely(!begin()))
+        return lock_held != 0 ? emergency_take(size, align) : NULL;
+    void *block = take_inside(size, align, zero);
+    end();
+    return block;
 }
 
 void *cold_malloc(size_t size)
@@ -288,19 +304,8 @@ static void free_span_block(void *p, struct heap *heap)
     }
 }
 
-void cold_free(void *p)
+static void free_inside(void *p, unsigned mark)
 {
-    bool ours;
-    if (p == NULL)
-        return;
-    unsigned mark = mark_of(p, &ours);
-    if (unlikely(mark == MARK_FREE)) {
-        if (!ours && foreign_free(p))
-            return;
-        fatal_bad_pointer(p, "free");
-    }
-    if (unlikely(!ready()))
-        return; /* in a signal handler that came upon us inside: lost, but nothing breaks */
     struct heap *heap = heap_self == NULL && young_is() ? NULL : enter();
     if (mark == MARK_LARGE || mark == MARK_WATCHED) {
         free_span_block(p, heap);
@@ -315,20 +320,42 @@ void cold_free(void *p)
     central_give(&p, 1);
 }
 
-size_t cold_usable(const void *p)
+void cold_free(void *p)
+{
+    bool ours;
+    if (p == NULL)
+        return;
+    unsigned mark = mark_of(p, &ours);
+    if (unlikely(mark == MARK_FREE)) {
+        if (!ours && (emergency_owns(p) || foreign_free(p)))
+            return;
+        fatal_bad_pointer(p, "free");
+    }
+    if (unlikely(!begin()))
+        return; /* in a signal handler that came upon us inside: lost, but nothing breaks */
+    free_inside(p, mark);
+    end();
+}
+
+static size_t usable_for(const void *p, const char *call)
 {
     bool ours;
     unsigned mark = mark_of(p, &ours);
     if (mark == MARK_FREE) {
-        size_t size = ours ? 0 : foreign_usable(p);
+        size_t size = ours ? 0 : emergency_owns(p) ? emergency_size(p) : foreign_usable(p);
         if (size != 0)
             return size;
-        fatal_bad_pointer(p, "malloc_usable_size");
+        fatal_bad_pointer(p, call);
     }
     if (mark != MARK_LARGE && mark != MARK_WATCHED)
         return class_size(mark_class(mark));
     struct span *span = span_of(p);
     return span->state == SPAN_LARGE ? large_size(span) : class_size(mark_class(span->mark));
+}
+
+size_t cold_usable(const void *p)
+{
+    return usable_for(p, "malloc_usable_size");
 }
 
 /* A block that became longer may become a sample by that; one that became shorter may cease to be
@@ -360,9 +387,7 @@ static void resized(struct heap *heap, void *p, struct span *span, size_t before
 static void *realloc_large(void *p, struct span *span, size_t size)
 {
     size_t before = large_size(span);
-    if (units_of(size) == span->units)
-        return p;
-    struct heap *heap = ready() ? enter() : NULL;
+    struct heap *heap = enter();
     if (heap == NULL)
         return NULL;
     if (large_resize(span, size)) {
@@ -384,16 +409,16 @@ void *cold_realloc(void *p, size_t size)
 {
     bool ours;
     unsigned mark = mark_of(p, &ours);
-    if (unlikely(mark == MARK_FREE)) {
-        void *moved;
-        if (!ours && foreign_realloc(p, size, &moved))
-            return moved;
-        fatal_bad_pointer(p, "realloc");
+    if (mark != MARK_FREE && span_of(p)->state == SPAN_LARGE && size > BLOCK_MAX) {
+        if (units_of(size) == span_of(p)->units)
+            return p;
+        if (!begin())
+            return NULL;
+        void *block = realloc_large(p, span_of(p), size);
+        end();
+        return block;
     }
-    struct span *span = span_of(p);
-    if (span->state == SPAN_LARGE && size > BLOCK_MAX)
-        return realloc_large(p, span, size);
-    size_t usable = cold_usable(p);
+    size_t usable = usable_for(p, "realloc");
     if (size <= usable && size > usable / 2)
         return p;
     void *block = cold_malloc(size);
@@ -411,22 +436,25 @@ void cold_corrupted(const void *block)
 
 void cold_set_rate(long long bytes)
 {
-    if (!ready())
+    if (!begin())
         return;
     sampler_set_rate(bytes < 0 ? SAMPLER_OFF : bytes);
     young_reset();
     heap_interrupt();
+    end();
 }
 
 size_t cold_trim(void)
 {
-    if (!ready())
+    if (!begin())
         return 0;
     if (heap_self != NULL)
-        heap_flush(enter());
+        heap_flush(heap_self);
     store_release(&trim_generation, heap_generation() + 1);
     heap_interrupt();
-    return alloc_purge();
+    size_t bytes = alloc_purge();
+    end();
+    return bytes;
 }
 
 void cold_thread_sums(struct account_sum *sum)

@@ -6,43 +6,20 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "base/compiler.h"
 #include "base/os.h"
-#include "lib/api/cold.h"
 
 /* Absent from static programs, where nobody else can have allocated. */
 extern void *dlsym(void *handle, const char *name) __attribute__((weak));
 
 enum {
-    EMERGENCY_BYTES = 64 << 10,
     CHUNK_HEADER = 16, /* glibc: length of the previous chunk, own length and three flags */
     CHUNK_IN_USE = 1,  /* of the chunk before */
     CHUNK_MAPPED = 2,
     CHUNK_ARENA = 4,
     ARENA_ALIGN = 64 << 20,
 };
-
-static _Alignas(16) char emergency[EMERGENCY_BYTES];
-static size_t emergency_used;
-
-static bool is_emergency(const void *p)
-{
-    return (uintptr_t)p - (uintptr_t)emergency < EMERGENCY_BYTES;
-}
-
-void *foreign_emergency(size_t size)
-{
-    if (size > EMERGENCY_BYTES / 2)
-        return NULL;
-    size_t need = CHUNK_HEADER + ((size + 15) & ~(size_t)15);
-    size_t at = __atomic_fetch_add(&emergency_used, need, __ATOMIC_RELAXED);
-    if (at + need > EMERGENCY_BYTES)
-        return NULL;
-    memcpy(emergency + at, &size, sizeof size);
-    return emergency + at + CHUNK_HEADER;
-}
 
 /* Reads a word that may not be there. */
 static bool word_at(uintptr_t address, uintptr_t *word)
@@ -115,8 +92,6 @@ static void *libc_function(const void *p, const char *name)
 
 bool foreign_free(void *p)
 {
-    if (is_emergency(p))
-        return true;
     void (*libc_free)(void *) = (void (*)(void *))libc_function(p, "free");
     if (libc_free == NULL)
         return false;
@@ -126,25 +101,7 @@ bool foreign_free(void *p)
 
 size_t foreign_usable(const void *p)
 {
-    size_t size = 0;
-    if (is_emergency(p)) {
-        memcpy(&size, (const char *)p - CHUNK_HEADER, sizeof size);
-        return size;
-    }
     size_t (*libc_usable)(const void *) =
         (size_t(*)(const void *))libc_function(p, "malloc_usable_size");
     return libc_usable == NULL ? 0 : libc_usable(p);
-}
-
-bool foreign_realloc(void *p, size_t size, void **moved)
-{
-    size_t usable = foreign_usable(p);
-    if (usable == 0)
-        return false;
-    *moved = cold_malloc(size);
-    if (*moved == NULL)
-        return true;
-    memcpy(*moved, p, size < usable ? size : usable);
-    foreign_free(p);
-    return true;
 }

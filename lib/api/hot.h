@@ -72,4 +72,15 @@ INLINE bool hot_push(struct heap *heap, void *p)
     return true;
 }
 
+/* The size of a live block that has a class; 0 for anything else. */
+INLINE size_t hot_size(const void *p)
+{
+    uintptr_t offset = (uintptr_t)p - window.base;
+    uintptr_t granule = offset >> GRANULE_SHIFT | offset << (64 - GRANULE_SHIFT);
+    if (unlikely(granule >= window.granules))
+        return 0;
+    unsigned mark = window.marks[granule];
+    return mark == MARK_LARGE || mark == MARK_WATCHED ? 0 : class_size(mark_class(mark));
+}
+
 #endif

@@ -69,6 +69,14 @@ EXPORT void *calloc(size_t count, size_t size)
     return calloc_slow(bytes);
 }
 
+static NOINLINE void *realloc_slow(void *p, size_t size)
+{
+    void *block = size > PTRDIFF_MAX ? NULL : cold_realloc(p, size);
+    if (block == NULL)
+        errno = ENOMEM;
+    return block;
+}
+
 EXPORT void *realloc(void *p, size_t size)
 {
     if (p == NULL)
@@ -77,9 +85,16 @@ EXPORT void *realloc(void *p, size_t size)
         free(p);
         return NULL;
     }
-    void *block = size > PTRDIFF_MAX ? NULL : cold_realloc(p, size);
+    size_t usable = hot_size(p);
+    if (unlikely(usable == 0 || size > BLOCK_MAX))
+        return realloc_slow(p, size);
+    if (size <= usable && size > usable / 2)
+        return p;
+    void *block = malloc(size);
     if (unlikely(block == NULL))
-        errno = ENOMEM;
+        return size <= usable ? p : NULL;
+    memcpy(block, p, size < usable ? size : usable);
+    free(p);
     return block;
 }
 

@@ -5,7 +5,7 @@
 #include "base/os.h"
 #include "lib/watch/watch.h"
 
-enum { CALLS = 64 };
+enum { CALLS = 256 };
 
 __thread struct young young;
 

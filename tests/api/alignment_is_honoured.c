@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */ /* static-too */
-/* Every block is aligned to 16, or to what was asked, for every alignment up to 2^63 and many sizes; an
- * alignment that does not fit the address space is refused with ENOMEM; an alignment that is no power of
- * two is rounded up. Aligned blocks do not overlap, and free, realloc and usable size take them. */
+/* Every block is aligned to 16, or to what was asked, for every alignment up to 2^63 and many
+ * sizes; an alignment that does not fit the address space is refused with ENOMEM; an alignment that
+ * is no power of two is rounded up. Aligned blocks do not overlap, and free, realloc and usable
+ * size take them. */
 #define _GNU_SOURCE
 #include <malloc.h>
 
@@ -132,7 +133,8 @@ static void realloc_takes_aligned_blocks(void)
             pattern_fill(block, sizes[s], s);
             block = realloc(block, grown);
             CHECK(block != NULL);
-            CHECK_AT(pattern_differs_at(block, sizes[s], s) == sizes[s], "2^%d, %zu", shift, sizes[s]);
+            CHECK_AT(pattern_differs_at(block, sizes[s], s) == sizes[s], "2^%d, %zu", shift,
+                     sizes[s]);
             block = realloc(block, sizes[s] / 2 + 1);
             size_t kept = sizes[s] / 2;
             CHECK_AT(pattern_differs_at(block, kept, s) == kept, "2^%d, %zu", shift, sizes[s]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */ /* static-too */
-/* calloc returns zero, above all from memory that was dirty: freed here, freed by another thread, the
- * tail cut off by realloc, sent back to the kernel and taken again. */
+/* calloc returns zero, above all from memory that was dirty: freed here, freed by another thread,
+ * the tail cut off by realloc, sent back to the kernel and taken again. */
 #define _GNU_SOURCE
 #include <malloc.h>
 #include <pthread.h>
@@ -11,9 +11,10 @@ enum { COUNT = 200, DIRT = 0xD1 };
 
 CHECK_WEAK int malloc_trim(size_t);
 
-static const size_t sizes[] = {1,     7,     16,    24,     33,     64,     100,     256,     1000,    1024,
-                               1025,  2047,  4096,  5000,   8192,   10000,  16384,   32768,   32769,   65536,
-                               90000, 131072, 262144, 300000, 524289, 1 << 20, 3 << 20, 9 << 20};
+static const size_t sizes[] = {1,      7,      16,     24,     33,      64,      100,
+                               256,    1000,   1024,   1025,   2047,    4096,    5000,
+                               8192,   10000,  16384,  32768,  32769,   65536,   90000,
+                               131072, 262144, 300000, 524289, 1 << 20, 3 << 20, 9 << 20};
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
 static void *blocks[COUNT];

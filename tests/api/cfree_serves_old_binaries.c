@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cfree has been gone from headers and from the link interface since glibc 2.26, but old binaries refer to it,
- * with the version it had in the C library: they must find a cfree that frees our blocks. */
+/* cfree has been gone from headers and from the link interface since glibc 2.26, but old binaries
+ * refer to it, with the version it had in the C library: they must find a cfree that frees our
+ * blocks. */
 #define _GNU_SOURCE
 #include <malloc.h>
 

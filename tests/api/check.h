@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The whole test harness: CHECK prints what failed and where and goes on, so that one run shows every
- * broken row; `check_result` turns the count into the exit code. Messages leave by write(2) from a
- * buffer on the stack: a broken allocator must still be able to say so.
- * `opaque_size` and `opaque_ptr` hide a value from the compiler, which otherwise knows malloc well
- * enough to refuse the calls these tests are about. Every test includes this file and nothing else of
- * the tree's tests. */
+/* The whole test harness: CHECK prints what failed and where and goes on, so that one run shows
+ * every broken row; `check_result` turns the count into the exit code. Messages leave by write(2)
+ * from a buffer on the stack: a broken allocator must still be able to say so. `opaque_size` and
+ * `opaque_ptr` hide a value from the compiler, which otherwise knows malloc well enough to refuse
+ * the calls these tests are about. Every test includes this file and nothing else of the tree's
+ * tests. */
 #ifndef TESTS_API_CHECK_H
 #define TESTS_API_CHECK_H
 
@@ -19,7 +19,7 @@
 
 #ifdef __cplusplus
 #define CHECK_NOTHROW noexcept
-#define CHECK_EXTERN extern "C"
+#define CHECK_EXTERN  extern "C"
 #else
 #define CHECK_NOTHROW
 #define CHECK_EXTERN extern
@@ -46,7 +46,8 @@ __attribute__((format(printf, 1, 2), unused)) static void check_say(const char *
     }
 }
 
-__attribute__((unused)) static int check_true(int held, const char *what, const char *file, int line)
+__attribute__((unused)) static int check_true(int held, const char *what, const char *file,
+                                              int line)
 {
     if (!held) {
         int failed = __atomic_add_fetch(&check_failures, 1, __ATOMIC_RELAXED);
@@ -70,15 +71,15 @@ __attribute__((unused)) static int check_equal(long long got, long long wanted, 
 }
 
 #define CHECK(condition) check_true(!!(condition), #condition, __FILE__, __LINE__)
-#define CHECK_EQ(got, wanted)                                                                      \
+#define CHECK_EQ(got, wanted) \
     check_equal((long long)(got), (long long)(wanted), #got, __FILE__, __LINE__)
 /* A CHECK that tells what was in play when it failed. */
-#define CHECK_AT(condition, ...)                                                                   \
-    do {                                                                                           \
-        if (!CHECK(condition) && check_failures <= CHECK_FAILURES_SHOWN) {                         \
-            check_say("    where " __VA_ARGS__);                                                   \
-            check_say("\n");                                                                       \
-        }                                                                                          \
+#define CHECK_AT(condition, ...)                                           \
+    do {                                                                   \
+        if (!CHECK(condition) && check_failures <= CHECK_FAILURES_SHOWN) { \
+            check_say("    where " __VA_ARGS__);                           \
+            check_say("\n");                                               \
+        }                                                                  \
     } while (0)
 
 __attribute__((unused)) static int check_result(void)
@@ -132,7 +133,8 @@ __attribute__((unused)) static size_t pattern_differs_at(const void *block, size
 __attribute__((unused)) static size_t first_other_byte(const void *block, size_t size, int value)
 {
     const unsigned char *bytes = (const unsigned char *)block;
-    if (size == 0 || (bytes[0] == (unsigned char)value && memcmp(bytes, bytes + 1, size - 1) == 0)) {
+    if (size == 0 ||
+        (bytes[0] == (unsigned char)value && memcmp(bytes, bytes + 1, size - 1) == 0)) {
         return size;
     }
     size_t i = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The throwing operators throw std::bad_alloc, the nothrow ones return null, both after asking the new
-// handler again and again until it gives up or memory appears; a handler may throw what it likes.
+// The throwing operators throw std::bad_alloc, the nothrow ones return null, both after asking the
+// new handler again and again until it gives up or memory appears; a handler may throw what it
+// likes.
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -8,7 +9,8 @@
 
 #include "tests/api/check.h"
 
-namespace {
+namespace
+{
 
 const std::size_t too_much = opaque_size(static_cast<std::size_t>(PTRDIFF_MAX) - 100);
 const std::align_val_t wide{4096};
@@ -62,7 +64,8 @@ void handler_is_asked_in_a_loop()
     asks_five_times([] { CHECK(throws_bad_alloc([] { return ::operator new(too_much); })); });
     asks_five_times([] { CHECK(throws_bad_alloc([] { return ::operator new[](too_much); })); });
     asks_five_times([] { CHECK(throws_bad_alloc([] { return ::operator new(too_much, wide); })); });
-    asks_five_times([] { CHECK(throws_bad_alloc([] { return ::operator new[](too_much, wide); })); });
+    asks_five_times(
+        [] { CHECK(throws_bad_alloc([] { return ::operator new[](too_much, wide); })); });
     asks_five_times([] { CHECK(::operator new(too_much, std::nothrow) == nullptr); });
     asks_five_times([] { CHECK(::operator new[](too_much, std::nothrow) == nullptr); });
     asks_five_times([] { CHECK(::operator new(too_much, wide, std::nothrow) == nullptr); });

@@ -4,7 +4,8 @@
 
 #include "tests/api/check.h"
 
-namespace {
+namespace
+{
 
 const std::size_t too_much = opaque_size(static_cast<std::size_t>(PTRDIFF_MAX) - 100);
 int asked;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// All 20 allocation and deallocation operators, each new with each delete that may follow it, over many
-// sizes and alignments; they are ours, so malloc_usable_size understands their blocks.
+// All 20 allocation and deallocation operators, each new with each delete that may follow it, over
+// many sizes and alignments; they are ours, so malloc_usable_size understands their blocks.
 #include <malloc.h>
 
 #include <new>
 
 #include "tests/api/check.h"
 
-namespace {
+namespace
+{
 
 const std::size_t alignments[] = {1, 8, 16, 32, 64, 256, 4096, 65536, 1 << 21};
 
@@ -74,7 +75,10 @@ void aligned_forms(std::size_t size, std::size_t alignment)
 
 struct alignas(128) wide {
     char bytes[200];
-    ~wide() { bytes[0] = 0; }
+    ~wide()
+    {
+        bytes[0] = 0;
+    }
 };
 
 void deletes_of_null()

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */ /* static-too */
-/* Every entry point that returns a block is served by one allocator: each block can be freed, resized and
- * measured by every other entry point. A function left to the C library would end in its heap and crash
- * here. Library functions that allocate inside (strdup, getline, asprintf, ...) are in the list too. */
+/* Every entry point that returns a block is served by one allocator: each block can be freed,
+ * resized and measured by every other entry point. A function left to the C library would end in
+ * its heap and crash here. Library functions that allocate inside (strdup, getline, asprintf, ...)
+ * are in the list too. */
 #define _GNU_SOURCE
 #include <malloc.h>
 #include <wchar.h>
@@ -61,26 +62,44 @@ static void *from_asprintf(void)
 
 static void *way_in(int way)
 {
-    static const char text[] = "0123456789012345678901234567890123456789012345678901234567890123456789"
-                               "01234567890123456789012345678901234567890123456789";
+    static const char text[] =
+        "0123456789012345678901234567890123456789012345678901234567890123456789"
+        "01234567890123456789012345678901234567890123456789";
     switch (way) {
-    case 0: return malloc(BYTES);
-    case 1: return calloc(3, BYTES / 3);
-    case 2: return realloc(NULL, BYTES);
-    case 3: return realloc(malloc(1), BYTES);
-    case 4: return reallocarray != NULL ? reallocarray(NULL, 3, BYTES / 3) : malloc(BYTES);
-    case 5: return aligned_alloc(ALIGNMENT, BYTES);
-    case 6: return memalign(ALIGNMENT, BYTES);
-    case 7: return from_posix_memalign();
-    case 8: return valloc(BYTES);
-    case 9: return pvalloc != NULL ? pvalloc(BYTES) : malloc(BYTES);
-    case 10: return strdup(text);
-    case 11: return strndup(text, BYTES);
-    case 12: return wcsdup(L"0123456789012345678901234567890123456789");
-    case 13: return from_asprintf();
-    case 14: return from_getline();
-    case 15: return from_memstream();
-    default: return _Znwm != NULL ? (_Znam != NULL ? _Znam(BYTES) : _Znwm(BYTES)) : malloc(BYTES);
+    case 0:
+        return malloc(BYTES);
+    case 1:
+        return calloc(3, BYTES / 3);
+    case 2:
+        return realloc(NULL, BYTES);
+    case 3:
+        return realloc(malloc(1), BYTES);
+    case 4:
+        return reallocarray != NULL ? reallocarray(NULL, 3, BYTES / 3) : malloc(BYTES);
+    case 5:
+        return aligned_alloc(ALIGNMENT, BYTES);
+    case 6:
+        return memalign(ALIGNMENT, BYTES);
+    case 7:
+        return from_posix_memalign();
+    case 8:
+        return valloc(BYTES);
+    case 9:
+        return pvalloc != NULL ? pvalloc(BYTES) : malloc(BYTES);
+    case 10:
+        return strdup(text);
+    case 11:
+        return strndup(text, BYTES);
+    case 12:
+        return wcsdup(L"0123456789012345678901234567890123456789");
+    case 13:
+        return from_asprintf();
+    case 14:
+        return from_getline();
+    case 15:
+        return from_memstream();
+    default:
+        return _Znwm != NULL ? (_Znam != NULL ? _Znam(BYTES) : _Znwm(BYTES)) : malloc(BYTES);
     }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */ /* static-too */
-/* errno is ENOMEM after every failure and untouched by every success: the glibc column of the table in
- * docs/COMPATIBILITY.md, row by row. errno is set to a value that no call produces before each row. */
+/* errno is ENOMEM after every failure and untouched by every success: the glibc column of the table
+ * in docs/COMPATIBILITY.md, row by row. errno is set to a value that no call produces before each
+ * row. */
 #define _GNU_SOURCE
 #include <malloc.h>
 
@@ -9,24 +10,24 @@
 CHECK_WEAK void *pvalloc(size_t);
 CHECK_WEAK void *reallocarray(void *, size_t, size_t);
 
-#define SUCCEEDS(call)                                                                             \
-    do {                                                                                           \
-        errno = ERRNO_UNTOUCHED;                                                                   \
-        void *block = opaque_ptr(call);                                                            \
-        int after = errno;                                                                         \
-        CHECK_AT(block != NULL, "%s", #call);                                                      \
-        CHECK_AT(after == ERRNO_UNTOUCHED, "%s left errno %d", #call, after);                      \
-        CHECK_AT(is_aligned(block, 16), "%s", #call);                                              \
-        free(block);                                                                               \
+#define SUCCEEDS(call)                                                        \
+    do {                                                                      \
+        errno = ERRNO_UNTOUCHED;                                              \
+        void *block = opaque_ptr(call);                                       \
+        int after = errno;                                                    \
+        CHECK_AT(block != NULL, "%s", #call);                                 \
+        CHECK_AT(after == ERRNO_UNTOUCHED, "%s left errno %d", #call, after); \
+        CHECK_AT(is_aligned(block, 16), "%s", #call);                         \
+        free(block);                                                          \
     } while (0)
 
-#define FAILS(call, code)                                                                          \
-    do {                                                                                           \
-        errno = ERRNO_UNTOUCHED;                                                                   \
-        void *block = opaque_ptr(call);                                                            \
-        int after = errno;                                                                         \
-        CHECK_AT(block == NULL, "%s", #call);                                                      \
-        CHECK_AT(after == (code), "%s left errno %d", #call, after);                               \
+#define FAILS(call, code)                                            \
+    do {                                                             \
+        errno = ERRNO_UNTOUCHED;                                     \
+        void *block = opaque_ptr(call);                              \
+        int after = errno;                                           \
+        CHECK_AT(block == NULL, "%s", #call);                        \
+        CHECK_AT(after == (code), "%s left errno %d", #call, after); \
     } while (0)
 
 static const size_t far_too_much = SIZE_MAX - 99;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */ /* static-too */
-/* free leaves errno alone whatever it has to do inside: small, large (a system call), aligned, NULL,
- * from another thread, and in a burst that sends memory back to the kernel. */
+/* free leaves errno alone whatever it has to do inside: small, large (a system call), aligned,
+ * NULL, from another thread, and in a burst that sends memory back to the kernel. */
 #define _GNU_SOURCE
 #include <malloc.h>
 #include <pthread.h>

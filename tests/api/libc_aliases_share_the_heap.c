@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */ /* static-too */
-/* Old programs reach the allocator by the names __libc_malloc and so on: what one name allocates the
- * other frees. */
+/* Old programs reach the allocator by the names __libc_malloc and so on: what one name allocates
+ * the other frees. */
 #define _GNU_SOURCE
 #include <malloc.h>
 

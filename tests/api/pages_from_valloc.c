@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */ /* static-too */
-/* valloc and pvalloc return page-aligned blocks, pvalloc whole pages of them, whatever the page size. */
+/* valloc and pvalloc return page-aligned blocks, pvalloc whole pages of them, whatever the page
+ * size. */
 #define _GNU_SOURCE
 #include <malloc.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */ /* static-too */
-/* A realloc that fails leaves the block as it was: same contents, same size, still to be freed once. */
+/* A realloc that fails leaves the block as it was: same contents, same size, still to be freed
+ * once. */
 #define _GNU_SOURCE
 #include <malloc.h>
 
@@ -10,8 +11,8 @@ CHECK_WEAK void *reallocarray(void *, size_t, size_t);
 int main(void)
 {
     const size_t sizes[] = {1, 16, 100, 1024, 5000, 33000, 140000, 1 << 20, 40 << 20};
-    const size_t refused[] = {SIZE_MAX,      SIZE_MAX - 15,       SIZE_MAX - 4096,
-                              PTRDIFF_MAX,   (size_t)PTRDIFF_MAX + 1, PTRDIFF_MAX - 4096,
+    const size_t refused[] = {SIZE_MAX,       SIZE_MAX - 15,           SIZE_MAX - 4096,
+                              PTRDIFF_MAX,    (size_t)PTRDIFF_MAX + 1, PTRDIFF_MAX - 4096,
                               (size_t)1 << 57};
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
         unsigned char *block = malloc(sizes[s]);

@@ -6,10 +6,11 @@
 
 #include "tests/api/check.h"
 
-static const size_t sizes[] = {1,     8,     15,     16,     17,     32,      33,      100,     128,
-                               129,   500,   1023,   1024,   1025,   2048,    4095,    4097,    8192,
-                               16000, 32768, 32769,  65535,  65537,  100000,  131072,  131073,  262144,
-                               500000, 1048575, 1048577, 2097152, 4200000, 8388609, 17000000};
+static const size_t sizes[] = {1,       8,       15,      16,      17,      32,      33,
+                               100,     128,     129,     500,     1023,    1024,    1025,
+                               2048,    4095,    4097,    8192,    16000,   32768,   32769,
+                               65535,   65537,   100000,  131072,  131073,  262144,  500000,
+                               1048575, 1048577, 2097152, 4200000, 8388609, 17000000};
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
 /* Word i of a block filled with `seed`; words make the large blocks affordable. */
@@ -96,7 +97,8 @@ static void one_block_to_huge_and_back(void)
             return;
         }
         for (size_t at = 0; at < marked; at += MARK_STEP) {
-            CHECK_AT(*(size_t *)(void *)(block + at) == (at ^ 0xABCDu), "size %zu at %zu", size, at);
+            CHECK_AT(*(size_t *)(void *)(block + at) == (at ^ 0xABCDu), "size %zu at %zu", size,
+                     at);
         }
         for (; marked + MARK_STEP <= size; marked += MARK_STEP) {
             *(size_t *)(void *)(block + marked) = marked ^ 0xABCDu;
@@ -106,7 +108,8 @@ static void one_block_to_huge_and_back(void)
         block = realloc(block, size);
         CHECK(block != NULL);
         for (size_t at = 0; at + MARK_STEP <= size && at < marked; at += MARK_STEP) {
-            CHECK_AT(*(size_t *)(void *)(block + at) == (at ^ 0xABCDu), "size %zu at %zu", size, at);
+            CHECK_AT(*(size_t *)(void *)(block + at) == (at ^ 0xABCDu), "size %zu at %zu", size,
+                     at);
         }
     }
     free(block);

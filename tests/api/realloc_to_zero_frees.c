@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */ /* static-too */
-/* realloc(p, 0) frees p and returns NULL; realloc(NULL, n) allocates. A million of them in a bounded
- * address space show that the blocks are really gone. */
+/* realloc(p, 0) frees p and returns NULL; realloc(NULL, n) allocates. A million of them in a
+ * bounded address space show that the blocks are really gone. */
 #define _GNU_SOURCE
 #include <malloc.h>
 #include <sys/resource.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */ /* static-too */
-/* mallinfo, mallinfo2, malloc_info, malloc_stats, mallopt and malloc_trim speak of the heap that malloc
- * uses: 64 MiB more in small blocks show up in them and go away again. */
+/* mallinfo, mallinfo2, malloc_info, malloc_stats, mallopt and malloc_trim speak of the heap that
+ * malloc uses: 64 MiB more in small blocks show up in them and go away again. */
 #define _GNU_SOURCE
 #include <malloc.h>
 

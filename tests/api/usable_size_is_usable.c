@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */ /* static-too */
-/* malloc_usable_size is at least the size asked for, and every byte of it is the caller's: sizes 0 to
- * 200,000 one by one, with a window of live neighbours whose contents are verified. Where the usable size
- * steps (a class border) the whole block is written; elsewhere its first and last bytes. */
+/* malloc_usable_size is at least the size asked for, and every byte of it is the caller's: sizes 0
+ * to 200,000 one by one, with a window of live neighbours whose contents are verified. Where the
+ * usable size steps (a class border) the whole block is written; elsewhere its first and last
+ * bytes. */
 #define _GNU_SOURCE
 #include <malloc.h>
 
@@ -35,7 +36,8 @@ static void retire(struct live *live)
         CHECK_AT(pattern_differs_at(live->block, live->usable, live->seed) == live->usable,
                  "size %zu usable %zu", live->seed, live->usable);
     } else {
-        CHECK_AT(pattern_differs_at(live->block + live->usable - edge, edge, live->seed + 1) == edge,
+        CHECK_AT(pattern_differs_at(live->block + live->usable - edge, edge, live->seed + 1) ==
+                     edge,
                  "size %zu usable %zu", live->seed, live->usable);
     }
     CHECK_EQ(malloc_usable_size(live->block), live->usable);

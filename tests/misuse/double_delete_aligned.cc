@@ -6,9 +6,9 @@
 
 int main()
 {
-    void *block = ::operator new(256, std::align_val_t{64});
-    ::operator delete(opaque(block), 256, std::align_val_t{64});
+    void *block = ::operator new (256, std::align_val_t{64});
+    ::operator delete (opaque(block), 256, std::align_val_t{64});
     wrong();
-    ::operator delete(opaque(block), 256, std::align_val_t{64});
+    ::operator delete (opaque(block), 256, std::align_val_t{64});
     return survived();
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the misuse programs share. Each does one wrong thing and nothing else wrong; `wrong` marks the
- * moment, so that an end before it is not taken for a catch, and `survived` what must not be reached. */
+/* What the misuse programs share. Each does one wrong thing and nothing else wrong; `wrong` marks
+ * the moment, so that an end before it is not taken for a catch, and `survived` what must not be
+ * reached. */
 #ifndef TESTS_MISUSE_MISUSE_H
 #define TESTS_MISUSE_MISUSE_H
 

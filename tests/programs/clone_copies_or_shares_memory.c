@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The ways to a new process that no fork handler sees: clone with and without CLONE_VM, and the bare system
- * calls. A copy of a process with one thread has a working heap; a child that shares our memory may use the heap
- * while we wait for it, and what it allocated is there afterwards. */
+/* The ways to a new process that no fork handler sees: clone with and without CLONE_VM, and the
+ * bare system calls. A copy of a process with one thread has a working heap; a child that shares
+ * our memory may use the heap while we wait for it, and what it allocated is there afterwards. */
 #include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>

@@ -1,13 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# helper: what the scripts here share. Source it first; it makes $place, an empty folder that goes away.
+# helper: what the scripts here share. Source it first; it makes $place, an empty folder that goes
+# away.
 #   build FLAGS... SOURCE -o NAME   compiles like the C tests do
 #   preload COMMAND...              runs it with the library under test
 #   expect CODE COMMAND...          runs it and complains unless it exits with CODE
 #   quiet FILE                      complains if FILE holds a line of ours
 #   fail TEXT                       complains; the script goes on and `finish` exits with 1
 set -u
-root=${MEMOIR_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
+root=${MEMOIR_ROOT:-$(cd "$(dirname "$0")" && pwd)}
+while [ ! -e "$root/tests/programs/common.sh" ]; do
+    root=$(dirname "$root")
+done
 : "${MEMOIR_LIB:=$root/build/libmemoir.so}" "${MEMOIR_STATIC:=$root/build/libmemoir.a}"
 : "${MEMOIR_TOOL:=$root/build/memoir}" "${CC:=cc}" "${CXX:=c++}"
 place=$(mktemp -d) || exit 2

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* helper of deepbind_libraries_mix_heaps.sh: a library loaded with RTLD_DEEPBIND binds malloc to the C library
- * first. With `theirs` the program resizes and frees what the library allocated, with `ours` the library what
- * the program did. */
+/* helper of deepbind_libraries_mix_heaps.sh: a library loaded with RTLD_DEEPBIND binds malloc to
+ * the C library first. With `theirs` the program resizes and frees what the library allocated, with
+ * `ours` the library what the program did. */
 #include <dlfcn.h>
 
 #include "tests/programs/work.h"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# A library loaded with RTLD_DEEPBIND allocates and frees with the C library's functions, the program with
-# ours, and they pass blocks to each other.
+# A library loaded with RTLD_DEEPBIND allocates and frees with the C library's functions, the
+# program with ours, and they pass blocks to each other.
 . "$(dirname "$0")/common.sh"
 
 build -shared -fPIC "$root/tests/programs/user_library.c" -o "$place/libuser.so"

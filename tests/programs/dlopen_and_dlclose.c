@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* helper of dlopen_and_dlclose.sh: loads the library named by its argument again and again, from several
- * threads, and passes blocks across the border in both directions. */
+/* helper of dlopen_and_dlclose.sh: loads the library named by its argument again and again, from
+ * several threads, and passes blocks across the border in both directions. */
 #include <dlfcn.h>
 
 #include "tests/programs/work.h"

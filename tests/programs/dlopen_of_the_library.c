@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* helper of dlopen_of_the_library.sh: a program that was started without the library loads it late, as a plugin
- * would, uses it through its handle beside the C library's malloc, and closes it. */
+/* helper of dlopen_of_the_library.sh: a program that was started without the library loads it late,
+ * as a plugin would, uses it through its handle beside the C library's malloc, and closes it. */
 #include <dlfcn.h>
 
 #include "tests/programs/work.h"

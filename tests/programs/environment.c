@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* helper of options_from_the_environment.sh: says "works" if the heap does. `clear` empties the environment first;
- * `bare PROGRAM` starts the program with neither environment nor arguments. */
+/* helper of options_from_the_environment.sh: says "works" if the heap does. `clear` empties the
+ * environment first; `bare PROGRAM` starts the program with neither environment nor arguments. */
 #include "tests/programs/work.h"
 
 extern char **environ;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Exceptions thrown, caught and rethrown in threads that allocate: their objects come from malloc, their
-// unwinding frees, and bad_alloc thrown by us is an exception like any other.
+// Exceptions thrown, caught and rethrown in threads that allocate: their objects come from malloc,
+// their unwinding frees, and bad_alloc thrown by us is an exception like any other.
 #include <unistd.h>
 
 #include <new>
@@ -11,7 +11,8 @@
 
 #include "tests/api/check.h"
 
-namespace {
+namespace
+{
 
 void descend(int depth, const std::string &text)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel allows a process some 65,000 mappings. With all but a few of them taken, the heap still grows, shrinks
- * and returns memory, or says ENOMEM in good order, and threads and large blocks come and go. */
+/* The kernel allows a process some 65,000 mappings. With all but a few of them taken, the heap
+ * still grows, shrinks and returns memory, or says ENOMEM in good order, and threads and large
+ * blocks come and go. */
 #include <sys/mman.h>
 
 #include "tests/programs/memory.h"
@@ -14,11 +15,13 @@ static unsigned char *blocks[BLOCKS];
 static bool take_mappings(size_t most)
 {
     size_t page = (size_t)getpagesize(), taken = 0;
-    char *area = mmap(NULL, (most + 2) * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *area = mmap(NULL, (most + 2) * page, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (area == MAP_FAILED) {
         return false;
     }
-    while (taken < most && mprotect(area + taken * page, page, taken % 2 ? PROT_READ : PROT_NONE) == 0) {
+    while (taken < most &&
+           mprotect(area + taken * page, page, taken % 2 ? PROT_READ : PROT_NONE) == 0) {
         taken++;
     }
     if (taken == most) {

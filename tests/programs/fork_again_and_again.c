@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Chains: a child that forks a child that forks, double fork as daemons do it, and daemon itself. Each
- * generation starts a thread before it forks, so that each has threads of its own to lose. */
+/* Chains: a child that forks a child that forks, double fork as daemons do it, and daemon itself.
+ * Each generation starts a thread before it forks, so that each has threads of its own to lose. */
 #include "tests/programs/work.h"
 
 enum { DEPTH = 25, TURNS = 12 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fork takes stdio's locks too, and open_memstream calls malloc under them: whoever holds the allocator's locks
- * across fork, in the wrong order, hangs here. */
+/* fork takes stdio's locks too, and open_memstream calls malloc under them: whoever holds the
+ * allocator's locks across fork, in the wrong order, hangs here. */
 #include "tests/programs/work.h"
 
 enum { FORKS = 300, WRITERS = 3 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A signal handler that interrupted malloc, free or realloc at a random instruction forks. The child returns
- * from the handler, so it finishes the interrupted call and goes on; the parent likewise. Other threads
- * allocate meanwhile. */
+/* A signal handler that interrupted malloc, free or realloc at a random instruction forks. The
+ * child returns from the handler, so it finishes the interrupted call and goes on; the parent
+ * likewise. Other threads allocate meanwhile. */
 #include <signal.h>
 #include <sys/time.h>
 
@@ -33,7 +33,8 @@ static void reap(void)
     int status;
     pid_t child;
     while ((child = waitpid(-1, &status, WNOHANG)) > 0) {
-        CHECK_AT(WIFEXITED(status) && WEXITSTATUS(status) == 0, "child %d status %x", (int)child, status);
+        CHECK_AT(WIFEXITED(status) && WEXITSTATUS(status) == 0, "child %d status %x", (int)child,
+                 status);
     }
 }
 

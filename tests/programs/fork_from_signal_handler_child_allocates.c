@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The handler that interrupted malloc forks, and the child uses the heap inside the handler, above the
- * interrupted call, before it ends with _exit. malloc promises nothing there, so it may say that there is no
- * memory; it must not hang, crash or hand out a block twice, and most often it works. */
+/* The handler that interrupted malloc forks, and the child uses the heap inside the handler, above
+ * the interrupted call, before it ends with _exit. malloc promises nothing there, so it may say
+ * that there is no memory; it must not hang, crash or hand out a block twice, and most often it
+ * works. */
 #include <signal.h>
 #include <sys/time.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Several threads fork at the same time while others allocate; each child has only the thread that forked. */
+/* Several threads fork at the same time while others allocate; each child has only the thread that
+ * forked. */
 #include "tests/programs/work.h"
 
 enum { FORKERS = 3, FORKS = 120, NOISE = 2 };

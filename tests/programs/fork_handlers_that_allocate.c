@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pthread_atfork handlers that allocate and free, registered before and after the first malloc, so that they
- * run on both sides of any handler of the allocator's. */
+/* pthread_atfork handlers that allocate and free, registered before and after the first malloc, so
+ * that they run on both sides of any handler of the allocator's. */
 #include "tests/programs/work.h"
 
 enum { FORKS = 200, NOISE = 2 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fork from main while other threads are inside malloc and free: parent and child both go on. The child
- * also frees, resizes and reads blocks that those threads, which it does not have, had made. */
+/* fork from main while other threads are inside malloc and free: parent and child both go on. The
+ * child also frees, resizes and reads blocks that those threads, which it does not have, had
+ * made. */
 #include "tests/programs/work.h"
 
 enum { FORKS = 300, NOISE = 3 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* helper of idle_memory_returns.sh: frees 200 MB, then goes on with a little work for the seconds of its argument,
- * and prints how many MiB are resident at the end beyond those of the start. */
+/* helper of idle_memory_returns.sh: frees 200 MB, then goes on with a little work for the seconds
+ * of its argument, and prints how many MiB are resident at the end beyond those of the start. */
 #include <time.h>
 
 #include "tests/programs/memory.h"
@@ -31,7 +31,8 @@ int main(int arguments_count, char **arguments)
         heap_works(2);
         nanosleep(&pause, NULL);
         clock_gettime(CLOCK_MONOTONIC, &now);
-    } while ((double)(now.tv_sec - begin.tv_sec) + 1e-9 * (double)(now.tv_nsec - begin.tv_nsec) < seconds);
+    } while ((double)(now.tv_sec - begin.tv_sec) + 1e-9 * (double)(now.tv_nsec - begin.tv_nsec) <
+             seconds);
     size_t end = resident_bytes();
     printf("%zu\n", end > start ? (end - start) / MIB : 0);
     return check_result();

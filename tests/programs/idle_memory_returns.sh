@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Memory that lies idle goes back to the kernel within the delay, while the program does a little other work, and
-# with a delay of 0 at once. The control: with `never` it stays.
+# Memory that lies idle goes back to the kernel within the delay, while the program does a little
+# other work, and with a delay of 0 at once. The control: with `never` it stays.
 . "$(dirname "$0")/common.sh"
 build "$root/tests/programs/idle_memory_returns.c" -o "$place/program"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* longjmp over frames that hold blocks, coroutines that change stacks between malloc and free, threads with the
- * smallest stack there is, and malloc on a coroutine's stack of 16 KiB. */
+/* longjmp over frames that hold blocks, coroutines that change stacks between malloc and free,
+ * threads with the smallest stack there is, and malloc on a coroutine's stack of 16 KiB. */
 #include <limits.h>
 #include <setjmp.h>
 #include <ucontext.h>

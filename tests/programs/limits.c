@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* helper of limits_are_respected.sh: allocates blocks of many sizes up to the MiB of its argument, writes and verifies
- * them, and says "had all", or "refused" when malloc returned NULL with ENOMEM in good order. */
+/* helper of limits_are_respected.sh: allocates blocks of many sizes up to the MiB of its argument,
+ * writes and verifies them, and says "had all", or "refused" when malloc returned NULL with ENOMEM
+ * in good order. */
 #include "tests/programs/work.h"
 
 enum { BLOCKS_MAX = 200000 };
@@ -25,7 +26,9 @@ int main(int arguments_count, char **arguments)
     alarm(60);
     grow_stack();
     for (; got < wanted && count < BLOCKS_MAX; count++) {
-        sizes[count] = wanted >> 33 ? 64u << 20 : count % 200 == 199 ? 3u << 20 : work_size(count % 120);
+        sizes[count] = wanted >> 33         ? 64u << 20
+                       : count % 200 == 199 ? 3u << 20
+                                            : work_size(count % 120);
         errno = ERRNO_UNTOUCHED;
         blocks[count] = malloc(sizes[count]);
         if (blocks[count] == NULL) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* run-serial */
-/* Thousands of threads alive at once, each having allocated and freed a little and keeping some: what the heap
- * costs a thread stays within the budget of 120 MB for 10,000, stacks and all. By argument, another count. */
+/* Thousands of threads alive at once, each having allocated and freed a little and keeping some:
+ * what the heap costs a thread stays within the budget of 120 MB for 10,000, stacks and all. By
+ * argument, another count. */
 #include <sys/resource.h>
 
 #include "tests/programs/memory.h"
@@ -51,8 +52,8 @@ int main(int count, char **arguments)
     }
     pthread_barrier_wait(&all_there);
     size_t grown = resident_bytes() - before;
-    CHECK_AT(grown <= (size_t)threads * BUDGET_BYTES, "%u threads cost %zu KiB, %zu bytes each", threads,
-             grown / 1024, grown / threads);
+    CHECK_AT(grown <= (size_t)threads * BUDGET_BYTES, "%u threads cost %zu KiB, %zu bytes each",
+             threads, grown / 1024, grown / threads);
     printf("%u threads cost %zu KiB, %zu bytes each\n", threads, grown / 1024, grown / threads);
     pthread_barrier_wait(&may_end);
     for (unsigned i = 0; i < threads; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* One thread allocates, another frees, for ever: what was freed is allocated again, so memory stays at what is in
- * flight. Also in a ring of threads, and when the allocating thread has ended long before. */
+/* One thread allocates, another frees, for ever: what was freed is allocated again, so memory stays
+ * at what is in flight. Also in a ring of threads, and when the allocating thread has ended long
+ * before. */
 #include <sched.h>
 
 #include "tests/programs/memory.h"
@@ -44,7 +45,8 @@ static void *consume(void *queue)
     return NULL;
 }
 
-/* Each link of the ring frees what it gets and passes on what it allocates; the first one starts it. */
+/* Each link of the ring frees what it gets and passes on what it allocates; the first one starts
+ * it. */
 static void *link_run(void *number)
 {
     unsigned self = (unsigned)(uintptr_t)number;
@@ -112,7 +114,7 @@ int main(void)
         }
     }
     /* One generation is 20 MB; thirty would be 600. */
-    CHECK_AT(resident_bytes() < warm + (20 + GROWTH_MIB) * MIB, "resident %zu KiB, then %zu", warm / 1024,
-             resident_bytes() / 1024);
+    CHECK_AT(resident_bytes() < warm + (20 + GROWTH_MIB) * MIB, "resident %zu KiB, then %zu",
+             warm / 1024, resident_bytes() / 1024);
     return check_result();
 }

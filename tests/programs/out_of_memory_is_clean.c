@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The address space ends: every entry point returns NULL with ENOMEM, what is allocated stays intact, freeing
- * makes room again, and threads can start and end meanwhile. */
+/* The address space ends: every entry point returns NULL with ENOMEM, what is allocated stays
+ * intact, freeing makes room again, and threads can start and end meanwhile. */
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -14,21 +14,30 @@ static void *by_entry_point(unsigned which, size_t size)
 {
     void *block = NULL;
     switch (which) {
-    case 0: return malloc(size);
-    case 1: return calloc(1, size);
-    case 2: return realloc(NULL, size);
-    case 3: return reallocarray(NULL, 1, size);
-    case 4: return aligned_alloc(64, size);
-    case 5: return memalign(4096, size);
-    case 6: return valloc(size);
-    case 7: return pvalloc(size);
+    case 0:
+        return malloc(size);
+    case 1:
+        return calloc(1, size);
+    case 2:
+        return realloc(NULL, size);
+    case 3:
+        return reallocarray(NULL, 1, size);
+    case 4:
+        return aligned_alloc(64, size);
+    case 5:
+        return memalign(4096, size);
+    case 6:
+        return valloc(size);
+    case 7:
+        return pvalloc(size);
     default:
         errno = posix_memalign(&block, 256, size);
         return block;
     }
 }
 
-/* Fills the address space by one entry point, checks, and frees all. Returns how many there were. */
+/* Fills the address space by one entry point, checks, and frees all. Returns how many there
+ * were. */
 static unsigned exhaust(unsigned which, size_t size)
 {
     unsigned count = 0;
@@ -53,7 +62,8 @@ static unsigned exhaust(unsigned which, size_t size)
     for (unsigned i = 0; i < count; i++) {
         size_t kept = size < 64 ? size : 64;
         kept = i == 1 && kept > size / 2 ? size / 2 : kept;
-        CHECK_AT(pattern_differs_at(blocks[i], kept, i) == kept, "block %u of %u, size %zu", i, count, size);
+        CHECK_AT(pattern_differs_at(blocks[i], kept, i) == kept, "block %u of %u, size %zu", i,
+                 count, size);
     }
     for (unsigned i = 0; i < count; i++) {
         free(blocks[i]);
@@ -89,13 +99,15 @@ int main(void)
     alarm(110);
     CHECK(heap_works(1));
     FILE *file = fopen("/proc/self/statm", "r");
-    if (file == NULL || fgets(line, sizeof line, file) == NULL || sscanf(line, "%lu", &pages) != 1) {
+    if (file == NULL || fgets(line, sizeof line, file) == NULL ||
+        sscanf(line, "%lu", &pages) != 1) {
         return 2;
     }
     fclose(file);
     limit.rlim_cur = limit.rlim_max = pages * (rlim_t)getpagesize() + ((rlim_t)ROOM_MIB << 20);
     CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
-    void *probe = mmap(NULL, (size_t)2 * ROOM_MIB << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *probe =
+        mmap(NULL, (size_t)2 * ROOM_MIB << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (probe != MAP_FAILED) {
         check_say("this system has no limit on the address space\n");
         return 77;
@@ -108,7 +120,8 @@ int main(void)
         }
         /* At least half of the room must be had, in whatever sizes it was used before. */
         size_t step = sizes[s] < 4096 ? 4096 : sizes[s] + 4096;
-        CHECK_AT(least >= ((size_t)ROOM_MIB << 19) / step, "only %u blocks of %zu", least, sizes[s]);
+        CHECK_AT(least >= ((size_t)ROOM_MIB << 19) / step, "only %u blocks of %zu", least,
+                 sizes[s]);
     }
     threads_without_memory();
     CHECK(heap_works(2));

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The positive control of the random-operation engine: one build for each bug that tests/stress/target.h can
-# plant. Each must be found, and for the right reason; the build without a bug must pass.
+# The positive control of the random-operation engine: one build for each bug that
+# tests/stress/target.h can plant. Each must be found, and for the right reason; the build without
+# a bug must pass.
 set -u
 root=${MEMOIR_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
 place=$(mktemp -d) || exit 2

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The bare system call makes a child behind the back of every fork handler, while other threads hold the
- * allocator's locks; the child finds out by itself. (The C library's own thread functions do not, so
- * the child only allocates.) */
+/* The bare system call makes a child behind the back of every fork handler, while other threads
+ * hold the allocator's locks; the child finds out by itself. (The C library's own thread functions
+ * do not, so the child only allocates.) */
 #include <signal.h>
 #include <sys/syscall.h>
 

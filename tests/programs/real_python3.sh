@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# python3 gives the same answers under the library, with its own allocator on top and with malloc for everything,
-# with threads and child processes.
+# python3 gives the same answers under the library, with its own allocator on top and with malloc
+# for everything, with threads and child processes.
 . "$(dirname "$0")/same.sh"
 need python3
 export PYTHONHASHSEED=1 PYTHONDONTWRITEBYTECODE=1

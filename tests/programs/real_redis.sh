@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# redis-server (linked with another allocator in Debian, so most of what it calls is that one's; the rest, its
-# children and its libraries are ours) answers the same under the library and saves the same data.
+# redis-server answers the same under the library and saves its data. (Debian links it with
+# jemalloc; preloaded, malloc is ours, and jemalloc only gets the questions about statistics that
+# it alone understands.)
 . "$(dirname "$0")/same.sh"
 need redis-server redis-cli
 

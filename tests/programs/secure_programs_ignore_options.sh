@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# A set-uid, set-gid or file-capability program obeys no variable, file or socket: MEMOIR changes nothing and
-# prints nothing there. The same program without the bit shows that the options would have done something.
+# A set-uid, set-gid or file-capability program obeys no variable, file or socket: MEMOIR changes
+# nothing and prints nothing there. The same program without the bit shows that the options would
+# have done something.
 . "$(dirname "$0")/common.sh"
 [ "$(id -u)" -eq 0 ] || skip "needs root to make set-uid programs"
 need stat

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals at a high rate interrupt malloc and free in several threads, on the ordinary and on an alternate stack.
- * The handlers do what handlers may do; errno, the heap and the interrupted calls are unharmed. One handler
- * breaks the rule and allocates: that may be refused, but must neither hang nor crash. */
+/* Signals at a high rate interrupt malloc and free in several threads, on the ordinary and on an
+ * alternate stack. The handlers do what handlers may do; errno, the heap and the interrupted calls
+ * are unharmed. One handler breaks the rule and allocates: that may be refused, but must neither
+ * hang nor crash. */
 #include <signal.h>
 #include <sys/time.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* vfork and exec, posix_spawn, system and popen while other threads allocate: none runs fork handlers, and
- * after vfork the child runs in our memory. */
+/* vfork and exec, posix_spawn, system and popen while other threads allocate: none runs fork
+ * handlers, and after vfork the child runs in our memory. */
 #include <spawn.h>
 
 #include "tests/programs/work.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* helper of start_and_exit.sh: uses the heap at every station of a process's life, from the preinit array and the
- * first constructor to the last destructor, and ends the way its argument says. Each station adds a letter to
- * the line that the last one prints, so a station that did not run is seen. */
+/* helper of start_and_exit.sh: uses the heap at every station of a process's life, from the preinit
+ * array and the first constructor to the last destructor, and ends the way its argument says. Each
+ * station adds a letter to the line that the last one prints, so a station that did not run is
+ * seen. */
 #include <signal.h>
 
 #include "tests/programs/work.h"

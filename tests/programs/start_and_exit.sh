@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The heap works from the preinit array to the last destructor, whichever way the library came in (preloaded,
-# linked, static, static-pie) and whichever way the process ends. The bare program says what is right.
+# The heap works from the preinit array to the last destructor, whichever way the library came in
+# (preloaded, linked, static, static-pie) and whichever way the process ends. The bare program says
+# what is right.
 . "$(dirname "$0")/common.sh"
 
 source=$root/tests/programs/start_and_exit.c

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* helper of system_calls_fail.sh: uses every part of the allocator that talks to the kernel, expects NULL and
- * ENOMEM at any moment, and checks at the end and in between that the heap is consistent. Ends with 0 also
- * where there was no memory; with 3 if the heap broke. */
+/* helper of system_calls_fail.sh: uses every part of the allocator that talks to the kernel,
+ * expects NULL and ENOMEM at any moment, and checks at the end and in between that the heap is
+ * consistent. Ends with 0 also where there was no memory; with 3 if the heap broke. */
 #include "memoir/memoir.h"
 #include "tests/programs/work.h"
 
@@ -15,7 +15,10 @@ static unsigned refused;
 
 static size_t size_of(unsigned i)
 {
-    return i % 250 == 249 ? (size_t)3 << 20 : i % 50 == 49 ? 150000 + i : i % 7 == 0 ? 9000 + i : 20 + i % 900;
+    return i % 250 == 249 ? (size_t)3 << 20
+           : i % 50 == 49 ? 150000 + i
+           : i % 7 == 0   ? 9000 + i
+                          : 20 + i % 900;
 }
 
 static void broken(const char *what)
@@ -37,7 +40,9 @@ static void expect_no_memory(const void *block)
 static void allocate(unsigned i)
 {
     sizes[i] = size_of(i);
-    blocks[i] = i % 5 == 0 ? calloc(1, sizes[i]) : i % 5 == 1 ? memalign(64 << i % 8, sizes[i]) : malloc(sizes[i]);
+    blocks[i] = i % 5 == 0   ? calloc(1, sizes[i])
+                : i % 5 == 1 ? memalign(64 << i % 8, sizes[i])
+                             : malloc(sizes[i]);
     expect_no_memory(blocks[i]);
     if (blocks[i] == NULL) {
         return;

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # timeout=900
-# The k-th mmap, munmap, mremap, madvise or mprotect fails, once or from there on: the program sees NULL and
-# ENOMEM or nothing at all, and its heap stays consistent. It is linked statically, so that all those calls are
-# the allocator's and the start-up's own. Arguments: how far k goes, and its step.
+# The k-th mmap, munmap, mremap, madvise or mprotect fails, once or from there on: the program sees
+# NULL and ENOMEM or nothing at all, and its heap stays consistent. It is linked statically, so
+# that all those calls are the allocator's and the start-up's own. Arguments: how far k goes, and
+# its step.
 . "$(dirname "$0")/common.sh"
 need strace
 last=${1:-36}
@@ -16,7 +17,8 @@ ulimit -c 0
 expect 0 "$place/program"
 strace -f -c -o "$place/calls" "$place/program" || fail "it fails under strace alone"
 
-# A start-up of the C library's that gets no memory for itself may end as it likes; from main on, ours counts.
+# A start-up of the C library's that gets no memory for itself may end as it likes; from main on,
+# ours counts.
 run() { # CALL WHEN
     strace -f -o "$place/trace" -e trace="$1" -e inject="$1":error=ENOMEM:when="$2" "$place/program" \
         >"$place/out" 2>&1

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Thread-specific destructors that allocate, free and set themselves again, in every round that POSIX grants;
- * keys made before and after the library's own. What they leave is freed by main after the thread is gone. */
+/* Thread-specific destructors that allocate, free and set themselves again, in every round that
+ * POSIX grants; keys made before and after the library's own. What they leave is freed by main
+ * after the thread is gone. */
 #include <limits.h>
 
 #include "tests/programs/work.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// C++ thread_local objects whose destructors allocate and free, and which own blocks made by other threads.
+// C++ thread_local objects whose destructors allocate and free, and which own blocks made by other
+// threads.
 #include <malloc.h>
 #include <unistd.h>
 
@@ -12,7 +13,8 @@
 
 #include "tests/api/check.h"
 
-namespace {
+namespace
+{
 
 std::atomic<int> destroyed;
 

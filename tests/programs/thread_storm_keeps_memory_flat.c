@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads come and go: 10,000 one after the other in groups, joined and detached, ended by return, pthread_exit and
- * cancellation, each leaving blocks that main frees later. The heaps of the ended are used again: resident memory
- * does not grow. */
+/* Threads come and go: 10,000 one after the other in groups, joined and detached, ended by return,
+ * pthread_exit and cancellation, each leaving blocks that main frees later. The heaps of the ended
+ * are used again: resident memory does not grow. */
 #include "tests/programs/memory.h"
 #include "tests/programs/work.h"
 
@@ -100,8 +100,9 @@ int main(int count, char **arguments)
             most = now > most ? now : most;
         }
     }
-    CHECK_AT(most <= warm + GROWTH_MIB * MIB, "resident %zu KiB after %d threads, up to %zu KiB later",
-             warm / 1024, WARM_UP, most / 1024);
+    CHECK_AT(most <= warm + GROWTH_MIB * MIB,
+             "resident %zu KiB after %d threads, up to %zu KiB later", warm / 1024, WARM_UP,
+             most / 1024);
     CHECK(heap_works(1));
     return check_result();
 }

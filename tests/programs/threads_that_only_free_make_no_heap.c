@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that never allocate, and threads that only free what others made: the latter need no heap of their
- * own, everything they free comes home, and nothing is left behind when they end. */
+/* Threads that never allocate, and threads that only free what others made: the latter need no heap
+ * of their own, everything they free comes home, and nothing is left behind when they end. */
 #include "memoir/memoir.h"
 #include "tests/programs/work.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* run-serial */
-/* 200 MB in blocks of all sizes, written and freed: malloc_trim gives them back at once, memory freed by other
- * threads and in other threads' caches included, and the heap works on. */
+/* 200 MB in blocks of all sizes, written and freed: malloc_trim gives them back at once, memory
+ * freed by other threads and in other threads' caches included, and the heap works on. */
 #include "tests/programs/memory.h"
 #include "tests/programs/work.h"
 
@@ -52,12 +52,13 @@ int main(void)
             if (way == 0) {
                 free_all(NULL);
             } else {
-                CHECK_EQ(pthread_create(&thread, NULL, way == 1 ? free_all : fill_and_free, &size), 0);
+                CHECK_EQ(pthread_create(&thread, NULL, way == 1 ? free_all : fill_and_free, &size),
+                         0);
                 CHECK_EQ(pthread_join(thread, NULL), 0);
             }
             malloc_trim(0);
-            CHECK_AT(resident_bytes() < start + STAYS_MIB * MIB, "size %zu way %d: %zu MiB stay", size, way,
-                     (resident_bytes() - start) / MIB);
+            CHECK_AT(resident_bytes() < start + STAYS_MIB * MIB, "size %zu way %d: %zu MiB stay",
+                     size, way, (resident_bytes() - start) / MIB);
         }
     }
     CHECK(heap_works(2));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* helper: the library that the dlopen tests load. It allocates in its constructor and frees in its destructor,
- * and has thread-local memory of its own, so that loading it makes the loader allocate. */
+/* helper: the library that the dlopen tests load. It allocates in its constructor and frees in its
+ * destructor, and has thread-local memory of its own, so that loading it makes the loader
+ * allocate. */
 #include <stdlib.h>
 #include <string.h>
 

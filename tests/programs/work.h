@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the scenario programs share: `heap_works` uses the heap in all sizes and says whether it behaved;
- * `child_works` is that in a forked child; `noise_start` keeps other threads inside malloc and free. A hang is
- * found by alarm, whose default action ends the process and fails the test; children set their own. */
+/* What the scenario programs share: `heap_works` uses the heap in all sizes and says whether it
+ * behaved; `child_works` is that in a forked child; `noise_start` keeps other threads inside malloc
+ * and free. A hang is found by alarm, whose default action ends the process and fails the test;
+ * children set their own. */
 #ifndef TESTS_PROGRAMS_WORK_H
 #define TESTS_PROGRAMS_WORK_H
 
@@ -22,8 +23,8 @@ static inline size_t work_size(unsigned i)
 
 enum verdict { WORKS, REFUSED, BROKEN };
 
-/* WORKS if every block could be had, kept its contents and came zeroed from calloc; REFUSED if malloc said
- * that there is no memory, in good order. */
+/* WORKS if every block could be had, kept its contents and came zeroed from calloc; REFUSED if
+ * malloc said that there is no memory, in good order. */
 __attribute__((unused)) static enum verdict heap_verdict(unsigned seed)
 {
     unsigned char *blocks[WORK_BLOCKS];
@@ -78,7 +79,8 @@ __attribute__((unused)) static void child_works(unsigned seed)
     alarm(CHILD_SECONDS);
     bool good = heap_works(seed), in_thread = false;
     pthread_t thread;
-    if (pthread_create(&thread, NULL, thread_works, &in_thread) != 0 || pthread_join(thread, NULL) != 0) {
+    if (pthread_create(&thread, NULL, thread_works, &in_thread) != 0 ||
+        pthread_join(thread, NULL) != 0) {
         _exit(4);
     }
     _exit(!good ? 2 : !in_thread ? 3 : 0);

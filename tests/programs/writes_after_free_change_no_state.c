@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* No byte written to user memory changes what the allocator knows: freed blocks are overwritten with text, zeros
- * and pointers to a target, and malloc still hands out each block once, never the target, and its accounting
- * still adds up. */
+/* No byte written to user memory changes what the allocator knows: freed blocks are overwritten
+ * with text, zeros and pointers to a target, and malloc still hands out each block once, never the
+ * target, and its accounting still adds up. */
 #include "memoir/memoir.h"
 #include "tests/programs/work.h"
 
@@ -15,7 +15,9 @@ static unsigned char *blocks[BLOCKS];
 static void overwrite(unsigned char *block, size_t size, int how)
 {
     for (size_t at = 0; at + sizeof(void *) <= size; at += sizeof(void *)) {
-        void *word = how == 0 ? (void *)(uintptr_t)0x4141414141414141u : how == 1 ? NULL : (void *)target;
+        void *word = how == 0   ? (void *)(uintptr_t)0x4141414141414141u
+                     : how == 1 ? NULL
+                                : (void *)target;
         memcpy(block + at, &word, sizeof word);
     }
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Random operations against a shadow (shadow.h): every entry point, 1 to 64 threads, blocks that travel
- * between threads through mailboxes and outlive the threads that made them. Checked at each step: no
- * overlap with any live block, alignment, usable size, zero from calloc, contents kept, errno. Checked
- * whenever all threads stand still: the library's own counts, in all, by thread and by class, equal ours.
+/* Random operations against a shadow (shadow.h): every entry point, 1 to 64 threads, blocks that
+ * travel between threads through mailboxes and outlive the threads that made them. Checked at each
+ * step: no overlap with any live block, alignment, usable size, zero from calloc, contents kept,
+ * errno. Checked whenever all threads stand still: the library's own counts, in all, by thread and
+ * by class, equal ours.
  *
  *     random_operations [--seed N] [--ops N] [--threads N] [--size-max N]
  *
- * Without --threads it runs with 1, 2, 4, 16 and 64 threads in turn and splits the operations among them.
- * A failure names seed, thread and operation; one thread with the same seed repeats exactly. */
+ * Without --threads it runs with 1, 2, 4, 16 and 64 threads in turn and splits the operations among
+ * them. A failure names seed, thread and operation; one thread with the same seed repeats
+ * exactly. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdarg.h>
@@ -72,9 +74,10 @@ static void fail(const struct worker *worker, const char *format, ...)
 static void fail(const struct worker *worker, const char *format, ...)
 {
     char line[400];
-    int length = snprintf(line, sizeof line, "FAILED seed %llu threads %u thread %u operation %llu: ",
-                          (unsigned long long)run_seed, threads, worker ? worker->index : 0,
-                          worker ? (unsigned long long)worker->operation : 0);
+    int length = snprintf(
+        line, sizeof line,
+        "FAILED seed %llu threads %u thread %u operation %llu: ", (unsigned long long)run_seed,
+        threads, worker ? worker->index : 0, worker ? (unsigned long long)worker->operation : 0);
     va_list arguments;
     va_start(arguments, format);
     length += vsnprintf(line + length, sizeof line - (size_t)length - 1, format, arguments);
@@ -86,14 +89,6 @@ static void fail(const struct worker *worker, const char *format, ...)
     _exit(1);
 }
 
-static uint64_t mix(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9E3779B97F4A7C15u);
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return z ^ z >> 31;
-}
-
 static uint64_t below(struct worker *worker, uint64_t bound)
 {
     return mix(&worker->random) % bound;
@@ -102,8 +97,9 @@ static uint64_t below(struct worker *worker, uint64_t bound)
 /* Mostly small, all magnitudes up to size_max, borders of powers of two more often than chance. */
 static size_t random_size(struct worker *worker)
 {
-    static const uint8_t shift_of[32] = {3, 4, 4, 5, 5, 5, 6, 6, 6, 6,  7,  7,  7,  8,  8,  8,
-                                         8, 9, 9, 9, 10, 10, 10, 11, 11, 12, 12, 13, 13, 14, 15, 16};
+    static const uint8_t shift_of[32] = {3,  4,  4,  5,  5,  5,  6,  6,  6,  6,  7,
+                                         7,  7,  8,  8,  8,  8,  9,  9,  9,  10, 10,
+                                         10, 11, 11, 12, 12, 13, 13, 14, 15, 16};
     unsigned shift = shift_of[below(worker, 32)];
     if (below(worker, 100) == 0) {
         shift = 16 + (unsigned)below(worker, 7);
@@ -143,7 +139,8 @@ static void contents_check(struct worker *worker, const struct slot *slot, size_
 {
     size_t differs = fill_walk(slot->block, slot->usable, slot->seed, true, kept);
     if (differs < kept) {
-        fail(worker, "contents of %p (%zu bytes) changed at %zu", (void *)slot->block, slot->size, differs);
+        fail(worker, "contents of %p (%zu bytes) changed at %zu", (void *)slot->block, slot->size,
+             differs);
     }
 }
 
@@ -154,8 +151,8 @@ static void errno_check(struct worker *worker, const char *call)
     }
 }
 
-/* A block just came from the allocator (its fresh size, alignment and origin are in the slot): may it be
- * ours, and is it all that was promised? */
+/* A block just came from the allocator (its fresh size, alignment and origin are in the slot): may
+ * it be ours, and is it all that was promised? */
 static void claim(struct worker *worker, struct slot *slot, const char *call)
 {
     errno_check(worker, call);
@@ -186,8 +183,8 @@ static void release(struct worker *worker, struct slot *slot)
     }
     contents_check(worker, slot, slot->usable);
     if (!granules_flip(slot->block, slot->usable, false)) {
-        fail(worker, "overlap: a part of %p (%zu bytes) was taken by another block", (void *)slot->block,
-             slot->usable);
+        fail(worker, "overlap: a part of %p (%zu bytes) was taken by another block",
+             (void *)slot->block, slot->usable);
     }
 }
 
@@ -290,7 +287,8 @@ static void deallocate(struct worker *worker, struct slot *slot)
     slot->block = NULL;
 }
 
-/* A block that moved was freed and allocated. One that stayed is the same block: only its bytes change. */
+/* A block that moved was freed and allocated. One that stayed is the same block: only its bytes
+ * change. */
 static void count_realloc(struct worker *worker, const struct slot *old, const struct slot *new)
 {
     if (old->block != new->block) {
@@ -307,7 +305,8 @@ static void reallocate(struct worker *worker, struct slot *slot)
 {
     struct slot old = *slot;
     release(worker, slot);
-    slot->size = below(worker, 3) == 0 ? random_size(worker) : old.size + below(worker, old.size / 2 + 32);
+    slot->size =
+        below(worker, 3) == 0 ? random_size(worker) : old.size + below(worker, old.size / 2 + 32);
     slot->size = slot->size < 1 ? 1 : slot->size > size_max ? size_max : slot->size;
     size_t keep = old.size < slot->size ? old.size : slot->size;
     slot->alignment = 16;
@@ -317,8 +316,8 @@ static void reallocate(struct worker *worker, struct slot *slot)
     if (slot->block != NULL) {
         size_t differs = fill_walk(slot->block, old.usable, old.seed, true, keep);
         if (differs < keep) {
-            fail(worker, "contents lost by realloc from %zu to %zu bytes at %zu", old.size, slot->size,
-                 differs);
+            fail(worker, "contents lost by realloc from %zu to %zu bytes at %zu", old.size,
+                 slot->size, differs);
         }
     }
     claim(worker, slot, "realloc");
@@ -432,7 +431,7 @@ static void snapshot_take(struct snapshot *snapshot)
 {
     memset(snapshot, 0, sizeof *snapshot);
     snapshot->known = target_stats(&snapshot->stats);
-    for (unsigned class = 0; class < classes && snapshot->known; class++) {
+    for (unsigned class = 0; class < classes && snapshot->known; class ++) {
         target_class_totals(class_usable[class], &snapshot->by_class[class]);
     }
 }
@@ -462,11 +461,12 @@ static void snapshot_compare(const struct snapshot *before)
     int64_t bytes = (int64_t)(now.stats.live_bytes - before->stats.live_bytes);
     if (blocks != (int64_t)(sum.allocs - sum.frees) ||
         bytes != (int64_t)(sum.alloc_bytes - sum.free_bytes)) {
-        fail(NULL, "accounting of live blocks: library %+lld blocks %+lld bytes, shadow %+lld %+lld",
+        fail(NULL,
+             "accounting of live blocks: library %+lld blocks %+lld bytes, shadow %+lld %+lld",
              (long long)blocks, (long long)bytes, (long long)(sum.allocs - sum.frees),
              (long long)(sum.alloc_bytes - sum.free_bytes));
     }
-    for (unsigned class = 0; class < classes; class++) {
+    for (unsigned class = 0; class < classes; class ++) {
         char whose[40];
         struct counts class_sum = {0};
         for (unsigned i = 0; i < threads; i++) {
@@ -485,7 +485,8 @@ static void find_classes(void)
         void *block = malloc(size);
         size_t usable = malloc_usable_size(block);
         free(block);
-        /* Whole pages can also be a block of their own kind, when a page's alignment was asked for. */
+        /* Whole pages can also be a block of their own kind, when a page's alignment was
+         * asked for. */
         if (usable > before && usable <= CLASS_BYTES_MAX && usable % 4096 != 0) {
             class_usable[classes++] = before = usable;
         }

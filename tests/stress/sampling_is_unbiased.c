@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* timeout=900 */
-/* A block of usable size s is picked with probability 1 - exp(-s / rate): for every class, however the
- * blocks are allocated (in pairs, in batches, kept, by every entry point, by threads long and short lived,
- * freed elsewhere, by realloc, mixed sizes, with the rate changed in between).
+/* A block of usable size s is picked with probability 1 - exp(-s / rate): for every class, however
+ * the blocks are allocated (in pairs, in batches, kept, by every entry point, by threads long and
+ * short lived, freed elsewhere, by realloc, mixed sizes, with the rate changed in between).
  *
- * Each row is a fixed number of trials, so the count of samples is binomial; it must lie within 4 sigma. With
- * some hundred rows one in a few runs of an honest sampler would miss that once, so a row that misses is
- * run again with four times the trials and must then hold: an honest sampler fails once in a million runs,
- * a bias stays. The sum over all rows of a pattern must hold too; it sees what is too small for one row.
- * The gaps between samples must be geometric, which a sampler with the right mean and a fixed period fails.
+ * Each row is a fixed number of trials, so the count of samples is binomial; it must lie within 4
+ * sigma. With some hundred rows one in a few runs of an honest sampler would miss that once, so a
+ * row that misses is run again with four times the trials and must then hold: an honest sampler
+ * fails once in a million runs, a bias stays. The sum over all rows of a pattern must hold too; it
+ * sees what is too small for one row. The gaps between samples must be geometric, which a sampler
+ * with the right mean and a fixed period fails.
  *
- * The statistic itself is proven on simulated samplers first: the honest one passes, each biased one fails. */
+ * The statistic itself is proven on simulated samplers first: the honest one passes, each biased
+ * one fails. */
 #define _GNU_SOURCE
 #include <malloc.h>
 #include <math.h>
@@ -211,9 +213,15 @@ static void entry_points(size_t requested, size_t usable, unsigned trials)
         void *block = NULL;
         simulate(requested, usable, false);
         switch (i % 4) {
-        case 0: block = calloc(1, requested); break;
-        case 1: block = realloc(NULL, requested); break;
-        case 2: block = aligned_alloc(16, requested); break;
+        case 0:
+            block = calloc(1, requested);
+            break;
+        case 1:
+            block = realloc(NULL, requested);
+            break;
+        case 2:
+            block = aligned_alloc(16, requested);
+            break;
         default:
             if (posix_memalign(&block, 16, requested) != 0) {
                 abort();
@@ -248,7 +256,8 @@ static void *thread_pairs(void *argument)
     return NULL;
 }
 
-static void in_threads(size_t requested, size_t usable, unsigned trials, unsigned count, bool at_once)
+static void in_threads(size_t requested, size_t usable, unsigned trials, unsigned count,
+                       bool at_once)
 {
     pthread_t threads[THREADS];
     struct share share = {requested, usable, trials / count};
@@ -380,15 +389,16 @@ static void pattern_judge(const char *name, pattern run)
             row = row_run(run, class, rate, TRIALS * TRIALS_AGAIN, class % 2 == (unsigned)which);
             if (beyond(&row, slack * TRIALS_AGAIN)) {
                 failures++;
-                say("  %s, blocks of %zu, rate %lld: %.0f samples, expected %.0f, sigma %.1f\n", name,
-                    class_usable[class], (long long)rate, row.got, row.expected, sqrt(row.variance));
+                say("  %s, blocks of %zu, rate %lld: %.0f samples, expected %.0f, sigma %.1f\n",
+                    name, class_usable[class], (long long)rate, row.got, row.expected,
+                    sqrt(row.variance));
             }
         }
     }
     if (beyond(&all, slack_all)) {
         failures++;
-        say("  %s, all classes: %.0f samples, expected %.0f, sigma %.1f\n", name, all.got, all.expected,
-            sqrt(all.variance));
+        say("  %s, all classes: %.0f samples, expected %.0f, sigma %.1f\n", name, all.got,
+            all.expected, sqrt(all.variance));
     }
     set_rate(-1);
     /* Threads leave something allocated: the C library keeps what it made for their stacks. */
@@ -396,8 +406,8 @@ static void pattern_judge(const char *name, pattern run)
         failures++;
         say("  %s: %llu samples stayed live\n", name, (unsigned long long)(samples_live() - live));
     }
-    say("%-16s %u rows, %u run again, in all %.0f samples, expected %.0f, %+.2f sigma\n", name, rows, again,
-        all.got, all.expected, (all.got - all.expected) / sqrt(all.variance));
+    say("%-16s %u rows, %u run again, in all %.0f samples, expected %.0f, %+.2f sigma\n", name,
+        rows, again, all.got, all.expected, (all.got - all.expected) / sqrt(all.variance));
 }
 
 /* Random sizes in one sequence, at one rate. */
@@ -496,7 +506,8 @@ static void find_classes(void)
     const size_t large[] = {50000, 200000, 1000000, 5000000};
     for (int i = 0; i < 4 && classes < CLASSES_MAX; i++) {
         void *block = malloc(large[i]);
-        class_usable[classes] = sampler == LIBRARY ? malloc_usable_size(block) : large[i] / 4096 * 4096 + 4096;
+        class_usable[classes] =
+            sampler == LIBRARY ? malloc_usable_size(block) : large[i] / 4096 * 4096 + 4096;
         class_least[classes++] = large[i];
         free(block);
     }
@@ -544,7 +555,8 @@ int main(void)
 {
     for (enum sampler which = HONEST; which < SAMPLERS; which++) {
         bool passes = control_passes(which);
-        printf("control: a sampler that is %s %s\n", sampler_names[which], passes ? "passes" : "is caught");
+        printf("control: a sampler that is %s %s\n", sampler_names[which],
+               passes ? "passes" : "is caught");
         if (passes != (which == HONEST)) {
             printf("the statistic does not tell an honest sampler from a biased one\n");
             return 1;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What the random-operation engine believes: which 16-byte granules of the address space belong to a live
- * block (one bit each, so that an overlap is found when a block appears, not when its contents break), what
- * a block must contain, and how many allocations and frees there were.
+/* What the random-operation engine believes: which 16-byte granules of the address space belong to
+ * a live block (one bit each, so that an overlap is found when a block appears, not when its
+ * contents break), what a block must contain, and how many allocations and frees there were.
  *
  *      regions[address >> 30] -> bits of one GiB, mapped at its first use
  *
- * A block is claimed after the allocator returned it and released before it is freed, so with threads the
- * map holds a subset of what is live at any moment: no false alarm. Nothing here calls malloc. */
+ * A block is claimed after the allocator returned it and released before it is freed, so with
+ * threads the map holds a subset of what is live at any moment: no false alarm. Nothing here calls
+ * malloc. */
 #ifndef TESTS_STRESS_SHADOW_H
 #define TESTS_STRESS_SHADOW_H
 
@@ -27,6 +28,15 @@ enum {
     FILL_STEPS = 32,
 };
 
+/* The generator of all randomness here (splitmix64). */
+static uint64_t mix(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9E3779B97F4A7C15u);
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
 static uint64_t *_Atomic regions[REGIONS];
 
 static uint64_t *region_of(uintptr_t address)
@@ -37,7 +47,8 @@ static uint64_t *region_of(uintptr_t address)
         return words;
     }
     size_t bytes = REGION_WORDS * sizeof(uint64_t);
-    words = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    words = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                 -1, 0);
     if (words == MAP_FAILED) {
         return NULL;
     }
@@ -92,9 +103,10 @@ static inline uint64_t fill_word(uint64_t seed, size_t offset)
     return (seed + offset) * 0x9E3779B97F4A7C15u ^ seed << 29;
 }
 
-/* One run of contents, whole words and the odd bytes at its end. With `check` it compares up to `kept`
- * and returns the offset of the first difference, otherwise it writes. */
-static size_t fill_run(unsigned char *block, size_t from, size_t to, uint64_t seed, bool check, size_t kept)
+/* One run of contents, whole words and the odd bytes at its end. With `check` it compares up to
+ * `kept` and returns the offset of the first difference, otherwise it writes. */
+static size_t fill_run(unsigned char *block, size_t from, size_t to, uint64_t seed, bool check,
+                       size_t kept)
 {
     for (size_t at = from; at < to; at += sizeof(uint64_t)) {
         uint64_t word = fill_word(seed, at);
@@ -114,8 +126,9 @@ static size_t fill_run(unsigned char *block, size_t from, size_t to, uint64_t se
     return SIZE_MAX;
 }
 
-/* The contents of a block of `size` bytes: small blocks wholly; large ones at both ends and at up to
- * FILL_STEPS pages in between. SIZE_MAX or the offset of the first byte below `kept` that differs. */
+/* The contents of a block of `size` bytes: small blocks wholly; large ones at both ends and at up
+ * to FILL_STEPS pages in between. SIZE_MAX or the offset of the first byte below `kept` that
+ * differs. */
 static size_t fill_walk(unsigned char *block, size_t size, uint64_t seed, bool check, size_t kept)
 {
     if (size <= FILL_WHOLE_MAX) {

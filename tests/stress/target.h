@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls under test, one thin layer over them, and the positive controls: compiled with -DPLANT=N the
- * layer misbehaves once in PLANT_EVERY calls the way a broken allocator would, and the engine must say so.
- * tests/programs/random_operations_catch_planted_bugs.sh builds each and checks the verdict. */
+/* The calls under test, one thin layer over them, and the positive controls: compiled with
+ * -DPLANT=N the layer misbehaves once in PLANT_EVERY calls the way a broken allocator would, and
+ * the engine must say so. tests/programs/random_operations_catch_planted_bugs.sh builds each and
+ * checks the verdict. */
 #ifndef TESTS_STRESS_TARGET_H
 #define TESTS_STRESS_TARGET_H
 
@@ -13,7 +14,8 @@
 
 #include "memoir/memoir.h"
 
-/* All of ours is weak: without the library preloaded the engine checks the C library's allocator. */
+/* All of ours is weak: without the library preloaded the engine checks the C library's
+ * allocator. */
 #pragma weak memoir_stats
 #pragma weak memoir_thread_totals
 #pragma weak memoir_class_totals
@@ -28,18 +30,18 @@ extern void _ZdlPvSt11align_val_t(void *, size_t) __attribute__((weak));
 
 enum plant {
     PLANT_NOTHING,
-    PLANT_OVERLAP,     /* malloc returns a block that begins inside a live one */
-    PLANT_DUPLICATE,   /* malloc returns a live block again */
-    PLANT_NULL,        /* malloc fails for no reason */
-    PLANT_MISALIGNED,  /* memalign forgets the alignment */
-    PLANT_DIRTY,       /* calloc leaves a byte */
-    PLANT_LOST_BYTE,   /* realloc loses the last byte it had to keep */
-    PLANT_SCRIBBLE,    /* a byte of a live block changes */
-    PLANT_SHORT,       /* malloc_usable_size is less than was asked for */
-    PLANT_LONG,        /* malloc_usable_size counts in the neighbour */
-    PLANT_ERRNO,       /* free changes errno */
-    PLANT_LEAK,        /* free does nothing */
-    PLANT_MISCOUNT,    /* an allocation is missing in the sum */
+    PLANT_OVERLAP,         /* malloc returns a block that begins inside a live one */
+    PLANT_DUPLICATE,       /* malloc returns a live block again */
+    PLANT_NULL,            /* malloc fails for no reason */
+    PLANT_MISALIGNED,      /* memalign forgets the alignment */
+    PLANT_DIRTY,           /* calloc leaves a byte */
+    PLANT_LOST_BYTE,       /* realloc loses the last byte it had to keep */
+    PLANT_SCRIBBLE,        /* a byte of a live block changes */
+    PLANT_SHORT,           /* malloc_usable_size is less than was asked for */
+    PLANT_LONG,            /* malloc_usable_size counts in the neighbour */
+    PLANT_ERRNO,           /* free changes errno */
+    PLANT_LEAK,            /* free does nothing */
+    PLANT_MISCOUNT,        /* an allocation is missing in the sum */
     PLANT_MISCOUNT_THREAD, /* a free is missing in the thread's account */
     PLANT_MISCOUNT_CLASS,  /* an allocation is counted in another class */
 };
@@ -57,7 +59,8 @@ static inline bool planted(enum plant plant)
            __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) % PLANT_EVERY == 0;
 }
 
-/* `live` is some live block of the caller's, or NULL: what a broken allocator would hand out again. */
+/* `live` is some live block of the caller's, or NULL: what a broken allocator would hand out
+ * again. */
 static inline void *target_malloc(size_t size, void *live)
 {
     if (live != NULL && planted(PLANT_OVERLAP)) {

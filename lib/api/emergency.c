@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/api/emergency.h. No lock: the thread that would hold it may be the one that was interrupted. */
+#include "lib/api/emergency.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/os.h"
+
+enum { REGIONS = 64, FIRST = 16 << 10, REGION_LEAST = 1 << 20, HEADER = 16 };
+
+struct region {
+    char *start;
+    size_t size, used;
+};
+
+static _Alignas(16) char first[FIRST];
+static struct region regions[REGIONS] = {{first, FIRST, 0}};
+static unsigned count = 1; /* regions that are there, or soon will be */
+
+static void *region_take(struct region *region, size_t size, size_t align)
+{
+    char *start = load_acquire(&region->start);
+    size_t need = size + align + HEADER;
+    if (start == NULL || need > region->size)
+        return NULL;
+    size_t at = __atomic_fetch_add(&region->used, need, __ATOMIC_RELAXED);
+    if (at > region->size - need) {
+        __atomic_fetch_sub(&region->used, need, __ATOMIC_RELAXED);
+        return NULL;
+    }
+    uintptr_t block = ((uintptr_t)start + at + HEADER + align - 1) & ~(uintptr_t)(align - 1);
+    memcpy((char *)block - HEADER, &size, sizeof size);
+    return (void *)block;
+}
+
+void *emergency_take(size_t size, size_t align)
+{
+    align = align < HEADER ? HEADER : align;
+    size = (size + HEADER - 1) & ~(size_t)(HEADER - 1);
+    size = size == 0 ? HEADER : size;
+    size_t need = size + align + HEADER;
+    if (size > PTRDIFF_MAX / 2 || align > PTRDIFF_MAX / 4)
+        return NULL;
+    for (unsigned i = 0; i < load_relaxed(&count) && i < REGIONS; i++) {
+        void *block = region_take(&regions[i], size, align);
+        if (block != NULL)
+            return block;
+    }
+    unsigned mine = __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
+    if (mine >= REGIONS) {
+        store_relaxed(&count, REGIONS);
+        return NULL;
+    }
+    size_t bytes = need < REGION_LEAST ? REGION_LEAST : need;
+    regions[mine].size = (bytes + REGION_LEAST - 1) & ~(size_t)(REGION_LEAST - 1);
+    store_release(&regions[mine].start, os_map(regions[mine].size));
+    return region_take(&regions[mine], size, align);
+}
+
+bool emergency_owns(const void *p)
+{
+    for (unsigned i = 0; i < load_relaxed(&count) && i < REGIONS; i++)
+        if ((uintptr_t)p - (uintptr_t)load_acquire(&regions[i].start) < regions[i].size)
+            return true;
+    return false;
+}
+
+size_t emergency_size(const void *p)
+{
+    size_t size;
+    memcpy(&size, (const char *)p - HEADER, sizeof size);
+    return size;
+}
