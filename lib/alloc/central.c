@@ -85,6 +85,7 @@ static struct span *span_make(unsigned pool, unsigned mark, bool watched, uint32
     }
     span->mark = (uint8_t)mark;
     span->watched = watched;
+    span->zero = false;
     span->home = home_make(pool, watched ? CENTRAL_WATCHED + class : mark);
     span->record = records == NULL ? 0 : meta_id(records);
     span->blocks = span->free = (uint16_t)blocks;

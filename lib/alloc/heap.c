@@ -10,15 +10,14 @@
 
 enum {
     CAP_FIRST_BYTES = 32 << 10, /* a bin starts with so many bytes, */
-    CAP_FIRST_MOST = 9,         /* but at most so many blocks, the room of the smallest stock, */
-    CAP_FIRST_LEAST = 2,        /* and at least so many; */
+    CAP_FIRST_MOST = 3,         /* but at most so many blocks, the room of the smallest stock, */
+    CAP_FIRST_LEAST = 1,        /* and at least so many; */
     CAP_EAGER = 64,             /* it grows at once to so many blocks */
     CAP_EAGER_BYTES = 128 << 10, /* or bytes, and beyond when it empties and overflows in turn */
-    STOCK_LEAST = 128,
+    STOCK_LEAST = 64,
     STOCK_MOST = 32768,
     WAIT_PART = 512, /* mallocs from one bin until the thread comes by, sample or not */
     TICK_EVERY = 4,  /* cold visits */
-    LOOK_MS_MOST = 1000,
 };
 
 static void *bottom[2]; /* the slots of a bin without a stock: empty and full */
@@ -148,7 +147,7 @@ static struct stock *stock_make(struct heap *heap, unsigned mark)
     stock->room = (STOCK_LEAST - sizeof *stock) / sizeof(void *) - 1;
     cap = cap < CAP_FIRST_LEAST ? CAP_FIRST_LEAST : cap > CAP_FIRST_MOST ? CAP_FIRST_MOST : cap;
     stock->cap = (uint16_t)(cap < stock->room ? cap : stock->room);
-    stock->batch = 2;
+    stock->batch = 1;
     heap->cache_bytes += stock->cap * size;
     bin_set(heap, mark, stock, 0);
     return stock;
@@ -189,7 +188,7 @@ bool heap_refill(struct heap *heap, unsigned mark)
     struct stock *stock = heap->stocks[mark];
     if (stock == NULL && (stock = stock_make(heap, mark)) == NULL)
         return false;
-    if (stock->fills < UINT16_MAX)
+    if (stock->fills < UINT8_MAX)
         stock->fills++;
     if (stock->batch * 2 >= stock->cap && stock_eager(stock, mark) && stock_grow(heap, mark))
         stock = heap->stocks[mark];
@@ -211,7 +210,7 @@ static void bin_give(struct heap *heap, unsigned mark, unsigned count)
     struct stock *stock = heap->stocks[mark];
     size_t rest = heap_cached(heap, mark) - count;
     central_give(stock->slots + 1, count);
-    stock->given += count;
+    stock->taken -= count;
     memmove(stock->slots + 1, stock->slots + 1 + count, rest * sizeof(void *));
     store_relaxed(&heap->bins[mark].top, stock->slots + rest);
 }
@@ -246,7 +245,7 @@ static void look_for_idle(struct heap *heap)
         struct stock *stock = heap->stocks[mark];
         if (stock == NULL)
             continue;
-        uint32_t mallocs = (uint32_t)(is_own(heap, mark) ? heap_mallocs(heap, mark) : stock->given);
+        uint32_t mallocs = (uint32_t)(is_own(heap, mark) ? heap_mallocs(heap, mark) : (uint64_t)stock->taken);
         size_t count = heap_cached(heap, mark);
         if (mallocs == stock->seen && count > 0)
             bin_give(heap, mark, (unsigned)count);
@@ -258,20 +257,18 @@ void heap_tick(struct heap *heap)
 {
     if (likely(++heap->ticks % TICK_EVERY != 0))
         return;
-    uint64_t now = os_now_ms(), delay = config.return_delay_ms;
-    uint64_t pause = delay / 2 < LOOK_MS_MOST ? delay / 2 : LOOK_MS_MOST;
-    if (now - heap->looked_ms < pause || delay == config_never)
+    uint64_t now = os_now_ms();
+    if (now - heap->looked_ms < pages_look_ms() || config.return_delay_ms == config_never)
         return;
     heap->looked_ms = now;
     look_for_idle(heap);
-    if (now >= delay)
-        pages_return(heap->pool, now - delay);
+    pages_tick(now);
 }
 
 /* Sets the clock for the next part of the wait. */
 static void clock_part(struct bin *bin, struct stock *stock)
 {
-    uint64_t part = stock->wait < WAIT_PART ? stock->wait : WAIT_PART;
+    uint32_t part = stock->wait < WAIT_PART ? stock->wait : WAIT_PART;
     stock->wait -= part;
     stock->drawn += part;
     store_relaxed(&bin->clock, (int32_t)part);
@@ -282,8 +279,8 @@ void heap_set_clock(struct heap *heap, unsigned mark, uint64_t blocks)
     struct stock *stock = heap->stocks[mark];
     struct bin *bin = &heap->bins[mark];
     stock->drawn -= (uint64_t)(bin->clock < 0 ? 0 : bin->clock);
-    stock->wait = blocks;
-    stock->armed = true;
+    stock->armed = blocks <= UINT32_MAX; /* else only a pause: the wait is drawn anew then */
+    stock->wait = stock->armed ? (uint32_t)blocks : UINT32_MAX;
     clock_part(bin, stock);
 }
 
@@ -321,7 +318,7 @@ uint64_t heap_frees(const struct heap *heap, unsigned mark)
     const struct stock *stock = load_relaxed(&heap->stocks[mark]);
     if (stock == NULL)
         return 0;
-    return heap_mallocs(heap, mark) + heap_cached(heap, mark) + stock->given - stock->taken;
+    return heap_mallocs(heap, mark) + heap_cached(heap, mark) - (uint64_t)stock->taken;
 }
 
 struct heap *heap_first(void)

@@ -35,17 +35,18 @@ struct bin {
 
 struct stock {
     uint64_t drawn; /* sum of what the clock was ever set to, less what was left each time */
-    uint64_t taken; /* blocks from the centre */
-    uint64_t given; /* blocks to the centre */
-    uint32_t seen;  /* mallocs at the last look: none since means idle */
+    int64_t taken;  /* blocks from the centre, less blocks to it */
+    uint32_t wait;  /* blocks to wait for after the clock's end */
+    uint32_t seen;  /* `heap_mallocs` at the last look: none since means idle */
     uint16_t cap;   /* slots that may be used */
     uint16_t room;  /* slots that there are */
     uint16_t batch; /* how many to take next time */
-    uint16_t fills; /* refills since the last spill */
+    uint8_t fills;  /* refills since the last spill */
     bool armed;     /* the clock's end is a sample if nothing more is to wait for */
-    uint64_t wait;  /* blocks to wait for after the clock's end */
     void *slots[];
 };
+
+_Static_assert(sizeof(struct stock) == 32, "the smallest stock is one cache line");
 
 /* Blocks and bytes that went the long way and were counted. */
 struct heap_sums {

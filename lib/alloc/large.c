@@ -20,6 +20,7 @@ void *large_take(unsigned pool, size_t size, size_t align, bool *zero)
     span->mark = MARK_LARGE;
     span->watched = false;
     span->record = 0;
+    span->zero = false;
     span_set_units(span, false);
     store_release(&span->state, SPAN_LARGE);
     return span_start(span);
@@ -49,5 +50,6 @@ bool large_move(struct span *from, struct span *to)
     if ((uintptr_t)span_start(from) % page != 0 || (uintptr_t)span_start(to) % page != 0 ||
         bytes % page != 0)
         return false;
-    return os_move(span_start(from), span_start(to), bytes);
+    from->zero = os_move(span_start(from), span_start(to), bytes);
+    return from->zero;
 }

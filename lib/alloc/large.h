@@ -15,7 +15,8 @@ void *large_take(unsigned pool, size_t size, size_t align, bool *zero);
 void large_give(struct span *span);
 /* Makes the block longer or shorter where it is. */
 bool large_resize(struct span *span, size_t size);
-/* Moves the contents of a large block to a longer one without copying, leaving `from` empty. */
+/* Moves the contents of a large block to a longer one without copying. `from` is empty then and
+ * should be given back. */
 bool large_move(struct span *from, struct span *to);
 
 INLINE size_t large_size(const struct span *span)

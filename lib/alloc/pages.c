@@ -10,7 +10,8 @@
 enum {
     EXACT = 64,          /* runs up to so many units have a list for each length, */
     LOOK_MOST = 16,      /* longer ones four a doubling, of which so many are looked at */
-    DIRTY_MOST = 64 << 20 >> UNIT_SHIFT, /* dirty units allowed, and */
+    LOOK_MS_MOST = 1000,
+    DIRTY_MOST = 128 << 20 >> UNIT_SHIFT, /* dirty units allowed, and */
     DIRTY_SHARE = 1,                     /* one for so many in use on top */
 };
 
@@ -271,9 +272,9 @@ void pages_give(struct span *span)
     uint64_t now = os_now_ms();
     lock_take(&pages->lock);
     pages->used_units -= span->units;
-    span->watched = span->zero = false;
+    span->watched = false;
     span->since_ms = now;
-    release_locked(pages, span, SPAN_DIRTY);
+    release_locked(pages, span, span->zero ? SPAN_CLEAN : SPAN_DIRTY);
     bool many = pages->dirty_units > DIRTY_MOST + pages->used_units / DIRTY_SHARE &&
                 config.return_delay_ms != config_never;
     uint64_t oldest = span_at(pages->oldest)->since_ms;
@@ -350,6 +351,25 @@ size_t pages_return(unsigned pool, uint64_t since_ms)
         bytes += return_one(pages, span_at(pages->oldest));
     lock_give(&pages->lock);
     return bytes;
+}
+
+uint64_t pages_look_ms(void)
+{
+    uint64_t half = config.return_delay_ms / 2;
+    return half < LOOK_MS_MOST ? half : LOOK_MS_MOST;
+}
+
+void pages_tick(uint64_t now_ms)
+{
+    static uint64_t looked_ms;
+    uint64_t before = load_relaxed(&looked_ms), delay = config.return_delay_ms;
+    if (now_ms - before < pages_look_ms() || delay == config_never || now_ms < delay ||
+        !__atomic_compare_exchange_n(&looked_ms, &before, now_ms, false, __ATOMIC_RELAXED,
+                                     __ATOMIC_RELAXED))
+        return;
+    for (unsigned pool = 0; pool < POOL_MAX; pool++)
+        if (load_relaxed(&pages_of[pool].oldest) != 0)
+            pages_return(pool, now_ms - delay);
 }
 
 void pages_recover(void)

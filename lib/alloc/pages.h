@@ -35,12 +35,18 @@ extern HIDDEN struct pages pages_of[POOL_MAX];
 /* A run of `units` whose first is a multiple of `align` units. It is the caller's: state still
  * SPAN_NONE, `zero` tells whether it reads as zero. NULL when memory is out. */
 struct span *pages_take(unsigned pool, uint32_t units, uint32_t align);
+/* `zero` tells whether it has no pages and reads as zero now. */
 void pages_give(struct span *span);
 /* In place: the run becomes longer if what follows it is free; or shorter. */
 bool pages_extend(struct span *span, uint32_t units);
 void pages_shorten(struct span *span, uint32_t units);
 /* Returns what has been idle since before `since_ms`. The number of bytes. */
 size_t pages_return(unsigned pool, uint64_t since_ms);
+/* Called now and then on slow paths: returns what has been idle for the option's delay, if it is time
+ * to look. */
+void pages_tick(uint64_t now_ms);
+/* How often to look for idle memory. */
+uint64_t pages_look_ms(void);
 /* Lists from states, in a forked child. */
 void pages_recover(void);
 

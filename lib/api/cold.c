@@ -37,7 +37,6 @@ static void recover(void)
 {
     uint32_t parent_id = lock_self();
     samples_recover(parent_id);
-    young_recover(parent_id);
     alloc_recover();
 }
 
@@ -134,11 +133,11 @@ static void *take_direct(struct heap *heap, unsigned class, size_t size, bool wa
 static bool clock_ring(struct heap *heap, unsigned mark)
 {
     size_t size = class_size(mark_class(mark));
-    bool armed = heap->stocks[mark]->armed;
-    if (armed && !heap_clock_over(heap, mark))
+    if (!heap_clock_over(heap, mark))
         return false;
+    bool armed = heap->stocks[mark]->armed;
     uint64_t wait = sampler_blocks(&heap->random, size);
-    bool hit = armed || wait == 0; /* a new bin's clock is at its end before it was ever set */
+    bool hit = armed || wait == 0; /* a new bin's clock is at its end without a wait */
     if (hit && !armed)
         wait = sampler_blocks(&heap->random, size);
     heap_set_clock(heap, mark, wait);
@@ -399,7 +398,8 @@ static void *realloc_large(void *p, struct span *span, size_t size)
     if (block == NULL)
         return NULL;
     size_t kept = before < size ? before : size;
-    if (kept < MOVE_LEAST || !large_move(span, span_of(block)))
+    /* Onto memory that was in use before, copying costs less than the faults after moving. */
+    if (kept < MOVE_LEAST || !zero || !large_move(span, span_of(block)))
         memcpy(block, p, kept);
     free_span_block(p, heap);
     return block;
@@ -439,7 +439,6 @@ void cold_set_rate(long long bytes)
     if (!begin())
         return;
     sampler_set_rate(bytes < 0 ? SAMPLER_OFF : bytes);
-    young_reset();
     heap_interrupt();
     end();
 }

@@ -5,53 +5,51 @@
 #include "base/os.h"
 #include "lib/watch/watch.h"
 
-enum { CALLS = 256 };
+enum { CALLS = 64, TICK_EVERY = 8 };
 
 __thread struct young young;
 
-static struct lock clock_lock = {0, LOCK_SAMPLES};
-static int64_t clock_left;
-static bool clock_set;
-static uint64_t clock_random;
-static uint32_t colours;
+static uint32_t threads;
 
 bool young_is(void)
 {
     if (unlikely(!young.known)) {
         young.known = true;
-        young.colour = (uint8_t)(__atomic_fetch_add(&colours, 1, __ATOMIC_RELAXED) % COLOURS);
+        young.number = __atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED);
+        young.colour = (uint8_t)(young.number % COLOURS);
         young.pool = (uint8_t)heap_pool_here();
     }
-    return young.ended || ++young.calls <= CALLS;
+    if (++young.calls % TICK_EVERY == 0)
+        pages_tick(os_now_ms());
+    return young.ended || young.calls <= CALLS;
+}
+
+/* A seed that no other thread has. */
+static uint64_t seed(void)
+{
+    static uint64_t process;
+    uint64_t base = load_relaxed(&process);
+    if (base == 0) {
+        base = os_random() | 1;
+        store_relaxed(&process, base);
+    }
+    uint64_t x = base + young.number * UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    return (x ^ x >> 27) | 1;
 }
 
 bool young_ring(size_t bytes)
 {
-    bool hit = false;
-    lock_take(&clock_lock);
-    if (!clock_set) {
-        clock_random = os_random() | 1;
-        clock_left = sampler_bytes(&clock_random);
-        clock_set = true;
+    uint32_t generation = heap_generation();
+    if (unlikely(young.generation != generation)) {
+        young.generation = generation;
+        young.random = young.random == 0 ? seed() : young.random;
+        young.clock = sampler_bytes(&young.random);
     }
-    if ((uint64_t)clock_left < bytes) {
-        clock_left = sampler_bytes(&clock_random);
-        hit = sampler_rate() != SAMPLER_OFF;
-    } else {
-        clock_left -= (int64_t)bytes;
+    if ((uint64_t)young.clock >= bytes) {
+        young.clock -= (int64_t)bytes;
+        return false;
     }
-    lock_give(&clock_lock);
-    return hit;
-}
-
-void young_reset(void)
-{
-    lock_take(&clock_lock);
-    clock_set = false;
-    lock_give(&clock_lock);
-}
-
-void young_recover(uint32_t parent_id)
-{
-    lock_break(&clock_lock, parent_id);
+    young.clock = sampler_bytes(&young.random);
+    return sampler_rate() != SAMPLER_OFF;
 }

@@ -18,6 +18,7 @@ place=$(mktemp -d) || exit 2
 trap 'rm -rf "$place"' EXIT
 trap 'exit 2' INT TERM
 unset MEMOIR
+mode=${MEMOIR_TEST_OPTIONS-} # what the campaign wants MEMOIR to be wherever the library is in
 failures=0
 
 fail() {
@@ -49,7 +50,7 @@ build() {
 }
 
 preload() {
-    LD_PRELOAD=$MEMOIR_LIB "$@"
+    MEMOIR=${MEMOIR-$mode} LD_PRELOAD=$MEMOIR_LIB "$@"
 }
 
 expect() { # CODE COMMAND...

@@ -22,7 +22,7 @@ once() { # FOLDER LIBRARY COMMAND...
     (
         cd "$place/work" || exit 99
         if [ -n "$library" ]; then
-            export LD_PRELOAD="$library"
+            export LD_PRELOAD="$library" MEMOIR="$mode"
         fi
         "$@"
     ) >"$place/out" 2>"$place/errors"

@@ -21,7 +21,7 @@ for ending in return exit _exit quick_exit thread pthread_exit abort noise; do
     for way in preloaded linked static static_pie archive no_pie; do
         case $way in
         preloaded) preload "$place/bare" "$ending" >"$place/got" 2>&1 ;;
-        *) "$place/$way" "$ending" >"$place/got" 2>&1 ;;
+        *) MEMOIR=$mode "$place/$way" "$ending" >"$place/got" 2>&1 ;;
         esac
         got=$?
         [ "$got" -eq "$wanted" ] || fail "$way, $ending: exit code $got, not $wanted"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# java gives the same answers under the library: its compilers, collectors and threads call malloc a lot.
+# java gives the same answers under the library: its compilers, collectors and threads call malloc
+# a lot.
 . "$(dirname "$0")/../../programs/same.sh"
 need java
 

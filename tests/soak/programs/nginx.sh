@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# nginx under load with the library in all its processes: every answer arrives and is right, a reload and a stop
-# in between go well.
+# nginx under load with the library in all its processes: every answer arrives and is right, a
+# reload and a stop in between go well.
 . "$(dirname "$0")/../../programs/same.sh"
 export PATH="$PATH:/usr/sbin"
 need nginx curl

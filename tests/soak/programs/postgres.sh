@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# A PostgreSQL cluster made, filled, queried, dumped and put under pgbench with the library in every process. The
-# dump equals the one of a bare cluster.
+# A PostgreSQL cluster made, filled, queried, dumped and put under pgbench with the library in
+# every process. The dump equals the one of a bare cluster.
 . "$(dirname "$0")/../../programs/same.sh"
 binaries=$(find /usr/lib/postgresql -maxdepth 2 -name bin 2>/dev/null | sort | tail -n 1)
 [ -x "$binaries/initdb" ] || skip "postgresql is not installed"

@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Programs that bring an allocator of their own, sanitizers, other preloaded libraries: they work,
+# or something says clearly why not; nothing hangs at the start.
+. "$(dirname "$0")/common.sh"
+need timeout
+
+build "$root/tests/programs/own_allocator.c" -o "$place/own"
+said=$(LD_PRELOAD=$MEMOIR_LIB timeout 60 "$place/own" 2>&1)
+[ "$said" = "its own" ] || fail "a program with its own malloc: $said"
+
+build "$root/tests/programs/environment.c" -o "$place/program"
+
+# AddressSanitizer wants to come first, and says so; told not to insist it shares the process with
+# us or ends with a message, within a minute.
+for sanitizer in address undefined; do
+    build -fsanitize=$sanitizer "$root/tests/programs/environment.c" -o "$place/$sanitizer" 2>/dev/null || continue
+    for insist in 0 1; do
+        ASAN_OPTIONS=verify_asan_link_order=$insist LD_PRELOAD=$MEMOIR_LIB timeout 60 "$place/$sanitizer" \
+            >"$place/out" 2>&1
+        code=$?
+        case $code in
+        0) grep -q '^works$' "$place/out" || fail "$sanitizer $insist: exit code 0 without working" ;;
+        124 | 137) fail "$sanitizer $insist: it hangs" ;;
+        *) [ -s "$place/out" ] || fail "$sanitizer $insist: exit code $code without a word" ;;
+        esac
+    done
+done
+
+# Another library in front and behind.
+build -shared -fPIC "$root/tests/programs/user_library.c" -o "$place/libuser.so"
+for order in "$place/libuser.so:$MEMOIR_LIB" "$MEMOIR_LIB:$place/libuser.so"; do
+    said=$(LD_PRELOAD=$order timeout 60 "$place/program" 2>&1)
+    [ "$said" = works ] || fail "preloaded as $order: $said"
+done
+if command -v fakeroot >/dev/null 2>&1; then
+    said=$(LD_PRELOAD=$MEMOIR_LIB timeout 60 fakeroot sh -c 'touch "$1" && chown 12:34 "$1" && stat -c %u:%g "$1"' \
+        sh "$place/file" 2>&1)
+    [ "$said" = 12:34 ] || fail "fakeroot: $said"
+fi
+# Twice the same library, and linked and preloaded at once.
+said=$(LD_PRELOAD="$MEMOIR_LIB:$MEMOIR_LIB" timeout 60 "$place/program" 2>&1)
+[ "$said" = works ] || fail "preloaded twice: $said"
+build "$root/tests/programs/environment.c" -o "$place/linked" -Wl,--no-as-needed "$MEMOIR_LIB" \
+    -Wl,-rpath,"$(dirname "$MEMOIR_LIB")"
+said=$(LD_PRELOAD=$MEMOIR_LIB timeout 60 "$place/linked" 2>&1)
+[ "$said" = works ] || fail "linked and preloaded: $said"
+# A static copy inside a program that also gets the shared one.
+build "$root/tests/programs/environment.c" "$MEMOIR_STATIC" -o "$place/archive"
+said=$(LD_PRELOAD=$MEMOIR_LIB timeout 60 "$place/archive" 2>&1)
+[ "$said" = works ] || fail "archive inside, shared outside: $said"
+finish
