@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Kinds of relocation that hold the address of a function of another object. */
+enum { ARCH_RELOCATION_DATA = 1025, ARCH_RELOCATION_SLOT = 1026 };
+
 static inline long arch_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
     register long x8 __asm__("x8") = number;

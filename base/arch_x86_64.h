@@ -7,6 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Kinds of relocation that hold the address of a function of another object. */
+enum { ARCH_RELOCATION_DATA = 6, ARCH_RELOCATION_SLOT = 7 };
+
 static inline long arch_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
     register long r10 __asm__("r10") = d;

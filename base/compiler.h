@@ -3,21 +3,21 @@
 #ifndef BASE_COMPILER_H
 #define BASE_COMPILER_H
 
-#define likely(x) __builtin_expect(!!(x), 1)
+#define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-#define INLINE static inline __attribute__((always_inline))
+#define INLINE   static inline __attribute__((always_inline))
 #define NOINLINE __attribute__((noinline, cold))
 /* A variable of ours that other files use: reached without the table of global offsets. */
-#define HIDDEN __attribute__((visibility("hidden")))
-#define EXPORT __attribute__((visibility("default")))
+#define HIDDEN          __attribute__((visibility("hidden")))
+#define EXPORT          __attribute__((visibility("default")))
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Relaxed atomics: for data that other threads may look at while one writes it. On both machines
  * they compile to plain loads and stores. */
-#define load_relaxed(where) __atomic_load_n((where), __ATOMIC_RELAXED)
+#define load_relaxed(where)         __atomic_load_n((where), __ATOMIC_RELAXED)
 #define store_relaxed(where, value) __atomic_store_n((where), (value), __ATOMIC_RELAXED)
-#define load_acquire(where) __atomic_load_n((where), __ATOMIC_ACQUIRE)
+#define load_acquire(where)         __atomic_load_n((where), __ATOMIC_ACQUIRE)
 #define store_release(where, value) __atomic_store_n((where), (value), __ATOMIC_RELEASE)
 
 #endif

@@ -42,8 +42,8 @@ static NOINLINE void take_slow(struct lock *lock, uint32_t self)
             continue;
         }
         if (!(seen & WAITED) &&
-            !__atomic_compare_exchange_n(&lock->word, &seen, seen | WAITED, false,
-                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            !__atomic_compare_exchange_n(&lock->word, &seen, seen | WAITED, false, __ATOMIC_RELAXED,
+                                         __ATOMIC_RELAXED))
             continue;
         os_wait(&lock->word, seen | WAITED, PATIENCE_MS);
         /* A handler may have forked while this thread was inside with another lock: then the

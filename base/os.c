@@ -78,16 +78,21 @@ bool os_unmap(void *at, size_t size)
     return call3(SYS_munmap, (long)at, (long)size, 0) == 0;
 }
 
+static bool is_mapped(void *at)
+{
+    unsigned char in;
+    return call3(SYS_mincore, (long)at, (long)os_page_size(), (long)&in) == 0;
+}
+
 bool os_move(void *from, void *to, size_t size)
 {
     long flags = MREMAP_MAYMOVE | MREMAP_FIXED;
-    long got = arch_syscall(SYS_mremap, (long)from, (long)size, (long)size,
-                            flags | REMAP_DONTUNMAP, (long)to, 0);
-    if (!failed(got))
+    long got = arch_syscall(SYS_mremap, (long)from, (long)size, (long)size, flags | REMAP_DONTUNMAP,
+                            (long)to, 0);
+    if (!failed(got) && is_mapped(from)) /* qemu's emulation unmaps it all the same */
         return true;
-    if (got != -EINVAL) /* a kernel before 5.7 does not know the flag */
-        return false;
-    got = arch_syscall(SYS_mremap, (long)from, (long)size, (long)size, flags, (long)to, 0);
+    if (got == -EINVAL) /* a kernel before 5.7 does not know the flag */
+        got = arch_syscall(SYS_mremap, (long)from, (long)size, (long)size, flags, (long)to, 0);
     if (failed(got))
         return false;
     if (!os_map_over(from, size)) { /* no room for the empty place: undo */
@@ -96,6 +101,11 @@ bool os_move(void *from, void *to, size_t size)
         return false;
     }
     return true;
+}
+
+bool os_protect(void *at, size_t size, bool writable)
+{
+    return call3(SYS_mprotect, (long)at, (long)size, PROT_READ | (writable ? PROT_WRITE : 0)) == 0;
 }
 
 bool os_return(void *at, size_t size)

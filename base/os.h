@@ -28,6 +28,9 @@ bool os_unmap(void *at, size_t size);
  * stays mapped and reads as zero afterwards. */
 bool os_move(void *from, void *to, size_t size);
 
+/* Whether the range, whole pages, can be written; it can be read either way. */
+bool os_protect(void *at, size_t size, bool writable);
+
 /* Gives the pages back; the range stays mapped and reads as zero afterwards. */
 bool os_return(void *at, size_t size);
 /* Whether the kernel may or should back the range with huge pages. */

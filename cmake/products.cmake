@@ -16,13 +16,16 @@ target_link_options(memoir_shared PRIVATE -Wl,-z,nodelete -Wl,-Bsymbolic-functio
     -Wl,-z,now -Wl,-z,relro -Wl,--as-needed)
 target_include_directories(memoir_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
+# deepbind.c wraps dlopen, which a static program must get from its own libc.
+set(archive_objects "$<FILTER:${library_objects},EXCLUDE,deepbind>")
+
 # The archive: one relocatable object in which only the exported names are left global, so that
 # our short internal names (span_new, lock) can not meet a program's.
 set(MEMOIR_ARCHIVE ${PROJECT_BINARY_DIR}/libmemoir.a)
 set(relocatable ${PROJECT_BINARY_DIR}/memoir.o)
 add_custom_command(
     OUTPUT ${MEMOIR_ARCHIVE}
-    COMMAND ${CMAKE_LINKER} -r -o ${relocatable} ${library_objects}
+    COMMAND ${CMAKE_LINKER} -r -o ${relocatable} "${archive_objects}"
     COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${relocatable}
     COMMAND ${CMAKE_COMMAND} -E rm -f ${MEMOIR_ARCHIVE}
     COMMAND ${CMAKE_AR} rcsD ${MEMOIR_ARCHIVE} ${relocatable}

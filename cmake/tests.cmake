@@ -224,12 +224,14 @@ function(discover_stress)
     endforeach()
 endfunction()
 
-function(discover_measure)
-    discover(measure *.sh)
+# discover_scripts(FOLDER TIMEOUT [SERIAL]): every script of the folder is a test.
+function(discover_scripts folder timeout)
+    discover(${folder} *.sh)
     foreach(file IN LISTS files)
         words(${file})
         get_filename_component(name ${file} NAME_WE)
-        register(measure/${name} 600 SERIAL ENVIRONMENT ${script_environment} COMMAND ${file})
+        register(${folder}/${name} ${timeout} ${ARGN} ENVIRONMENT ${script_environment}
+            COMMAND ${file})
     endforeach()
 endfunction()
 

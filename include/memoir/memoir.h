@@ -21,8 +21,8 @@ extern "C" {
 const char *memoir_version(void);
 
 /*
- * Options built into a program, in the form of the variable MEMOIR, "key:value,key:value". Define it in
- * the program: const char *memoir_conf = "heap.rate:64K"; The variable overrides it.
+ * Options built into a program, in the form of the variable MEMOIR, "key:value,key:value". Define
+ * it in the program: const char *memoir_conf = "heap.rate:64K"; The variable overrides it.
  */
 extern const char *memoir_conf;
 
@@ -33,33 +33,35 @@ struct memoir_totals {
 };
 
 struct memoir_stats {
-    struct memoir_totals total;   /* since the start of the process */
-    uint64_t live_blocks;         /* in the program's hands */
+    struct memoir_totals total; /* since the start of the process */
+    uint64_t live_blocks;       /* in the program's hands */
     uint64_t live_bytes;
-    uint64_t cached_bytes;        /* free blocks that threads keep for themselves */
-    uint64_t fragmented_bytes;    /* free blocks in spans that are in use */
-    uint64_t metadata_bytes;      /* memoir's own tables, as far as they are in memory */
-    uint64_t mapped_bytes;        /* address space in use */
-    uint64_t resident_bytes;      /* of that, in memory */
-    uint64_t returned_bytes;      /* given back to the kernel, in all */
-    uint64_t heaps;               /* threads that have one */
-    uint64_t samples_taken;       /* blocks picked for a record, in all */
-    uint64_t samples_live;        /* of those, not yet freed */
-    uint64_t dirty_bytes;         /* free pages kept for reuse */
+    uint64_t cached_bytes;     /* free blocks that threads keep for themselves */
+    uint64_t fragmented_bytes; /* free blocks in spans that are in use */
+    uint64_t metadata_bytes;   /* memoir's own tables, as far as they are in memory */
+    uint64_t mapped_bytes;     /* address space in use */
+    uint64_t resident_bytes;   /* of that, in memory */
+    uint64_t returned_bytes;   /* given back to the kernel, in all */
+    uint64_t heaps;            /* threads that have one */
+    uint64_t samples_taken;    /* blocks picked for a record, in all */
+    uint64_t samples_live;     /* of those, not yet freed */
+    uint64_t dirty_bytes;      /* free pages kept for reuse */
 };
 
 /*
- * Fills in what fits into `size` bytes, so that programs built with an older header keep working: pass
- * sizeof *out. False where the allocator could not start. Exact when no other thread
- * allocates meanwhile.
+ * Fills in what fits into `size` bytes, so that programs built with an older header keep working:
+ * pass sizeof *out. False where the allocator could not start. Exact when no other thread allocates
+ * meanwhile.
  */
 bool memoir_stats(struct memoir_stats *out, size_t size);
 /* What the calling thread has allocated and freed. */
 bool memoir_thread_totals(struct memoir_totals *out);
-/* All blocks of the class that malloc(size) takes, of all threads. Blocks above 32 KiB have none: false. */
+/* All blocks of the class that malloc(size) takes, of all threads. Blocks above 32 KiB have none:
+ * false. */
 bool memoir_class_totals(size_t size, struct memoir_totals *out);
 
-/* Returns all idle memory to the kernel; how many bytes. Other threads follow at their next call. */
+/* Returns all idle memory to the kernel; how many bytes. Other threads follow at their next call.
+ */
 size_t memoir_purge(void);
 
 /* Mean bytes between two sampled blocks; 0: every block is; -1: none. For all threads at once. */

@@ -82,7 +82,7 @@ static void large_sum(struct account *account)
 void account_take(struct account *account)
 {
     memset(account, 0, sizeof *account);
-    for (unsigned class = 1; class < CLASS_COUNT; class++) {
+    for (unsigned class = 1; class < CLASS_COUNT; class ++) {
         struct account_sum sum;
         uint64_t live = 0, cached = 0, here = 0;
         class_sum(class, &sum, &live, &cached, &here);

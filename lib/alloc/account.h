@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is where, summed up when somebody asks: nothing on the hot path counts. Mallocs come from the
- * clocks, live blocks from what the centres handed out less what lies in bins, frees from the
- * difference. Exact when no other thread allocates meanwhile; otherwise each number is one that was true
- * at some moment of the call.
+ * What is where, summed up when somebody asks: nothing on the hot path counts. Mallocs come from
+ * the clocks, live blocks from what the centres handed out less what lies in bins, frees from the
+ * difference. Exact when no other thread allocates meanwhile; otherwise each number is one that was
+ * true at some moment of the call.
  */
 #ifndef ALLOC_ACCOUNT_H
 #define ALLOC_ACCOUNT_H

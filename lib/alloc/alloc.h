@@ -2,14 +2,15 @@
 /*
  * The door of lib/alloc: memory, and nothing about profiling.
  *
- * Words: a *unit* is 4 KiB of the window; a *span* is a run of units, cut into *blocks* of one *class* or
- * holding one large block; a *heap* is what one thread allocates from, a *bin* its stack of free
- * blocks of one class, a *stock* the memory of that stack; the *centre* of a class holds the blocks
- * that no heap has; a *pool* is the memory of one NUMA node; a *mark* is the byte that says what
- * a block is (sizes.h); the *window* is where all addresses come from (arena.h).
+ * Words: a *unit* is 4 KiB of the window; a *span* is a run of units, cut into *blocks* of one
+ * *class* or holding one large block; a *heap* is what one thread allocates from, a *bin* its stack
+ * of free blocks of one class, a *stock* the memory of that stack; the *centre* of a class holds
+ * the blocks that no heap has; a *pool* is the memory of one NUMA node; a *mark* is the byte that
+ * says what a block is (sizes.h); the *window* is where all addresses come from (arena.h).
  *
  * Going down: heap.c (no lock) -> central.c (a lock a class) -> pages.c (a lock a pool) -> arena.c
- * (one lock) -> base/os.c. Whoever wants to know whether a block is sampled decides above this room.
+ * (one lock) -> base/os.c. Whoever wants to know whether a block is sampled decides above this
+ * room.
  */
 #ifndef ALLOC_ALLOC_H
 #define ALLOC_ALLOC_H

@@ -29,10 +29,10 @@ static const struct place places[] = {
 };
 
 enum {
-    CLAIM_FIRST = 4 << 20,  /* bytes of the window opened at first, */
-    CLAIM_MOST = 64 << 20,  /* and later at most, when less would do; */
-    CLAIM_SHARE = 4,        /* between them a part of what is open */
-    SKIP = 64 << 20,        /* how far to move on when something stands in the way */
+    CLAIM_FIRST = 4 << 20, /* bytes of the window opened at first, */
+    CLAIM_MOST = 64 << 20, /* and later at most, when less would do; */
+    CLAIM_SHARE = 4,       /* between them a part of what is open */
+    SKIP = 64 << 20,       /* how far to move on when something stands in the way */
     TABLE_STEP = 256 << 10,
     HUGE_PAGE = 2 << 20,
 };

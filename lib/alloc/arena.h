@@ -9,8 +9,8 @@
  *      granule      a unit     a span     stocks
  *
  * None of it is reserved: the place is chosen where no kernel puts anything by itself and is
- * claimed piece by piece, without ever replacing a mapping. So a small program has small tables, and
- * RLIMIT_AS, strict overcommit, mlockall and core dumps see what is used and no more.
+ * claimed piece by piece, without ever replacing a mapping. So a small program has small tables,
+ * and RLIMIT_AS, strict overcommit, mlockall and core dumps see what is used and no more.
  *
  * Invariant: marks and units are mapped and zero for every address below `granules`, before the
  * address itself is; `granules` only grows. Hence free() may look up any pointer below it.
@@ -27,12 +27,12 @@
 
 struct window {
     uintptr_t base;
-    size_t granules;    /* how far the window is open, in granules */
-    uint8_t *marks;     /* by granule */
+    size_t granules;     /* how far the window is open, in granules */
+    uint8_t *marks;      /* by granule */
     uintptr_t mark_bias; /* marks - base / 16: the mark of p is at mark_bias + p / 16 */
-    uint32_t *units;    /* by unit: id of the span there (see span.h for which units count) */
-    struct span *spans; /* by id */
-    char *meta;         /* the allocator's own memory (meta.h) */
+    uint32_t *units;     /* by unit: id of the span there (see span.h for which units count) */
+    struct span *spans;  /* by id */
+    char *meta;          /* the allocator's own memory (meta.h) */
 };
 
 extern HIDDEN struct window window;

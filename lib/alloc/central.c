@@ -175,8 +175,9 @@ uint32_t *central_record(struct span *span, const void *block)
     return &records[span_index(span, block, mark_class(span->mark))];
 }
 
-/* A span that became all free. A short one that is the only one stays: giving a page away and taking it
- * again at every turn would cost more, and a second free of its block would find another there. */
+/* A span that became all free. A short one that is the only one stays: giving a page away and
+ * taking it again at every turn would cost more, and a second free of its block would find another
+ * there. */
 static void span_emptied(struct central *central, struct span *span)
 {
     bool only = span->next == 0 && span->prev == 0;
@@ -260,7 +261,7 @@ void central_recover(void)
         for (unsigned i = 0; i < COUNT_OF(span->bits); i++)
             here += (unsigned)__builtin_popcountll(span->bits[i]);
         span->free = (uint16_t)here;
-            central->spans++;
+        central->spans++;
         central->here += here;
         central->out += span->blocks - here;
         if (here > 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Spans of blocks, and the blocks in them that no heap holds. Heaps come here for a batch when a bin
- * is empty and bring one back when it is full; so a block may be freed by any thread, and what one thread
- * frees, any other may use next. One lock a mark and pool, held for a batch; which blocks
- * are here is a bit each in the span, so neither way touches the blocks themselves.
+ * Spans of blocks, and the blocks in them that no heap holds. Heaps come here for a batch when a
+ * bin is empty and bring one back when it is full; so a block may be freed by any thread, and what
+ * one thread frees, any other may use next. One lock a mark and pool, held for a batch; which
+ * blocks are here is a bit each in the span, so neither way touches the blocks themselves.
  *
  * A span that is all free goes back to the pages at once, but for the last short one of a list.
  */
@@ -29,13 +29,13 @@ struct central {
 
 /* NULL where the pool was never used. */
 const struct central *central_peek(unsigned pool, unsigned list);
-/* Up to `wanted` blocks into slots[wanted - 1] and downwards, lowest address first; how many. 0 when
- * memory is out. */
+/* Up to `wanted` blocks into slots[wanted - 1] and downwards, lowest address first; how many. 0
+ * when memory is out. */
 unsigned central_take(unsigned pool, unsigned mark, void **slots, unsigned wanted);
 /* Blocks of any marks and pools come home. Aborts on one that is home already. */
 void central_give(void *const *slots, unsigned count);
-/* One block for the program, past all bins. `list` is a mark, or CENTRAL_WATCHED + class for a block
- * whose span has a table of records. NULL when memory is out. */
+/* One block for the program, past all bins. `list` is a mark, or CENTRAL_WATCHED + class for a
+ * block whose span has a table of records. NULL when memory is out. */
 void *central_take_one(unsigned pool, unsigned list);
 /* Where the record of a watched block, small or large, is kept. */
 uint32_t *central_record(struct span *span, const void *block);

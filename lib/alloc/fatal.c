@@ -58,8 +58,8 @@ void fatal_bad_pointer(const void *p, const char *call)
         bool large = span->state == SPAN_LARGE;
         unsigned class = large ? 0 : mark_class(span->mark);
         size_t size = large ? (size_t)span->units << UNIT_SHIFT : class_size(class);
-        char *block = large ? span_start(span)
-                            : span_block(span, span_index(span, p, class), class);
+        char *block =
+            large ? span_start(span) : span_block(span, span_index(span, p, class), class);
         if (block == p)
             fatal_freed_twice(p, size);
         print_format(&line,
@@ -67,10 +67,11 @@ void fatal_bad_pointer(const void *p, const char *call)
                      "bytes at %p; pass the pointer that malloc returned",
                      call, p, (size_t)((const char *)p - block), size, (void *)block);
     } else if ((uintptr_t)p - window.base < window.granules * GRANULE) {
-        print_format(&line,
-                     "memoir: double free of %p (block of a span that is gone): it is free already; "
-                     "run it in a debugger to see who frees it again",
-                     p);
+        print_format(
+            &line,
+            "memoir: double free of %p (block of a span that is gone): it is free already; "
+            "run it in a debugger to see who frees it again",
+            p);
     } else {
         print_format(&line,
                      "memoir: %s of %p, which memoir did not allocate: a stack, global or wild "

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The end: the program has misused or damaged its heap. One line on stderr, then SIGABRT. The texts are
- * a contract that tests check. Each says what, which address, how large the block is where that is
- * known, and what to do next.
+ * The end: the program has misused or damaged its heap. One line on stderr, then SIGABRT. The texts
+ * are a contract that tests check. Each says what, which address, how large the block is where that
+ * is known, and what to do next.
  */
 #ifndef ALLOC_FATAL_H
 #define ALLOC_FATAL_H

@@ -9,10 +9,10 @@
 #include "lib/alloc/meta.h"
 
 enum {
-    CAP_FIRST_BYTES = 32 << 10, /* a bin starts with so many bytes, */
-    CAP_FIRST_MOST = 3,         /* but at most so many blocks, the room of the smallest stock, */
-    CAP_FIRST_LEAST = 1,        /* and at least so many; */
-    CAP_EAGER = 64,             /* it grows at once to so many blocks */
+    CAP_FIRST_BYTES = 32 << 10,  /* a bin starts with so many bytes, */
+    CAP_FIRST_MOST = 3,          /* but at most so many blocks, the room of the smallest stock, */
+    CAP_FIRST_LEAST = 1,         /* and at least so many; */
+    CAP_EAGER = 64,              /* it grows at once to so many blocks */
     CAP_EAGER_BYTES = 128 << 10, /* or bytes, and beyond when it empties and overflows in turn */
     STOCK_LEAST = 64,
     STOCK_MOST = 32768,
@@ -53,8 +53,8 @@ static void heap_reset(struct heap *heap)
 
 unsigned heap_pool_here(void)
 {
-    unsigned nodes = config.numa_nodes == 0 || config.numa_nodes > POOL_MAX ? POOL_MAX
-                                                                            : config.numa_nodes;
+    unsigned nodes =
+        config.numa_nodes == 0 || config.numa_nodes > POOL_MAX ? POOL_MAX : config.numa_nodes;
     return nodes == 1 ? 0 : os_node() % nodes;
 }
 
@@ -245,7 +245,8 @@ static void look_for_idle(struct heap *heap)
         struct stock *stock = heap->stocks[mark];
         if (stock == NULL)
             continue;
-        uint32_t mallocs = (uint32_t)(is_own(heap, mark) ? heap_mallocs(heap, mark) : (uint64_t)stock->taken);
+        uint32_t mallocs =
+            (uint32_t)(is_own(heap, mark) ? heap_mallocs(heap, mark) : (uint64_t)stock->taken);
         size_t count = heap_cached(heap, mark);
         if (mallocs == stock->seen && count > 0)
             bin_give(heap, mark, (unsigned)count);

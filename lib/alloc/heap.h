@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A heap: what one thread allocates from without a lock. For each mark it has a bin, a stack of free
- * blocks; the blocks themselves are not touched. free pushes a block to the bin of its mark.
+ * A heap: what one thread allocates from without a lock. For each mark it has a bin, a stack of
+ * free blocks; the blocks themselves are not touched. free pushes a block to the bin of its mark.
  * malloc pops from the bin of the mark that this heap gives blocks of the class; so the bins for
  * tiny blocks of other colours only ever fill and go home.
  *
@@ -14,9 +14,9 @@
  * `clock` counts down the mallocs until the next sampled one, so one number serves two ends: the
  * sampler, and the count of mallocs, which is `drawn - clock` and costs nothing of its own.
  *
- * A thread finds its heap through `heap_now`. To make all threads notice something, the controller stores
- * `heap_empty` there, whose bins are empty and full at once: the next malloc or free of each thread
- * goes cold, sees the new generation, and puts its heap back (ordering: `heap_arm`).
+ * A thread finds its heap through `heap_now`. To make all threads notice something, the controller
+ * stores `heap_empty` there, whose bins are empty and full at once: the next malloc or free of each
+ * thread goes cold, sees the new generation, and puts its heap back (ordering: `heap_arm`).
  */
 #ifndef ALLOC_HEAP_H
 #define ALLOC_HEAP_H

@@ -11,7 +11,7 @@ enum { SMALLEST_SHIFT = 6, SHIFTS = 26, ID_SHIFT = 4 };
 
 struct lock meta_lock = {0, LOCK_META};
 
-static void *waiting[SHIFTS]; /* freed pieces by size, linked through their first word */
+static void *waiting[SHIFTS];       /* freed pieces by size, linked through their first word */
 static size_t used = 1 << ID_SHIFT; /* id 0 means "none" */
 
 static unsigned shift_of(size_t bytes)

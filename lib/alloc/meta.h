@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory for the allocator's own bookkeeping: heaps, stocks, tables of records. Powers of two from 64
- * bytes; what is given back is kept for the next one of its size and never unmapped, so a pointer
- * here stays readable for ever. Places are also known by a 32-bit number (in 16-byte steps).
+ * Memory for the allocator's own bookkeeping: heaps, stocks, tables of records. Powers of two from
+ * 64 bytes; what is given back is kept for the next one of its size and never unmapped, so a
+ * pointer here stays readable for ever. Places are also known by a 32-bit number (in 16-byte
+ * steps).
  */
 #ifndef ALLOC_META_H
 #define ALLOC_META_H

@@ -8,11 +8,11 @@
 #include "base/os.h"
 
 enum {
-    EXACT = 64,          /* runs up to so many units have a list for each length, */
-    LOOK_MOST = 16,      /* longer ones four a doubling, of which so many are looked at */
+    EXACT = 64,     /* runs up to so many units have a list for each length, */
+    LOOK_MOST = 16, /* longer ones four a doubling, of which so many are looked at */
     LOOK_MS_MOST = 1000,
     DIRTY_MOST = 128 << 20 >> UNIT_SHIFT, /* dirty units allowed, and */
-    DIRTY_SHARE = 1,                     /* one for so many in use on top */
+    DIRTY_SHARE = 1,                      /* one for so many in use on top */
 };
 
 struct pages pages_of[POOL_MAX] = {[0 ... POOL_MAX - 1] = {.lock = {0, LOCK_PAGES}}};
@@ -329,7 +329,8 @@ void pages_shorten(struct span *span, uint32_t units)
 static size_t return_one(struct pages *pages, struct span *span)
 {
     size_t page = os_page_size();
-    uintptr_t start = (uintptr_t)span_start(span), end = start + ((size_t)span->units << UNIT_SHIFT);
+    uintptr_t start = (uintptr_t)span_start(span),
+              end = start + ((size_t)span->units << UNIT_SHIFT);
     uintptr_t from = (start + page - 1) & ~(page - 1), to = end & ~(page - 1);
     unlink_locked(pages, span);
     store_relaxed(&span->state, SPAN_BUSY);

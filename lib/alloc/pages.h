@@ -6,8 +6,8 @@
  * A free run is dirty (its pages may be in memory) or clean (untouched or returned). Runs of one
  * kind join their neighbours at once. Dirty ones are taken first, best fit; they are returned to
  * the kernel when they have been idle for the option's delay, or when there are too many of
- * them. There is no thread for that: whoever comes by on the cold path and sees that time has passed does
- * it.
+ * them. There is no thread for that: whoever comes by on the cold path and sees that time has
+ * passed does it.
  */
 #ifndef ALLOC_PAGES_H
 #define ALLOC_PAGES_H
@@ -22,10 +22,10 @@ enum { POOL_MAX = 8, BUCKETS = 164 };
 
 struct pages {
     struct lock lock;
-    uint32_t heads[2][BUCKETS];       /* by kind and length */
+    uint32_t heads[2][BUCKETS];              /* by kind and length */
     uint64_t filled[2][(BUCKETS + 63) / 64]; /* which of the heads are not empty */
-    uint32_t oldest, newest;          /* of the dirty ones */
-    uint32_t spare;                   /* ids of ended spans, linked by `next` */
+    uint32_t oldest, newest;                 /* of the dirty ones */
+    uint32_t spare;                          /* ids of ended spans, linked by `next` */
     size_t used_units, dirty_units, clean_units;
     uint64_t returned_units; /* in all, since the start */
 };
@@ -42,8 +42,8 @@ bool pages_extend(struct span *span, uint32_t units);
 void pages_shorten(struct span *span, uint32_t units);
 /* Returns what has been idle since before `since_ms`. The number of bytes. */
 size_t pages_return(unsigned pool, uint64_t since_ms);
-/* Called now and then on slow paths: returns what has been idle for the option's delay, if it is time
- * to look. */
+/* Called now and then on slow paths: returns what has been idle for the option's delay, if it is
+ * time to look. */
 void pages_tick(uint64_t now_ms);
 /* How often to look for idle memory. */
 uint64_t pages_look_ms(void);

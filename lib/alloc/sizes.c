@@ -13,7 +13,7 @@ uint8_t size_small_class[SMALL_GRANULES + 1];
 static size_t size_of_class(unsigned class)
 {
     if (class <= CLASS_FINE_LAST)
-        return (size_t)class * GRANULE;
+        return (size_t) class * GRANULE;
     if (class <= CLASS_SMALL_LAST) {
         unsigned step = class - CLASS_FINE_LAST - 1;
         size_t base = (size_t)FINE_MAX << (step / 8);
@@ -51,7 +51,7 @@ static unsigned units_for(size_t size)
 
 void sizes_init(void)
 {
-    for (unsigned class = 1; class < CLASS_COUNT; class++) {
+    for (unsigned class = 1; class < CLASS_COUNT; class ++) {
         struct size_class *c = &size_classes[class];
         c->size = (uint32_t)size_of_class(class);
         uint64_t granules = c->size / GRANULE;
@@ -61,6 +61,6 @@ void sizes_init(void)
     }
     for (unsigned granules = 1, class = 1; granules <= SMALL_GRANULES; granules++) {
         class += granules * GRANULE > size_classes[class].size;
-        size_small_class[granules] = (uint8_t)class;
+        size_small_class[granules] = (uint8_t) class;
     }
 }

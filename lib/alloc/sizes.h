@@ -26,8 +26,8 @@ enum {
     UNIT_SHIFT = 12,
     UNIT = 1 << UNIT_SHIFT, /* what spans are counted in: the smallest page a kernel has */
 
-    FINE_MAX = 256,    /* up to here the class is the number of granules, */
-    SMALL_MAX = 1024,  /* and up to here a table finds it */
+    FINE_MAX = 256,   /* up to here the class is the number of granules, */
+    SMALL_MAX = 1024, /* and up to here a table finds it */
     SMALL_GRANULES = SMALL_MAX / GRANULE,
     MIDDLE_MAX = 8192,
     BLOCK_MAX = 32768, /* the largest size with a class */
@@ -36,7 +36,7 @@ enum {
     CLASS_SMALL_LAST = CLASS_FINE_LAST + 2 * 8,                       /* 32 */
     CLASS_MIDDLE_LAST = CLASS_SMALL_LAST + 3 * 4,                     /* 44 */
     CLASS_LAST = CLASS_MIDDLE_LAST + (BLOCK_MAX - MIDDLE_MAX) / UNIT, /* 50 */
-    CLASS_COUNT = CLASS_LAST + 1, /* class 0 holds nothing */
+    CLASS_COUNT = CLASS_LAST + 1,                                     /* class 0 holds nothing */
 
     TINY_CLASSES = 3, /* classes 1 to 3: 16, 32 and 48 bytes */
     COLOURS = 8,

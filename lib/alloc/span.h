@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A span: a run of units, cut into blocks of one class, or one large block, or free. Spans are known by
- * a 32-bit id, their place in one table; `window.units` leads from an address to the id.
+ * A span: a run of units, cut into blocks of one class, or one large block, or free. Spans are
+ * known by a 32-bit id, their place in one table; `window.units` leads from an address to the id.
  *
  * Which entries of `window.units` count: the first and the last unit of every span, and all units
  * of a span of blocks. Others may hold an old id: `span_find` checks that the span covers the
  * address.
  *
- * One cache line a span. `state` is the truth from which a forked child rebuilds every list, so it is
- * written last when a span comes to be and first when it ends: a child that was cut off in
+ * One cache line a span. `state` is the truth from which a forked child rebuilds every list, so it
+ * is written last when a span comes to be and first when it ends: a child that was cut off in
  * between loses the pages and never sees them twice.
  */
 #ifndef ALLOC_SPAN_H
@@ -37,9 +37,10 @@ struct span {
     bool watched;    /* blocks or large: owned by no heap, each block has a record */
     uint16_t blocks; /* cut into so many */
     uint16_t free;   /* of which so many are here: bits set below */
-    uint32_t record; /* watched: the large block's record, or where the table of them is (meta id) */
-    bool zero;       /* free: reads as zero */
-    uint16_t home;   /* blocks: which list it is in while it has free ones (central.c) */
+    uint32_t
+        record;    /* watched: the large block's record, or where the table of them is (meta id) */
+    bool zero;     /* free: reads as zero */
+    uint16_t home; /* blocks: which list it is in while it has free ones (central.c) */
     union {
         uint64_t bits[SPAN_BLOCKS_MAX / 64]; /* blocks: 1 = free and here */
         struct {                             /* dirty: in the order of age */

@@ -25,11 +25,9 @@ static void configure(struct heap *heap, uint32_t generation)
         return;
     for (unsigned mark = 1; mark < MARK_COUNT; mark++)
         if (heap->stocks[mark] != NULL)
-            heap_set_clock(heap, mark,
-                           sampler_blocks(&heap->random, class_size(mark_class(mark))));
+            heap_set_clock(heap, mark, sampler_blocks(&heap->random, class_size(mark_class(mark))));
     heap->large_clock = sampler_bytes(&heap->random);
-    if (heap->generation != 0 &&
-        (int32_t)(load_acquire(&trim_generation) - heap->generation) > 0)
+    if (heap->generation != 0 && (int32_t)(load_acquire(&trim_generation) - heap->generation) > 0)
         heap_flush(heap);
 }
 
@@ -40,8 +38,8 @@ static void recover(void)
     alloc_recover();
 }
 
-/* Enters the slow code. False where that can't be: this thread is inside already (a signal handler came
- * in between, or libc allocates on our behalf), or the allocator could not start. */
+/* Enters the slow code. False where that can't be: this thread is inside already (a signal handler
+ * came in between, or libc allocates on our behalf), or the allocator could not start. */
 static bool begin(void)
 {
     if (unlikely(lock_held != 0) || unlikely(!init_done()))
@@ -264,7 +262,7 @@ void *cold_aligned(size_t align, size_t size)
         /* Blocks lie at multiples of their size from a unit's start. */
         unsigned class = class_of(rounded);
         while (class < CLASS_COUNT && class_size(class) % align != 0)
-            class++;
+            class ++;
         if (class < CLASS_COUNT)
             return take(class_size(class), GRANULE, &zero);
     }
@@ -310,8 +308,7 @@ static void free_inside(void *p, unsigned mark)
         free_span_block(p, heap);
         return;
     }
-    if (heap != NULL &&
-        (hot_push(heap, p) || (heap_spill(heap, mark) && hot_push(heap, p))))
+    if (heap != NULL && (hot_push(heap, p) || (heap_spill(heap, mark) && hot_push(heap, p))))
         return;
     if (__atomic_exchange_n(mark_at(p), MARK_FREE, __ATOMIC_ACQ_REL) == MARK_FREE)
         fatal_freed_twice(p, class_size(mark_class(mark)));

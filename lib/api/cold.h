@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All that a malloc or free may need beyond the hot path: the first call of a process or thread, empty
- * and full bins, samples, large blocks, pointers of others, errors. The place where memory
+ * All that a malloc or free may need beyond the hot path: the first call of a process or thread,
+ * empty and full bins, samples, large blocks, pointers of others, errors. The place where memory
  * (lib/alloc) and observers (lib/watch) meet.
  *
  * The functions that return a block return NULL when memory is out and leave errno alone: the faces

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * C++'s operators new and delete under their mangled names, so that no C++ library comes with us.
- * A throwing new that fails asks the program's new_handler, again and again as the standard says; without
- * one it throws bad_alloc through the C++ library that is in the process, found by weak references;
- * where there is none it ends the program with a clear line.
+ * A throwing new that fails asks the program's new_handler, again and again as the standard says;
+ * without one it throws bad_alloc through the C++ library that is in the process, found by weak
+ * references; where there is none it ends the program with a clear line.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 typedef void (*new_handler)(void);
 extern new_handler _ZSt15get_new_handlerv(void) __attribute__((weak)); /* std::get_new_handler() */
 extern void *dlsym(void *handle, const char *name) __attribute__((weak));
-extern void _ZSt17__throw_bad_allocv(void) __attribute__((weak));     /* libstdc++ throws for us */
+extern void _ZSt17__throw_bad_allocv(void) __attribute__((weak)); /* libstdc++ throws for us */
 
 /* The type that std::nothrow_t and std::align_val_t arguments have for the ABI. */
 struct nothrow;
@@ -50,13 +50,13 @@ static NOINLINE void *new_slow_nothrow(size_t align, size_t size, const struct n
         dlsym == NULL)
         return block;
     if (align == 0) {
-        void *(*next)(size_t, const struct nothrow *) = (void *(*)(size_t, const struct nothrow *))
-            dlsym(RTLD_NEXT, "_ZnwmRKSt9nothrow_t");
+        void *(*next)(size_t, const struct nothrow *) =
+            (void *(*)(size_t, const struct nothrow *))dlsym(RTLD_NEXT, "_ZnwmRKSt9nothrow_t");
         return next == NULL ? NULL : next(size, tag);
     }
     void *(*next)(size_t, size_t, const struct nothrow *) =
-        (void *(*)(size_t, size_t, const struct nothrow *))
-            dlsym(RTLD_NEXT, "_ZnwmSt11align_val_tRKSt9nothrow_t");
+        (void *(*)(size_t, size_t, const struct nothrow *))dlsym(
+            RTLD_NEXT, "_ZnwmSt11align_val_tRKSt9nothrow_t");
     return next == NULL ? NULL : next(size, align, tag);
 }
 
@@ -111,12 +111,12 @@ DEFINE(void *, _ZnamSt11align_val_tRKSt9nothrow_t,
 }
 
 /* All deletes are free: the block knows its size and alignment. */
-#define DELETE(name, args)                                               \
-    EXPORT void name args;                                               \
-    EXPORT void name args                                                \
-    {                                                                    \
-        if (unlikely(!hot_push(load_relaxed(&heap_now), p)))             \
-            cold_free(p);                                                \
+#define DELETE(name, args)                                   \
+    EXPORT void name args;                                   \
+    EXPORT void name args                                    \
+    {                                                        \
+        if (unlikely(!hot_push(load_relaxed(&heap_now), p))) \
+            cold_free(p);                                    \
     }
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"

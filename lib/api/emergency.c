@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/api/emergency.h. No lock: the thread that would hold it may be the one that was interrupted. */
+/* See lib/api/emergency.h. No lock: the thread that would hold it may be the one that was
+ * interrupted. */
 #include "lib/api/emergency.h"
 
 #include <stdint.h>

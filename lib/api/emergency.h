@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocks for calls that come while the same thread is inside the allocator: from a signal handler that
- * interrupted it, which C does not allow but programs do, or from libc on our own behalf. They are
- * cut from memory of their own and never reused: free leaves them alone.
+ * Blocks for calls that come while the same thread is inside the allocator: from a signal handler
+ * that interrupted it, which C does not allow but programs do, or from libc on our own behalf. They
+ * are cut from memory of their own and never reused: free leaves them alone.
  */
 #ifndef API_EMERGENCY_H
 #define API_EMERGENCY_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/api/foreign.h. What glibc's blocks look like from outside is the only knowledge of another
- * allocator in memoir; a pointer that does not fit it is never passed on. */
+/* See lib/api/foreign.h. What glibc's blocks look like from outside is the only knowledge of
+ * another allocator in memoir; a pointer that does not fit it is never passed on. */
 #include "lib/api/foreign.h"
 
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocks that are libc's own: they reach us when a library was opened with RTLD_DEEPBIND or something
- * allocated before we were loaded.
+ * Blocks that are libc's own: they reach us when a library was opened with RTLD_DEEPBIND or
+ * something allocated before we were loaded.
  */
 #ifndef API_FOREIGN_H
 #define API_FOREIGN_H

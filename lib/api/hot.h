@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The whole hot path: what a malloc and a free of a block up to 32 KiB execute when the thread's bin
- * has what they need. No lock, no locked instruction, no write to the block.
+ * The whole hot path: what a malloc and a free of a block up to 32 KiB execute when the thread's
+ * bin has what they need. No lock, no locked instruction, no write to the block.
  *
  * malloc pops a block from its class's bin. It leaves for cold.c when the bin is empty or when the
  * clock runs out: the next block is a sample, or time has come to look around.
@@ -11,9 +11,9 @@
  * four bits to the top makes a misaligned pointer a huge one); free, interior, large and
  * watched blocks have marks whose bins are always full.
  *
- * Plain loads and stores: only this thread writes to its bins, a mark is one byte and changes only by
- * the hand of whoever owns the block, and who reads either from outside can do with the value
- * of a moment ago.
+ * Plain loads and stores: only this thread writes to its bins, a mark is one byte and changes only
+ * by the hand of whoever owns the block, and who reads either from outside can do with the value of
+ * a moment ago.
  *
  * Budget: a malloc + free pair of one small size takes at most 50 instructions on x86-64, calls
  * and PLT included, with all these checks and sampling on (tests/measure/pair.sh counts them).

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The C library's allocation functions. What each returns and does to errno is glibc's way: ENOMEM on
- * every failure, errno untouched on success and by free, realloc(p, 0) frees, any alignment is
+ * The C library's allocation functions. What each returns and does to errno is glibc's way: ENOMEM
+ * on every failure, errno untouched on success and by free, realloc(p, 0) frees, any alignment is
  * taken and rounded up to a power of two.
  */
 #include <errno.h>
@@ -164,6 +164,9 @@ EXPORT void *pvalloc(size_t size)
 
 EXPORT size_t malloc_usable_size(void *p)
 {
+    size_t size = hot_size(p);
+    if (likely(size != 0))
+        return size;
     return p == NULL ? 0 : cold_usable(p);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * glibc's questions about its heap, answered for ours. They must be ours, since glibc's own versions
- * would describe (or trim) a heap that nobody uses. The structures are glibc's, declared here because
- * other C libraries have none.
+ * glibc's questions about its heap, answered for ours. They must be ours, since glibc's own
+ * versions would describe (or trim) a heap that nobody uses. The structures are glibc's, declared
+ * here because other C libraries have none.
  */
 #include <errno.h>
 #include <limits.h>
@@ -15,7 +15,8 @@
 #include "lib/api/cold.h"
 #include "lib/api/stats.h"
 
-/* In glibc's order: arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost. */
+/* In glibc's order: arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost.
+ */
 struct info {
     int arena, chunks, fast_chunks, mapped_blocks, mapped_bytes, highest, fast_bytes, used, free,
         top;

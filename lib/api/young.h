@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads without a heap. A heap pays from a few dozen calls on; a thread that makes fewer, and there may
- * be ten thousand of them, is served from the centre, a lock a call, and keeps nothing.
+ * Threads without a heap. A heap pays from a few dozen calls on; a thread that makes fewer, and
+ * there may be ten thousand of them, is served from the centre, a lock a call, and keeps nothing.
  */
 #ifndef API_YOUNG_H
 #define API_YOUNG_H
@@ -13,13 +13,13 @@
 
 /* What a thread has before it has a heap, and keeps: in thread-local memory. */
 struct young {
-    uint32_t calls; /* mallocs and frees that came here */
+    uint32_t calls;  /* mallocs and frees that came here */
     uint32_t number; /* of the thread, counted from the start of the process */
     bool known;      /* number, colour and pool are set */
     uint8_t colour, pool;
-    bool ended;            /* the thread's destructors have run */
-    uint32_t generation;   /* the mode that the clock was set in */
-    int64_t clock;         /* bytes until the next sample */
+    bool ended;          /* the thread's destructors have run */
+    uint32_t generation; /* the mode that the clock was set in */
+    int64_t clock;       /* bytes until the next sample */
     uint64_t random;
     struct heap_sums sums; /* for the thread's own totals */
 };

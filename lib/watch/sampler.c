@@ -91,8 +91,8 @@ bool sampler_keeps(uint64_t *random, size_t before, size_t now)
     double was = (double)before / (double)mean, is = (double)now / (double)mean;
     if (was < 0.125)
         return uniform(random) * picked_share(was) < picked_share(is);
-    /* Picked means that a wait ended within `before` bytes: draw such a wait and see whether it ends
-     * within `now`, too. */
+    /* Picked means that a wait ended within `before` bytes: draw such a wait and see whether it
+     * ends within `now`, too. */
     double wait;
     do
         wait = wait_for(random, 1);

@@ -2,11 +2,11 @@
 /*
  * The door of lib/watch: which blocks are recorded, and the records.
  *
- * The sampler: a block of s bytes is picked with probability 1 - exp(-s / rate). Each clock (one a heap
- * and class, one a heap for large blocks) waits for an exponentially distributed number of bytes
- * with the rate as its mean. The exponential has no memory, so a clock may be set anew at any time without
- * changing any probability, and clocks of different threads and classes need not know of
- * each other.
+ * The sampler: a block of s bytes is picked with probability 1 - exp(-s / rate). Each clock (one a
+ * heap and class, one a heap for large blocks) waits for an exponentially distributed number of
+ * bytes with the rate as its mean. The exponential has no memory, so a clock may be set anew at any
+ * time without changing any probability, and clocks of different threads and classes need not know
+ * of each other.
  *
  * Samples: one record for each picked block that is live, with a number that the block's span
  * keeps for it.

@@ -404,9 +404,27 @@ static void later_sources_win(void)
     unlink(path);
 }
 
+/* This program again, with the argument "started". Where it is emulated, the kernel can't start it
+ * but its emulator. */
+static void start_again(char *self, char *const *environment)
+{
+    enum { WORDS = 16 };
+    char *arguments[WORDS + 3] = {NULL};
+    char *emulator = getenv("MEMOIR_EMULATOR"), *rest = NULL;
+    size_t count = 0;
+    if (emulator != NULL)
+        for (char *word = strtok_r(emulator, " ", &rest); word != NULL && count < WORDS;
+             word = strtok_r(NULL, " ", &rest))
+            arguments[count++] = word;
+    arguments[count] = self;
+    arguments[count + 1] = "started";
+    execvpe(count > 0 ? arguments[0] : "/proc/self/exe", arguments, environment);
+    _exit(9);
+}
+
 /* The kernel's copy of the environment, with the variable at every offset of a chunk's edge and
  * with a value larger than any buffer. */
-static void started_environment(const char *self)
+static void started_environment(char *self)
 {
     static const char start[] = "MEMOIR=cache:7K";
     for (size_t before = 2048 - 40; before < 2048 + 2; before++) {
@@ -419,13 +437,11 @@ static void started_environment(const char *self)
         memset(value, ',', 100000);
         memcpy(value, start, sizeof start - 1);
         memcpy(value + 100000, "heap:off", 9);
-        char *const arguments[] = {(char *)self, "started", NULL};
         char *const environment[] = {
             padding, "MEMOIRE=cache:8K", "XMEMOIR=cache:8K", "", value, "MEMOIR=cache:9K", NULL};
         pid_t child = fork();
         if (child == 0) {
-            execve("/proc/self/exe", arguments, environment);
-            _exit(9);
+            start_again(self, environment);
         }
         int status;
         assert(waitpid(child, &status, 0) == child && status == 0);

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Libraries opened with RTLD_DEEPBIND. They find libc's malloc and free before ours, while all
+ * other code, libc's strdup among it, uses ours: blocks of one heap would reach the other's free
+ * and end the program. So our dlopen lets the library be opened as asked and then points its
+ * references to the allocation functions, and only those, at us. A library that brings an allocator
+ * of its own keeps it.
+ *
+ * Not in the static archive. A plain dlopen is passed on by a jump, so that the loader sees the
+ * real caller, whose search path counts.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#include "base/arch.h"
+#include "base/compiler.h"
+#include "base/os.h"
+#include "lib/api/libc.h"
+
+#ifdef RTLD_DEEPBIND
+
+struct binding {
+    const char *name;
+    void *ours;
+    void *libcs; /* found at the first use */
+};
+
+static struct binding bindings[] = {
+    {"malloc", (void *)malloc, NULL},
+    {"free", (void *)free, NULL},
+    {"calloc", (void *)calloc, NULL},
+    {"realloc", (void *)realloc, NULL},
+    {"reallocarray", (void *)reallocarray, NULL},
+    {"memalign", (void *)memalign, NULL},
+    {"aligned_alloc", (void *)aligned_alloc, NULL},
+    {"posix_memalign", (void *)posix_memalign, NULL},
+    {"valloc", (void *)valloc, NULL},
+    {"pvalloc", (void *)pvalloc, NULL},
+    {"malloc_usable_size", (void *)malloc_usable_size, NULL},
+};
+
+/* One loaded object, as far as we need it. */
+struct object {
+    uintptr_t base, low, high; /* low to high: its memory */
+    uintptr_t relro, relro_end;
+    const ElfW(Sym) * symbols;
+    const char *names;
+};
+
+static const struct binding *binding_of(const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(bindings); i++)
+        if (strcmp(name, bindings[i].name) == 0)
+            return &bindings[i];
+    return NULL;
+}
+
+static void slot_set(const struct object *object, void **slot, void *value)
+{
+    uintptr_t page = os_page_size(), at = (uintptr_t)slot & ~(page - 1);
+    bool locked = (uintptr_t)slot >= object->relro && (uintptr_t)slot < object->relro_end;
+    if (locked && !os_protect((void *)at, page, true))
+        return;
+    store_relaxed(slot, value);
+    if (locked)
+        os_protect((void *)at, page, false);
+}
+
+static void relocations_walk(const struct object *object, const ElfW(Rela) * table, size_t bytes)
+{
+    for (size_t i = 0; i < bytes / sizeof *table; i++) {
+        unsigned type = (unsigned)ELF64_R_TYPE(table[i].r_info);
+        if (type != ARCH_RELOCATION_SLOT && type != ARCH_RELOCATION_DATA)
+            continue;
+        const ElfW(Sym) *symbol = &object->symbols[ELF64_R_SYM(table[i].r_info)];
+        const struct binding *binding = binding_of(object->names + symbol->st_name);
+        if (binding == NULL || symbol->st_shndx != SHN_UNDEF)
+            continue;
+        void **slot = (void **)(object->base + table[i].r_offset);
+        uintptr_t value = (uintptr_t)load_relaxed(slot);
+        /* Bound to libc, or not bound yet: then it points at the object's own stub. */
+        if ((void *)value == binding->libcs || (value >= object->low && value < object->high))
+            slot_set(object, slot, binding->ours);
+    }
+}
+
+static void object_walk(struct object *object, const ElfW(Dyn) * dynamic)
+{
+    uintptr_t value[DT_JMPREL + 1] = {0};
+    for (; dynamic->d_tag != DT_NULL; dynamic++)
+        if (dynamic->d_tag > 0 && dynamic->d_tag <= DT_JMPREL)
+            value[dynamic->d_tag] = dynamic->d_un.d_val;
+    if (value[DT_SYMTAB] < object->low || value[DT_STRTAB] < object->low)
+        return; /* not relocated: the kernel's own object */
+    object->symbols = (const ElfW(Sym) *)value[DT_SYMTAB];
+    object->names = (const char *)value[DT_STRTAB];
+    if (value[DT_JMPREL] != 0 && value[DT_PLTREL] == DT_RELA)
+        relocations_walk(object, (const ElfW(Rela) *)value[DT_JMPREL], value[DT_PLTRELSZ]);
+    if (value[DT_RELA] != 0)
+        relocations_walk(object, (const ElfW(Rela) *)value[DT_RELA], value[DT_RELASZ]);
+}
+
+static int object_visit(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    (void)size;
+    (void)unused;
+    const ElfW(Dyn) *dynamic = NULL;
+    struct object object = {.base = info->dlpi_addr, .low = UINTPTR_MAX};
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + part->p_vaddr, end = start + part->p_memsz;
+        if (part->p_type == PT_LOAD) {
+            object.low = start < object.low ? start : object.low;
+            object.high = end > object.high ? end : object.high;
+        } else if (part->p_type == PT_DYNAMIC) {
+            dynamic = (const ElfW(Dyn) *)start;
+        } else if (part->p_type == PT_GNU_RELRO) {
+            object.relro = start;
+            object.relro_end = end;
+        }
+    }
+    /* Neither ourselves nor libc. */
+    uintptr_t us = (uintptr_t)object_visit, libc = (uintptr_t)bindings[0].libcs;
+    if (dynamic != NULL && !(us >= object.low && us < object.high) &&
+        !(libc >= object.low && libc < object.high))
+        object_walk(&object, dynamic);
+    return 0;
+}
+
+static void *(*next_dlopen(void))(const char *, int)
+{
+    static void *(*next)(const char *, int);
+    void *(*found)(const char *, int) = load_relaxed(&next);
+    if (found == NULL) {
+        found = (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen");
+        store_relaxed(&next, found);
+    }
+    return found;
+}
+
+static NOINLINE void *open_deep(const char *file, int mode)
+{
+    void *handle = next_dlopen()(file, mode);
+    if (handle == NULL || dlsym(RTLD_DEFAULT, "malloc") != (void *)malloc)
+        return handle; /* or the program's malloc is not ours */
+    for (size_t i = 0; i < COUNT_OF(bindings); i++)
+        bindings[i].libcs = dlsym(RTLD_NEXT, bindings[i].name);
+    dl_iterate_phdr(object_visit, NULL);
+    return handle;
+}
+
+EXPORT void *dlopen(const char *file, int mode)
+{
+    if (unlikely(mode & RTLD_DEEPBIND))
+        return open_deep(file, mode);
+    return next_dlopen()(file, mode);
+}
+
+#endif
