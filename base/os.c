@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -84,23 +85,36 @@ static bool is_mapped(void *at)
     return call3(SYS_mincore, (long)at, (long)os_page_size(), (long)&in) == 0;
 }
 
+static long move(void *from, void *to, size_t size, long flags)
+{
+    return arch_syscall(SYS_mremap, (long)from, (long)size, (long)size,
+                        MREMAP_MAYMOVE | MREMAP_FIXED | flags, (long)to, 0);
+}
+
 bool os_move(void *from, void *to, size_t size)
 {
-    long flags = MREMAP_MAYMOVE | MREMAP_FIXED;
-    long got = arch_syscall(SYS_mremap, (long)from, (long)size, (long)size, flags | REMAP_DONTUNMAP,
-                            (long)to, 0);
-    if (!failed(got) && is_mapped(from)) /* qemu's emulation unmaps it all the same */
+    static bool emulated;
+    if (load_relaxed(&emulated))
+        return false;
+    long got = move(from, to, size, REMAP_DONTUNMAP);
+    if (!failed(got) && is_mapped(from))
         return true;
+    /* qemu unmaps `from` all the same, and forgets what it should know of `to` (later os_return
+     * would do nothing there): put everything back by copying, and never ask again. */
+    store_relaxed(&emulated, !failed(got));
     if (got == -EINVAL) /* a kernel before 5.7 does not know the flag */
-        got = arch_syscall(SYS_mremap, (long)from, (long)size, (long)size, flags, (long)to, 0);
+        got = move(from, to, size, 0);
     if (failed(got))
         return false;
-    if (!os_map_over(from, size)) { /* no room for the empty place: undo */
-        arch_syscall(SYS_mremap, (long)to, (long)size, (long)size, flags, (long)from, 0);
-        os_map_over(to, size);
-        return false;
-    }
-    return true;
+    bool filled = os_map_over(from, size);
+    if (filled && !load_relaxed(&emulated))
+        return true;
+    if (filled)
+        memcpy(from, to, size);
+    else /* no room for the empty place: undo */
+        move(to, from, size, 0);
+    os_map_over(to, size);
+    return false;
 }
 
 bool os_protect(void *at, size_t size, bool writable)

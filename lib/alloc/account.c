@@ -8,7 +8,7 @@
 static uint64_t mallocs_of(const struct heap *heap, unsigned mark)
 {
     for (;;) {
-        struct stock *before = load_acquire(&heap->stocks[mark]);
+        uint32_t before = load_acquire(&heap->stocks[mark]);
         uint64_t mallocs = heap_mallocs(heap, mark);
         if (load_acquire(&heap->stocks[mark]) == before)
             return mallocs;
@@ -31,7 +31,9 @@ static void class_sum(unsigned class, struct account_sum *sum, uint64_t *live, u
             mallocs += mallocs_of(heap, mark_make(class, colour));
             in_bins += heap_cached(heap, mark_make(class, colour));
         }
-    for (unsigned pool = 0; pool < POOL_MAX && central_peek(pool, 0) != NULL; pool++) {
+    for (unsigned pool = 0; pool < POOL_MAX; pool++) {
+        if (central_peek(pool, 0) == NULL)
+            continue;
         for (unsigned colour = 0; colour < colours_of(class); colour++) {
             const struct central *central = central_peek(pool, mark_make(class, colour));
             out += load_relaxed(&central->out);
@@ -114,7 +116,7 @@ void account_thread(const struct heap *heap, struct account_sum *sum)
     if (heap == NULL)
         return;
     for (unsigned mark = 1; mark < MARK_COUNT; mark++) {
-        if (heap->stocks[mark] == NULL)
+        if (heap->stocks[mark] == 0)
             continue;
         uint64_t mallocs = heap_mallocs(heap, mark), frees = heap_frees(heap, mark);
         sum->allocs += mallocs;
@@ -123,5 +125,4 @@ void account_thread(const struct heap *heap, struct account_sum *sum)
         sum->free_bytes += frees * class_size(mark_class(mark));
     }
     sums_add(sum, &heap->large);
-    sums_add(sum, &heap->direct);
 }

@@ -16,17 +16,21 @@ const struct central *central_peek(unsigned pool, unsigned list)
     return all == NULL ? NULL : &all[list];
 }
 
-static struct central *central_of(unsigned pool, unsigned list)
+/* Without memory for the lists of a pool it is served by the first one: *pool says so, since spans
+ * must know whose list they are in. */
+static struct central *central_of(unsigned *pool, unsigned list)
 {
-    struct central *all = load_acquire(&centrals[pool]);
+    struct central *all = load_acquire(&centrals[*pool]);
     if (unlikely(all == NULL)) {
         size_t bytes = sizeof(struct central) * CENTRAL_COUNT;
         struct central *mine = meta_take(bytes);
-        if (mine == NULL)
-            return central_of(0, list);
+        if (mine == NULL) {
+            *pool = 0;
+            return &first_pool[list];
+        }
         for (unsigned i = 0; i < CENTRAL_COUNT; i++)
             mine[i].lock.rank = LOCK_CENTRAL;
-        if (__atomic_compare_exchange_n(&centrals[pool], &all, mine, false, __ATOMIC_ACQ_REL,
+        if (__atomic_compare_exchange_n(&centrals[*pool], &all, mine, false, __ATOMIC_ACQ_REL,
                                         __ATOMIC_ACQUIRE))
             all = mine;
         else
@@ -43,7 +47,7 @@ static uint16_t home_make(unsigned pool, unsigned list)
 
 static struct central *home_of(uint16_t home)
 {
-    return central_of(home >> 8, home & 255);
+    return &load_acquire(&centrals[home >> 8])[home & 255];
 }
 
 static void list_add(struct central *central, struct span *span)
@@ -148,7 +152,7 @@ static unsigned take_locked(struct central *central, unsigned pool, unsigned mar
 
 unsigned central_take(unsigned pool, unsigned mark, void **slots, unsigned wanted)
 {
-    struct central *central = central_of(pool, mark);
+    struct central *central = central_of(&pool, mark);
     lock_take(&central->lock);
     unsigned got = take_locked(central, pool, mark, false, slots, wanted);
     lock_give(&central->lock);
@@ -157,7 +161,7 @@ unsigned central_take(unsigned pool, unsigned mark, void **slots, unsigned wante
 
 void *central_take_one(unsigned pool, unsigned list)
 {
-    struct central *central = central_of(pool, list);
+    struct central *central = central_of(&pool, list);
     bool watched = list >= CENTRAL_WATCHED;
     void *block = NULL;
     lock_take(&central->lock);

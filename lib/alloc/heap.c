@@ -14,6 +14,7 @@ enum {
     CAP_FIRST_LEAST = 1,         /* and at least so many; */
     CAP_EAGER = 64,              /* it grows at once to so many blocks */
     CAP_EAGER_BYTES = 128 << 10, /* or bytes, and beyond when it empties and overflows in turn */
+    GROW_FILLS = 3, /* refills without a spill before a bin grows */
     STOCK_LEAST = 64,
     STOCK_MOST = 32768,
     WAIT_PART = 512, /* mallocs from one bin until the thread comes by, sample or not */
@@ -133,7 +134,7 @@ static bool is_own(const struct heap *heap, unsigned mark)
 /* Points the bin at `stock`, with its first `count` slots filled. */
 static void bin_set(struct heap *heap, unsigned mark, struct stock *stock, size_t count)
 {
-    heap->stocks[mark] = stock;
+    store_release(&heap->stocks[mark], meta_id(stock));
     heap->bins[mark].limit = low_half(stock->slots + stock->cap);
     store_relaxed(&heap->bins[mark].top, stock->slots + count);
 }
@@ -156,7 +157,7 @@ static struct stock *stock_make(struct heap *heap, unsigned mark)
 /* Doubles what the bin may hold, if the heap's allowance and memory permit. */
 static bool stock_grow(struct heap *heap, unsigned mark)
 {
-    struct stock *old = heap->stocks[mark], *stock = old;
+    struct stock *old = heap_stock(heap, mark), *stock = old;
     size_t count = heap_cached(heap, mark), cap = (size_t)old->cap * 2;
     if (heap->cache_bytes + old->cap * size_of(mark) > config.cache)
         return false;
@@ -185,20 +186,21 @@ static bool stock_eager(const struct stock *stock, unsigned mark)
 
 bool heap_refill(struct heap *heap, unsigned mark)
 {
-    struct stock *stock = heap->stocks[mark];
+    struct stock *stock = heap_stock(heap, mark);
     if (stock == NULL && (stock = stock_make(heap, mark)) == NULL)
         return false;
     if (stock->fills < UINT8_MAX)
         stock->fills++;
-    if (stock->batch * 2 >= stock->cap && stock_eager(stock, mark) && stock_grow(heap, mark))
-        stock = heap->stocks[mark];
+    if (stock->fills >= GROW_FILLS && stock->batch >= stock->cap / 2 && stock_eager(stock, mark) &&
+        stock_grow(heap, mark))
+        stock = heap_stock(heap, mark);
     unsigned wanted = stock->batch, got = central_take(heap->pool, mark, stock->slots + 1, wanted);
     if (got == 0)
         return false;
     if (got < wanted)
         memmove(stock->slots + 1, stock->slots + 1 + wanted - got, got * sizeof(void *));
     stock->taken += got;
-    unsigned half = (stock->cap + 1u) / 2, twice = stock->batch * 2u;
+    unsigned half = stock->cap > 1 ? stock->cap / 2u : 1, twice = stock->batch * 2u;
     stock->batch = (uint16_t)(twice < half ? twice : half);
     store_relaxed(&heap->bins[mark].top, stock->slots + got);
     return true;
@@ -207,7 +209,7 @@ bool heap_refill(struct heap *heap, unsigned mark)
 /* The `count` lowest slots, which were used longest ago, go home. */
 static void bin_give(struct heap *heap, unsigned mark, unsigned count)
 {
-    struct stock *stock = heap->stocks[mark];
+    struct stock *stock = heap_stock(heap, mark);
     size_t rest = heap_cached(heap, mark) - count;
     central_give(stock->slots + 1, count);
     stock->taken -= count;
@@ -217,14 +219,15 @@ static void bin_give(struct heap *heap, unsigned mark, unsigned count)
 
 bool heap_spill(struct heap *heap, unsigned mark)
 {
-    struct stock *stock = heap->stocks[mark];
+    struct stock *stock = heap_stock(heap, mark);
     if (stock == NULL)
         return stock_make(heap, mark) != NULL;
-    bool swings = stock->fills > 0;
+    /* Emptied and filled in turn: more room pays. Only ever filled: up to a fair batch. */
+    bool swings = stock->fills >= GROW_FILLS, fills_only = stock->fills == 0;
     stock->fills = 0;
-    if ((swings || stock_eager(stock, mark)) && stock_grow(heap, mark))
+    if ((swings || (fills_only && stock_eager(stock, mark))) && stock_grow(heap, mark))
         return true;
-    stock = heap->stocks[mark];
+    stock = heap_stock(heap, mark);
     bin_give(heap, mark, (stock->cap + 1u) / 2);
     return true;
 }
@@ -242,7 +245,7 @@ void heap_flush(struct heap *heap)
 static void look_for_idle(struct heap *heap)
 {
     for (unsigned mark = 1; mark < MARK_COUNT; mark++) {
-        struct stock *stock = heap->stocks[mark];
+        struct stock *stock = heap_stock(heap, mark);
         if (stock == NULL)
             continue;
         uint32_t mallocs =
@@ -277,7 +280,7 @@ static void clock_part(struct bin *bin, struct stock *stock)
 
 void heap_set_clock(struct heap *heap, unsigned mark, uint64_t blocks)
 {
-    struct stock *stock = heap->stocks[mark];
+    struct stock *stock = heap_stock(heap, mark);
     struct bin *bin = &heap->bins[mark];
     stock->drawn -= (uint64_t)(bin->clock < 0 ? 0 : bin->clock);
     stock->armed = blocks <= UINT32_MAX; /* else only a pause: the wait is drawn anew then */
@@ -287,7 +290,7 @@ void heap_set_clock(struct heap *heap, unsigned mark, uint64_t blocks)
 
 bool heap_clock_over(struct heap *heap, unsigned mark)
 {
-    struct stock *stock = heap->stocks[mark];
+    struct stock *stock = heap_stock(heap, mark);
     if (stock->wait == 0)
         return true;
     /* The malloc that found the clock at its end is the first of the next part. */
@@ -297,7 +300,7 @@ bool heap_clock_over(struct heap *heap, unsigned mark)
 
 size_t heap_cached(const struct heap *heap, unsigned mark)
 {
-    struct stock *stock = load_relaxed(&heap->stocks[mark]);
+    struct stock *stock = heap_stock(heap, mark);
     if (stock == NULL)
         return 0;
     void **top = load_relaxed(&heap->bins[mark].top);
@@ -307,7 +310,7 @@ size_t heap_cached(const struct heap *heap, unsigned mark)
 
 uint64_t heap_mallocs(const struct heap *heap, unsigned mark)
 {
-    const struct stock *stock = load_relaxed(&heap->stocks[mark]);
+    const struct stock *stock = heap_stock(heap, mark);
     if (stock == NULL)
         return 0;
     int32_t left = load_relaxed(&heap->bins[mark].clock);
@@ -316,7 +319,7 @@ uint64_t heap_mallocs(const struct heap *heap, unsigned mark)
 
 uint64_t heap_frees(const struct heap *heap, unsigned mark)
 {
-    const struct stock *stock = load_relaxed(&heap->stocks[mark]);
+    const struct stock *stock = heap_stock(heap, mark);
     if (stock == NULL)
         return 0;
     return heap_mallocs(heap, mark) + heap_cached(heap, mark) - (uint64_t)stock->taken;
@@ -341,14 +344,14 @@ static void retire_locked(struct heap *heap)
     __atomic_fetch_add(&heap_retired_large.alloc_bytes, heap->large.alloc_bytes, __ATOMIC_RELAXED);
     __atomic_fetch_add(&heap_retired_large.free_bytes, heap->large.free_bytes, __ATOMIC_RELAXED);
     for (unsigned mark = 0; mark < MARK_COUNT; mark++) {
-        struct stock *stock = heap->stocks[mark];
+        struct stock *stock = heap_stock(heap, mark);
         heap->bins[mark].top = bottom;
         heap->bins[mark].limit = low_half(bottom);
-        heap->stocks[mark] = NULL;
+        heap->stocks[mark] = 0;
         if (stock != NULL)
             meta_give(stock, stock_bytes(stock));
     }
-    heap->large = heap->direct = (struct heap_sums){0};
+    heap->large = (struct heap_sums){0};
     heap->cache_bytes = 0;
     heap->alive = false;
     heap->free = unused;
@@ -370,7 +373,7 @@ void heap_end(struct heap *heap)
 static void heap_salvage(struct heap *heap)
 {
     for (unsigned mark = 1; mark < MARK_COUNT; mark++) {
-        struct stock *stock = heap->stocks[mark];
+        struct stock *stock = heap_stock(heap, mark);
         size_t count = heap_cached(heap, mark);
         for (size_t i = 1; i <= count; i++) {
             void *block = stock->slots[i];

@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "lib/alloc/central.h"
+#include "lib/alloc/meta.h"
 
 struct bin {
     void **top;
@@ -60,7 +61,7 @@ struct heap {
     uint8_t colour, pool;
     bool alive;
     uint32_t tid;
-    struct stock *stocks[MARK_COUNT];
+    uint32_t stocks[MARK_COUNT]; /* meta ids; 0 where the bin was never used */
     struct heap **now;       /* the thread's `heap_now` */
     struct heap *all;        /* every heap there ever was */
     struct heap *free;       /* heaps without a thread */
@@ -70,13 +71,18 @@ struct heap {
     size_t cache_bytes;      /* sum over bins of cap * size */
     int64_t large_clock;     /* bytes of large blocks until the next sample */
     uint64_t random;         /* the sampler's generator */
-    struct heap_sums large;  /* large blocks */
-    struct heap_sums direct; /* blocks of a class that no bin saw: watched ones and the like */
+    struct heap_sums large; /* blocks */
 };
 
 extern HIDDEN struct heap heap_empty;
 extern HIDDEN __thread struct heap *heap_now;  /* hot: read once by every malloc and free */
 extern HIDDEN __thread struct heap *heap_self; /* this thread's heap, whatever heap_now says */
+
+INLINE struct stock *heap_stock(const struct heap *heap, unsigned mark)
+{
+    uint32_t id = load_acquire(&heap->stocks[mark]);
+    return id == 0 ? NULL : meta_at(id);
+}
 
 void heap_init(void);
 /* Gives the calling thread a heap. NULL when memory is out. */

@@ -35,16 +35,21 @@ static unsigned kind_of(const struct span *span)
     return span->state == SPAN_CLEAN;
 }
 
+/* A new run is the newest, but one that was joined with a long idle one may be the oldest. */
 static void age_link(struct pages *pages, struct span *span)
 {
-    uint32_t id = span_id(span);
-    span->older = pages->newest;
-    span->newer = 0;
-    if (pages->newest != 0)
-        span_at(pages->newest)->newer = id;
+    uint32_t id = span_id(span), oldest = pages->oldest;
+    bool last = oldest != 0 && span->since_ms <= span_at(oldest)->since_ms;
+    span->older = last ? 0 : pages->newest;
+    span->newer = last ? oldest : 0;
+    if (span->older != 0)
+        span_at(span->older)->newer = id;
     else
         pages->oldest = id;
-    pages->newest = id;
+    if (span->newer != 0)
+        span_at(span->newer)->older = id;
+    else
+        pages->newest = id;
 }
 
 static void age_unlink(struct pages *pages, struct span *span)
@@ -150,6 +155,13 @@ static struct span *find_locked(struct pages *pages, unsigned kind, uint32_t uni
     return bucket == BUCKETS ? NULL : span_at(pages->heads[kind][bucket]);
 }
 
+/* The age of a joined run is that of its parts by their length, so that small change next to a long
+ * idle run does not keep it young. */
+static uint64_t since_of(const struct span *a, const struct span *b)
+{
+    return (a->since_ms * a->units + b->since_ms * b->units) / (a->units + b->units);
+}
+
 /* Joins a free run, in no list yet, with neighbours of its kind. */
 static struct span *join_locked(struct pages *pages, struct span *span)
 {
@@ -160,21 +172,19 @@ static struct span *join_locked(struct pages *pages, struct span *span)
         high->first == span->first + span->units) {
         unlink_locked(pages, high);
         uint32_t more = high->units;
-        bool zero = high->zero;
+        span->zero &= high->zero;
+        span->since_ms = since_of(span, high);
         span_give_locked(pages, high);
         span->units += more;
-        span->zero &= zero;
     }
     if (lower != 0 && load_relaxed(&low->pool) == pool_of(pages) && low->state == span->state &&
         low->first + low->units == span->first) {
         unlink_locked(pages, low);
         uint32_t more = span->units;
-        uint64_t since = span->since_ms;
-        bool zero = span->zero;
+        low->zero &= span->zero;
+        low->since_ms = since_of(low, span);
         span_give_locked(pages, span);
         low->units += more;
-        low->zero &= zero;
-        low->since_ms = since;
         return low;
     }
     return span;

@@ -39,7 +39,7 @@ enum {
     CLASS_COUNT = CLASS_LAST + 1,                                     /* class 0 holds nothing */
 
     TINY_CLASSES = 3, /* classes 1 to 3: 16, 32 and 48 bytes */
-    COLOURS = 8,
+    COLOURS = 4,
 
     MARK_FREE = 0,
     MARK_LARGE = CLASS_COUNT,

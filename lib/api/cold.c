@@ -24,7 +24,7 @@ static void configure(struct heap *heap, uint32_t generation)
     if (heap->generation == generation)
         return;
     for (unsigned mark = 1; mark < MARK_COUNT; mark++)
-        if (heap->stocks[mark] != NULL)
+        if (heap->stocks[mark] != 0)
             heap_set_clock(heap, mark, sampler_blocks(&heap->random, class_size(mark_class(mark))));
     heap->large_clock = sampler_bytes(&heap->random);
     if (heap->generation != 0 && (int32_t)(load_acquire(&trim_generation) - heap->generation) > 0)
@@ -119,7 +119,7 @@ static void *take_direct(struct heap *heap, unsigned class, size_t size, bool wa
     void *block = central_take_one(pool_of(heap), watched ? CENTRAL_WATCHED + class : mark);
     if (block == NULL)
         return NULL;
-    count_alloc(heap == NULL ? &young.sums : &heap->direct, class_size(class));
+    count_alloc(&young.sums, class_size(class));
     if (watched)
         record(block, size, class_size(class));
     else
@@ -133,7 +133,7 @@ static bool clock_ring(struct heap *heap, unsigned mark)
     size_t size = class_size(mark_class(mark));
     if (!heap_clock_over(heap, mark))
         return false;
-    bool armed = heap->stocks[mark]->armed;
+    bool armed = heap_stock(heap, mark)->armed;
     uint64_t wait = sampler_blocks(&heap->random, size);
     bool hit = armed || wait == 0; /* a new bin's clock is at its end without a wait */
     if (hit && !armed)
@@ -296,7 +296,7 @@ static void free_span_block(void *p, struct heap *heap)
         count_large_free(heap, size);
         large_give(span);
     } else {
-        count_free(heap == NULL ? &young.sums : &heap->direct, size);
+        count_free(&young.sums, size);
         central_give(&p, 1);
     }
 }
@@ -312,7 +312,7 @@ static void free_inside(void *p, unsigned mark)
         return;
     if (__atomic_exchange_n(mark_at(p), MARK_FREE, __ATOMIC_ACQ_REL) == MARK_FREE)
         fatal_freed_twice(p, class_size(mark_class(mark)));
-    count_free(heap == NULL ? &young.sums : &heap->direct, class_size(mark_class(mark)));
+    count_free(&young.sums, class_size(mark_class(mark)));
     central_give(&p, 1);
 }
 

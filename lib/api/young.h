@@ -21,7 +21,7 @@ struct young {
     uint32_t generation; /* the mode that the clock was set in */
     int64_t clock;       /* bytes until the next sample */
     uint64_t random;
-    struct heap_sums sums; /* for the thread's own totals */
+    struct heap_sums sums; /* blocks that no bin saw, for the thread's own totals */
 };
 
 extern HIDDEN __thread struct young young;

@@ -1,9 +1,9 @@
 # fish completion of memoir, printed by: memoir completion fish
 function __memoir_option
-    printf 'heap=%s\tsample the heap: record the stack of one block in every heap.rate bytes\n' on off
+    printf 'heap=%s\tsample the heap: keep a record of one block in every heap.rate bytes\n' on off
     printf 'heap.rate=\tbytes allocated between two samples, on average; 0 records every block\n'
     printf 'return.delay=\thow long free memory is kept before it goes back to the kernel\n'
-    printf 'thp=%s\ttransparent huge pages for the heap: off, on, or auto (the kernel'\''s own setting)\n' off on auto
+    printf 'thp=%s\ttransparent huge pages for the heap: off, on, or auto (not while the heap is small)\n' off on auto
     printf 'numa.nodes=\thow many memory nodes are kept apart; 0 keeps all of the machine'\''s\n'
     printf 'cache=\tcap on the free blocks that one thread keeps for itself\n'
     printf 'stats=%s\tprint the allocator'\''s accounting on standard error when the program ends\n' on off

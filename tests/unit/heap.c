@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Heaps: bins fill, overflow, grow and go home without losing or doubling a block, stay within the
+ * option's cap, clocks count every malloc, ended heaps are used again, idle bins are emptied, and
+ * no change of mode is lost on the way to a thread.
+ */
+#include "lib/alloc/heap.h"
+
+#include "tests/unit/unit.h"
+
+#include "base/os.h"
+
+enum { HELD = 3000, THREADS = 4 };
+
+static size_t out_of(unsigned class, unsigned colour)
+{
+    const struct central *central = central_peek(0, mark_make(class, colour));
+    return load_relaxed(&central->out);
+}
+
+static void bins_fill_and_go_home(void)
+{
+    static char *held[HELD];
+    struct heap *heap = heap_make(0, 0);
+    assert(heap != NULL && heap == heap_self && heap->alive && heap_first() == heap);
+    for (unsigned class = 1; class < CLASS_COUNT; class ++) {
+        unsigned count = class_size(class) > 1024 ? 100 : HELD;
+        for (unsigned i = 0; i < count; i++) {
+            held[i] = unit_malloc(heap, class);
+            assert(held[i] != NULL);
+            unit_fill(held[i], class_size(class), i);
+        }
+        assert(out_of(class, 0) == count + heap_cached(heap, class));
+        for (unsigned i = 0; i < count; i++) {
+            assert(unit_filled(held[i], class_size(class), i));
+            unit_free(heap, held[i]);
+        }
+        assert(heap_mallocs(heap, class) == count && heap_frees(heap, class) == count);
+        assert(out_of(class, 0) == heap_cached(heap, class) && heap_cached(heap, class) > 0);
+    }
+    heap_flush(heap);
+    for (unsigned class = 1; class < CLASS_COUNT; class ++)
+        assert(heap_cached(heap, class) == 0 && out_of(class, 0) == 0);
+    heap_end(heap);
+    assert(heap_self == NULL && !heap->alive && unit_faults() == 0);
+}
+
+static size_t bytes_cached(const struct heap *heap)
+{
+    size_t sum = 0;
+    for (unsigned mark = 1; mark < MARK_COUNT; mark++)
+        if (heap_stock(heap, mark) != NULL)
+            sum += heap_cached(heap, mark) * class_size(mark_class(mark));
+    return sum;
+}
+
+/* Swings wide enough that every bin wants to grow. Returns the most that was cached. */
+static size_t swing(struct heap *heap)
+{
+    static void *held[HELD];
+    size_t most = 0;
+    for (int round = 0; round < 6; round++)
+        for (unsigned class = 1; class <= CLASS_MIDDLE_LAST; class += 3) {
+            unsigned count = class_size(class) > 1024 ? 100 : 1000;
+            for (unsigned i = 0; i < count; i++)
+                held[i] = unit_malloc(heap, class);
+            for (unsigned i = 0; i < count; i++)
+                unit_free(heap, held[i]);
+            size_t now = bytes_cached(heap);
+            most = now > most ? now : most;
+            assert(now <= heap->cache_bytes);
+        }
+    return most;
+}
+
+static void bins_stay_within_the_cap(void)
+{
+    /* Two small blocks and one of each larger class are the least a heap can work with. */
+    size_t least = 0, before = 0;
+    for (unsigned class = 1; class < CLASS_COUNT; class ++)
+        least += 3 * (class_size(class) < 32 << 10 ? class_size(class) : 1);
+    static const size_t caps[] = {0, 256 << 10, 1 << 20, 16 << 20};
+    for (size_t i = 0; i < sizeof caps / sizeof *caps; i++) {
+        config.cache = caps[i];
+        struct heap *heap = heap_make(0, 0);
+        size_t most = swing(heap);
+        assert(most <= caps[i] + least && heap->cache_bytes <= caps[i] + least);
+        assert(most > before); /* and the cap is what held it down */
+        before = most;
+        heap_end(heap);
+    }
+    config_defaults(&config);
+}
+
+/* Random waits, some of them cut short by another, against a count. */
+static void clocks_count_every_malloc(void)
+{
+    static void *held[HELD];
+    struct heap *heap = heap_make(2, 0);
+    uint64_t random = 3, count[CLASS_COUNT] = {0}, rings = 0;
+    unsigned top = 0;
+    for (unsigned i = 0; i < unit_times(300000); i++) {
+        unsigned class = 1 + (unsigned)(unit_random(&random) % 20), mark = mark_make(class, 2);
+        if (unit_random(&random) % 2 == 0 && top > 0) {
+            unit_free(heap, held[--top]);
+        } else if (top < HELD) {
+            held[top++] = unit_malloc(heap, class);
+            count[class]++;
+        }
+        if (unit_random(&random) % 64 == 0 && heap_stock(heap, mark) != NULL) {
+            uint64_t wait =
+                unit_random(&random) % 3 == 0 ? UINT64_MAX : unit_random(&random) % 3000;
+            heap_set_clock(heap, mark, wait);
+            rings++;
+        }
+        assert(heap_mallocs(heap, mark) == count[class]);
+    }
+    assert(rings > 0);
+    while (top > 0)
+        unit_free(heap, held[--top]);
+    for (unsigned class = 1; class <= 20; class ++)
+        assert(heap_mallocs(heap, mark_make(class, 2)) == count[class] &&
+               heap_frees(heap, mark_make(class, 2)) == count[class]);
+    uint64_t retired[CLASS_COUNT];
+    for (unsigned class = 1; class < CLASS_COUNT; class ++)
+        retired[class] = heap_retired_mallocs(class);
+    heap_end(heap);
+    for (unsigned class = 1; class < CLASS_COUNT; class ++)
+        assert(heap_retired_mallocs(class) == retired[class] + count[class]);
+}
+
+/* After a wait of n blocks exactly n mallocs pass before the end is told. */
+static void clocks_end_when_they_should(void)
+{
+    static const uint64_t waits[] = {0, 1, 2, 511, 512, 513, 5000};
+    struct heap *heap = heap_make(0, 0);
+    unsigned mark = class_of(128);
+    unit_free(heap, unit_malloc(heap, mark));
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+        uint64_t passed = 0;
+        heap_set_clock(heap, mark, waits[i]);
+        assert(heap_stock(heap, mark)->armed);
+        for (;;) {
+            void *block = unit_pop(heap, mark);
+            if (block != NULL) {
+                passed++;
+                unit_free(heap, block);
+            } else if (heap->bins[mark].clock >= 0) {
+                assert(heap_refill(heap, mark));
+            } else if (heap_clock_over(heap, mark)) {
+                break;
+            }
+        }
+        assert(passed == waits[i]);
+    }
+    heap_set_clock(heap, mark, UINT64_MAX);
+    assert(!heap_stock(heap, mark)->armed);
+    heap_end(heap);
+}
+
+/* Blocks of another colour are collected and go home, never handed out again from here. */
+static void colours_do_not_mix(void)
+{
+    static void *held[HELD];
+    struct heap *heap = heap_make(1, 0);
+    for (unsigned i = 0; i < HELD; i++)
+        held[i] = unit_malloc(heap, 1);
+    heap_end(heap);
+    heap = heap_make(2, 0);
+    for (unsigned i = 0; i < HELD; i++) {
+        unit_free(heap, held[i]);
+        void *block = unit_malloc(heap, 1);
+        assert(span_of(block)->mark == mark_make(1, 2));
+        unit_free(heap, block);
+    }
+    heap_end(heap);
+    assert(out_of(1, 1) == 0 && out_of(1, 2) == 0);
+}
+
+static void idle_bins_are_emptied(void)
+{
+    struct heap *heap = heap_make(0, 0);
+    unsigned idle = class_of(64), busy = class_of(128);
+    config.return_delay_ms = 2;
+    unit_free(heap, unit_malloc(heap, idle));
+    bool emptied = false;
+    for (int i = 0; i < 2000 && !emptied; i++) {
+        usleep(1000);
+        unit_free(heap, unit_malloc(heap, busy));
+        heap_tick(heap);
+        emptied = heap_cached(heap, idle) == 0;
+    }
+    assert(emptied && heap_cached(heap, busy) > 0);
+    config_defaults(&config);
+    heap_end(heap);
+}
+
+static void *short_life(void *unused)
+{
+    struct heap *heap = heap_make(0, 0);
+    unit_free(heap, unit_malloc(heap, 5));
+    heap_end(heap);
+    (void)unused;
+    return heap;
+}
+
+static void ended_heaps_are_used_again(void)
+{
+    pthread_t thread;
+    unsigned before = 0, after = 0;
+    for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
+        before++;
+    for (int i = 0; i < 50; i++) {
+        assert(pthread_create(&thread, NULL, short_life, NULL) == 0);
+        pthread_join(thread, NULL);
+    }
+    for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
+        after++;
+    assert(after == before);
+}
+
+/*
+ * Changes of mode. Each thread loops as malloc does: as long as its pointer shows its heap it goes by
+ * the mode it last learned; else it learns anew. A lost change would leave it with an old mode and
+ * a pointer to its heap, for ever.
+ */
+static uint32_t mode, learned[THREADS], stop, ready;
+
+static bool is_lost(uint32_t seen)
+{
+    return load_relaxed(&heap_now) == heap_self && seen != load_relaxed(&mode);
+}
+
+static void *obey(void *argument)
+{
+    uint32_t *mine = &learned[(uintptr_t)argument];
+    struct heap *heap = heap_make(0, 0);
+    __atomic_fetch_add(&ready, 1, __ATOMIC_RELEASE);
+    while (!load_acquire(&stop)) {
+        if (load_relaxed(&heap_now) == heap) {
+            os_yield();
+            continue;
+        }
+        uint32_t generation;
+        do {
+            generation = heap_generation();
+            store_release(mine, load_relaxed(&mode));
+        } while (!heap_arm(heap, generation));
+    }
+    heap_end(heap);
+    return NULL;
+}
+
+static void no_change_of_mode_is_lost(void)
+{
+    pthread_t threads[THREADS];
+    uint64_t random = 11;
+    for (size_t i = 0; i < THREADS; i++)
+        assert(pthread_create(&threads[i], NULL, obey, (void *)i) == 0);
+    while (load_acquire(&ready) < THREADS)
+        usleep(100);
+    for (unsigned round = 0; round < unit_times(400); round++) {
+        unsigned changes = 1 + (unsigned)(unit_random(&random) % 4);
+        for (unsigned i = 0; i < changes; i++) {
+            store_relaxed(&mode, mode + 1);
+            heap_interrupt();
+            for (unsigned pause = (unsigned)(unit_random(&random) % 50); pause > 0; pause--)
+                __asm__ volatile("" ::: "memory");
+        }
+        uint64_t until = os_now_ms() + 20000;
+        for (size_t i = 0; i < THREADS; i++)
+            while (load_acquire(&learned[i]) != mode) {
+                assert(os_now_ms() < until); /* lost */
+                os_yield();
+            }
+    }
+    store_release(&stop, 1);
+    for (size_t i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* The same interleaving by hand: the change comes after the mode is learned and before the heap is
+ * back. And the control: arming by a check before the store loses it. */
+static void a_change_in_between_is_seen(void)
+{
+    struct heap *heap = heap_make(0, 0);
+    uint32_t generation = heap_generation(), seen = mode;
+    store_relaxed(&mode, mode + 1);
+    heap_interrupt();
+    assert(!heap_arm(heap, generation));
+    generation = heap_generation();
+    seen = mode;
+    assert(heap_arm(heap, generation) && !is_lost(seen) && heap_now == heap);
+
+    generation = heap_generation();
+    bool fresh = generation == heap_generation(); /* checked too early */
+    store_relaxed(&mode, mode + 1);
+    heap_interrupt();
+    assert(heap_now == &heap_empty);
+    if (fresh)
+        store_relaxed(&heap_now, heap);
+    assert(is_lost(seen));
+    heap_end(heap);
+    assert(heap_now == &heap_empty);
+}
+
+static void the_empty_heap_is_empty_and_full(void)
+{
+    for (unsigned mark = 0; mark < MARK_COUNT; mark++) {
+        const struct bin *bin = &heap_empty.bins[mark];
+        assert(*bin->top == NULL && (uint32_t)(uintptr_t)bin->top == bin->limit);
+    }
+    assert(heap_now == &heap_empty);
+}
+
+int main(void)
+{
+    unit_start();
+    the_empty_heap_is_empty_and_full();
+    bins_fill_and_go_home();
+    bins_stay_within_the_cap();
+    clocks_count_every_malloc();
+    clocks_end_when_they_should();
+    colours_do_not_mix();
+    idle_bins_are_emptied();
+    ended_heaps_are_used_again();
+    no_change_of_mode_is_lost();
+    a_change_in_between_is_seen();
+    the_empty_heap_is_empty_and_full();
+    return 0;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The lock: one thread inside at a time, sleepers are woken, the ranks that a thread holds are
+ * known to it, and a lock whose owner is gone can be had again.
+ */
+#include "base/lock.h"
+
+#include "tests/unit/unit.h"
+
+#include "base/os.h"
+
+enum { THREADS = 8, WAITED_BIT = 1u << 31 };
+
+static struct lock lock = {0, LOCK_PAGES};
+static bool locking = true;
+static unsigned inside, overlaps, rounds;
+static uint64_t sum;
+
+/* Work that shows when two are at it: an increment in two steps with a pause now and then. */
+static void *worker(void *seed)
+{
+    uint64_t random = (uintptr_t)seed + 1;
+    for (unsigned i = 0; i < rounds; i++) {
+        if (locking)
+            lock_take(&lock);
+        if (__atomic_fetch_add(&inside, 1, __ATOMIC_RELAXED) != 0)
+            __atomic_fetch_add(&overlaps, 1, __ATOMIC_RELAXED);
+        if (locking)
+            sum++; /* plain: thread sanitizer looks on */
+        if (unit_random(&random) % 256 == 0)
+            os_yield();
+        __atomic_fetch_sub(&inside, 1, __ATOMIC_RELAXED);
+        if (locking)
+            lock_give(&lock);
+    }
+    return NULL;
+}
+
+static void together(void)
+{
+    pthread_t threads[THREADS];
+    for (size_t i = 0; i < THREADS; i++)
+        assert(pthread_create(&threads[i], NULL, worker, (void *)i) == 0);
+    for (size_t i = 0; i < THREADS; i++)
+        assert(pthread_join(threads[i], NULL) == 0);
+}
+
+static void one_thread_at_a_time(void)
+{
+    rounds = unit_times(100000);
+    together();
+    assert(sum == (uint64_t)rounds * THREADS && overlaps == 0 && lock.word == 0);
+}
+
+static void without_the_lock_threads_do_meet(void)
+{
+    locking = false;
+    for (int i = 0; i < 100 && overlaps == 0; i++)
+        together();
+    assert(overlaps > 0);
+    locking = true;
+}
+
+static void held_ranks_are_known(void)
+{
+    struct lock low = {0, LOCK_REGISTRY}, high = {0, LOCK_ARENA};
+    assert(lock_held == 0);
+    lock_enter(LOCK_INSIDE);
+    lock_take(&low);
+    assert(lock_held == (1u << LOCK_INSIDE | 1u << LOCK_REGISTRY));
+    lock_take(&high);
+    assert(lock_held == (1u << LOCK_INSIDE | 1u << LOCK_REGISTRY | 1u << LOCK_ARENA));
+    assert(low.word == lock_self() && high.word == (uint32_t)os_tid());
+    lock_give(&high);
+    assert(lock_held == (1u << LOCK_INSIDE | 1u << LOCK_REGISTRY) && high.word == 0);
+    lock_give(&low);
+    lock_leave(LOCK_INSIDE);
+    assert(lock_held == 0);
+}
+
+static void *hold_for_ever(void *what)
+{
+    lock_take(what);
+    return NULL;
+}
+
+/* A thread that ended inside: only in a child of fork, but an ended thread looks the same. */
+static void an_owner_that_is_gone_is_noticed(void)
+{
+    struct lock left = {0, LOCK_META};
+    pthread_t thread;
+    assert(pthread_create(&thread, NULL, hold_for_ever, &left) == 0);
+    pthread_join(thread, NULL);
+    assert(left.word != 0 && left.word != lock_self());
+    lock_take(&left);
+    assert((left.word & ~WAITED_BIT) == lock_self());
+    lock_give(&left);
+    assert(left.word == 0);
+}
+
+static void *take_and_give(void *what)
+{
+    lock_take(what);
+    lock_give(what);
+    return NULL;
+}
+
+static void sleepers_are_woken(void)
+{
+    struct lock shared = {0, LOCK_META};
+    pthread_t threads[THREADS];
+    lock_take(&shared);
+    for (size_t i = 0; i < THREADS; i++)
+        assert(pthread_create(&threads[i], NULL, take_and_give, &shared) == 0);
+    while (!(load_relaxed(&shared.word) & WAITED_BIT))
+        usleep(1000);
+    lock_give(&shared);
+    for (size_t i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    assert(shared.word == 0);
+}
+
+static void breaking_frees_what_others_left(void)
+{
+    struct lock broken = {0, LOCK_META};
+    uint32_t self = lock_self(), other = self + 1, parent = 0;
+    assert(!lock_break(&broken, self) && broken.word == 0);
+    broken.word = other;
+    assert(lock_break(&broken, self) && broken.word == 0);
+    broken.word = other | WAITED_BIT;
+    assert(lock_break(&broken, self) && broken.word == 0);
+    /* What this thread had before the fork is its own still, under its new number. */
+    broken.word = other | WAITED_BIT;
+    assert(!lock_break(&broken, other) && broken.word == self);
+    lock_forget_self(&parent);
+    assert(parent == self && lock_self() == self);
+}
+
+static void child_of_a_thread_inside(void)
+{
+    uint32_t parent = 0;
+    lock_forget_self(&parent);
+    assert(parent == (uint32_t)getppid() && lock_self() == (uint32_t)getpid());
+    assert(!lock_break(&lock, parent) && lock.word == lock_self());
+    assert(lock_held == 1u << LOCK_PAGES);
+    lock_give(&lock);
+    lock_take(&lock);
+}
+
+static void a_child_keeps_its_own_lock(void)
+{
+    char text[100];
+    lock_take(&lock);
+    assert(unit_child(child_of_a_thread_inside, text, sizeof text) == 0);
+    lock_give(&lock);
+}
+
+int main(void)
+{
+    one_thread_at_a_time();
+    without_the_lock_threads_do_meet();
+    held_ranks_are_known();
+    an_owner_that_is_gone_is_noticed();
+    sleepers_are_woken();
+    breaking_frees_what_others_left();
+    a_child_keeps_its_own_lock();
+    return 0;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sampler's distribution: waits are exponential with the rate as their mean, a block of s bytes
+ * is picked with probability 1 - exp(-s / rate), one that shrinks stays picked with the probability
+ * that makes its new size decide. All within four standard errors; the seed is fixed, so a
+ * pass stays a pass. The judge must refuse samplers that are a little wrong.
+ */
+#include "tests/unit/unit.h"
+
+#include <math.h>
+
+#include "lib/watch/watch.h"
+
+enum { RATE = 512 << 10 };
+
+static uint64_t seed = 88172645463325252;
+static unsigned draws;
+
+/* Whether `hits` of `draws` fit the probability. */
+static bool is_share(unsigned hits, double probability)
+{
+    double mean = draws * probability, sigma = sqrt(mean * (1 - probability));
+    return fabs(hits - mean) <= 4 * sigma + 1;
+}
+
+static bool is_mean(double sum, double mean, double deviation)
+{
+    return fabs(sum / draws - mean) <= 4 * deviation / sqrt(draws);
+}
+
+static void waits_are_exponential(void)
+{
+    static const double at[] = {0.001, 0.01, 0.1, 0.5, 1, 2, 5};
+    enum { POINTS = sizeof at / sizeof *at };
+    unsigned below[POINTS] = {0};
+    double sum = 0, squares = 0;
+    sampler_set_rate(RATE);
+    assert(sampler_rate() == RATE);
+    for (unsigned i = 0; i < draws; i++) {
+        double wait = (double)sampler_bytes(&seed) / RATE;
+        assert(wait >= 0);
+        sum += wait;
+        squares += wait * wait;
+        for (int k = 0; k < POINTS; k++)
+            below[k] += wait < at[k];
+    }
+    assert(is_mean(sum, 1, 1));
+    assert(is_mean(squares, 2, sqrt(20)));
+    for (int k = 0; k < POINTS; k++)
+        assert(is_share(below[k], 1 - exp(-at[k])));
+    assert(!is_mean(sum * 1.02, 1, 1) || draws < 100000); /* two per cent off is seen */
+}
+
+/* Of blocks of one size: the first, and each later one that was not picked before. */
+static void blocks_are_picked_by_their_size(void)
+{
+    static const size_t sizes[] = {16, 1024, 8192, 32768, RATE, 4 * RATE};
+    sampler_set_rate(RATE);
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        double each = 1 - exp(-(double)sizes[k] / RATE);
+        unsigned first = 0, hundred = 0;
+        for (unsigned i = 0; i < draws; i++) {
+            uint64_t wait = sampler_blocks(&seed, sizes[k]);
+            first += wait == 0;
+            hundred += wait < 100;
+        }
+        assert(is_share(first, each));
+        assert(is_share(hundred, 1 - pow(1 - each, 100)));
+    }
+}
+
+/* A clock in bytes over mixed sizes, as large blocks use it. */
+static void mixed_sizes_share_a_clock(void)
+{
+    enum { SIZES = 3 };
+    static const size_t sizes[SIZES] = {40 << 10, 100 << 10, 1 << 20};
+    unsigned picked[SIZES] = {0}, seen[SIZES] = {0};
+    int64_t clock = sampler_bytes(&seed);
+    for (unsigned i = 0; i < draws; i++) {
+        unsigned which = (unsigned)(unit_random(&seed) % SIZES);
+        seen[which]++;
+        clock -= (int64_t)sizes[which];
+        if (clock >= 0)
+            continue;
+        picked[which]++;
+        clock = sampler_bytes(&seed);
+    }
+    for (int k = 0; k < SIZES; k++) {
+        double p = 1 - exp(-(double)sizes[k] / RATE), mean = seen[k] * p;
+        assert(fabs(picked[k] - mean) <= 4 * sqrt(mean * (1 - p)));
+    }
+}
+
+static void shrunk_blocks_stay_by_their_new_size(void)
+{
+    static const size_t pairs[][2] = {
+        {64 << 10, 36 << 10}, {36 << 10, 33 << 10}, {RATE, RATE / 2},
+        {4 * RATE, RATE},     {8 * RATE, 40 << 10}, {RATE / 8, RATE / 9},
+    };
+    sampler_set_rate(RATE);
+    for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
+        double before = 1 - exp(-(double)pairs[k][0] / RATE);
+        double now = 1 - exp(-(double)pairs[k][1] / RATE);
+        unsigned kept = 0;
+        for (unsigned i = 0; i < draws; i++)
+            kept += sampler_keeps(&seed, pairs[k][0], pairs[k][1]);
+        assert(is_share(kept, now / before));
+    }
+}
+
+static void exact_picks_all_and_off_none(void)
+{
+    for (int i = 0; i < 100; i++) {
+        sampler_set_rate(SAMPLER_EXACT);
+        assert(sampler_blocks(&seed, 16) == 0 && sampler_bytes(&seed) == 0);
+        assert(sampler_keeps(&seed, 1 << 20, 1 << 16));
+        sampler_set_rate(SAMPLER_OFF);
+        assert(sampler_blocks(&seed, 1 << 20) == UINT64_MAX && sampler_bytes(&seed) == INT64_MAX);
+        assert(!sampler_keeps(&seed, 1 << 20, 1 << 16));
+    }
+}
+
+static void extreme_rates_do_not_overflow(void)
+{
+    for (int i = 0; i < 10000; i++) {
+        sampler_set_rate(INT64_MAX);
+        assert(sampler_bytes(&seed) >= 0);
+        (void)sampler_blocks(&seed, 1);
+        sampler_set_rate(1);
+        assert(sampler_bytes(&seed) < 64);
+        assert(sampler_blocks(&seed, 64) == 0);
+    }
+}
+
+static void the_judge_refuses_wrong_samplers(void)
+{
+    unsigned fixed = 0, biased = 0;
+    sampler_set_rate(RATE);
+    for (unsigned i = 0; i < draws; i++) {
+        fixed += unit_random(&seed) % RATE < RATE / 2; /* uniform instead of exponential */
+        biased += sampler_blocks(&seed, RATE / 2) == 0 || i % 50 == 0;
+    }
+    assert(!is_share(fixed, 1 - exp(-0.5)) && !is_share(biased, 1 - exp(-0.5)));
+}
+
+int main(void)
+{
+    draws = unit_times(200000);
+    waits_are_exponential();
+    blocks_are_picked_by_their_size();
+    mixed_sizes_share_a_clock();
+    shrunk_blocks_stay_by_their_new_size();
+    exact_picks_all_and_off_none();
+    extreme_rates_do_not_overflow();
+    the_judge_refuses_wrong_samplers();
+    return 0;
+}
