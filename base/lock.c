@@ -9,10 +9,11 @@
 enum {
     WAITED = 1u << 31,
     SPINS = 200,
-    PATIENCE_MS = 100, /* how long a waiter sleeps before it asks whether the owner exists */
+    PATIENCE_MS = 20, /* how long a waiter sleeps before it asks whether the owner exists */
 };
 
 __thread uint32_t lock_held;
+void (*lock_repair)(struct lock *lock);
 static __thread uint32_t self_id;
 
 uint32_t lock_self(void)
@@ -46,12 +47,14 @@ static NOINLINE void take_slow(struct lock *lock, uint32_t self)
                                          __ATOMIC_RELAXED))
             continue;
         os_wait(&lock->word, seen | WAITED, PATIENCE_MS);
-        /* A handler may have forked while this thread was inside with another lock: then the
-         * owner of this one stayed behind in the parent. */
         uint32_t after = load_relaxed(&lock->word);
-        if (after == (seen | WAITED) && !os_thread_alive((pid_t)(after & ~WAITED)))
-            __atomic_compare_exchange_n(&lock->word, &after, 0, false, __ATOMIC_RELAXED,
-                                        __ATOMIC_RELAXED);
+        if (after == (seen | WAITED) && !os_thread_alive((pid_t)(after & ~WAITED)) &&
+            __atomic_compare_exchange_n(&lock->word, &after, self | WAITED, false, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_RELAXED)) {
+            if (lock_repair != NULL)
+                lock_repair(lock);
+            return;
+        }
     }
 }
 

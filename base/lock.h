@@ -54,6 +54,10 @@ void lock_give(struct lock *lock);
 /* The calling thread's id, from memory where possible. */
 uint32_t lock_self(void);
 
+/* In a forked child, a thread that was interrupted inside (its handler forked) may come upon a lock
+ * whose owner stayed behind. It takes it over, and `repair` mends what the lock protects. */
+extern HIDDEN void (*lock_repair)(struct lock *lock);
+
 /* In a forked child: forget the cached thread id, so that the next call asks the kernel. */
 void lock_forget_self(uint32_t *parent_id);
 /* In a forked child: frees the lock unless `owner`, this thread's id in the parent, has it (then

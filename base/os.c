@@ -91,30 +91,35 @@ static long move(void *from, void *to, size_t size, long flags)
                         MREMAP_MAYMOVE | MREMAP_FIXED | flags, (long)to, 0);
 }
 
-bool os_move(void *from, void *to, size_t size)
+/* The kernel unmaps `to` before it knows whether it can move: makes it whole again. */
+static enum os_moved stayed(void *to, size_t size)
+{
+    return os_map_over(to, size) ? OS_STAYED : OS_LOST;
+}
+
+enum os_moved os_move(void *from, void *to, size_t size)
 {
     static bool emulated;
     if (load_relaxed(&emulated))
-        return false;
+        return OS_STAYED;
     long got = move(from, to, size, REMAP_DONTUNMAP);
     if (!failed(got) && is_mapped(from))
-        return true;
+        return OS_MOVED;
     /* qemu unmaps `from` all the same, and forgets what it should know of `to` (later os_return
      * would do nothing there): put everything back by copying, and never ask again. */
     store_relaxed(&emulated, !failed(got));
     if (got == -EINVAL) /* a kernel before 5.7 does not know the flag */
         got = move(from, to, size, 0);
     if (failed(got))
-        return false;
+        return stayed(to, size);
     bool filled = os_map_over(from, size);
     if (filled && !load_relaxed(&emulated))
-        return true;
+        return OS_MOVED;
     if (filled)
         memcpy(from, to, size);
     else /* no room for the empty place: undo */
         move(to, from, size, 0);
-    os_map_over(to, size);
-    return false;
+    return stayed(to, size);
 }
 
 bool os_protect(void *at, size_t size, bool writable)

@@ -24,9 +24,11 @@ void *os_map(size_t size);
 /* Puts fresh memory in the place of whatever is mapped there. */
 bool os_map_over(void *at, size_t size);
 bool os_unmap(void *at, size_t size);
-/* Moves the pages of [from, from + size) to `to`, which must be a mapping of the same size; `from`
- * stays mapped and reads as zero afterwards. */
-bool os_move(void *from, void *to, size_t size);
+/* Moves the pages of [from, from + size) to `to`, which must be a mapping of the same size. Moved:
+ * `from` is still mapped and reads as zero. Stayed: both are as before, but for the contents of
+ * `to`. Lost: stayed, and nothing is mapped at `to` any more. */
+enum os_moved { OS_MOVED, OS_STAYED, OS_LOST };
+enum os_moved os_move(void *from, void *to, size_t size);
 
 /* Whether the range, whole pages, can be written; it can be read either way. */
 bool os_protect(void *at, size_t size, bool writable);

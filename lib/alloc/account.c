@@ -5,13 +5,17 @@
 #include <string.h>
 
 /* A bin's numbers, read while its thread may exchange the stock: again until it stood still. */
-static uint64_t mallocs_of(const struct heap *heap, unsigned mark)
+static void bin_sum(const struct heap *heap, unsigned mark, uint64_t *mallocs, uint64_t *cached)
 {
     for (;;) {
         uint32_t before = load_acquire(&heap->stocks[mark]);
-        uint64_t mallocs = heap_mallocs(heap, mark);
-        if (load_acquire(&heap->stocks[mark]) == before)
-            return mallocs;
+        uint64_t made = heap_mallocs(heap, mark), here = heap_cached(heap, mark);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (load_relaxed(&heap->stocks[mark]) == before) {
+            *mallocs += made;
+            *cached += here;
+            return;
+        }
     }
 }
 
@@ -27,10 +31,8 @@ static void class_sum(unsigned class, struct account_sum *sum, uint64_t *live, u
     uint64_t out = 0, in_bins = 0, mallocs = heap_retired_mallocs(class);
     for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
         for (unsigned colour = 0; colour < colours_of(class) && load_acquire(&heap->alive);
-             colour++) {
-            mallocs += mallocs_of(heap, mark_make(class, colour));
-            in_bins += heap_cached(heap, mark_make(class, colour));
-        }
+             colour++)
+            bin_sum(heap, mark_make(class, colour), &mallocs, &in_bins);
     for (unsigned pool = 0; pool < POOL_MAX; pool++) {
         if (central_peek(pool, 0) == NULL)
             continue;
@@ -100,8 +102,8 @@ void account_take(struct account *account)
     }
     large_sum(account);
     for (unsigned pool = 0; pool < POOL_MAX; pool++) {
-        account->dirty_bytes += pages_of[pool].dirty_units << UNIT_SHIFT;
-        account->returned_bytes += pages_of[pool].returned_units << UNIT_SHIFT;
+        account->dirty_bytes += load_relaxed(&pages_of[pool].dirty_units) << UNIT_SHIFT;
+        account->returned_bytes += load_relaxed(&pages_of[pool].returned_units) << UNIT_SHIFT;
     }
     account->metadata_bytes = arena_tables_resident();
     account->mapped_bytes = arena_mapped();

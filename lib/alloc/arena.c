@@ -129,7 +129,7 @@ static size_t claim_locked(size_t bytes, int *error)
             return 0;
         *error = os_map_at((char *)window.base + at, bytes);
         if (*error == 0) {
-            claimed += bytes;
+            add_relaxed(&claimed, bytes);
             advise((char *)window.base + at, bytes);
             store_release(&window.granules, (at + bytes) / GRANULE);
             return at == 0 ? UNIT : at;
@@ -181,14 +181,28 @@ bool arena_need_meta(size_t bytes)
     return table_need(&meta, bytes);
 }
 
+static void table_recover(struct table *table)
+{
+    os_unmap(table->start + table->mapped, table->most - table->mapped);
+}
+
+void arena_recover(void)
+{
+    table_recover(&marks);
+    table_recover(&units);
+    table_recover(&spans);
+    table_recover(&meta);
+}
+
 size_t arena_mapped(void)
 {
-    return claimed + marks.mapped + units.mapped + spans.mapped + meta.mapped;
+    return load_relaxed(&claimed) + load_relaxed(&marks.mapped) + load_relaxed(&units.mapped) +
+           load_relaxed(&spans.mapped) + load_relaxed(&meta.mapped);
 }
 
 static size_t table_resident(const struct table *table)
 {
-    return os_resident(table->start, table->mapped);
+    return os_resident(table->start, load_relaxed(&table->mapped));
 }
 
 size_t arena_tables_resident(void)
@@ -199,5 +213,6 @@ size_t arena_tables_resident(void)
 
 size_t arena_resident(void)
 {
-    return os_resident((void *)window.base, window.granules * GRANULE) + arena_tables_resident();
+    return os_resident((void *)window.base, load_relaxed(&window.granules) * GRANULE) +
+           arena_tables_resident();
 }

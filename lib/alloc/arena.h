@@ -46,6 +46,9 @@ uint32_t arena_claim(uint32_t units, uint32_t *got);
 bool arena_need_spans(size_t bytes);
 bool arena_need_meta(size_t bytes);
 
+/* In a child whose parent's other thread was inside: what it mapped and did not note down goes. */
+void arena_recover(void);
+
 /* For accounting. */
 size_t arena_mapped(void);
 size_t arena_tables_resident(void);

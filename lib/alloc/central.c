@@ -102,8 +102,13 @@ static struct span *span_make(unsigned pool, unsigned mark, bool watched, uint32
     return span;
 }
 
+/* The state goes first: a child of a fork in between must not find a span whose table of records is
+ * somebody else's. No home: who still has a block of it is noticed. */
 static void span_end(struct span *span)
 {
+    store_relaxed(&span->state, SPAN_NONE);
+    span->home = 0;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (span->watched)
         meta_give(meta_at(span->record), span->blocks * sizeof(uint32_t));
     pages_give(span);
@@ -138,15 +143,15 @@ static unsigned take_locked(struct central *central, unsigned pool, unsigned mar
             if (span == NULL)
                 break;
             central->spans++;
-            central->here += span->blocks;
+            add_relaxed(&central->here, span->blocks);
             list_add(central, span);
         }
         got += span_take(span, class_size(mark_class(mark)), slots + wanted - got, wanted - got);
         if (span->free == 0)
             list_remove(central, span);
     }
-    central->out += got;
-    central->here -= got;
+    add_relaxed(&central->out, got);
+    add_relaxed(&central->here, -(size_t)got);
     return got;
 }
 
@@ -165,8 +170,9 @@ void *central_take_one(unsigned pool, unsigned list)
     bool watched = list >= CENTRAL_WATCHED;
     void *block = NULL;
     lock_take(&central->lock);
-    central->direct +=
+    unsigned got =
         take_locked(central, pool, watched ? list - CENTRAL_WATCHED : list, watched, &block, 1);
+    add_relaxed(&central->direct, got);
     lock_give(&central->lock);
     return block;
 }
@@ -189,7 +195,7 @@ static void span_emptied(struct central *central, struct span *span)
         return;
     list_remove(central, span);
     central->spans--;
-    central->here -= span->blocks;
+    add_relaxed(&central->here, -(size_t)span->blocks);
     span_end(span);
 }
 
@@ -228,10 +234,12 @@ void central_give(void *const *slots, unsigned count)
         struct span *span = span_of(slots[0]);
         struct central *central = home_of(span->home);
         unsigned class = mark_class(span->mark);
+        if (unlikely(span->home == 0))
+            fatal_freed_twice(slots[0], class_size(class));
         lock_take(&central->lock);
         unsigned done = give_locked(central, span->home, class, slots, count);
-        central->out -= done;
-        central->here += done;
+        add_relaxed(&central->out, -(size_t)done);
+        add_relaxed(&central->here, done);
         lock_give(&central->lock);
         slots += done;
         count -= done;

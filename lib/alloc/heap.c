@@ -14,7 +14,7 @@ enum {
     CAP_FIRST_LEAST = 1,         /* and at least so many; */
     CAP_EAGER = 64,              /* it grows at once to so many blocks */
     CAP_EAGER_BYTES = 128 << 10, /* or bytes, and beyond when it empties and overflows in turn */
-    GROW_FILLS = 3, /* refills without a spill before a bin grows */
+    GROW_FILLS = 3,              /* refills without a spill before a bin grows */
     STOCK_LEAST = 64,
     STOCK_MOST = 32768,
     WAIT_PART = 512, /* mallocs from one bin until the thread comes by, sample or not */
@@ -206,15 +206,22 @@ bool heap_refill(struct heap *heap, unsigned mark)
     return true;
 }
 
-/* The `count` lowest slots, which were used longest ago, go home. */
+/* The `count` lowest slots, which were used longest ago, go home. Meanwhile the bin is empty and
+ * full, so that neither a forked child nor a signal handler finds blocks in it that are elsewhere.
+ */
 static void bin_give(struct heap *heap, unsigned mark, unsigned count)
 {
     struct stock *stock = heap_stock(heap, mark);
+    struct bin *bin = &heap->bins[mark];
     size_t rest = heap_cached(heap, mark) - count;
+    bin->limit = low_half(stock->slots);
+    store_release(&bin->top, stock->slots);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     central_give(stock->slots + 1, count);
     stock->taken -= count;
     memmove(stock->slots + 1, stock->slots + 1 + count, rest * sizeof(void *));
-    store_relaxed(&heap->bins[mark].top, stock->slots + rest);
+    store_release(&bin->top, stock->slots + rest);
+    bin->limit = low_half(stock->slots + stock->cap);
 }
 
 bool heap_spill(struct heap *heap, unsigned mark)
@@ -274,7 +281,7 @@ static void clock_part(struct bin *bin, struct stock *stock)
 {
     uint32_t part = stock->wait < WAIT_PART ? stock->wait : WAIT_PART;
     stock->wait -= part;
-    stock->drawn += part;
+    add_relaxed(&stock->drawn, part);
     store_relaxed(&bin->clock, (int32_t)part);
 }
 
@@ -282,7 +289,7 @@ void heap_set_clock(struct heap *heap, unsigned mark, uint64_t blocks)
 {
     struct stock *stock = heap_stock(heap, mark);
     struct bin *bin = &heap->bins[mark];
-    stock->drawn -= (uint64_t)(bin->clock < 0 ? 0 : bin->clock);
+    add_relaxed(&stock->drawn, -(uint64_t)(bin->clock < 0 ? 0 : bin->clock));
     stock->armed = blocks <= UINT32_MAX; /* else only a pause: the wait is drawn anew then */
     stock->wait = stock->armed ? (uint32_t)blocks : UINT32_MAX;
     clock_part(bin, stock);
@@ -298,7 +305,7 @@ bool heap_clock_over(struct heap *heap, unsigned mark)
     return false;
 }
 
-size_t heap_cached(const struct heap *heap, unsigned mark)
+RACY size_t heap_cached(const struct heap *heap, unsigned mark)
 {
     struct stock *stock = heap_stock(heap, mark);
     if (stock == NULL)
@@ -308,13 +315,13 @@ size_t heap_cached(const struct heap *heap, unsigned mark)
                                                                   : (size_t)(top - stock->slots);
 }
 
-uint64_t heap_mallocs(const struct heap *heap, unsigned mark)
+RACY uint64_t heap_mallocs(const struct heap *heap, unsigned mark)
 {
     const struct stock *stock = heap_stock(heap, mark);
     if (stock == NULL)
         return 0;
     int32_t left = load_relaxed(&heap->bins[mark].clock);
-    return stock->drawn - (uint64_t)(left < 0 ? 0 : left);
+    return load_relaxed(&stock->drawn) - (uint64_t)(left < 0 ? 0 : left);
 }
 
 uint64_t heap_frees(const struct heap *heap, unsigned mark)
@@ -338,7 +345,7 @@ uint64_t heap_retired_mallocs(unsigned class)
 static void retire_locked(struct heap *heap)
 {
     for (unsigned mark = 1; mark < MARK_COUNT; mark++)
-        retired[mark_class(mark) % CLASS_COUNT] += heap_mallocs(heap, mark);
+        add_relaxed(&retired[mark_class(mark) % CLASS_COUNT], heap_mallocs(heap, mark));
     __atomic_fetch_add(&heap_retired_large.allocs, heap->large.allocs, __ATOMIC_RELAXED);
     __atomic_fetch_add(&heap_retired_large.frees, heap->large.frees, __ATOMIC_RELAXED);
     __atomic_fetch_add(&heap_retired_large.alloc_bytes, heap->large.alloc_bytes, __ATOMIC_RELAXED);
@@ -347,13 +354,16 @@ static void retire_locked(struct heap *heap)
         struct stock *stock = heap_stock(heap, mark);
         heap->bins[mark].top = bottom;
         heap->bins[mark].limit = low_half(bottom);
-        heap->stocks[mark] = 0;
+        store_release(&heap->stocks[mark], 0);
         if (stock != NULL)
             meta_give(stock, stock_bytes(stock));
     }
-    heap->large = (struct heap_sums){0};
+    store_relaxed(&heap->large.allocs, 0);
+    store_relaxed(&heap->large.frees, 0);
+    store_relaxed(&heap->large.alloc_bytes, 0);
+    store_relaxed(&heap->large.free_bytes, 0);
     heap->cache_bytes = 0;
-    heap->alive = false;
+    store_release(&heap->alive, false);
     heap->free = unused;
     unused = heap;
 }

@@ -62,16 +62,16 @@ struct heap {
     bool alive;
     uint32_t tid;
     uint32_t stocks[MARK_COUNT]; /* meta ids; 0 where the bin was never used */
-    struct heap **now;       /* the thread's `heap_now` */
-    struct heap *all;        /* every heap there ever was */
-    struct heap *free;       /* heaps without a thread */
-    uint32_t generation;     /* the mode this heap was last configured for */
-    uint32_t ticks;          /* cold visits */
-    uint64_t looked_ms;      /* when idle bins were last emptied */
-    size_t cache_bytes;      /* sum over bins of cap * size */
-    int64_t large_clock;     /* bytes of large blocks until the next sample */
-    uint64_t random;         /* the sampler's generator */
-    struct heap_sums large; /* blocks */
+    struct heap **now;           /* the thread's `heap_now` */
+    struct heap *all;            /* every heap there ever was */
+    struct heap *free;           /* heaps without a thread */
+    uint32_t generation;         /* the mode this heap was last configured for */
+    uint32_t ticks;              /* cold visits */
+    uint64_t looked_ms;          /* when idle bins were last emptied */
+    size_t cache_bytes;          /* sum over bins of cap * size */
+    int64_t large_clock;         /* bytes of large blocks until the next sample */
+    uint64_t random;             /* the sampler's generator */
+    struct heap_sums large;      /* blocks */
 };
 
 extern HIDDEN struct heap heap_empty;

@@ -2,7 +2,6 @@
 /* See lib/alloc/large.h. */
 #include "lib/alloc/large.h"
 
-#include "base/os.h"
 #include "lib/alloc/pages.h"
 
 enum { UNITS_MOST = 1u << 31 };
@@ -43,13 +42,19 @@ bool large_resize(struct span *span, size_t size)
     return true;
 }
 
-bool large_move(struct span *from, struct span *to)
+enum os_moved large_move(struct span *from, struct span *to)
 {
     size_t bytes = large_size(from) < large_size(to) ? large_size(from) : large_size(to);
     size_t page = os_page_size();
     if ((uintptr_t)span_start(from) % page != 0 || (uintptr_t)span_start(to) % page != 0 ||
         bytes % page != 0)
-        return false;
-    from->zero = os_move(span_start(from), span_start(to), bytes);
-    return from->zero;
+        return OS_STAYED;
+    enum os_moved moved = os_move(span_start(from), span_start(to), bytes);
+    from->zero = moved == OS_MOVED;
+    return moved;
+}
+
+void large_abandon(struct span *span)
+{
+    store_relaxed(&span->state, SPAN_NONE);
 }

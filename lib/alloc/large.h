@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/os.h"
 #include "lib/alloc/span.h"
 
 /* A block of at least `size` bytes at a multiple of `align` (a power of two). *zero: reads as zero.
@@ -17,7 +18,9 @@ void large_give(struct span *span);
 bool large_resize(struct span *span, size_t size);
 /* Moves the contents of a large block to a longer one without copying. `from` is empty then and
  * should be given back. */
-bool large_move(struct span *from, struct span *to);
+enum os_moved large_move(struct span *from, struct span *to);
+/* The span's memory is lost: nobody will ever have it again. */
+void large_abandon(struct span *span);
 
 INLINE size_t large_size(const struct span *span)
 {

@@ -45,7 +45,7 @@ static void age_link(struct pages *pages, struct span *span)
     if (span->older != 0)
         span_at(span->older)->newer = id;
     else
-        pages->oldest = id;
+        store_relaxed(&pages->oldest, id);
     if (span->newer != 0)
         span_at(span->newer)->older = id;
     else
@@ -57,7 +57,7 @@ static void age_unlink(struct pages *pages, struct span *span)
     if (span->older != 0)
         span_at(span->older)->newer = span->newer;
     else
-        pages->oldest = span->newer;
+        store_relaxed(&pages->oldest, span->newer);
     if (span->newer != 0)
         span_at(span->newer)->older = span->older;
     else
@@ -78,7 +78,7 @@ static void link_locked(struct pages *pages, struct span *span)
     span_set_units(span, false);
     if (kind == 0) {
         age_link(pages, span);
-        pages->dirty_units += span->units;
+        add_relaxed(&pages->dirty_units, span->units);
     } else {
         pages->clean_units += span->units;
     }
@@ -97,7 +97,7 @@ static void unlink_locked(struct pages *pages, struct span *span)
         pages->filled[kind][bucket / 64] &= ~(UINT64_C(1) << (bucket % 64));
     if (kind == 0) {
         age_unlink(pages, span);
-        pages->dirty_units -= span->units;
+        add_relaxed(&pages->dirty_units, -(size_t)span->units);
     } else {
         pages->clean_units -= span->units;
     }
@@ -110,9 +110,13 @@ static struct span *span_take_locked(struct pages *pages)
         pages->spare = span_at(id)->next;
     else if ((id = span_new_id()) == 0)
         return NULL;
+    /* All but the pool: neighbours of other pools look at it, so it must never seem to be theirs.
+     */
     struct span *span = span_at(id);
-    memset(span, 0, sizeof *span);
-    span->pool = pool_of(pages);
+    size_t before = offsetof(struct span, pool), after = before + sizeof span->pool;
+    memset(span, 0, before);
+    store_relaxed(&span->pool, pool_of(pages));
+    memset((char *)span + after, 0, sizeof *span - after);
     return span;
 }
 
@@ -165,11 +169,11 @@ static uint64_t since_of(const struct span *a, const struct span *b)
 /* Joins a free run, in no list yet, with neighbours of its kind. */
 static struct span *join_locked(struct pages *pages, struct span *span)
 {
-    uint32_t lower = load_relaxed(&window.units[span->first - 1]);
-    uint32_t upper = load_relaxed(&window.units[span->first + span->units]);
+    uint32_t lower = load_acquire(&window.units[span->first - 1]);
+    uint32_t upper = load_acquire(&window.units[span->first + span->units]);
     struct span *low = span_at(lower), *high = span_at(upper);
-    if (upper != 0 && load_relaxed(&high->pool) == pool_of(pages) && high->state == span->state &&
-        high->first == span->first + span->units) {
+    if (upper != 0 && load_relaxed(&high->pool) == pool_of(pages) &&
+        load_relaxed(&high->state) == span->state && high->first == span->first + span->units) {
         unlink_locked(pages, high);
         uint32_t more = high->units;
         span->zero &= high->zero;
@@ -177,8 +181,8 @@ static struct span *join_locked(struct pages *pages, struct span *span)
         span_give_locked(pages, high);
         span->units += more;
     }
-    if (lower != 0 && load_relaxed(&low->pool) == pool_of(pages) && low->state == span->state &&
-        low->first + low->units == span->first) {
+    if (lower != 0 && load_relaxed(&low->pool) == pool_of(pages) &&
+        load_relaxed(&low->state) == span->state && low->first + low->units == span->first) {
         unlink_locked(pages, low);
         uint32_t more = span->units;
         low->zero &= span->zero;
@@ -208,7 +212,7 @@ static void cut_locked(struct pages *pages, struct span *span, uint32_t units,
     rest->zero = span->zero;
     rest->since_ms = state == SPAN_DIRTY ? span->since_ms : 0;
     span->units = units;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
     release_locked(pages, rest, state);
 }
 
@@ -254,11 +258,13 @@ static struct span *take_locked(struct pages *pages, uint32_t units, uint32_t al
             link_locked(pages, span);
             return NULL;
         }
-        *front = *span;
+        front->first = span->first;
         front->units = skip;
+        front->zero = span->zero;
+        front->since_ms = span->since_ms;
         span->first += skip;
         span->units -= skip;
-        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        __atomic_thread_fence(__ATOMIC_RELEASE);
         release_locked(pages, front, state);
     }
     if (span->units > units)
@@ -282,6 +288,8 @@ void pages_give(struct span *span)
     uint64_t now = os_now_ms();
     lock_take(&pages->lock);
     pages->used_units -= span->units;
+    store_relaxed(&span->state, SPAN_NONE); /* before the fields that free runs use otherwise */
+    __atomic_thread_fence(__ATOMIC_RELEASE);
     span->watched = false;
     span->since_ms = now;
     release_locked(pages, span, span->zero ? SPAN_CLEAN : SPAN_DIRTY);
@@ -298,12 +306,12 @@ bool pages_extend(struct span *span, uint32_t units)
     struct pages *pages = &pages_of[span->pool];
     bool done = false;
     lock_take(&pages->lock);
-    uint32_t id = load_relaxed(&window.units[span->first + span->units]);
+    uint32_t id = load_acquire(&window.units[span->first + span->units]);
     struct span *next = span_at(id);
+    uint8_t state = load_relaxed(&next->state);
     if (id != 0 && load_relaxed(&next->pool) == pool_of(pages) &&
-        (next->state == SPAN_DIRTY || next->state == SPAN_CLEAN) &&
-        next->first == span->first + span->units && span->units + next->units >= units) {
-        enum span_state state = next->state;
+        (state == SPAN_DIRTY || state == SPAN_CLEAN) && next->first == span->first + span->units &&
+        span->units + next->units >= units) {
         unlink_locked(pages, next);
         store_relaxed(&next->state, SPAN_NONE);
         uint32_t more = units - span->units;
@@ -348,7 +356,7 @@ static size_t return_one(struct pages *pages, struct span *span)
     bool done = from < to && os_return((void *)from, to - from);
     lock_take(&pages->lock);
     span->zero = done && from == start && to == end;
-    pages->returned_units += span->units;
+    add_relaxed(&pages->returned_units, span->units);
     release_locked(pages, span, SPAN_CLEAN);
     return done ? to - from : 0;
 }

@@ -17,8 +17,31 @@
 static uint32_t unforked = 1;
 static uint32_t *canary = &unforked; /* 0 in a child that has not repaired yet */
 
+/* What a lock protects, mended by the thread that took it over from one that does not exist. It
+ * holds lower ranks at most, so nothing of this is half-changed by itself. */
+static void repair(struct lock *lock)
+{
+    switch (lock->rank) {
+    case LOCK_CENTRAL:
+        central_recover();
+        break;
+    case LOCK_PAGES:
+        pages_recover();
+        break;
+    case LOCK_META:
+        meta_recover();
+        break;
+    case LOCK_ARENA:
+        arena_recover();
+        break;
+    default:
+        break;
+    }
+}
+
 bool alloc_fork_watch(void)
 {
+    lock_repair = repair;
     uint32_t *page = os_map(os_page_size());
     if (page == NULL)
         return false;
@@ -41,6 +64,8 @@ bool alloc_forked(void)
 static bool locks_break(uint32_t parent_id)
 {
     bool broken = lock_break(&arena_lock, parent_id);
+    if (broken)
+        arena_recover();
     for (unsigned pool = 0; pool < POOL_MAX; pool++)
         broken |= lock_break(&pages_of[pool].lock, parent_id);
     broken |= central_break(parent_id);

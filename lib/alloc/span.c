@@ -21,15 +21,16 @@ uint32_t span_count(void)
     return load_relaxed(&count);
 }
 
+/* Released: who finds the id there from another pool sees whose span it is. */
 void span_set_units(const struct span *span, bool all)
 {
     uint32_t id = span_id(span), *units = window.units + span->first;
     if (all) {
         for (uint32_t i = 0; i < span->units; i++)
-            store_relaxed(&units[i], id);
+            store_release(&units[i], id);
     } else {
-        store_relaxed(&units[0], id);
-        store_relaxed(&units[span->units - 1], id);
+        store_release(&units[0], id);
+        store_release(&units[span->units - 1], id);
     }
 }
 

@@ -396,7 +396,16 @@ static void *realloc_large(void *p, struct span *span, size_t size)
         return NULL;
     size_t kept = before < size ? before : size;
     /* Onto memory that was in use before, copying costs less than the faults after moving. */
-    if (kept < MOVE_LEAST || !zero || !large_move(span, span_of(block)))
+    enum os_moved moved = OS_STAYED;
+    if (kept >= MOVE_LEAST && zero)
+        moved = large_move(span, span_of(block));
+    if (moved == OS_LOST) {
+        count_large_free(heap, large_size(span_of(block)));
+        *mark_at(block) = MARK_FREE;
+        large_abandon(span_of(block));
+        return NULL;
+    }
+    if (moved == OS_STAYED)
         memcpy(block, p, kept);
     free_span_block(p, heap);
     return block;

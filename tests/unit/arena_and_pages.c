@@ -284,7 +284,7 @@ static void pools_keep_their_own(void)
 static void impossible_runs_are_refused(void)
 {
     size_t mapped = arena_mapped();
-    assert(pages_take(0, UINT32_C(1) << 31, 1) == NULL);
+    assert(pages_take(0, (UINT32_C(1) << 31) - 1, 1) == NULL);
     assert(arena_mapped() >= mapped && unit_faults() == 0);
 }
 
