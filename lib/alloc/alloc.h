@@ -35,7 +35,11 @@ size_t alloc_purge(void);
  * cold visit, which `alloc_forked` tells. */
 bool alloc_fork_watch(void);
 void alloc_fork_child(void);
-bool alloc_forked(void);
+extern HIDDEN uint32_t *alloc_canary; /* 0 in a child that has not repaired yet */
+INLINE bool alloc_forked(void)
+{
+    return load_relaxed(alloc_canary) == 0;
+}
 void alloc_recover(void);
 
 #endif

@@ -18,7 +18,7 @@ enum {
     STOCK_LEAST = 64,
     STOCK_MOST = 32768,
     WAIT_PART = 512, /* mallocs from one bin until the thread comes by, sample or not */
-    TICK_EVERY = 4,  /* cold visits */
+    TICK_EVERY = 8,  /* cold visits */
 };
 
 static void *bottom[2]; /* the slots of a bin without a stock: empty and full */
@@ -52,6 +52,30 @@ static void heap_reset(struct heap *heap)
         heap->marks[granules] = (uint8_t)mark_make(size_small_class[granules], heap->colour);
 }
 
+static void heap_salvage(struct heap *heap);
+static void retire_locked(struct heap *heap);
+
+/* A thread that ended without a word, by the bare system call for instance, leaves its heap behind.
+ * Whoever makes a heap looks at one other, in turn. */
+static void adopt_one(void)
+{
+    static struct heap *cursor;
+    struct heap *dead = NULL;
+    lock_take(&heap_lock);
+    cursor = cursor == NULL ? heap_first() : cursor->all;
+    if (cursor != NULL && cursor->alive && !os_thread_alive((pid_t)cursor->tid)) {
+        dead = cursor;
+        dead->alive = false; /* ours now */
+    }
+    lock_give(&heap_lock);
+    if (dead == NULL)
+        return;
+    heap_salvage(dead);
+    lock_take(&heap_lock);
+    retire_locked(dead);
+    lock_give(&heap_lock);
+}
+
 unsigned heap_pool_here(void)
 {
     unsigned nodes =
@@ -61,6 +85,7 @@ unsigned heap_pool_here(void)
 
 struct heap *heap_make(unsigned colour, unsigned pool)
 {
+    adopt_one();
     lock_take(&heap_lock);
     struct heap *heap = unused;
     if (heap != NULL)
@@ -82,7 +107,7 @@ struct heap *heap_make(unsigned colour, unsigned pool)
     heap->generation = 0;
     heap->looked_ms = os_now_ms();
     heap->large_clock = 0;
-    heap->random = os_random() | 1;
+    heap->random = (uintptr_t)heap | 1; /* until somebody has a better seed */
     heap_reset(heap);
     lock_take(&heap_lock);
     store_release(&heap->alive, true);

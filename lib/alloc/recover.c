@@ -15,7 +15,7 @@
 #include "lib/alloc/meta.h"
 
 static uint32_t unforked = 1;
-static uint32_t *canary = &unforked; /* 0 in a child that has not repaired yet */
+uint32_t *alloc_canary = &unforked;
 
 /* What a lock protects, mended by the thread that took it over from one that does not exist. It
  * holds lower ranks at most, so nothing of this is half-changed by itself. */
@@ -47,18 +47,13 @@ bool alloc_fork_watch(void)
         return false;
     bool wiped = os_wipe_on_fork(page, os_page_size());
     *page = 1;
-    store_release(&canary, page);
+    store_release(&alloc_canary, page);
     return wiped;
 }
 
 void alloc_fork_child(void)
 {
-    store_relaxed(canary, 0);
-}
-
-bool alloc_forked(void)
-{
-    return load_relaxed(canary) == 0;
+    store_relaxed(alloc_canary, 0);
 }
 
 static bool locks_break(uint32_t parent_id)
@@ -81,7 +76,7 @@ void alloc_recover(void)
 {
     uint32_t parent_id = 0;
     lock_forget_self(&parent_id);
-    store_relaxed(canary, 1);
+    store_relaxed(alloc_canary, 1);
     if (locks_break(parent_id)) {
         pages_recover();
         central_recover();

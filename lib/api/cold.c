@@ -63,6 +63,7 @@ static struct heap *enter(void)
         heap = heap_make(young.colour, young.pool);
         if (heap == NULL)
             return NULL;
+        heap->random = young_seed();
         init_thread(heap);
     }
     if (unlikely(load_relaxed(&heap_now) != heap)) {

@@ -21,6 +21,7 @@ extern const char *memoir_conf __attribute__((weak));
 enum { NOT_YET, READY, FAILED };
 
 static struct lock init_lock = {0, LOCK_INIT};
+bool init_ready;
 static uint8_t state;
 static bool keyed;
 static pthread_key_t key;
@@ -42,12 +43,11 @@ static void start(void)
     }
     alloc_fork_watch();
     store_release(&state, READY);
+    store_release(&init_ready, true);
 }
 
-bool init_done(void)
+bool init_done_slow(void)
 {
-    if (likely(load_acquire(&state) == READY))
-        return true;
     if (lock_held != 0 || load_acquire(&state) == FAILED)
         return false;
     bool first = false;

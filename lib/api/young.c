@@ -24,8 +24,7 @@ bool young_is(void)
     return young.ended || young.calls <= CALLS;
 }
 
-/* A seed that no other thread has. */
-static uint64_t seed(void)
+uint64_t young_seed(void)
 {
     static uint64_t process;
     uint64_t base = load_relaxed(&process);
@@ -43,7 +42,7 @@ bool young_ring(size_t bytes)
     uint32_t generation = heap_generation();
     if (unlikely(young.generation != generation)) {
         young.generation = generation;
-        young.random = young.random == 0 ? seed() : young.random;
+        young.random = young.random == 0 ? young_seed() : young.random;
         young.clock = sampler_bytes(&young.random);
     }
     if ((uint64_t)young.clock >= bytes) {

@@ -28,6 +28,8 @@ extern HIDDEN __thread struct young young;
 
 /* True while the thread is better off without a heap. Counts the call. */
 bool young_is(void);
+/* A number that no other thread has and nobody can guess, odd. */
+uint64_t young_seed(void);
 /* True if `bytes` more include a sample. */
 bool young_ring(size_t bytes);
 

@@ -104,8 +104,9 @@ if [ "$budget" -gt 52 ]; then
     echo "hot.h allows $budget instructions, 52 were promised"
     verdict=1
 fi
-for size in 16 64 256 1000; do
-    judge "$size bytes" "$(each "$library" $size 1 20000 220000)" "$budget"
+for size in 16 64 256 1000; do # the larger, the more samples fall on a pair
+    case $size in 16 | 64) limit=$budget ;; *) limit=52 ;; esac
+    judge "$size bytes" "$(each "$library" $size 1 20000 220000)" "$limit"
 done
 judge "1000 blocks of 1 KiB" "$(each "$library" 1024 1000 50 250)" 66
 

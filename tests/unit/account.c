@@ -88,7 +88,7 @@ static void one_thread_is_exact(unsigned pool)
     static struct held held[HELD];
     struct shadow mine = {0};
     uint64_t random = 5 + pool;
-    struct heap *heap = heap_make(3, pool);
+    struct heap *heap = unit_heap(3, pool);
     for (unsigned i = 0; i < unit_times(100000); i++) {
         step(heap, held, &random, &mine);
         if (i % 1000 == 0) {
@@ -115,7 +115,7 @@ static void *work(void *argument)
     uintptr_t self = (uintptr_t)argument;
     struct shadow mine = {0};
     uint64_t random = self + 100;
-    struct heap *heap = heap_make((unsigned)self, self % 2 == 0 ? 0 : 2);
+    struct heap *heap = unit_heap((unsigned)self, self % 2 == 0 ? 0 : 2);
     for (unsigned i = 0; i < unit_times(60000); i++)
         step(heap, helds[self], &random, &mine);
     struct account_sum sum;
@@ -174,7 +174,7 @@ static void blocks_past_the_bins_are_counted(void)
 static void bytes_have_a_place(void)
 {
     struct account account, after;
-    struct heap *heap = heap_make(0, 0);
+    struct heap *heap = unit_heap(0, 0);
     alloc_purge();
     account_take(&account);
     assert(account.dirty_bytes == 0 && account.cached_bytes == 0 && account.heaps == 1);

@@ -21,7 +21,7 @@ static size_t out_of(unsigned class, unsigned colour)
 static void bins_fill_and_go_home(void)
 {
     static char *held[HELD];
-    struct heap *heap = heap_make(0, 0);
+    struct heap *heap = unit_heap(0, 0);
     assert(heap != NULL && heap == heap_self && heap->alive && heap_first() == heap);
     for (unsigned class = 1; class < CLASS_COUNT; class ++) {
         unsigned count = class_size(class) > 1024 ? 100 : HELD;
@@ -82,7 +82,7 @@ static void bins_stay_within_the_cap(void)
     static const size_t caps[] = {0, 256 << 10, 1 << 20, 16 << 20};
     for (size_t i = 0; i < sizeof caps / sizeof *caps; i++) {
         config.cache = caps[i];
-        struct heap *heap = heap_make(0, 0);
+        struct heap *heap = unit_heap(0, 0);
         size_t most = swing(heap);
         assert(most <= caps[i] + least && heap->cache_bytes <= caps[i] + least);
         assert(most > before); /* and the cap is what held it down */
@@ -96,7 +96,7 @@ static void bins_stay_within_the_cap(void)
 static void clocks_count_every_malloc(void)
 {
     static void *held[HELD];
-    struct heap *heap = heap_make(2, 0);
+    struct heap *heap = unit_heap(2, 0);
     uint64_t random = 3, count[CLASS_COUNT] = {0}, rings = 0;
     unsigned top = 0;
     for (unsigned i = 0; i < unit_times(300000); i++) {
@@ -133,7 +133,7 @@ static void clocks_count_every_malloc(void)
 static void clocks_end_when_they_should(void)
 {
     static const uint64_t waits[] = {0, 1, 2, 511, 512, 513, 5000};
-    struct heap *heap = heap_make(0, 0);
+    struct heap *heap = unit_heap(0, 0);
     unsigned mark = class_of(128);
     unit_free(heap, unit_malloc(heap, mark));
     for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
@@ -162,11 +162,11 @@ static void clocks_end_when_they_should(void)
 static void colours_do_not_mix(void)
 {
     static void *held[HELD];
-    struct heap *heap = heap_make(1, 0);
+    struct heap *heap = unit_heap(1, 0);
     for (unsigned i = 0; i < HELD; i++)
         held[i] = unit_malloc(heap, 1);
     heap_end(heap);
-    heap = heap_make(2, 0);
+    heap = unit_heap(2, 0);
     for (unsigned i = 0; i < HELD; i++) {
         unit_free(heap, held[i]);
         void *block = unit_malloc(heap, 1);
@@ -179,7 +179,7 @@ static void colours_do_not_mix(void)
 
 static void idle_bins_are_emptied(void)
 {
-    struct heap *heap = heap_make(0, 0);
+    struct heap *heap = unit_heap(0, 0);
     unsigned idle = class_of(64), busy = class_of(128);
     config.return_delay_ms = 2;
     unit_free(heap, unit_malloc(heap, idle));
@@ -197,7 +197,7 @@ static void idle_bins_are_emptied(void)
 
 static void *short_life(void *unused)
 {
-    struct heap *heap = heap_make(0, 0);
+    struct heap *heap = unit_heap(0, 0);
     unit_free(heap, unit_malloc(heap, 5));
     heap_end(heap);
     (void)unused;
@@ -234,7 +234,7 @@ static bool is_lost(uint32_t seen)
 static void *obey(void *argument)
 {
     uint32_t *mine = &learned[(uintptr_t)argument];
-    struct heap *heap = heap_make(0, 0);
+    struct heap *heap = unit_heap(0, 0);
     __atomic_fetch_add(&ready, 1, __ATOMIC_RELEASE);
     while (!load_acquire(&stop)) {
         if (load_relaxed(&heap_now) == heap) {
@@ -283,7 +283,7 @@ static void no_change_of_mode_is_lost(void)
  * back. And the control: arming by a check before the store loses it. */
 static void a_change_in_between_is_seen(void)
 {
-    struct heap *heap = heap_make(0, 0);
+    struct heap *heap = unit_heap(0, 0);
     uint32_t generation = heap_generation(), seen = mode;
     store_relaxed(&mode, mode + 1);
     heap_interrupt();

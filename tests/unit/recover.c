@@ -59,7 +59,7 @@ static void *churn(void *argument)
     uintptr_t self = (uintptr_t)argument;
     uint64_t random = self + 1;
     while (!load_acquire(&stop)) {
-        struct heap *own = heap_make((unsigned)self, self % 2);
+        struct heap *own = unit_heap((unsigned)self, self % 2);
         for (int i = 0; i < 3000 && !load_acquire(&stop); i++)
             step(own, helds[self], &random);
         if (unit_random(&random) % 4 == 0)
@@ -124,7 +124,7 @@ static int child(uint64_t random)
     alloc_purge();
     heap_interrupt();
     heap_end(heap);
-    heap = heap_make(1, 0);
+    heap = unit_heap(1, 0);
     hold_mine();
     assert(changed_of_mine() == 0);
     struct account account;
@@ -214,7 +214,7 @@ int main(void)
     assert(!alloc_forked());
     assert(alloc_fork_watch() || unit_emulated());
     assert(!alloc_forked());
-    heap = heap_make(0, 0);
+    heap = unit_heap(0, 0);
     hold_mine();
     a_held_lock_is_left_taken_and_then_opened();
     children_can_use_everything(unit_times(300));
