@@ -144,7 +144,7 @@ bool os_wipe_on_fork(void *at, size_t size)
 
 size_t os_resident(void *at, size_t size)
 {
-    unsigned char in[1024];
+    unsigned char in[1024] = {0};
     size_t page = os_page_size(), resident = 0;
     char *end = (char *)at + size;
     for (char *p = at; p < end; p += sizeof in * page) {

@@ -23,7 +23,10 @@
 template <int N> struct Unit {
     double value = N;
     std::string name = "unit " + std::to_string(N);
-    bool operator<(const Unit &other) const { return value < other.value; }
+    bool operator<(const Unit &other) const
+    {
+        return value < other.value;
+    }
 };
 
 template <int N> struct Shelf {

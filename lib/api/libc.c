@@ -92,7 +92,7 @@ EXPORT void *realloc(void *p, size_t size)
         return p;
     void *block = malloc(size);
     if (unlikely(block == NULL))
-        return size <= usable ? p : NULL;
+        return size <= usable ? p : NULL; // cppcheck-suppress memleak
     memcpy(block, p, size < usable ? size : usable);
     free(p);
     return block;

@@ -102,7 +102,7 @@ static bool any_lock_is_held(void)
  * had to be broken. */
 static int child(uint64_t random)
 {
-    enum { MANY = 4000 };
+    enum { MANY = 1500 };
     static void *held[HELD];
     if (!unit_emulated())
         assert(alloc_forked());
@@ -217,8 +217,8 @@ int main(void)
     heap = unit_heap(0, 0);
     hold_mine();
     a_held_lock_is_left_taken_and_then_opened();
-    children_can_use_everything(unit_times(300));
+    children_can_use_everything(unit_times(200));
     assert(changed_of_mine() == 0 && overlapping_units() == 0 && unit_faults() == 0);
-    assert(broken > 0 || unit_times(300) < 300); /* the forks were bad ones */
+    assert(broken > 0 || unit_times(200) < 200); /* the forks were bad ones */
     return 0;
 }

@@ -138,7 +138,7 @@ static void the_judge_refuses_wrong_samplers(void)
     sampler_set_rate(RATE);
     for (unsigned i = 0; i < draws; i++) {
         fixed += unit_random(&seed) % RATE < RATE / 2; /* uniform instead of exponential */
-        biased += sampler_blocks(&seed, RATE / 2) == 0 || i % 50 == 0;
+        biased += sampler_blocks(&seed, RATE / 2) == 0 || i % 20 == 0;
     }
     assert(!is_share(fixed, 1 - exp(-0.5)) && !is_share(biased, 1 - exp(-0.5)));
 }

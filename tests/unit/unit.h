@@ -34,7 +34,7 @@ static inline unsigned unit_times(unsigned times)
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
     return times / 8 + 1;
 #else
-    return unit_emulated() ? times / 16 + 1 : times;
+    return unit_emulated() ? times / 6 + 1 : times;
 #endif
 }
 
@@ -91,6 +91,11 @@ static inline void unit_aborts(void (*what)(void), const char *wanted)
                 (unsigned)status, text);
         exit(1);
     }
+}
+
+static inline struct heap *unit_heap(unsigned colour, unsigned pool)
+{
+    return heap_make(colour, pool);
 }
 
 /* The bin of a heap as the hot path uses it: NULL when it is empty or its clock has run out. */
