@@ -15,6 +15,7 @@ enum {
     CAP_EAGER = 64,              /* it grows at once to so many blocks */
     CAP_EAGER_BYTES = 128 << 10, /* or bytes, and beyond when it empties and overflows in turn */
     GROW_FILLS = 3,              /* refills without a spill before a bin grows */
+    STEAL_EVERY = 64,            /* cold visits between two looks for bins that could make room */
     STOCK_LEAST = 64,
     STOCK_MOST = 32768,
     WAIT_PART = 512, /* mallocs from one bin until the thread comes by, sample or not */
@@ -105,7 +106,7 @@ struct heap *heap_make(unsigned colour, unsigned pool)
     heap->tid = lock_self();
     heap->now = &heap_now;
     heap->generation = 0;
-    heap->looked_ms = os_now_ms();
+    heap->looked_ms = (uint32_t)os_now_ms();
     heap->large_clock = 0;
     heap->random = (uintptr_t)heap | 1; /* until somebody has a better seed */
     heap_reset(heap);
@@ -164,19 +165,62 @@ static void bin_set(struct heap *heap, unsigned mark, struct stock *stock, size_
     store_relaxed(&heap->bins[mark].top, stock->slots + count);
 }
 
+static uint16_t cap_first(unsigned mark)
+{
+    size_t cap = CAP_FIRST_BYTES / size_of(mark);
+    return (uint16_t)(cap < CAP_FIRST_LEAST  ? CAP_FIRST_LEAST
+                      : cap > CAP_FIRST_MOST ? CAP_FIRST_MOST
+                                             : cap);
+}
+
+static void bin_give(struct heap *heap, unsigned mark, unsigned count);
+
 static struct stock *stock_make(struct heap *heap, unsigned mark)
 {
     struct stock *stock = meta_take(STOCK_LEAST);
     if (stock == NULL)
         return NULL;
-    size_t size = size_of(mark), cap = CAP_FIRST_BYTES / size;
     stock->room = (STOCK_LEAST - sizeof *stock) / sizeof(void *) - 1;
-    cap = cap < CAP_FIRST_LEAST ? CAP_FIRST_LEAST : cap > CAP_FIRST_MOST ? CAP_FIRST_MOST : cap;
-    stock->cap = (uint16_t)(cap < stock->room ? cap : stock->room);
+    stock->cap = cap_first(mark);
     stock->batch = 1;
-    heap->cache_bytes += stock->cap * size;
+    heap->cache_bytes += stock->cap * size_of(mark);
     bin_set(heap, mark, stock, 0);
     return stock;
+}
+
+/* Bins without a malloc since the last look, but for one, give everything back and start small
+ * again. */
+static void look_for_idle(struct heap *heap, unsigned except)
+{
+    for (unsigned mark = 1; mark < MARK_COUNT; mark++) {
+        struct stock *stock = heap_stock(heap, mark);
+        if (stock == NULL || mark == except)
+            continue;
+        uint32_t mallocs =
+            (uint32_t)(is_own(heap, mark) ? heap_mallocs(heap, mark) : (uint64_t)stock->taken);
+        if (mallocs == stock->seen) {
+            size_t count = heap_cached(heap, mark);
+            if (count > 0)
+                bin_give(heap, mark, (unsigned)count);
+            heap->cache_bytes -= (stock->cap - cap_first(mark)) * size_of(mark);
+            stock->cap = cap_first(mark);
+            stock->batch = 1;
+            bin_set(heap, mark, stock, 0);
+        }
+        stock->seen = mallocs;
+    }
+}
+
+/* Whether the bin may double. Bins that served another phase of the program make room. */
+static bool may_grow(struct heap *heap, unsigned mark, size_t more)
+{
+    if (heap->cache_bytes + more <= config.cache)
+        return true;
+    if (heap->ticks - heap->stolen_ticks < STEAL_EVERY)
+        return false;
+    heap->stolen_ticks = heap->ticks;
+    look_for_idle(heap, mark);
+    return heap->cache_bytes + more <= config.cache;
 }
 
 /* Doubles what the bin may hold, if the heap's allowance and memory permit. */
@@ -184,7 +228,7 @@ static bool stock_grow(struct heap *heap, unsigned mark)
 {
     struct stock *old = heap_stock(heap, mark), *stock = old;
     size_t count = heap_cached(heap, mark), cap = (size_t)old->cap * 2;
-    if (heap->cache_bytes + old->cap * size_of(mark) > config.cache)
+    if (!may_grow(heap, mark, old->cap * size_of(mark)))
         return false;
     if (cap > old->room) {
         size_t bytes = STOCK_LEAST;
@@ -273,31 +317,15 @@ void heap_flush(struct heap *heap)
     }
 }
 
-/* Bins without a malloc since the last look give everything back and start small again. */
-static void look_for_idle(struct heap *heap)
-{
-    for (unsigned mark = 1; mark < MARK_COUNT; mark++) {
-        struct stock *stock = heap_stock(heap, mark);
-        if (stock == NULL)
-            continue;
-        uint32_t mallocs =
-            (uint32_t)(is_own(heap, mark) ? heap_mallocs(heap, mark) : (uint64_t)stock->taken);
-        size_t count = heap_cached(heap, mark);
-        if (mallocs == stock->seen && count > 0)
-            bin_give(heap, mark, (unsigned)count);
-        stock->seen = mallocs;
-    }
-}
-
 void heap_tick(struct heap *heap)
 {
     if (likely(++heap->ticks % TICK_EVERY != 0))
         return;
     uint64_t now = os_now_ms();
-    if (now - heap->looked_ms < pages_look_ms() || config.return_delay_ms == config_never)
+    if ((uint32_t)now - heap->looked_ms < pages_look_ms() || config.return_delay_ms == config_never)
         return;
-    heap->looked_ms = now;
-    look_for_idle(heap);
+    heap->looked_ms = (uint32_t)now;
+    look_for_idle(heap, 0);
     pages_tick(now);
 }
 

@@ -66,8 +66,9 @@ struct heap {
     struct heap *all;            /* every heap there ever was */
     struct heap *free;           /* heaps without a thread */
     uint32_t generation;         /* the mode this heap was last configured for */
-    uint32_t ticks;              /* cold visits */
-    uint64_t looked_ms;          /* when idle bins were last emptied */
+    uint32_t ticks;              /* cold visits, */
+    uint32_t stolen_ticks;       /* and at which the last bins made room for another */
+    uint32_t looked_ms;          /* when idle bins were last emptied */
     size_t cache_bytes;          /* sum over bins of cap * size */
     int64_t large_clock;         /* bytes of large blocks until the next sample */
     uint64_t random;             /* the sampler's generator */

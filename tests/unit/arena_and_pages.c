@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs of units, against a shadow that knows the owner of each: random taking, giving, extending and
- * shortening never overlaps, alignment is kept, "reads as zero" is true, neighbours join, idle runs
- * go back to the kernel, and the counters are the sums of the runs. Then the window itself.
+ * Runs of units, against a shadow that knows the owner of each: random taking, giving, extending
+ * and shortening never overlaps, alignment is kept, "reads as zero" is true, neighbours join,
+ * idle runs go back to the kernel, and the counters are the sums of the runs. Then the window
+ * itself.
  */
 #include "tests/unit/unit.h"
 

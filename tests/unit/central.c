@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The centres: batches taken and given by several threads never share a block, counters are exact, a
- * block that is home already is noticed, spans that are all free go back to the pages, and lists
- * rebuilt from states are the same as before.
+ * The centres: batches taken and given by several threads never share a block, counters are
+ * exact, a block that is home already is noticed, spans that are all free go back to the pages,
+ * and lists rebuilt from states are the same as before.
  */
 #include "lib/alloc/central.h"
 

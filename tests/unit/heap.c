@@ -220,9 +220,9 @@ static void ended_heaps_are_used_again(void)
 }
 
 /*
- * Changes of mode. Each thread loops as malloc does: as long as its pointer shows its heap it goes by
- * the mode it last learned; else it learns anew. A lost change would leave it with an old mode and
- * a pointer to its heap, for ever.
+ * Changes of mode. Each thread loops as malloc does: as long as its pointer shows its heap it
+ * goes by the mode it last learned; else it learns anew. A lost change would leave it with an
+ * old mode and a pointer to its heap, for ever.
  */
 static uint32_t mode, learned[THREADS], stop, ready;
 

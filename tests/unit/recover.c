@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fork at any moment: other threads are in the middle of everything, holding locks, and the child can
- * use the whole allocator at once, never gets a block that its own thread holds, and finds the
- * same spans.
+ * Fork at any moment: other threads are in the middle of everything, holding locks, and the
+ * child can use the whole allocator at once, never gets a block that its own thread holds, and
+ * finds the same spans.
  */
 #include "tests/unit/unit.h"
 

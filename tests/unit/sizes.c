@@ -2,8 +2,8 @@
 /*
  * Sizes and classes: each size gets the smallest class that holds it, the classes are those that
  * sizes.h promises, spans are neither too long nor cut into too many blocks, and division by
- * multiplying is exact for every byte of a span. The checkers count faults; at the end they must find
- * planted ones.
+ * multiplying is exact for every byte of a span. The checkers count faults; at the end they must
+ * find planted ones.
  */
 #include "tests/unit/unit.h"
 
