@@ -18,8 +18,8 @@ enum {
     STEAL_EVERY = 64,            /* cold visits between two looks for bins that could make room */
     STOCK_LEAST = 64,
     STOCK_MOST = 32768,
-    WAIT_PART = 512, /* mallocs from one bin until the thread comes by, sample or not */
-    TICK_EVERY = 8,  /* cold visits */
+    WAIT_PART = 256, /* mallocs from one bin until the thread comes by, sample or not */
+    TICK_EVERY = 2,  /* cold visits */
 };
 
 static void *bottom[2]; /* the slots of a bin without a stock: empty and full */

@@ -11,6 +11,7 @@ enum {
     EXACT = 64,     /* runs up to so many units have a list for each length, */
     LOOK_MOST = 16, /* longer ones four a doubling, of which so many are looked at */
     LOOK_MS_MOST = 1000,
+    MARKS_FROM = 1 << 20,                 /* runs of so many bytes return their marks as well */
     DIRTY_MOST = 128 << 20 >> UNIT_SHIFT, /* dirty units allowed, and */
     DIRTY_SHARE = 1,                      /* one for so many in use on top */
 };
@@ -343,22 +344,31 @@ void pages_shorten(struct span *span, uint32_t units)
     lock_give(&pages->lock);
 }
 
-/* Returns one run's pages with the lock open, since the kernel may take its time. */
+/* Returns the whole kernel pages in [start, end); how many bytes. */
+static size_t return_pages(uintptr_t start, uintptr_t end)
+{
+    uintptr_t page = os_page_size(), from = (start + page - 1) & ~(page - 1),
+              to = end & ~(page - 1);
+    return from < to && os_return((void *)from, to - from) ? to - from : 0;
+}
+
+/* Returns one run with the lock open, since the kernel may take its time. A long one has pages of
+ * marks of its own; they are all zero, and will read as zero again. */
 static size_t return_one(struct pages *pages, struct span *span)
 {
-    size_t page = os_page_size();
-    uintptr_t start = (uintptr_t)span_start(span),
-              end = start + ((size_t)span->units << UNIT_SHIFT);
-    uintptr_t from = (start + page - 1) & ~(page - 1), to = end & ~(page - 1);
+    size_t bytes = (size_t)span->units << UNIT_SHIFT;
+    uintptr_t start = (uintptr_t)span_start(span), marks = (uintptr_t)mark_at((void *)start);
     unlink_locked(pages, span);
     store_relaxed(&span->state, SPAN_BUSY);
     lock_give(&pages->lock);
-    bool done = from < to && os_return((void *)from, to - from);
+    size_t returned = return_pages(start, start + bytes);
+    if (bytes >= MARKS_FROM)
+        return_pages(marks, marks + bytes / GRANULE);
     lock_take(&pages->lock);
-    span->zero = done && from == start && to == end;
-    add_relaxed(&pages->returned_units, span->units);
+    span->zero = returned == bytes;
+    pages->returned_units += span->units;
     release_locked(pages, span, SPAN_CLEAN);
-    return done ? to - from : 0;
+    return returned;
 }
 
 size_t pages_return(unsigned pool, uint64_t since_ms)
