@@ -191,7 +191,7 @@ uint32_t *central_record(struct span *span, const void *block)
 static void span_emptied(struct central *central, struct span *span)
 {
     bool only = span->next == 0 && span->prev == 0;
-    if (only && !span->watched && span->blocks > 1 && span->units == 1)
+    if (only && span->blocks > 1 && span->units == 1)
         return;
     list_remove(central, span);
     central->spans--;

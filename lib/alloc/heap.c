@@ -18,8 +18,7 @@ enum {
     STEAL_EVERY = 64,            /* cold visits between two looks for bins that could make room */
     STOCK_LEAST = 64,
     STOCK_MOST = 32768,
-    WAIT_PART = 256, /* mallocs from one bin until the thread comes by, sample or not */
-    TICK_EVERY = 2,  /* cold visits */
+    WAIT_PART = 512, /* mallocs from one bin until the thread comes by, sample or not */
 };
 
 static void *bottom[2]; /* the slots of a bin without a stock: empty and full */
@@ -319,14 +318,13 @@ void heap_flush(struct heap *heap)
 
 void heap_tick(struct heap *heap)
 {
-    if (likely(++heap->ticks % TICK_EVERY != 0))
-        return;
+    heap->ticks++;
     uint64_t now = os_now_ms();
     if ((uint32_t)now - heap->looked_ms < pages_look_ms() || config.return_delay_ms == config_never)
         return;
     heap->looked_ms = (uint32_t)now;
+    pages_tick(now); /* first, or what is given back now would make its old neighbours young */
     look_for_idle(heap, 0);
-    pages_tick(now);
 }
 
 /* Sets the clock for the next part of the wait. */

@@ -160,11 +160,11 @@ static struct span *find_locked(struct pages *pages, unsigned kind, uint32_t uni
     return bucket == BUCKETS ? NULL : span_at(pages->heads[kind][bucket]);
 }
 
-/* The age of a joined run is that of its parts by their length, so that small change next to a long
- * idle run does not keep it young. */
+/* The age of a joined run is that of its longer part, so that what comes and goes at the edge of a
+ * long idle run does not keep it young. */
 static uint64_t since_of(const struct span *a, const struct span *b)
 {
-    return (a->since_ms * a->units + b->since_ms * b->units) / (a->units + b->units);
+    return a->units > b->units ? a->since_ms : b->since_ms;
 }
 
 /* Joins a free run, in no list yet, with neighbours of its kind. */
