@@ -248,6 +248,13 @@ int os_close(int fd)
     return (int)call3(SYS_close, fd, 0, 0);
 }
 
+int os_duplicate(int fd)
+{
+    enum { DUPLICATE_CLOEXEC = 1030, FROM = 200 };
+    long got = call3(SYS_fcntl, fd, DUPLICATE_CLOEXEC, FROM);
+    return failed(got) ? fd : (int)got;
+}
+
 void os_write_all(int fd, const void *buffer, size_t size)
 {
     const char *at = buffer;

@@ -68,6 +68,9 @@ int os_open(const char *path, int flags, int mode);
 ssize_t os_read(int fd, void *buffer, size_t size);
 ssize_t os_write(int fd, const void *buffer, size_t size);
 int os_close(int fd);
+/* A second descriptor for the same file, out of the way of those that programs count on; the same
+ * one if there can be none. */
+int os_duplicate(int fd);
 /* Writes all of it or gives up. Keeps going after short writes and EINTR. */
 void os_write_all(int fd, const void *buffer, size_t size);
 

@@ -58,7 +58,9 @@ static void class_sum(unsigned class, struct account_sum *sum, uint64_t *live, u
 void account_class(unsigned class, struct account_sum *sum)
 {
     uint64_t live = 0, cached = 0, here = 0;
+    lock_take(&heap_lock); /* no heap ends meanwhile and is counted twice or not at all */
     class_sum(class, sum, &live, &cached, &here);
+    lock_give(&heap_lock);
 }
 
 static void sums_add(struct account_sum *to, const struct heap_sums *sums)
@@ -86,6 +88,7 @@ static void large_sum(struct account *account)
 void account_take(struct account *account)
 {
     memset(account, 0, sizeof *account);
+    lock_take(&heap_lock); /* no heap ends meanwhile and is counted twice or not at all */
     for (unsigned class = 1; class < CLASS_COUNT; class ++) {
         struct account_sum sum;
         uint64_t live = 0, cached = 0, here = 0;
@@ -101,6 +104,9 @@ void account_take(struct account *account)
         account->fragmented_bytes += here * size;
     }
     large_sum(account);
+    for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
+        account->heaps += load_relaxed(&heap->alive);
+    lock_give(&heap_lock);
     for (unsigned pool = 0; pool < POOL_MAX; pool++) {
         account->dirty_bytes += load_relaxed(&pages_of[pool].dirty_units) << UNIT_SHIFT;
         account->returned_bytes += load_relaxed(&pages_of[pool].returned_units) << UNIT_SHIFT;
@@ -108,8 +114,6 @@ void account_take(struct account *account)
     account->metadata_bytes = arena_tables_resident();
     account->mapped_bytes = arena_mapped();
     account->resident_bytes = arena_resident();
-    for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
-        account->heaps += load_relaxed(&heap->alive);
 }
 
 void account_thread(const struct heap *heap, struct account_sum *sum)

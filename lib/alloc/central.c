@@ -214,6 +214,8 @@ static unsigned give_locked(struct central *central, uint16_t home, unsigned cla
             break;
         uint64_t granule = (offset - ((uintptr_t)span->first << UNIT_SHIFT)) >> GRANULE_SHIFT;
         unsigned index = (unsigned)((granule * inverse) >> 31);
+        if (unlikely(index >= span->blocks))
+            fatal_freed_twice(slots[done], class_size(class));
         uint64_t *word = &span->bits[index / 64], bit = UINT64_C(1) << (index % 64), before = *word;
         *word = before | bit;
         unsigned free = span->free + 1u;

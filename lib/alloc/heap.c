@@ -210,24 +210,28 @@ static void look_for_idle(struct heap *heap, unsigned except)
     }
 }
 
-/* Whether the bin may double. Bins that served another phase of the program make room. */
-static bool may_grow(struct heap *heap, unsigned mark, size_t more)
+/* By how many blocks the bin may grow: as many as it has, or what the heap's allowance leaves. Bins
+ * that served another phase of the program make room. */
+static size_t may_grow(struct heap *heap, unsigned mark, size_t cap)
 {
-    if (heap->cache_bytes + more <= config.cache)
-        return true;
-    if (heap->ticks - heap->stolen_ticks < STEAL_EVERY)
-        return false;
-    heap->stolen_ticks = heap->ticks;
-    look_for_idle(heap, mark);
-    return heap->cache_bytes + more <= config.cache;
+    size_t size = size_of(mark);
+    if (heap->cache_bytes + cap * size > config.cache &&
+        heap->ticks - heap->stolen_ticks >= STEAL_EVERY) {
+        heap->stolen_ticks = heap->ticks;
+        look_for_idle(heap, mark);
+    }
+    size_t left = heap->cache_bytes < config.cache ? (config.cache - heap->cache_bytes) / size : 0;
+    size_t more = left < cap ? left : cap;
+    return more >= cap / 8 + 1 ? more : 0;
 }
 
-/* Doubles what the bin may hold, if the heap's allowance and memory permit. */
+/* Lets the bin hold more, if the heap's allowance and memory permit. */
 static bool stock_grow(struct heap *heap, unsigned mark)
 {
     struct stock *old = heap_stock(heap, mark), *stock = old;
-    size_t count = heap_cached(heap, mark), cap = (size_t)old->cap * 2;
-    if (!may_grow(heap, mark, old->cap * size_of(mark)))
+    size_t more = may_grow(heap, mark, old->cap);
+    size_t count = heap_cached(heap, mark), cap = old->cap + more;
+    if (more == 0)
         return false;
     if (cap > old->room) {
         size_t bytes = STOCK_LEAST;

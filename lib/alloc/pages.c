@@ -11,6 +11,7 @@ enum {
     EXACT = 64,     /* runs up to so many units have a list for each length, */
     LOOK_MOST = 16, /* longer ones four a doubling, of which so many are looked at */
     LOOK_MS_MOST = 1000,
+    IN_VAIN_MOST = 1000,                  /* runs tried at a time that the kernel took nothing of */
     MARKS_FROM = 1 << 20,                 /* runs of so many bytes return their marks as well */
     DIRTY_MOST = 128 << 20 >> UNIT_SHIFT, /* dirty units allowed, and */
     DIRTY_SHARE = 1,                      /* one for so many in use on top */
@@ -366,18 +367,27 @@ static size_t return_one(struct pages *pages, struct span *span)
         return_pages(marks, marks + bytes / GRANULE);
     lock_take(&pages->lock);
     span->zero = returned == bytes;
-    pages->returned_units += span->units;
-    release_locked(pages, span, SPAN_CLEAN);
+    add_relaxed(&pages->returned_units, returned >> UNIT_SHIFT);
+    if (returned == 0) { /* less than a page of this kernel: later, with its neighbours */
+        span->since_ms = os_now_ms();
+        release_locked(pages, span, SPAN_DIRTY);
+    } else {
+        release_locked(pages, span, SPAN_CLEAN);
+    }
     return returned;
 }
 
 size_t pages_return(unsigned pool, uint64_t since_ms)
 {
     struct pages *pages = &pages_of[pool];
-    size_t bytes = 0;
+    size_t bytes = 0, in_vain = 0;
     lock_take(&pages->lock);
-    while (pages->oldest != 0 && span_at(pages->oldest)->since_ms <= since_ms)
-        bytes += return_one(pages, span_at(pages->oldest));
+    while (pages->oldest != 0 && span_at(pages->oldest)->since_ms <= since_ms &&
+           in_vain < IN_VAIN_MOST) {
+        size_t returned = return_one(pages, span_at(pages->oldest));
+        bytes += returned;
+        in_vain += returned == 0;
+    }
     lock_give(&pages->lock);
     return bytes;
 }

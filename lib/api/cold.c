@@ -77,6 +77,13 @@ static struct heap *enter(void)
     return heap;
 }
 
+void cold_fork_child(void)
+{
+    alloc_fork_child();
+    if (begin())
+        end();
+}
+
 void cold_thread_end(void)
 {
     young.ended = true;
@@ -143,9 +150,10 @@ static bool clock_ring(struct heap *heap, unsigned mark)
     return hit;
 }
 
-static void *take_block(struct heap *heap, size_t size)
+/* From the bin of the class that `room` bytes take; `size` is what the program asked for. */
+static void *take_block(struct heap *heap, size_t room, size_t size)
 {
-    unsigned mark = hot_mark(heap, size == 0 ? 1 : size);
+    unsigned mark = hot_mark(heap, room);
     for (;;) {
         void *block = hot_pop(heap, mark);
         if (block != NULL)
@@ -213,16 +221,38 @@ static void *take_large(struct heap *heap, size_t size, size_t align, bool *zero
     return block;
 }
 
+/* This thread's heap, unless it is better off without. */
+static struct heap *heap_here(void)
+{
+    return heap_self == NULL && young_is() ? NULL : enter();
+}
+
+/* How large a block must be so that one with a class fits and is aligned: blocks lie at multiples
+ * of their size from a unit's start. More than BLOCK_MAX: none is. */
+static size_t room_for(size_t size, size_t align)
+{
+    size = size == 0 ? 1 : size;
+    if (likely(align <= GRANULE))
+        return size;
+    size_t rounded = (size + align - 1) & ~(align - 1);
+    if (align > UNIT || rounded < size || rounded > BLOCK_MAX)
+        return BLOCK_MAX + 1;
+    unsigned class = class_of(rounded);
+    while (class < CLASS_COUNT && class_size(class) % align != 0)
+        class ++;
+    return class < CLASS_COUNT ? class_size(class) : BLOCK_MAX + 1;
+}
+
 /* Any size, any alignment; *zero: the block reads as zero. */
 static void *take_inside(size_t size, size_t align, bool *zero)
 {
-    struct heap *heap = heap_self == NULL && young_is() ? NULL : enter();
-    *zero = false;
-    if (size > BLOCK_MAX || align > UNIT)
-        return take_large(heap, size, align, zero);
+    struct heap *heap = heap_here();
+    size_t room = room_for(size, align);
+    if (room > BLOCK_MAX)
+        return take_large(heap, size == 0 ? 1 : size, align, zero);
     if (heap != NULL)
-        return take_block(heap, size);
-    unsigned class = class_of(size == 0 ? 1 : size);
+        return take_block(heap, room, size);
+    unsigned class = class_of(room);
     void *block = NULL;
     if (young_ring(class_size(class)))
         block = take_direct(NULL, class, size, true);
@@ -257,17 +287,7 @@ void *cold_calloc(size_t size)
 void *cold_aligned(size_t align, size_t size)
 {
     bool zero;
-    size = size == 0 ? 1 : size;
-    size_t rounded = (size + align - 1) & ~(align - 1);
-    if (align <= UNIT && rounded >= size && rounded <= BLOCK_MAX) {
-        /* Blocks lie at multiples of their size from a unit's start. */
-        unsigned class = class_of(rounded);
-        while (class < CLASS_COUNT && class_size(class) % align != 0)
-            class ++;
-        if (class < CLASS_COUNT)
-            return take(class_size(class), GRANULE, &zero);
-    }
-    return take(size, align <= UNIT ? UNIT + 1 : align, &zero);
+    return take(size, align, &zero);
 }
 
 /* The mark of p if p may be a block at all; MARK_FREE otherwise. *ours: p is in the window. */
@@ -304,7 +324,7 @@ static void free_span_block(void *p, struct heap *heap)
 
 static void free_inside(void *p, unsigned mark)
 {
-    struct heap *heap = heap_self == NULL && young_is() ? NULL : enter();
+    struct heap *heap = heap_here();
     if (mark == MARK_LARGE || mark == MARK_WATCHED) {
         free_span_block(p, heap);
         return;
@@ -360,18 +380,21 @@ size_t cold_usable(const void *p)
 static void resized(struct heap *heap, void *p, struct span *span, size_t before, size_t size)
 {
     size_t now = large_size(span);
+    struct heap_sums *sums = heap == NULL ? &heap_retired_large : &heap->large;
     if (now > before) {
-        heap->large.alloc_bytes += now - before;
+        __atomic_fetch_add(&sums->alloc_bytes, now - before, __ATOMIC_RELAXED);
+        young.sums.alloc_bytes += heap == NULL ? now - before : 0;
         if (span->watched)
             samples_resize(span->record, size, now);
-        else if (large_ring(heap, now - before))
+        else if (ring(heap, now - before))
             record(p, size, now);
         return;
     }
-    heap->large.free_bytes += before - now;
+    __atomic_fetch_add(&sums->free_bytes, before - now, __ATOMIC_RELAXED);
+    young.sums.free_bytes += heap == NULL ? before - now : 0;
     if (!span->watched)
         return;
-    if (sampler_keeps(&heap->random, before, now)) {
+    if (sampler_keeps(heap == NULL ? &young.random : &heap->random, before, now)) {
         samples_resize(span->record, size, now);
     } else {
         samples_remove(span->record);
@@ -384,9 +407,7 @@ static void resized(struct heap *heap, void *p, struct span *span, size_t before
 static void *realloc_large(void *p, struct span *span, size_t size)
 {
     size_t before = large_size(span);
-    struct heap *heap = enter();
-    if (heap == NULL)
-        return NULL;
+    struct heap *heap = heap_here();
     if (large_resize(span, size)) {
         resized(heap, p, span, before, size);
         return p;

@@ -24,6 +24,9 @@ void *cold_aligned(size_t align, size_t size);
 size_t cold_usable(const void *p);
 _Noreturn void cold_corrupted(const void *block);
 
+/* In a forked child, by the thread that forked: mends what the others left behind, unless this one
+ * was interrupted inside; then its next slow call does. */
+void cold_fork_child(void);
 /* The thread is ending. */
 void cold_thread_end(void);
 /* The rate of sampling changes for all threads. */

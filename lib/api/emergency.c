@@ -54,17 +54,22 @@ void *emergency_take(size_t size, size_t align)
         store_relaxed(&count, REGIONS);
         return NULL;
     }
-    size_t bytes = need < REGION_LEAST ? REGION_LEAST : need;
-    regions[mine].size = (bytes + REGION_LEAST - 1) & ~(size_t)(REGION_LEAST - 1);
-    store_release(&regions[mine].start, os_map(regions[mine].size));
+    size_t bytes = (need + REGION_LEAST - 1) & ~(size_t)(REGION_LEAST - 1);
+    char *start = os_map(bytes);
+    if (start == NULL)
+        return NULL;
+    regions[mine].size = bytes;
+    store_release(&regions[mine].start, start);
     return region_take(&regions[mine], size, align);
 }
 
 bool emergency_owns(const void *p)
 {
-    for (unsigned i = 0; i < load_relaxed(&count) && i < REGIONS; i++)
-        if ((uintptr_t)p - (uintptr_t)load_acquire(&regions[i].start) < regions[i].size)
+    for (unsigned i = 0; i < load_relaxed(&count) && i < REGIONS; i++) {
+        const char *start = load_acquire(&regions[i].start);
+        if (start != NULL && (uintptr_t)p - (uintptr_t)start < regions[i].size)
             return true;
+    }
     return false;
 }
 

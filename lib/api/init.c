@@ -11,6 +11,8 @@
 
 #include "base/config.h"
 #include "base/lock.h"
+#include "base/os.h"
+#include "base/print.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/cold.h"
 #include "lib/api/stats.h"
@@ -24,6 +26,7 @@ static struct lock init_lock = {0, LOCK_INIT};
 bool init_ready;
 static uint8_t state;
 static bool keyed;
+static int stats_fd = 2; /* a duplicate: some programs close stderr before they end */
 static pthread_key_t key;
 
 static void thread_end(void *heap)
@@ -32,10 +35,25 @@ static void thread_end(void *heap)
     cold_thread_end();
 }
 
+/* Every option, for those who wonder which one counts. */
+static void show_options(void)
+{
+    char buffer[2048];
+    struct print text;
+    print_start(&text, buffer, sizeof buffer);
+    print_format(&text, "memoir %s\n", MEMOIR_VERSION);
+    config_print(&config, &text);
+    print_flush(&text, 2);
+}
+
 static void start(void)
 {
     const char *program = &memoir_conf == NULL ? NULL : memoir_conf;
     config_load(&config, program, (const char *const *)environ);
+    if (config.verbose)
+        show_options();
+    if (config.stats)
+        stats_fd = os_duplicate(2);
     sampler_set_rate(config.heap ? (int64_t)config.heap_rate : SAMPLER_OFF);
     if (!alloc_init()) {
         store_release(&state, FAILED);
@@ -60,7 +78,7 @@ bool init_done_slow(void)
     if (first && state == READY) {
         /* These may allocate, so they come last. */
         store_release(&keyed, pthread_key_create(&key, thread_end) == 0);
-        pthread_atfork(NULL, NULL, alloc_fork_child);
+        pthread_atfork(NULL, NULL, cold_fork_child);
         if (heap_self != NULL)
             init_thread(heap_self);
     }
@@ -81,5 +99,5 @@ __attribute__((constructor(101))) static void come_up(void)
 __attribute__((destructor)) static void go(void)
 {
     if (config.stats && load_acquire(&state) == READY)
-        stats_print(2);
+        stats_print(stats_fd);
 }

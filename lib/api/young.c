@@ -5,7 +5,7 @@
 #include "base/os.h"
 #include "lib/watch/watch.h"
 
-enum { CALLS = 64, TICK_EVERY = 8 };
+enum { CALLS = 96, TICK_EVERY = 8 };
 
 __thread struct young young;
 
@@ -18,6 +18,7 @@ bool young_is(void)
         young.number = __atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED);
         young.colour = (uint8_t)(young.number % COLOURS);
         young.pool = (uint8_t)heap_pool_here();
+        young.random = young_seed();
     }
     if (++young.calls % TICK_EVERY == 0)
         pages_tick(os_now_ms());
@@ -42,7 +43,6 @@ bool young_ring(size_t bytes)
     uint32_t generation = heap_generation();
     if (unlikely(young.generation != generation)) {
         young.generation = generation;
-        young.random = young.random == 0 ? young_seed() : young.random;
         young.clock = sampler_bytes(&young.random);
     }
     if ((uint64_t)young.clock >= bytes) {

@@ -40,6 +40,11 @@ thp:perhaps thp
 END
 run "stats:on"
 [ -s "$place/errors" ] || fail "stats:on printed nothing"
+# ls closes standard error before the end.
+MEMOIR=stats:on preload ls / >/dev/null 2>"$place/errors"
+grep -q "blocks allocated" "$place/errors" || fail "stats:on printed nothing for ls"
+run "verbose:on,heap.rate:3K"
+grep -q "^heap.rate:3K" "$place/errors" || fail "verbose:on does not show heap.rate: $(cat "$place/errors")"
 
 # A variable can be 128 KiB long, and there can be many.
 long=$(head -c 130000 /dev/zero | tr '\0' 'x')

@@ -70,6 +70,11 @@ static void resize(unsigned i)
     if (larger == NULL) {
         return; /* the old block is as it was, which `verify` will see */
     }
+    size_t before = sizes[i] - 1 < 200 ? sizes[i] - 1 : 200;
+    size_t both = before < size ? before : size;
+    if (pattern_differs_at(larger, both, i) != both) {
+        broken("realloc lost the contents");
+    }
     blocks[i] = larger;
     sizes[i] = size;
     size_t kept = size - 1 < 200 ? size - 1 : 200;
