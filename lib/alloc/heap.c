@@ -18,7 +18,7 @@ enum {
     STEAL_EVERY = 64,            /* cold visits between two looks for bins that could make room */
     STOCK_LEAST = 64,
     STOCK_MOST = 32768,
-    WAIT_PART = 512, /* mallocs from one bin until the thread comes by, sample or not */
+    WAIT_PART = 1024, /* mallocs from one bin until the thread comes by, sample or not */
 };
 
 static void *bottom[2]; /* the slots of a bin without a stock: empty and full */
