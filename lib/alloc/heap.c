@@ -126,7 +126,7 @@ void heap_interrupt(void)
     lock_take(&heap_lock);
     __atomic_fetch_add(&generation, 1, __ATOMIC_RELEASE);
     for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
-        if (heap->alive && heap->now != NULL && os_thread_alive((pid_t)heap->tid))
+        if (heap->alive && os_thread_alive((pid_t)heap->tid))
             store_release(heap->now, &heap_empty);
     lock_give(&heap_lock);
 }

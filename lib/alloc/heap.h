@@ -6,7 +6,7 @@
  * tiny blocks of other colours only ever fill and go home.
  *
  *      bin                       stock (in metadata memory, made at the class's first use)
- *      top    ---------------.   drawn, taken, given, ...
+ *      top    ---------------.   drawn, taken, ...
  *      limit  -----------.   |   slots[0] = NULL: the bottom, where pop finds "empty"
  *      clock             |   '-> slots[n]   the block that malloc returns next
  *                        '-----> slots[cap] where push finds "full"
