@@ -30,8 +30,7 @@ static void class_sum(unsigned class, struct account_sum *sum, uint64_t *live, u
 {
     uint64_t out = 0, in_bins = 0, mallocs = heap_retired_mallocs(class);
     for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
-        for (unsigned colour = 0; colour < colours_of(class) && load_acquire(&heap->alive);
-             colour++)
+        for (unsigned colour = 0; colour < colours_of(class); colour++)
             bin_sum(heap, mark_make(class, colour), &mallocs, &in_bins);
     for (unsigned pool = 0; pool < POOL_MAX; pool++) {
         if (central_peek(pool, 0) == NULL)

@@ -98,6 +98,9 @@ static struct span *span_make(unsigned pool, unsigned mark, bool watched, uint32
         span->bits[i] = rest >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << rest) - 1;
     }
     span_set_units(span, true);
+    /* Written before they are read, or the kernel would map its page of zeros first. */
+    store_relaxed(mark_at(span_start(span)), MARK_FREE);
+    store_relaxed(mark_at(span_block(span, blocks - 1, class)), MARK_FREE);
     store_release(&span->state, SPAN_BLOCKS);
     return span;
 }
@@ -114,6 +117,11 @@ static void span_end(struct span *span)
     pages_give(span);
 }
 
+static unsigned least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
 /* Takes up to `wanted` blocks of one span, lowest first, into end[-1] and downwards. */
 static unsigned span_take(struct span *span, size_t size, void **end, unsigned wanted)
 {
@@ -123,6 +131,11 @@ static unsigned span_take(struct span *span, size_t size, void **end, unsigned w
     char *base = span_start(span);
     for (uint64_t *word = span->bits; end > stop; word++, base += 64 * size) {
         uint64_t bits = *word;
+        if (bits == ~UINT64_C(0) && end - stop >= 64) {
+            for (unsigned i = 0; i < 64; i++)
+                *--end = base + i * size;
+            bits = 0;
+        }
         for (; bits != 0 && end > stop; bits &= bits - 1)
             *--end = base + (unsigned)__builtin_ctzll(bits) * size;
         *word = bits;
@@ -199,34 +212,66 @@ static void span_emptied(struct central *central, struct span *span)
     span_end(span);
 }
 
-/* Blocks back into their spans, as long as they are of this list; how many. */
+/* `more` of the span's blocks are here again. */
+static void span_gained(struct central *central, struct span *span, unsigned more)
+{
+    unsigned before = span->free, free = before + more;
+    span->free = (uint16_t)free;
+    if (before == 0)
+        list_add(central, span);
+    if (unlikely(free == span->blocks))
+        span_emptied(central, span);
+}
+
+/* How many of the slots, `most` at most, hold one block after the other upwards in memory. */
+static unsigned run_length(void *const *slots, unsigned most, size_t size)
+{
+    unsigned run = 1;
+    while (run < most && (char *)slots[run] == (char *)slots[run - 1] + size)
+        run++;
+    return run;
+}
+
+/* Blocks back into their spans, as long as they are of this list; how many. Neighbours tend to be
+ * freed together, so the span is looked up only when it is another one, and rows of blocks in the
+ * order of memory are one step. */
 static unsigned give_locked(struct central *central, uint16_t home, unsigned class,
                             void *const *slots, unsigned count)
 {
-    const uint32_t *units = window.units, inverse = size_classes[class].inverse;
-    struct span *spans = window.spans;
-    uintptr_t base = window.base;
-    unsigned done = 0;
-    for (; done < count; done++) {
-        uintptr_t offset = (uintptr_t)slots[done] - base;
-        struct span *span = &spans[units[offset >> UNIT_SHIFT]];
-        if (unlikely(span->home != home))
-            break;
-        uint64_t granule = (offset - ((uintptr_t)span->first << UNIT_SHIFT)) >> GRANULE_SHIFT;
-        unsigned index = (unsigned)((granule * inverse) >> 31);
-        if (unlikely(index >= span->blocks))
-            fatal_freed_twice(slots[done], class_size(class));
-        uint64_t *word = &span->bits[index / 64], bit = UINT64_C(1) << (index % 64), before = *word;
-        *word = before | bit;
-        unsigned free = span->free + 1u;
-        span->free = (uint16_t)free;
-        if (unlikely(before & bit))
-            fatal_freed_twice(slots[done], class_size(class));
-        if (unlikely(free == 1))
-            list_add(central, span);
-        if (unlikely(free == span->blocks))
-            span_emptied(central, span);
+    const uint32_t inverse = size_classes[class].inverse;
+    const size_t size = class_size(class);
+    struct span *span = NULL;
+    uintptr_t start = 0, bytes = 0; /* of the blocks of that span */
+    unsigned done = 0, since = 0;   /* since: the first that is not counted in it yet */
+    while (done < count) {
+        uintptr_t place = (uintptr_t)slots[done] - start;
+        if (unlikely(place >= bytes)) {
+            struct span *other = span_of(slots[done]);
+            if (since < done)
+                span_gained(central, span, done - since);
+            since = done;
+            if (unlikely(other->home != home))
+                return done;
+            span = other;
+            start = (uintptr_t)span_start(span);
+            bytes = span->blocks * size;
+            place = (uintptr_t)slots[done] - start;
+            if (unlikely(place >= bytes))
+                fatal_freed_twice(slots[done], size);
+        }
+        unsigned index = (unsigned)((place >> GRANULE_SHIFT) * inverse >> 31), run = 1;
+        uint64_t *word = &span->bits[index / 64], bits = UINT64_C(1) << (index % 64);
+        if (done + 1 < count && (char *)slots[done + 1] == (char *)slots[done] + size) {
+            unsigned most = least(count - done, least(span->blocks - index, 64 - index % 64));
+            run = run_length(slots + done, most, size);
+            bits = ~UINT64_C(0) >> (64 - run) << (index % 64);
+        }
+        if (unlikely(*word & bits))
+            fatal_freed_twice(slots[done], size);
+        *word |= bits;
+        done += run;
     }
+    span_gained(central, span, done - since);
     return done;
 }
 

@@ -36,18 +36,6 @@ void fatal_freed_twice(const void *block, size_t size)
     end(&line);
 }
 
-void fatal_corrupted(const void *block, size_t size)
-{
-    char buffer[LINE];
-    struct print line;
-    print_start(&line, buffer, sizeof buffer);
-    print_format(&line,
-                 "memoir: heap corrupted at %p (block of %zu bytes): it was freed by two threads "
-                 "at once; look for a block that two threads own",
-                 block, size);
-    end(&line);
-}
-
 void fatal_bad_pointer(const void *p, const char *call)
 {
     char buffer[LINE];

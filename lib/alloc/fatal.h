@@ -12,8 +12,6 @@
 _Noreturn void fatal_freed_twice(const void *block, size_t size);
 /* p is no live block's first byte: finds out what it is instead and says so. */
 _Noreturn void fatal_bad_pointer(const void *p, const char *call);
-/* The block is in two places at once. */
-_Noreturn void fatal_corrupted(const void *block, size_t size);
 _Noreturn void fatal_line(const char *text);
 
 #endif

@@ -12,13 +12,15 @@ enum {
     CAP_FIRST_BYTES = 32 << 10,  /* a bin starts with so many bytes, */
     CAP_FIRST_MOST = 3,          /* but at most so many blocks, the room of the smallest stock, */
     CAP_FIRST_LEAST = 1,         /* and at least so many; */
-    CAP_EAGER = 64,              /* it grows at once to so many blocks */
-    CAP_EAGER_BYTES = 128 << 10, /* or bytes, and beyond when it empties and overflows in turn */
+    CAP_EAGER = 256,             /* it grows at once to so many blocks */
+    CAP_EAGER_BYTES = 512 << 10, /* or bytes, and beyond when it empties and overflows in turn */
     GROW_FILLS = 3,              /* refills without a spill before a bin grows */
     STEAL_EVERY = 64,            /* cold visits between two looks for bins that could make room */
     STOCK_LEAST = 64,
     STOCK_MOST = 32768,
-    WAIT_PART = 1024, /* mallocs from one bin until the thread comes by, sample or not */
+    WAIT_PART = 1024,         /* mallocs from one bin until the thread comes by, sample or not */
+    PARKED_MOST = 8,          /* heaps of ended threads kept as they are, */
+    PARKED_BYTES = 8 << 10,   /* with so much in a bin */
 };
 
 static void *bottom[2]; /* the slots of a bin without a stock: empty and full */
@@ -31,6 +33,8 @@ struct lock heap_lock = {0, LOCK_REGISTRY};
 struct heap_sums heap_retired_large;
 static uint64_t retired[CLASS_COUNT]; /* mallocs of ended heaps */
 static struct heap *all, *unused;
+static struct heap *parked[POOL_MAX]; /* of ended threads, ready for the next ones */
+static int parked_count;              /* and those about to be */
 static uint32_t generation = 1;
 
 static uint32_t low_half(const void *p)
@@ -83,9 +87,69 @@ unsigned heap_pool_here(void)
     return nodes == 1 ? 0 : os_node() % nodes;
 }
 
-struct heap *heap_make(unsigned colour, unsigned pool)
+bool heap_parked(unsigned pool)
 {
-    adopt_one();
+    return load_relaxed(&parked[pool]) != NULL;
+}
+
+/* Empties a heap without a thread, in no list, and puts it to the unused ones. */
+static void drop(struct heap *heap)
+{
+    heap_flush(heap);
+    lock_take(&heap_lock);
+    retire_locked(heap);
+    lock_give(&heap_lock);
+}
+
+static struct heap *unpark_locked(struct heap **link)
+{
+    struct heap *heap = *link;
+    store_relaxed(link, heap->free);
+    __atomic_fetch_sub(&parked_count, 1, __ATOMIC_RELAXED);
+    return heap;
+}
+
+void heap_drop_parked(uint64_t now_ms, uint64_t idle_ms)
+{
+    for (unsigned pool = 0; pool < POOL_MAX; pool++) {
+        struct heap *idle = NULL;
+        if (!heap_parked(pool))
+            continue;
+        lock_take(&heap_lock);
+        for (struct heap **link = &parked[pool]; *link != NULL;) {
+            if ((uint32_t)now_ms - (*link)->looked_ms < idle_ms) {
+                link = &(*link)->free;
+                continue;
+            }
+            struct heap *heap = unpark_locked(link);
+            heap->free = idle;
+            idle = heap;
+        }
+        lock_give(&heap_lock);
+        while (idle != NULL) {
+            struct heap *heap = idle;
+            idle = heap->free;
+            drop(heap);
+        }
+    }
+}
+
+/* A heap as another thread left it, unless the options have changed since. */
+static struct heap *unpark(unsigned pool)
+{
+    if (!heap_parked(pool))
+        return NULL;
+    lock_take(&heap_lock);
+    struct heap *heap = parked[pool] == NULL ? NULL : unpark_locked(&parked[pool]);
+    lock_give(&heap_lock);
+    if (heap == NULL || heap->cache_bytes <= config.cache)
+        return heap;
+    drop(heap);
+    return NULL;
+}
+
+static struct heap *heap_fresh(unsigned colour, unsigned pool)
+{
     lock_take(&heap_lock);
     struct heap *heap = unused;
     if (heap != NULL)
@@ -102,13 +166,22 @@ struct heap *heap_make(unsigned colour, unsigned pool)
     }
     heap->colour = (uint8_t)colour;
     heap->pool = (uint8_t)pool;
-    heap->tid = lock_self();
-    heap->now = &heap_now;
     heap->generation = 0;
-    heap->looked_ms = (uint32_t)os_now_ms();
     heap->large_clock = 0;
     heap->random = (uintptr_t)heap | 1; /* until somebody has a better seed */
     heap_reset(heap);
+    return heap;
+}
+
+struct heap *heap_make(unsigned colour, unsigned pool)
+{
+    adopt_one();
+    struct heap *heap = unpark(pool);
+    if (heap == NULL && (heap = heap_fresh(colour, pool)) == NULL)
+        return NULL;
+    heap->tid = lock_self();
+    heap->now = &heap_now;
+    heap->looked_ms = (uint32_t)os_now_ms();
     lock_take(&heap_lock);
     store_release(&heap->alive, true);
     lock_give(&heap_lock);
@@ -311,13 +384,19 @@ bool heap_spill(struct heap *heap, unsigned mark)
     return true;
 }
 
-void heap_flush(struct heap *heap)
+/* No bin keeps more than so many bytes. */
+static void trim_bins(struct heap *heap, size_t bytes)
 {
     for (unsigned mark = 1; mark < MARK_COUNT; mark++) {
-        size_t count = heap_cached(heap, mark);
-        if (count > 0)
-            bin_give(heap, mark, (unsigned)count);
+        size_t count = heap_cached(heap, mark), keep = count == 0 ? 0 : bytes / size_of(mark);
+        if (count > keep)
+            bin_give(heap, mark, (unsigned)(count - keep));
     }
+}
+
+void heap_flush(struct heap *heap)
+{
+    trim_bins(heap, 0);
 }
 
 void heap_tick(struct heap *heap)
@@ -327,6 +406,7 @@ void heap_tick(struct heap *heap)
     if ((uint32_t)now - heap->looked_ms < pages_look_ms() || config.return_delay_ms == config_never)
         return;
     heap->looked_ms = (uint32_t)now;
+    heap_drop_parked(now, pages_look_ms());
     pages_tick(now); /* first, or what is given back now would make its old neighbours young */
     look_for_idle(heap, 0);
 }
@@ -397,14 +477,33 @@ uint64_t heap_retired_mallocs(unsigned class)
     return load_relaxed(&retired[class]);
 }
 
-static void retire_locked(struct heap *heap)
+/* What the heap counted goes to the sums of ended ones. As if it had just taken what it has. */
+static void fold_locked(struct heap *heap)
 {
-    for (unsigned mark = 1; mark < MARK_COUNT; mark++)
-        add_relaxed(&retired[mark_class(mark) % CLASS_COUNT], heap_mallocs(heap, mark));
+    for (unsigned mark = 1; mark < MARK_COUNT; mark++) {
+        struct stock *stock = heap_stock(heap, mark);
+        if (stock == NULL)
+            continue;
+        int32_t left = heap->bins[mark].clock;
+        add_relaxed(&retired[mark_class(mark)], heap_mallocs(heap, mark));
+        store_relaxed(&stock->drawn, (uint64_t)(left < 0 ? 0 : left));
+        stock->taken = (int64_t)heap_cached(heap, mark);
+        stock->batch = 1; /* the next thread may need less */
+    }
     __atomic_fetch_add(&heap_retired_large.allocs, heap->large.allocs, __ATOMIC_RELAXED);
     __atomic_fetch_add(&heap_retired_large.frees, heap->large.frees, __ATOMIC_RELAXED);
     __atomic_fetch_add(&heap_retired_large.alloc_bytes, heap->large.alloc_bytes, __ATOMIC_RELAXED);
     __atomic_fetch_add(&heap_retired_large.free_bytes, heap->large.free_bytes, __ATOMIC_RELAXED);
+    store_relaxed(&heap->large.allocs, 0);
+    store_relaxed(&heap->large.frees, 0);
+    store_relaxed(&heap->large.alloc_bytes, 0);
+    store_relaxed(&heap->large.free_bytes, 0);
+    store_release(&heap->alive, false);
+}
+
+static void retire_locked(struct heap *heap)
+{
+    fold_locked(heap);
     for (unsigned mark = 0; mark < MARK_COUNT; mark++) {
         struct stock *stock = heap_stock(heap, mark);
         heap->bins[mark].top = bottom;
@@ -413,23 +512,28 @@ static void retire_locked(struct heap *heap)
         if (stock != NULL)
             meta_give(stock, stock_bytes(stock));
     }
-    store_relaxed(&heap->large.allocs, 0);
-    store_relaxed(&heap->large.frees, 0);
-    store_relaxed(&heap->large.alloc_bytes, 0);
-    store_relaxed(&heap->large.free_bytes, 0);
     heap->cache_bytes = 0;
-    store_release(&heap->alive, false);
     heap->free = unused;
     unused = heap;
 }
 
 void heap_end(struct heap *heap)
 {
-    heap_flush(heap);
+    bool park = __atomic_fetch_add(&parked_count, 1, __ATOMIC_RELAXED) < PARKED_MOST;
+    if (!park)
+        __atomic_fetch_sub(&parked_count, 1, __ATOMIC_RELAXED);
+    trim_bins(heap, park ? PARKED_BYTES : 0);
+    heap->looked_ms = (uint32_t)os_now_ms();
     lock_take(&heap_lock);
     heap_self = NULL;
     store_release(&heap_now, &heap_empty);
-    retire_locked(heap);
+    if (park) {
+        fold_locked(heap);
+        heap->free = parked[heap->pool];
+        store_relaxed(&parked[heap->pool], heap);
+    } else {
+        retire_locked(heap);
+    }
     lock_give(&heap_lock);
 }
 
@@ -459,19 +563,16 @@ static void heap_salvage(struct heap *heap)
 void heap_recover(void)
 {
     unused = NULL;
+    memset(parked, 0, sizeof parked);
+    parked_count = 0;
     for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all) {
         if (heap == heap_self) {
             heap->tid = lock_self();
             continue;
         }
-        if (heap->alive) {
-            heap_salvage(heap);
-            lock_take(&heap_lock);
-            retire_locked(heap);
-            lock_give(&heap_lock);
-        } else {
-            heap->free = unused;
-            unused = heap;
-        }
+        heap_salvage(heap);
+        lock_take(&heap_lock);
+        retire_locked(heap);
+        lock_give(&heap_lock);
     }
 }

@@ -64,11 +64,11 @@ struct heap {
     uint32_t stocks[MARK_COUNT]; /* meta ids; 0 where the bin was never used */
     struct heap **now;           /* the thread's `heap_now` */
     struct heap *all;            /* every heap there ever was */
-    struct heap *free;           /* heaps without a thread */
+    struct heap *free;           /* heaps without a thread: unused, or parked */
     uint32_t generation;         /* the mode this heap was last configured for */
     uint32_t ticks;              /* cold visits, */
     uint32_t stolen_ticks;       /* and at which the last bins made room for another */
-    uint32_t looked_ms;          /* when idle bins were last emptied */
+    uint32_t looked_ms;          /* when idle bins were last emptied, or it was parked */
     size_t cache_bytes;          /* sum over bins of cap * size */
     int64_t large_clock;         /* bytes of large blocks until the next sample */
     uint64_t random;             /* the sampler's generator */
@@ -86,12 +86,18 @@ INLINE struct stock *heap_stock(const struct heap *heap, unsigned mark)
 }
 
 void heap_init(void);
-/* Gives the calling thread a heap. NULL when memory is out. */
+/* Gives the calling thread a heap: a parked one, of whatever colour, or a fresh one. NULL when
+ * memory is out. */
 struct heap *heap_make(unsigned colour, unsigned pool);
 /* The pool of the node that the thread runs on. */
 unsigned heap_pool_here(void);
-/* The calling thread is ending: everything goes home. It may make another one later. */
+/* The calling thread is ending. Its heap is parked with what it has, for the next thread that needs
+ * one; or, when enough are, everything goes home. The thread may make another one later. */
 void heap_end(struct heap *heap);
+/* Whether there is a parked one (a moment ago). */
+bool heap_parked(unsigned pool);
+/* Those that have been parked for so long go home. */
+void heap_drop_parked(uint64_t now_ms, uint64_t idle_ms);
 
 /* The generation changes with every call of `heap_interrupt`, which makes every thread go cold. */
 uint32_t heap_generation(void);

@@ -64,6 +64,7 @@ static struct heap *enter(void)
         if (heap == NULL)
             return NULL;
         heap->random = young_seed();
+        young.colour = heap->colour;
         init_thread(heap);
     }
     if (unlikely(load_relaxed(&heap_now) != heap)) {
@@ -457,11 +458,6 @@ void *cold_realloc(void *p, size_t size)
     return block;
 }
 
-void cold_corrupted(const void *block)
-{
-    fatal_corrupted(block, class_size(mark_class(span_of(block)->mark)));
-}
-
 void cold_set_rate(long long bytes)
 {
     if (!begin())
@@ -477,6 +473,7 @@ size_t cold_trim(void)
         return 0;
     if (heap_self != NULL)
         heap_flush(heap_self);
+    heap_drop_parked(os_now_ms(), 0);
     store_release(&trim_generation, heap_generation() + 1);
     heap_interrupt();
     size_t bytes = alloc_purge();

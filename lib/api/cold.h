@@ -22,7 +22,6 @@ void *cold_realloc(void *p, size_t size);
 /* `align` is a power of two. */
 void *cold_aligned(size_t align, size_t size);
 size_t cold_usable(const void *p);
-_Noreturn void cold_corrupted(const void *block);
 
 /* In a forked child, by the thread that forked: mends what the others left behind, unless this one
  * was interrupted inside; then its next slow call does. */

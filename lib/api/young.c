@@ -22,7 +22,7 @@ bool young_is(void)
     }
     if (++young.calls % TICK_EVERY == 0)
         pages_tick(os_now_ms());
-    return young.ended || young.calls <= CALLS;
+    return young.ended || (young.calls <= CALLS && !heap_parked(young.pool));
 }
 
 uint64_t young_seed(void)

@@ -174,6 +174,7 @@ static void blocks_past_the_bins_are_counted(void)
 static void bytes_have_a_place(void)
 {
     struct account account, after;
+    heap_drop_parked(os_now_ms(), 0);
     struct heap *heap = unit_heap(0, 0);
     alloc_purge();
     account_take(&account);

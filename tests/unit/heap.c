@@ -166,6 +166,7 @@ static void colours_do_not_mix(void)
     for (unsigned i = 0; i < HELD; i++)
         held[i] = unit_malloc(heap, 1);
     heap_end(heap);
+    heap_drop_parked(os_now_ms(), 0); /* or it would be the same heap again */
     heap = unit_heap(2, 0);
     for (unsigned i = 0; i < HELD; i++) {
         unit_free(heap, held[i]);
@@ -174,7 +175,67 @@ static void colours_do_not_mix(void)
         unit_free(heap, block);
     }
     heap_end(heap);
+    heap_drop_parked(os_now_ms(), 0);
     assert(out_of(1, 1) == 0 && out_of(1, 2) == 0);
+}
+
+/* A thread that ends leaves its heap, warm, to the next one, which counts from zero; not too much
+ * stays in it, and not for long. */
+static void parked_heaps_serve_the_next_thread(void)
+{
+    static void *held[HELD];
+    unsigned small = class_of(64), middle = class_of(8192);
+    struct heap *heap = unit_heap(0, 0);
+    for (unsigned i = 0; i < HELD; i++)
+        held[i] = unit_malloc(heap, small);
+    for (unsigned i = 0; i < HELD; i++)
+        unit_free(heap, held[i]);
+    unit_free(heap, unit_malloc(heap, middle));
+    heap_end(heap);
+    assert(heap_parked(0) && !heap_parked(1) && !heap->alive && unit_faults() == 0);
+    size_t kept = heap_cached(heap, small);
+    assert(kept > 0 && kept * 64 <= 8 << 10 && heap_cached(heap, middle) <= 1);
+    assert(out_of(small, 0) == kept);
+
+    assert(unit_heap(3, 0) == heap && !heap_parked(0) && heap->alive && heap->colour == 0);
+    assert(heap_mallocs(heap, small) == 0 && heap_frees(heap, small) == 0);
+    void *block = unit_malloc(heap, small);
+    assert(heap_cached(heap, small) == kept - 1 && heap_mallocs(heap, small) == 1);
+    unit_free(heap, block);
+    assert(heap_frees(heap, small) == 1);
+    heap_end(heap);
+
+    heap_drop_parked(os_now_ms(), 60000);
+    assert(heap_parked(0));
+    heap_drop_parked(os_now_ms(), 0);
+    assert(!heap_parked(0) && heap_cached(heap, small) == 0 && out_of(small, 0) == 0);
+}
+
+static void *park(void *all_here)
+{
+    struct heap *heap = unit_heap(0, 0);
+    unit_free(heap, unit_malloc(heap, 5));
+    pthread_barrier_wait(all_here);
+    heap_end(heap);
+    return heap;
+}
+
+static void only_so_many_heaps_are_parked(void)
+{
+    enum { MANY = 40, MOST = 8 };
+    pthread_t threads[MANY];
+    pthread_barrier_t all_here;
+    unsigned kept = 0;
+    pthread_barrier_init(&all_here, NULL, MANY);
+    for (int i = 0; i < MANY; i++)
+        assert(pthread_create(&threads[i], NULL, park, &all_here) == 0);
+    for (int i = 0; i < MANY; i++)
+        pthread_join(threads[i], NULL);
+    for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
+        kept += heap_stock(heap, 5) != NULL;
+    assert(kept > 0 && kept <= MOST);
+    heap_drop_parked(os_now_ms(), 0);
+    assert(out_of(5, 0) == 0);
 }
 
 static void idle_bins_are_emptied(void)
@@ -323,6 +384,8 @@ int main(void)
     clocks_end_when_they_should();
     colours_do_not_mix();
     idle_bins_are_emptied();
+    parked_heaps_serve_the_next_thread();
+    only_so_many_heaps_are_parked();
     ended_heaps_are_used_again();
     no_change_of_mode_is_lost();
     a_change_in_between_is_seen();
