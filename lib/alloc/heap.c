@@ -25,7 +25,7 @@ enum {
 
 static void *bottom[2]; /* the slots of a bin without a stock: empty and full */
 
-struct heap heap_empty = {.bins = {[0 ... MARK_COUNT - 1] = {.top = bottom}}};
+struct heap heap_empty = {.top = {[0 ... MARK_COUNT - 1] = bottom}};
 __thread struct heap *heap_now = &heap_empty;
 __thread struct heap *heap_self;
 
@@ -45,13 +45,22 @@ static uint32_t low_half(const void *p)
 void heap_init(void)
 {
     for (unsigned i = 0; i < MARK_COUNT; i++)
-        heap_empty.bins[i].limit = low_half(bottom);
+        heap_empty.limit[i] = low_half(bottom);
+}
+
+/* A bin without a stock: empty and full. */
+static void bin_close(struct heap *heap, unsigned mark)
+{
+    heap->limit[mark] = low_half(bottom);
+    store_release(&heap->top[mark], bottom);
 }
 
 static void heap_reset(struct heap *heap)
 {
-    for (unsigned mark = 0; mark < MARK_COUNT; mark++)
-        heap->bins[mark] = (struct bin){bottom, low_half(bottom), 0};
+    for (unsigned mark = 0; mark < MARK_COUNT; mark++) {
+        bin_close(heap, mark);
+        heap->clock[mark] = 0;
+    }
     for (unsigned granules = 1; granules <= SMALL_GRANULES; granules++)
         heap->marks[granules] = (uint8_t)mark_make(size_small_class[granules], heap->colour);
 }
@@ -233,8 +242,8 @@ static bool is_own(const struct heap *heap, unsigned mark)
 static void bin_set(struct heap *heap, unsigned mark, struct stock *stock, size_t count)
 {
     store_release(&heap->stocks[mark], meta_id(stock));
-    heap->bins[mark].limit = low_half(stock->slots + stock->cap);
-    store_relaxed(&heap->bins[mark].top, stock->slots + count);
+    heap->limit[mark] = low_half(stock->slots + stock->cap);
+    store_relaxed(&heap->top[mark], stock->slots + count);
 }
 
 static uint16_t cap_first(unsigned mark)
@@ -347,7 +356,7 @@ bool heap_refill(struct heap *heap, unsigned mark)
     stock->taken += got;
     unsigned half = stock->cap > 1 ? stock->cap / 2u : 1, twice = stock->batch * 2u;
     stock->batch = (uint16_t)(twice < half ? twice : half);
-    store_relaxed(&heap->bins[mark].top, stock->slots + got);
+    store_relaxed(&heap->top[mark], stock->slots + got);
     return true;
 }
 
@@ -357,16 +366,15 @@ bool heap_refill(struct heap *heap, unsigned mark)
 static void bin_give(struct heap *heap, unsigned mark, unsigned count)
 {
     struct stock *stock = heap_stock(heap, mark);
-    struct bin *bin = &heap->bins[mark];
     size_t rest = heap_cached(heap, mark) - count;
-    bin->limit = low_half(stock->slots);
-    store_release(&bin->top, stock->slots);
+    heap->limit[mark] = low_half(stock->slots);
+    store_release(&heap->top[mark], stock->slots);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     central_give(stock->slots + 1, count);
     stock->taken -= count;
     memmove(stock->slots + 1, stock->slots + 1 + count, rest * sizeof(void *));
-    store_release(&bin->top, stock->slots + rest);
-    bin->limit = low_half(stock->slots + stock->cap);
+    store_release(&heap->top[mark], stock->slots + rest);
+    heap->limit[mark] = low_half(stock->slots + stock->cap);
 }
 
 bool heap_spill(struct heap *heap, unsigned mark)
@@ -412,22 +420,22 @@ void heap_tick(struct heap *heap)
 }
 
 /* Sets the clock for the next part of the wait. */
-static void clock_part(struct bin *bin, struct stock *stock)
+static void clock_part(int32_t *clock, struct stock *stock)
 {
     uint32_t part = stock->wait < WAIT_PART ? stock->wait : WAIT_PART;
     stock->wait -= part;
     add_relaxed(&stock->drawn, part);
-    store_relaxed(&bin->clock, (int32_t)part);
+    store_relaxed(clock, (int32_t)part);
 }
 
 void heap_set_clock(struct heap *heap, unsigned mark, uint64_t blocks)
 {
     struct stock *stock = heap_stock(heap, mark);
-    struct bin *bin = &heap->bins[mark];
-    add_relaxed(&stock->drawn, -(uint64_t)(bin->clock < 0 ? 0 : bin->clock));
+    int32_t left = heap->clock[mark];
+    add_relaxed(&stock->drawn, -(uint64_t)(left < 0 ? 0 : left));
     stock->armed = blocks <= UINT32_MAX; /* else only a pause: the wait is drawn anew then */
     stock->wait = stock->armed ? (uint32_t)blocks : UINT32_MAX;
-    clock_part(bin, stock);
+    clock_part(&heap->clock[mark], stock);
 }
 
 bool heap_clock_over(struct heap *heap, unsigned mark)
@@ -436,7 +444,7 @@ bool heap_clock_over(struct heap *heap, unsigned mark)
     if (stock->wait == 0)
         return true;
     /* The malloc that found the clock at its end is the first of the next part. */
-    clock_part(&heap->bins[mark], stock);
+    clock_part(&heap->clock[mark], stock);
     return false;
 }
 
@@ -445,7 +453,7 @@ RACY size_t heap_cached(const struct heap *heap, unsigned mark)
     struct stock *stock = heap_stock(heap, mark);
     if (stock == NULL)
         return 0;
-    void **top = load_relaxed(&heap->bins[mark].top);
+    void **top = load_relaxed(&heap->top[mark]);
     return top < stock->slots || top > stock->slots + stock->room ? 0
                                                                   : (size_t)(top - stock->slots);
 }
@@ -455,7 +463,7 @@ RACY uint64_t heap_mallocs(const struct heap *heap, unsigned mark)
     const struct stock *stock = heap_stock(heap, mark);
     if (stock == NULL)
         return 0;
-    int32_t left = load_relaxed(&heap->bins[mark].clock);
+    int32_t left = load_relaxed(&heap->clock[mark]);
     return load_relaxed(&stock->drawn) - (uint64_t)(left < 0 ? 0 : left);
 }
 
@@ -484,7 +492,7 @@ static void fold_locked(struct heap *heap)
         struct stock *stock = heap_stock(heap, mark);
         if (stock == NULL)
             continue;
-        int32_t left = heap->bins[mark].clock;
+        int32_t left = heap->clock[mark];
         add_relaxed(&retired[mark_class(mark)], heap_mallocs(heap, mark));
         store_relaxed(&stock->drawn, (uint64_t)(left < 0 ? 0 : left));
         stock->taken = (int64_t)heap_cached(heap, mark);
@@ -506,8 +514,7 @@ static void retire_locked(struct heap *heap)
     fold_locked(heap);
     for (unsigned mark = 0; mark < MARK_COUNT; mark++) {
         struct stock *stock = heap_stock(heap, mark);
-        heap->bins[mark].top = bottom;
-        heap->bins[mark].limit = low_half(bottom);
+        bin_close(heap, mark);
         store_release(&heap->stocks[mark], 0);
         if (stock != NULL)
             meta_give(stock, stock_bytes(stock));
@@ -556,7 +563,7 @@ static void heap_salvage(struct heap *heap)
                 !(span->bits[index / 64] >> (index % 64) & 1))
                 central_give(&block, 1);
         }
-        heap->bins[mark].top = bottom;
+        heap->top[mark] = bottom;
     }
 }
 

@@ -28,12 +28,6 @@
 #include "lib/alloc/central.h"
 #include "lib/alloc/meta.h"
 
-struct bin {
-    void **top;
-    uint32_t limit; /* low half of the address of the last slot */
-    int32_t clock;
-};
-
 struct stock {
     uint64_t drawn; /* sum of what the clock was ever set to, less what was left each time */
     int64_t taken;  /* blocks from the centre, less blocks to it */
@@ -55,7 +49,10 @@ struct heap_sums {
 };
 
 struct heap {
-    struct bin bins[MARK_COUNT];
+    /* The bins, by mark: three arrays, so that each number is one scaled address away. */
+    void **top[MARK_COUNT];
+    uint32_t limit[MARK_COUNT]; /* low half of the address of the last slot */
+    int32_t clock[MARK_COUNT];
     uint8_t marks[SMALL_GRANULES + 1]; /* size of a small block in granules -> its mark here */
     /* From here on: cold. */
     uint8_t colour, pool;

@@ -154,12 +154,12 @@ static bool clock_ring(struct heap *heap, unsigned mark)
 /* From the bin of the class that `room` bytes take; `size` is what the program asked for. */
 static void *take_block(struct heap *heap, size_t room, size_t size)
 {
-    unsigned mark = hot_mark(heap, room);
+    unsigned mark = (unsigned)hot_mark(heap, room);
     for (;;) {
         void *block = hot_pop(heap, mark);
         if (block != NULL)
             return block;
-        if (heap->bins[mark].clock < 0) {
+        if (heap->clock[mark] < 0) {
             if (clock_ring(heap, mark) &&
                 (block = take_direct(heap, mark_class(mark), size, true)) != NULL)
                 return block;

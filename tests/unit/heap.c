@@ -145,7 +145,7 @@ static void clocks_end_when_they_should(void)
             if (block != NULL) {
                 passed++;
                 unit_free(heap, block);
-            } else if (heap->bins[mark].clock >= 0) {
+            } else if (heap->clock[mark] >= 0) {
                 assert(heap_refill(heap, mark));
             } else if (heap_clock_over(heap, mark)) {
                 break;
@@ -368,8 +368,8 @@ static void a_change_in_between_is_seen(void)
 static void the_empty_heap_is_empty_and_full(void)
 {
     for (unsigned mark = 0; mark < MARK_COUNT; mark++) {
-        const struct bin *bin = &heap_empty.bins[mark];
-        assert(*bin->top == NULL && (uint32_t)(uintptr_t)bin->top == bin->limit);
+        void **top = heap_empty.top[mark];
+        assert(*top == NULL && (uint32_t)(uintptr_t)top == heap_empty.limit[mark]);
     }
     assert(heap_now == &heap_empty);
 }

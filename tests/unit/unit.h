@@ -101,14 +101,13 @@ static inline struct heap *unit_heap(unsigned colour, unsigned pool)
 /* The bin of a heap as the hot path uses it: NULL when it is empty or its clock has run out. */
 static inline void *unit_pop(struct heap *heap, unsigned mark)
 {
-    struct bin *bin = &heap->bins[mark];
-    void **top = bin->top;
+    void **top = heap->top[mark];
     if (*top == NULL)
         return NULL;
-    store_relaxed(&bin->clock, bin->clock - 1);
-    if (bin->clock < 0)
+    store_relaxed(&heap->clock[mark], heap->clock[mark] - 1);
+    if (heap->clock[mark] < 0)
         return NULL;
-    store_relaxed(&bin->top, top - 1);
+    store_relaxed(&heap->top[mark], top - 1);
     assert(load_relaxed(mark_at(*top)) == MARK_FREE);
     store_relaxed(mark_at(*top), (uint8_t)mark);
     return *top;
@@ -122,9 +121,9 @@ static inline void *unit_malloc(struct heap *heap, unsigned class)
         void *block = unit_pop(heap, mark);
         if (block != NULL)
             return block;
-        if (heap->bins[mark].clock >= 0 && !heap_refill(heap, mark))
+        if (heap->clock[mark] >= 0 && !heap_refill(heap, mark))
             return NULL;
-        if (heap->bins[mark].clock < 0 && heap_clock_over(heap, mark))
+        if (heap->clock[mark] < 0 && heap_clock_over(heap, mark))
             heap_set_clock(heap, mark, UINT64_MAX);
     }
 }
@@ -132,12 +131,12 @@ static inline void *unit_malloc(struct heap *heap, unsigned class)
 static inline void unit_free(struct heap *heap, void *block)
 {
     uint8_t *where = mark_at(block);
-    struct bin *bin = &heap->bins[load_relaxed(where)];
-    if ((uint32_t)(uintptr_t)bin->top == bin->limit)
-        assert(heap_spill(heap, load_relaxed(where)));
+    unsigned mark = load_relaxed(where);
+    if ((uint32_t)(uintptr_t)heap->top[mark] == heap->limit[mark])
+        assert(heap_spill(heap, mark));
     store_relaxed(where, MARK_FREE);
-    bin->top[1] = block;
-    store_relaxed(&bin->top, bin->top + 1);
+    heap->top[mark][1] = block;
+    store_relaxed(&heap->top[mark], heap->top[mark] + 1);
 }
 
 /* Fills a block so that whoever else writes to it is noticed by `unit_filled`. */
