@@ -14,6 +14,7 @@ enum {
     CAP_FIRST_LEAST = 1,         /* and at least so many; */
     CAP_EAGER = 256,             /* it grows at once to so many blocks */
     CAP_EAGER_BYTES = 512 << 10, /* or bytes, and beyond when it empties and overflows in turn */
+    CAP_FAIR_BYTES = 8 << 10,    /* and to so many bytes whatever the other bins have */
     GROW_FILLS = 3,              /* refills without a spill before a bin grows */
     STEAL_EVERY = 64,            /* cold visits between two looks for bins that could make room */
     STOCK_LEAST = 64,
@@ -165,9 +166,11 @@ static struct heap *heap_fresh(unsigned colour, unsigned pool)
         unused = heap->free;
     lock_give(&heap_lock);
     if (heap == NULL) {
+        static uint8_t made;
         heap = meta_take_for_ever(sizeof *heap);
         if (heap == NULL)
             return NULL;
+        heap->side = __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED) % SIDES;
         heap->all = load_relaxed(&all);
         while (!__atomic_compare_exchange_n(&all, &heap->all, heap, true, __ATOMIC_RELEASE,
                                             __ATOMIC_RELAXED))
@@ -188,6 +191,7 @@ struct heap *heap_make(unsigned colour, unsigned pool)
     struct heap *heap = unpark(pool);
     if (heap == NULL && (heap = heap_fresh(colour, pool)) == NULL)
         return NULL;
+    pages_side = heap->side;
     heap->tid = lock_self();
     heap->now = &heap_now;
     heap->looked_ms = (uint32_t)os_now_ms();
@@ -303,6 +307,8 @@ static size_t may_grow(struct heap *heap, unsigned mark, size_t cap)
         look_for_idle(heap, mark);
     }
     size_t left = heap->cache_bytes < config.cache ? (config.cache - heap->cache_bytes) / size : 0;
+    if (cap + left < CAP_FAIR_BYTES / size)
+        left = CAP_FAIR_BYTES / size - cap;
     size_t more = left < cap ? left : cap;
     return more >= cap / 8 + 1 ? more : 0;
 }

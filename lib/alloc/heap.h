@@ -55,7 +55,7 @@ struct heap {
     int32_t clock[MARK_COUNT];
     uint8_t marks[SMALL_GRANULES + 1]; /* size of a small block in granules -> its mark here */
     /* From here on: cold. */
-    uint8_t colour, pool;
+    uint8_t colour, pool, side;
     bool alive;
     uint32_t tid;
     uint32_t stocks[MARK_COUNT]; /* meta ids; 0 where the bin was never used */

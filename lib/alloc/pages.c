@@ -18,6 +18,7 @@ enum {
 };
 
 struct pages pages_of[POOL_MAX] = {[0 ... POOL_MAX - 1] = {.lock = {0, LOCK_PAGES}}};
+__thread uint8_t pages_side;
 
 static unsigned bucket_of(uint32_t units)
 {
@@ -32,9 +33,9 @@ static uint8_t pool_of(const struct pages *pages)
     return (uint8_t)(pages - pages_of);
 }
 
-static unsigned kind_of(const struct span *span)
+static unsigned shelf_of(const struct span *span)
 {
-    return span->state == SPAN_CLEAN;
+    return span->state == SPAN_CLEAN ? SHELF_CLEAN : span->side;
 }
 
 /* A new run is the newest, but one that was joined with a long idle one may be the oldest. */
@@ -69,16 +70,16 @@ static void age_unlink(struct pages *pages, struct span *span)
 /* Puts a free run, its state set, into its lists. */
 static void link_locked(struct pages *pages, struct span *span)
 {
-    unsigned kind = kind_of(span), bucket = bucket_of(span->units);
-    uint32_t id = span_id(span), head = pages->heads[kind][bucket];
+    unsigned shelf = shelf_of(span), bucket = bucket_of(span->units);
+    uint32_t id = span_id(span), head = pages->heads[shelf][bucket];
     span->prev = 0;
     span->next = head;
     if (head != 0)
         span_at(head)->prev = id;
-    pages->heads[kind][bucket] = id;
-    pages->filled[kind][bucket / 64] |= UINT64_C(1) << (bucket % 64);
+    pages->heads[shelf][bucket] = id;
+    pages->filled[shelf][bucket / 64] |= UINT64_C(1) << (bucket % 64);
     span_set_units(span, false);
-    if (kind == 0) {
+    if (shelf != SHELF_CLEAN) {
         age_link(pages, span);
         add_relaxed(&pages->dirty_units, span->units);
     } else {
@@ -88,16 +89,16 @@ static void link_locked(struct pages *pages, struct span *span)
 
 static void unlink_locked(struct pages *pages, struct span *span)
 {
-    unsigned kind = kind_of(span), bucket = bucket_of(span->units);
+    unsigned shelf = shelf_of(span), bucket = bucket_of(span->units);
     if (span->prev != 0)
         span_at(span->prev)->next = span->next;
     else
-        pages->heads[kind][bucket] = span->next;
+        pages->heads[shelf][bucket] = span->next;
     if (span->next != 0)
         span_at(span->next)->prev = span->prev;
-    if (pages->heads[kind][bucket] == 0)
-        pages->filled[kind][bucket / 64] &= ~(UINT64_C(1) << (bucket % 64));
-    if (kind == 0) {
+    if (pages->heads[shelf][bucket] == 0)
+        pages->filled[shelf][bucket / 64] &= ~(UINT64_C(1) << (bucket % 64));
+    if (shelf != SHELF_CLEAN) {
         age_unlink(pages, span);
         add_relaxed(&pages->dirty_units, -(size_t)span->units);
     } else {
@@ -130,10 +131,10 @@ static void span_give_locked(struct pages *pages, struct span *span)
 }
 
 /* The first non-empty list from `bucket` on, or BUCKETS. */
-static unsigned filled_from(const struct pages *pages, unsigned kind, unsigned bucket)
+static unsigned filled_from(const struct pages *pages, unsigned shelf, unsigned bucket)
 {
     for (unsigned word = bucket / 64; word < COUNT_OF(pages->filled[0]); word++) {
-        uint64_t bits = pages->filled[kind][word];
+        uint64_t bits = pages->filled[shelf][word];
         if (word == bucket / 64)
             bits &= ~UINT64_C(0) << (bucket % 64);
         if (bits != 0)
@@ -142,12 +143,12 @@ static unsigned filled_from(const struct pages *pages, unsigned kind, unsigned b
     return BUCKETS;
 }
 
-static struct span *find_locked(struct pages *pages, unsigned kind, uint32_t units)
+static struct span *find_locked(struct pages *pages, unsigned shelf, uint32_t units)
 {
     unsigned bucket = bucket_of(units);
     if (bucket >= EXACT) { /* its own list may hold shorter runs: look for the best fit */
         struct span *best = NULL;
-        uint32_t id = pages->heads[kind][bucket];
+        uint32_t id = pages->heads[shelf][bucket];
         for (int i = 0; id != 0 && i < LOOK_MOST; i++, id = span_at(id)->next) {
             struct span *span = span_at(id);
             if (span->units >= units && (best == NULL || span->units < best->units))
@@ -157,15 +158,17 @@ static struct span *find_locked(struct pages *pages, unsigned kind, uint32_t uni
             return best;
         bucket++;
     }
-    bucket = filled_from(pages, kind, bucket);
-    return bucket == BUCKETS ? NULL : span_at(pages->heads[kind][bucket]);
+    bucket = filled_from(pages, shelf, bucket);
+    return bucket == BUCKETS ? NULL : span_at(pages->heads[shelf][bucket]);
 }
 
-/* The age of a joined run is that of its longer part, so that what comes and goes at the edge of a
- * long idle run does not keep it young. */
-static uint64_t since_of(const struct span *a, const struct span *b)
+/* Age and side of a joined run are those of its longer part, so that what comes and goes at the edge
+ * of a long idle run does not keep it young. */
+static void inherit(struct span *span, const struct span *a, const struct span *b)
 {
-    return a->units > b->units ? a->since_ms : b->since_ms;
+    const struct span *longer = a->units > b->units ? a : b;
+    span->since_ms = longer->since_ms;
+    span->side = longer->side;
 }
 
 /* Joins a free run, in no list yet, with neighbours of its kind. */
@@ -179,7 +182,7 @@ static struct span *join_locked(struct pages *pages, struct span *span)
         unlink_locked(pages, high);
         uint32_t more = high->units;
         span->zero &= high->zero;
-        span->since_ms = since_of(span, high);
+        inherit(span, span, high);
         span_give_locked(pages, high);
         span->units += more;
     }
@@ -188,7 +191,7 @@ static struct span *join_locked(struct pages *pages, struct span *span)
         unlink_locked(pages, low);
         uint32_t more = span->units;
         low->zero &= span->zero;
-        low->since_ms = since_of(low, span);
+        inherit(low, low, span);
         span_give_locked(pages, span);
         low->units += more;
         return low;
@@ -213,6 +216,7 @@ static void cut_locked(struct pages *pages, struct span *span, uint32_t units,
     rest->units = span->units - units;
     rest->zero = span->zero;
     rest->since_ms = state == SPAN_DIRTY ? span->since_ms : 0;
+    rest->side = span->side;
     span->units = units;
     __atomic_thread_fence(__ATOMIC_RELEASE);
     release_locked(pages, rest, state);
@@ -241,9 +245,11 @@ static struct span *grow_locked(struct pages *pages, uint32_t units)
 static struct span *take_locked(struct pages *pages, uint32_t units, uint32_t align)
 {
     uint32_t wanted = units + align - 1;
-    struct span *span = find_locked(pages, 0, wanted);
+    struct span *span = NULL;
+    for (unsigned i = 0; i < SIDES && span == NULL; i++)
+        span = find_locked(pages, (pages_side + i) % SIDES, wanted);
     if (span == NULL)
-        span = find_locked(pages, 1, wanted);
+        span = find_locked(pages, SHELF_CLEAN, wanted);
     if (span == NULL)
         span = grow_locked(pages, wanted);
     if (span == NULL)
@@ -264,6 +270,7 @@ static struct span *take_locked(struct pages *pages, uint32_t units, uint32_t al
         front->units = skip;
         front->zero = span->zero;
         front->since_ms = span->since_ms;
+        front->side = span->side;
         span->first += skip;
         span->units -= skip;
         __atomic_thread_fence(__ATOMIC_RELEASE);
@@ -294,6 +301,7 @@ void pages_give(struct span *span)
     __atomic_thread_fence(__ATOMIC_RELEASE);
     span->watched = false;
     span->since_ms = now;
+    span->side = pages_side;
     release_locked(pages, span, span->zero ? SPAN_CLEAN : SPAN_DIRTY);
     bool many = pages->dirty_units > DIRTY_MOST + pages->used_units / DIRTY_SHARE &&
                 config.return_delay_ms != config_never;
@@ -338,6 +346,7 @@ void pages_shorten(struct span *span, uint32_t units)
     bool zero = span->zero;
     span->zero = false;
     span->since_ms = os_now_ms();
+    span->side = pages_side;
     cut_locked(pages, span, units, SPAN_DIRTY);
     span->zero = zero;
     span_set_units(span, false);

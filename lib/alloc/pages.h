@@ -4,10 +4,11 @@
  * there is one node); each has its own runs under its own lock.
  *
  * A free run is dirty (its pages may be in memory) or clean (untouched or returned). Runs of one
- * kind join their neighbours at once. Dirty ones are taken first, best fit; they are returned to
- * the kernel when they have been idle for the option's delay, or when there are too many of
- * them. There is no thread for that: whoever comes by on the cold path and sees that time has
- * passed does it.
+ * kind join their neighbours at once. Dirty ones are taken first, best fit, and of those first the
+ * ones that the thread's own side gave: they may still be in the caches of its core. They are
+ * returned to the kernel when they have been idle for the option's delay, or when there are too
+ * many of them. There is no thread for that: whoever comes by on the cold path and sees that time
+ * has passed does it.
  */
 #ifndef ALLOC_PAGES_H
 #define ALLOC_PAGES_H
@@ -18,12 +19,12 @@
 
 #include "lib/alloc/span.h"
 
-enum { POOL_MAX = 8, BUCKETS = 164 };
+enum { POOL_MAX = 8, BUCKETS = 164, SIDES = 8, SHELF_CLEAN = SIDES, SHELVES };
 
 struct pages {
     struct lock lock;
-    uint32_t heads[2][BUCKETS];              /* by kind and length */
-    uint64_t filled[2][(BUCKETS + 63) / 64]; /* which of the heads are not empty */
+    uint32_t heads[SHELVES][BUCKETS];              /* dirty ones by side, or clean; by length */
+    uint64_t filled[SHELVES][(BUCKETS + 63) / 64]; /* which of the heads are not empty */
     uint32_t oldest, newest;                 /* of the dirty ones */
     uint32_t spare;                          /* ids of ended spans, linked by `next` */
     size_t used_units, dirty_units, clean_units;
@@ -31,6 +32,7 @@ struct pages {
 };
 
 extern HIDDEN struct pages pages_of[POOL_MAX];
+extern HIDDEN __thread uint8_t pages_side; /* the calling thread's */
 
 /* A run of `units` whose first is a multiple of `align` units. It is the caller's: state still
  * SPAN_NONE, `zero` tells whether it reads as zero. NULL when memory is out. */

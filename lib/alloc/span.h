@@ -46,6 +46,7 @@ struct span {
         struct {                             /* dirty: in the order of age */
             uint32_t older, newer;
             uint64_t since_ms;
+            uint8_t side; /* of the thread that gave it */
         };
     };
 };
