@@ -12,9 +12,13 @@ enum {
     CAP_FIRST_BYTES = 32 << 10,  /* a bin starts with so many bytes, */
     CAP_FIRST_MOST = 3,          /* but at most so many blocks, the room of the smallest stock, */
     CAP_FIRST_LEAST = 1,         /* and at least so many; */
-    CAP_EAGER = 256,             /* it grows at once to so many blocks */
-    CAP_EAGER_BYTES = 512 << 10, /* or bytes, and beyond when it empties and overflows in turn */
+    CAP_EAGER = 128,             /* it grows at once to so many blocks */
+    CAP_EAGER_BYTES = 16 << 10, /* or bytes, and beyond when it empties and overflows in turn */
+    CAP_EAGER_SHARE = 32, /* x */
+    CAP_FILLED = 32,             /* a bin that is only ever filled grows to so many blocks */
     CAP_FAIR_BYTES = 8 << 10,    /* and to so many bytes whatever the other bins have */
+    CACHE_LEAST = 128 << 10,     /* a heap's bins hold so much, */
+    CACHE_SHARE = 16,            /* and one in so many bytes in use on top */
     GROW_FILLS = 3,              /* refills without a spill before a bin grows */
     STEAL_EVERY = 64,            /* cold visits between two looks for bins that could make room */
     STOCK_LEAST = 64,
@@ -225,6 +229,11 @@ bool heap_arm(struct heap *heap, uint32_t configured)
     return load_acquire(&generation) == configured;
 }
 
+static size_t room_of(size_t bytes)
+{
+    return (bytes - sizeof(struct stock)) / sizeof(void *) - 1;
+}
+
 static size_t stock_bytes(const struct stock *stock)
 {
     return sizeof *stock + (stock->room + (size_t)1) * sizeof(void *);
@@ -265,7 +274,7 @@ static struct stock *stock_make(struct heap *heap, unsigned mark)
     struct stock *stock = meta_take(STOCK_LEAST);
     if (stock == NULL)
         return NULL;
-    stock->room = (STOCK_LEAST - sizeof *stock) / sizeof(void *) - 1;
+    stock->room = (uint16_t)room_of(STOCK_LEAST);
     stock->cap = cap_first(mark);
     stock->batch = 1;
     heap->cache_bytes += stock->cap * size_of(mark);
@@ -296,20 +305,36 @@ static void look_for_idle(struct heap *heap, unsigned except)
     }
 }
 
-/* By how many blocks the bin may grow: as many as it has, or what the heap's allowance leaves. Bins
- * that served another phase of the program make room. */
-static size_t may_grow(struct heap *heap, unsigned mark, size_t cap)
+static size_t used_bytes(const struct heap *heap)
 {
-    size_t size = size_of(mark);
-    if (heap->cache_bytes + cap * size > config.cache &&
+    return load_relaxed(&pages_of[heap->pool].used_units) << UNIT_SHIFT;
+}
+
+/* What the bins may hold in all: a share of the memory in use, up to the option. */
+static size_t allowance(const struct heap *heap, size_t size)
+{
+    if (size <= SMALL_MAX)
+        return config.cache;
+    size_t bytes = CACHE_LEAST + used_bytes(heap) / CACHE_SHARE;
+    return bytes < config.cache ? bytes : config.cache;
+}
+
+/* By how many blocks the bin may grow: to what its stock, or one twice as long, has room for, as far
+ * as the heap's allowance goes. Bins that served another phase of the program make room. */
+static size_t may_grow(struct heap *heap, unsigned mark, const struct stock *stock)
+{
+    size_t size = size_of(mark), allowed = allowance(heap, size), cap = stock->cap;
+    size_t most = cap < stock->room ? stock->room : room_of(2 * stock_bytes(stock));
+    size_t more = size <= SMALL_MAX || most < 2 * cap ? most - cap : cap;
+    if (heap->cache_bytes + more * size > allowed &&
         heap->ticks - heap->stolen_ticks >= STEAL_EVERY) {
         heap->stolen_ticks = heap->ticks;
         look_for_idle(heap, mark);
     }
-    size_t left = heap->cache_bytes < config.cache ? (config.cache - heap->cache_bytes) / size : 0;
+    size_t left = heap->cache_bytes < allowed ? (allowed - heap->cache_bytes) / size : 0;
     if (cap + left < CAP_FAIR_BYTES / size)
         left = CAP_FAIR_BYTES / size - cap;
-    size_t more = left < cap ? left : cap;
+    more = left < more ? left : more;
     return more >= cap / 8 + 1 ? more : 0;
 }
 
@@ -317,21 +342,19 @@ static size_t may_grow(struct heap *heap, unsigned mark, size_t cap)
 static bool stock_grow(struct heap *heap, unsigned mark)
 {
     struct stock *old = heap_stock(heap, mark), *stock = old;
-    size_t more = may_grow(heap, mark, old->cap);
+    size_t more = may_grow(heap, mark, old);
     size_t count = heap_cached(heap, mark), cap = old->cap + more;
     if (more == 0)
         return false;
     if (cap > old->room) {
-        size_t bytes = STOCK_LEAST;
-        while (bytes < sizeof *old + (cap + 1) * sizeof(void *))
-            bytes *= 2;
+        size_t bytes = 2 * stock_bytes(old);
         if (bytes > STOCK_MOST || (stock = meta_take(bytes)) == NULL)
             return false;
         memcpy(stock, old, sizeof *old);
         memcpy(stock->slots, old->slots, (count + 1) * sizeof(void *));
-        stock->room = (uint16_t)((bytes - sizeof *stock) / sizeof(void *) - 1);
+        stock->room = (uint16_t)room_of(bytes);
     }
-    heap->cache_bytes += (cap - old->cap) * size_of(mark);
+    heap->cache_bytes += more * size_of(mark);
     stock->cap = (uint16_t)cap;
     bin_set(heap, mark, stock, count);
     if (stock != old)
@@ -339,9 +362,10 @@ static bool stock_grow(struct heap *heap, unsigned mark)
     return true;
 }
 
-static bool stock_eager(const struct stock *stock, unsigned mark)
+static bool stock_eager(const struct heap *heap, const struct stock *stock, unsigned mark)
 {
-    return stock->cap < CAP_EAGER && stock->cap * size_of(mark) < CAP_EAGER_BYTES;
+    size_t share = CAP_EAGER_BYTES + used_bytes(heap) / CAP_EAGER_SHARE;
+    return stock->cap < CAP_EAGER && stock->cap * size_of(mark) < share;
 }
 
 bool heap_refill(struct heap *heap, unsigned mark)
@@ -351,7 +375,7 @@ bool heap_refill(struct heap *heap, unsigned mark)
         return false;
     if (stock->fills < UINT8_MAX)
         stock->fills++;
-    if (stock->fills >= GROW_FILLS && stock->batch >= stock->cap / 2 && stock_eager(stock, mark) &&
+    if (stock->fills >= GROW_FILLS && stock->batch >= stock->cap / 2 && stock_eager(heap, stock, mark) &&
         stock_grow(heap, mark))
         stock = heap_stock(heap, mark);
     unsigned wanted = stock->batch, got = central_take(heap->pool, mark, stock->slots + 1, wanted);
@@ -391,7 +415,8 @@ bool heap_spill(struct heap *heap, unsigned mark)
     /* Emptied and filled in turn: more room pays. Only ever filled: up to a fair batch. */
     bool swings = stock->fills >= GROW_FILLS, fills_only = stock->fills == 0;
     stock->fills = 0;
-    if ((swings || (fills_only && stock_eager(stock, mark))) && stock_grow(heap, mark))
+    if ((swings || (fills_only && stock->cap < CAP_FILLED &&
+                    stock_eager(heap, stock, mark))) && stock_grow(heap, mark))
         return true;
     stock = heap_stock(heap, mark);
     bin_give(heap, mark, (stock->cap + 1u) / 2);

@@ -2,6 +2,7 @@
 /* See lib/alloc/meta.h. */
 #include "lib/alloc/meta.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -30,7 +31,8 @@ void *meta_take(size_t bytes)
         return NULL;
     lock_take(&meta_lock);
     void *piece = waiting[shift];
-    if (piece != NULL) {
+    bool used_before = piece != NULL; /* fresh memory is zero and stays untouched */
+    if (used_before) {
         waiting[shift] = *(void **)piece;
     } else {
         size_t align = size < 4096 ? size : 4096;
@@ -41,7 +43,7 @@ void *meta_take(size_t bytes)
         }
     }
     lock_give(&meta_lock);
-    if (piece != NULL)
+    if (used_before)
         memset(piece, 0, bytes);
     return piece;
 }

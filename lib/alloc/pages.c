@@ -17,7 +17,7 @@ enum {
     DIRTY_SHARE = 1,                      /* one for so many in use on top */
 };
 
-struct pages pages_of[POOL_MAX] = {[0 ... POOL_MAX - 1] = {.lock = {0, LOCK_PAGES}}};
+struct pages pages_of[POOL_MAX]; /* all zero until a pool is used */
 __thread uint8_t pages_side;
 
 static unsigned bucket_of(uint32_t units)
@@ -285,6 +285,8 @@ static struct span *take_locked(struct pages *pages, uint32_t units, uint32_t al
 struct span *pages_take(unsigned pool, uint32_t units, uint32_t align)
 {
     struct pages *pages = &pages_of[pool];
+    if (unlikely(pages->lock.rank != LOCK_PAGES))
+        store_relaxed(&pages->lock.rank, LOCK_PAGES);
     lock_take(&pages->lock);
     struct span *span = take_locked(pages, units, align);
     lock_give(&pages->lock);
@@ -390,6 +392,8 @@ size_t pages_return(unsigned pool, uint64_t since_ms)
 {
     struct pages *pages = &pages_of[pool];
     size_t bytes = 0, in_vain = 0;
+    if (load_relaxed(&pages->oldest) == 0)
+        return 0;
     lock_take(&pages->lock);
     while (pages->oldest != 0 && span_at(pages->oldest)->since_ms <= since_ms &&
            in_vain < IN_VAIN_MOST) {
@@ -416,14 +420,15 @@ void pages_tick(uint64_t now_ms)
                                      __ATOMIC_RELAXED))
         return;
     for (unsigned pool = 0; pool < POOL_MAX; pool++)
-        if (load_relaxed(&pages_of[pool].oldest) != 0)
-            pages_return(pool, now_ms - delay);
+        pages_return(pool, now_ms - delay);
 }
 
 void pages_recover(void)
 {
     for (unsigned pool = 0; pool < POOL_MAX; pool++) {
         struct pages *pages = &pages_of[pool];
+        if (pages->lock.rank != LOCK_PAGES)
+            continue;
         memset(pages->heads, 0, sizeof pages->heads);
         memset(pages->filled, 0, sizeof pages->filled);
         pages->oldest = pages->newest = pages->spare = 0;

@@ -6,7 +6,7 @@
 #include "lib/alloc/alloc.h"
 #include "lib/watch/watch.h"
 
-enum { SLAB_SHIFT = 8, SLAB = 1 << SLAB_SHIFT, SLABS = 1 << 14 };
+enum { SLAB_SHIFT = 6, SLAB = 1 << SLAB_SHIFT, SLABS = 1 << 16 };
 
 static struct lock lock = {0, LOCK_SAMPLES};
 static uint32_t slabs[SLABS]; /* meta ids */
