@@ -14,7 +14,7 @@ enum {
     CAP_FIRST_LEAST = 1,         /* and at least so many; */
     CAP_EAGER = 128,             /* it grows at once to so many blocks */
     CAP_EAGER_BYTES = 16 << 10, /* or bytes, and beyond when it empties and overflows in turn */
-    CAP_EAGER_SHARE = 32, /* x */
+    CAP_EAGER_SHARE = 32,        /* x */
     CAP_FILLED = 32,             /* a bin that is only ever filled grows to so many blocks */
     CAP_FAIR_BYTES = 8 << 10,    /* and to so many bytes whatever the other bins have */
     CACHE_LEAST = 128 << 10,     /* a heap's bins hold so much, */

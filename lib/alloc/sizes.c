@@ -24,14 +24,16 @@ static size_t size_of_class(unsigned class)
         size_t base = (size_t)SMALL_MAX << (step / 4);
         return base + base / 4 * (step % 4 + 1);
     }
-    return MIDDLE_MAX + (size_t)(class - CLASS_MIDDLE_LAST) * UNIT;
+    if (class <= CLASS_PAGED_LAST)
+        return MIDDLE_MAX + ((size_t)(class - CLASS_MIDDLE_LAST) << PAGED_STEP_SHIFT);
+    return PAGED_MAX + (size_t)(class - CLASS_PAGED_LAST) * UNIT;
 }
 
 /* The length that wastes least at its end; of equals the longest. Blocks above 8 KiB get a span
  * each, so that they join their free neighbours as soon as they are free. */
 static unsigned units_for(size_t size)
 {
-    if (size > MIDDLE_MAX)
+    if (size > PAGED_MAX)
         return (unsigned)units_of(size);
     unsigned longest = size <= SMALL_MAX ? SPAN_SMALL_UNITS : SPAN_MIDDLE_UNITS;
     unsigned best = 0;

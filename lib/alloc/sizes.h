@@ -3,7 +3,8 @@
  * Sizes, classes and marks.
  *
  * Classes: every multiple of 16 up to 256, then eight a doubling up to 1 KiB, four a doubling up to
- * 8 KiB, and every 4 KiB up to 32 KiB. Blocks above that are large: runs of pages of their own.
+ * 4 KiB, eight again up to 8 KiB (pages of databases with a header are just above 4 KiB), and every
+ * 4 KiB up to 32 KiB. Blocks above that are large: runs of pages of their own.
  *
  * A mark is the byte that the window's side table holds for the first 16 bytes of a block: 0 while
  * it is free (and for all other bytes of the heap, so that a pointer into a block finds 0 too), or
@@ -29,13 +30,16 @@ enum {
     FINE_MAX = 256,   /* up to here the class is the number of granules, */
     SMALL_MAX = 1024, /* and up to here a table finds it */
     SMALL_GRANULES = SMALL_MAX / GRANULE,
-    MIDDLE_MAX = 8192,
+    MIDDLE_MAX = 4096,
+    PAGED_MAX = 8192,
+    PAGED_STEP_SHIFT = 9,
     BLOCK_MAX = 32768, /* the largest size with a class */
 
     CLASS_FINE_LAST = FINE_MAX / GRANULE,                             /* 16 */
     CLASS_SMALL_LAST = CLASS_FINE_LAST + 2 * 8,                       /* 32 */
-    CLASS_MIDDLE_LAST = CLASS_SMALL_LAST + 3 * 4,                     /* 44 */
-    CLASS_LAST = CLASS_MIDDLE_LAST + (BLOCK_MAX - MIDDLE_MAX) / UNIT, /* 50 */
+    CLASS_MIDDLE_LAST = CLASS_SMALL_LAST + 2 * 4,                     /* 40 */
+    CLASS_PAGED_LAST = CLASS_MIDDLE_LAST + 8,                         /* 48 */
+    CLASS_LAST = CLASS_PAGED_LAST + (BLOCK_MAX - PAGED_MAX) / UNIT,   /* 54 */
     CLASS_COUNT = CLASS_LAST + 1,                                     /* class 0 holds nothing */
 
     TINY_CLASSES = 3, /* classes 1 to 3: 16, 32 and 48 bytes */
@@ -71,7 +75,9 @@ INLINE unsigned class_of(size_t size)
         unsigned last = (unsigned)size - 1, top = 31u - (unsigned)__builtin_clz(last);
         return CLASS_SMALL_LAST + 1 + (top - 10) * 4 + ((last >> (top - 2)) & 3);
     }
-    return CLASS_MIDDLE_LAST + 1 + (unsigned)((size - MIDDLE_MAX - 1) >> UNIT_SHIFT);
+    if (size <= PAGED_MAX)
+        return CLASS_MIDDLE_LAST + 1 + (unsigned)((size - MIDDLE_MAX - 1) >> PAGED_STEP_SHIFT);
+    return CLASS_PAGED_LAST + 1 + (unsigned)((size - PAGED_MAX - 1) >> UNIT_SHIFT);
 }
 
 INLINE size_t class_size(unsigned class)

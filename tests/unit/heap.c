@@ -60,7 +60,7 @@ static size_t swing(struct heap *heap)
     static void *held[HELD];
     size_t most = 0;
     for (int round = 0; round < 6; round++)
-        for (unsigned class = 1; class <= CLASS_MIDDLE_LAST; class += 3) {
+        for (unsigned class = 1; class <= CLASS_PAGED_LAST; class += 3) {
             unsigned count = class_size(class) > 1024 ? 100 : 1000;
             for (unsigned i = 0; i < count; i++)
                 held[i] = unit_malloc(heap, class);

@@ -30,6 +30,8 @@ static unsigned classes_other_than_promised(void)
         size_t step = GRANULE;
         if (size >= 8192)
             step = 4096;
+        else if (size >= 4096) /* eight a doubling */
+            step = 512;
         else if (size >= 1024) /* four a doubling */
             step = ((size_t)1 << (63 - __builtin_clzll(size))) / 4;
         else if (size >= 256) /* eight a doubling */
@@ -52,7 +54,7 @@ static unsigned spans_of_a_wrong_length(void)
         faults += most * UNIT / c->size > SPAN_BLOCKS_MAX;
         faults += most > 8 && c->size <= SMALL_MAX;
         faults += most > 16;
-        if (c->size <= MIDDLE_MAX) /* no more than an eighth is lost at the end */
+        if (c->size <= PAGED_MAX) /* no more than an eighth is lost at the end */
             faults += most * UNIT % c->size * 8 > most * UNIT;
         else
             faults += most * UNIT / c->size != 1;
