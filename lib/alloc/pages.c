@@ -162,8 +162,8 @@ static struct span *find_locked(struct pages *pages, unsigned shelf, uint32_t un
     return bucket == BUCKETS ? NULL : span_at(pages->heads[shelf][bucket]);
 }
 
-/* Age and side of a joined run are those of its longer part, so that what comes and goes at the edge
- * of a long idle run does not keep it young. */
+/* Age and side of a joined run are those of its longer part, so that what comes and goes at the
+ * edge of a long idle run does not keep it young. */
 static void inherit(struct span *span, const struct span *a, const struct span *b)
 {
     const struct span *longer = a->units > b->units ? a : b;
@@ -278,14 +278,14 @@ static struct span *take_locked(struct pages *pages, uint32_t units, uint32_t al
     }
     if (span->units > units)
         cut_locked(pages, span, units, state);
-    pages->used_units += span->units;
+    add_relaxed(&pages->used_units, span->units);
     return span;
 }
 
 struct span *pages_take(unsigned pool, uint32_t units, uint32_t align)
 {
     struct pages *pages = &pages_of[pool];
-    if (unlikely(pages->lock.rank != LOCK_PAGES))
+    if (unlikely(load_relaxed(&pages->lock.rank) != LOCK_PAGES))
         store_relaxed(&pages->lock.rank, LOCK_PAGES);
     lock_take(&pages->lock);
     struct span *span = take_locked(pages, units, align);
@@ -298,7 +298,7 @@ void pages_give(struct span *span)
     struct pages *pages = &pages_of[span->pool];
     uint64_t now = os_now_ms();
     lock_take(&pages->lock);
-    pages->used_units -= span->units;
+    add_relaxed(&pages->used_units, -(size_t)(span->units));
     store_relaxed(&span->state, SPAN_NONE); /* before the fields that free runs use otherwise */
     __atomic_thread_fence(__ATOMIC_RELEASE);
     span->watched = false;
@@ -333,7 +333,7 @@ bool pages_extend(struct span *span, uint32_t units)
         span_give_locked(pages, next);
         span->units += more;
         span_set_units(span, false);
-        pages->used_units += more;
+        add_relaxed(&pages->used_units, more);
         done = true;
     }
     lock_give(&pages->lock);
@@ -352,7 +352,7 @@ void pages_shorten(struct span *span, uint32_t units)
     cut_locked(pages, span, units, SPAN_DIRTY);
     span->zero = zero;
     span_set_units(span, false);
-    pages->used_units -= before - span->units;
+    add_relaxed(&pages->used_units, -(size_t)(before - span->units));
     lock_give(&pages->lock);
 }
 
@@ -443,6 +443,6 @@ void pages_recover(void)
         if (span->state == SPAN_DIRTY || span->state == SPAN_CLEAN)
             link_locked(pages, span);
         else if (span->state != SPAN_NONE)
-            pages->used_units += span->units;
+            add_relaxed(&pages->used_units, span->units);
     }
 }

@@ -35,12 +35,12 @@ enum {
     PAGED_STEP_SHIFT = 9,
     BLOCK_MAX = 32768, /* the largest size with a class */
 
-    CLASS_FINE_LAST = FINE_MAX / GRANULE,                             /* 16 */
-    CLASS_SMALL_LAST = CLASS_FINE_LAST + 2 * 8,                       /* 32 */
-    CLASS_MIDDLE_LAST = CLASS_SMALL_LAST + 2 * 4,                     /* 40 */
-    CLASS_PAGED_LAST = CLASS_MIDDLE_LAST + 8,                         /* 48 */
-    CLASS_LAST = CLASS_PAGED_LAST + (BLOCK_MAX - PAGED_MAX) / UNIT,   /* 54 */
-    CLASS_COUNT = CLASS_LAST + 1,                                     /* class 0 holds nothing */
+    CLASS_FINE_LAST = FINE_MAX / GRANULE,                           /* 16 */
+    CLASS_SMALL_LAST = CLASS_FINE_LAST + 2 * 8,                     /* 32 */
+    CLASS_MIDDLE_LAST = CLASS_SMALL_LAST + 2 * 4,                   /* 40 */
+    CLASS_PAGED_LAST = CLASS_MIDDLE_LAST + 8,                       /* 48 */
+    CLASS_LAST = CLASS_PAGED_LAST + (BLOCK_MAX - PAGED_MAX) / UNIT, /* 54 */
+    CLASS_COUNT = CLASS_LAST + 1,                                   /* class 0 holds nothing */
 
     TINY_CLASSES = 3, /* classes 1 to 3: 16, 32 and 48 bytes */
     COLOURS = 4,

@@ -121,26 +121,14 @@ static void record(void *block, size_t size, size_t usable)
     store_relaxed(mark_at(block), MARK_WATCHED);
 }
 
-/* Watched blocks are few, so they have few classes: a page for each of all classes would be more
- * than a small program has. */
-static unsigned watched_class(unsigned class)
-{
-    size_t size = class_size(class);
-    return size <= 128    ? class_of(128)
-           : size <= 512  ? class_of(512)
-           : size <= 2048 ? class_of(2048)
-           : size <= 8192 ? class_of(8192)
-                          : class;
-}
-
 /* One block past the bins, watched or not. */
 static void *take_direct(struct heap *heap, unsigned class, size_t size, bool watched)
 {
-    unsigned from = watched ? watched_class(class) : class, mark = mark_make(from, young.colour);
-    void *block = central_take_one(pool_of(heap), watched ? CENTRAL_WATCHED + from : mark);
+    unsigned mark = mark_make(class, young.colour);
+    void *block = central_take_one(pool_of(heap), watched ? CENTRAL_WATCHED + class : mark);
     if (block == NULL)
         return NULL;
-    count_alloc(&young.sums, class_size(from));
+    count_alloc(&young.sums, class_size(class));
     if (watched)
         record(block, size, class_size(class));
     else
@@ -460,8 +448,7 @@ void *cold_realloc(void *p, size_t size)
         return block;
     }
     size_t usable = usable_for(p, "realloc");
-    /* A watched block has more room than its size made it a sample for: it moves, for a new draw. */
-    if (size <= usable && size > usable / 2 && mark != MARK_WATCHED)
+    if (size <= usable && size > usable / 2)
         return p;
     void *block = cold_malloc(size);
     if (block == NULL)

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What heap.c needs of its bins beyond lib/alloc/heap.h. A bin adapts to what it sees: it grows
+ * while it runs empty or overflows often, takes a share of what the program uses, and starts small
+ * again after it lay idle.
+ */
+#ifndef ALLOC_BIN_H
+#define ALLOC_BIN_H
+
+#include "lib/alloc/heap.h"
+
+/* Makes the bin empty and full. */
+void bin_close(struct heap *heap, unsigned mark);
+/* The same, and its stock goes. */
+void bin_end(struct heap *heap, unsigned mark);
+/* No bin keeps more than so many bytes. */
+void bins_trim(struct heap *heap, size_t bytes);
+/* Bins without a malloc since the last look, but for one, give everything back and start small
+ * again. */
+void bins_empty_idle(struct heap *heap, unsigned except);
+
+#endif
