@@ -193,11 +193,6 @@ unsigned os_node(void)
     return call3(SYS_getcpu, (long)&cpu, (long)&node, 0) == 0 ? node : 0;
 }
 
-void os_yield(void)
-{
-    call3(SYS_sched_yield, 0, 0, 0);
-}
-
 void os_wait(uint32_t *word, uint32_t value, uint32_t timeout_ms)
 {
     struct timespec timeout = {timeout_ms / 1000, (long)(timeout_ms % 1000) * 1000000};

@@ -53,7 +53,6 @@ pid_t os_tid(void);
 bool os_thread_alive(pid_t tid);
 /* The memory node of the CPU that runs this thread; 0 where there is one only. */
 unsigned os_node(void);
-void os_yield(void);
 
 /* Sleeps while *word == value, for at most `timeout_ms` (0: for ever). */
 void os_wait(uint32_t *word, uint32_t value, uint32_t timeout_ms);

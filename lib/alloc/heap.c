@@ -222,6 +222,14 @@ uint64_t heap_retired_mallocs(unsigned class)
     return load_relaxed(&retired[class]);
 }
 
+void heap_count_ended(const struct heap_sums *more)
+{
+    __atomic_fetch_add(&heap_retired_large.allocs, more->allocs, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&heap_retired_large.frees, more->frees, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&heap_retired_large.alloc_bytes, more->alloc_bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&heap_retired_large.free_bytes, more->free_bytes, __ATOMIC_RELAXED);
+}
+
 /* What the heap counted goes to the sums of ended ones. As if it had just taken what it has. */
 static void fold_locked(struct heap *heap)
 {
@@ -235,10 +243,7 @@ static void fold_locked(struct heap *heap)
         stock->taken = (int64_t)heap_cached(heap, mark);
         stock->batch = 1; /* the next thread may need less */
     }
-    __atomic_fetch_add(&heap_retired_large.allocs, heap->large.allocs, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&heap_retired_large.frees, heap->large.frees, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&heap_retired_large.alloc_bytes, heap->large.alloc_bytes, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&heap_retired_large.free_bytes, heap->large.free_bytes, __ATOMIC_RELAXED);
+    heap_count_ended(&heap->large);
     store_relaxed(&heap->large.allocs, 0);
     store_relaxed(&heap->large.frees, 0);
     store_relaxed(&heap->large.alloc_bytes, 0);

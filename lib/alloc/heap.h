@@ -124,6 +124,7 @@ size_t heap_cached(const struct heap *heap, unsigned mark);
 struct heap *heap_first(void);
 uint64_t heap_retired_mallocs(unsigned class);
 extern HIDDEN struct heap_sums heap_retired_large; /* of ended heaps, and of threads without one */
+void heap_count_ended(const struct heap_sums *more);
 
 /* In a forked child: the other threads' heaps go home. */
 void heap_recover(void);

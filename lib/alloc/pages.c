@@ -19,6 +19,7 @@ enum {
 
 struct pages pages_of[POOL_MAX]; /* all zero until a pool is used */
 __thread uint8_t pages_side;
+static uint32_t returning; /* runs that are SPAN_BUSY */
 
 static unsigned bucket_of(uint32_t units)
 {
@@ -370,6 +371,7 @@ static size_t return_one(struct pages *pages, struct span *span)
 {
     size_t bytes = (size_t)span->units << UNIT_SHIFT;
     uintptr_t start = (uintptr_t)span_start(span), marks = (uintptr_t)mark_at((void *)start);
+    __atomic_fetch_add(&returning, 1, __ATOMIC_RELAXED);
     unlink_locked(pages, span);
     store_relaxed(&span->state, SPAN_BUSY);
     lock_give(&pages->lock);
@@ -385,6 +387,7 @@ static size_t return_one(struct pages *pages, struct span *span)
     } else {
         release_locked(pages, span, SPAN_CLEAN);
     }
+    __atomic_fetch_sub(&returning, 1, __ATOMIC_RELAXED);
     return returned;
 }
 
@@ -423,8 +426,14 @@ void pages_tick(uint64_t now_ms)
         pages_return(pool, now_ms - delay);
 }
 
+bool pages_unsettled(void)
+{
+    return load_relaxed(&returning) != 0;
+}
+
 void pages_recover(void)
 {
+    store_relaxed(&returning, 0);
     for (unsigned pool = 0; pool < POOL_MAX; pool++) {
         struct pages *pages = &pages_of[pool];
         if (pages->lock.rank != LOCK_PAGES)

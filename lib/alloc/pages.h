@@ -25,8 +25,8 @@ struct pages {
     struct lock lock;
     uint32_t heads[SHELVES][BUCKETS];              /* dirty ones by side, or clean; by length */
     uint64_t filled[SHELVES][(BUCKETS + 63) / 64]; /* which of the heads are not empty */
-    uint32_t oldest, newest;                 /* of the dirty ones */
-    uint32_t spare;                          /* ids of ended spans, linked by `next` */
+    uint32_t oldest, newest;                       /* of the dirty ones */
+    uint32_t spare;                                /* ids of ended spans, linked by `next` */
     size_t used_units, dirty_units, clean_units;
     uint64_t returned_units; /* in all, since the start */
 };
@@ -49,7 +49,9 @@ size_t pages_return(unsigned pool, uint64_t since_ms);
 void pages_tick(uint64_t now_ms);
 /* How often to look for idle memory. */
 uint64_t pages_look_ms(void);
-/* Lists from states, in a forked child. */
+/* In a forked child: whether a thread that stayed behind was returning a run. */
+bool pages_unsettled(void);
+/* The same place: lists from states. */
 void pages_recover(void);
 
 #endif

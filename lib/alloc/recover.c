@@ -77,7 +77,8 @@ void alloc_recover(void)
     uint32_t parent_id = 0;
     lock_forget_self(&parent_id);
     store_relaxed(alloc_canary, 1);
-    if (locks_break(parent_id)) {
+    bool broken = locks_break(parent_id);
+    if (broken || pages_unsettled()) {
         pages_recover();
         central_recover();
     }

@@ -100,16 +100,28 @@ static unsigned pool_of(const struct heap *heap)
     return heap == NULL ? young.pool : heap->pool;
 }
 
-static void count_alloc(struct heap_sums *sums, size_t bytes)
+/* Adds to sums that only this thread writes. */
+static void count(struct heap_sums *sums, const struct heap_sums *more)
 {
-    sums->allocs++;
-    sums->alloc_bytes += bytes;
+    add_relaxed(&sums->allocs, more->allocs);
+    add_relaxed(&sums->frees, more->frees);
+    add_relaxed(&sums->alloc_bytes, more->alloc_bytes);
+    add_relaxed(&sums->free_bytes, more->free_bytes);
 }
 
-static void count_free(struct heap_sums *sums, size_t bytes)
+/* A block that no bin saw; whoever handed it out counted it for all threads. */
+static void count_direct(struct heap_sums more)
 {
-    sums->frees++;
-    sums->free_bytes += bytes;
+    count(&young.sums, &more);
+}
+
+/* What happened to a large block. Without a heap there are sums of the thread's own and all ended
+ * threads'. */
+static void count_large(struct heap *heap, struct heap_sums more)
+{
+    count(heap == NULL ? &young.sums : &heap->large, &more);
+    if (heap == NULL)
+        heap_count_ended(&more);
 }
 
 /* Gives the block its record, or leaves it without one when there is no memory for that. */
@@ -128,7 +140,7 @@ static void *take_direct(struct heap *heap, unsigned class, size_t size, bool wa
     void *block = central_take_one(pool_of(heap), watched ? CENTRAL_WATCHED + class : mark);
     if (block == NULL)
         return NULL;
-    count_alloc(&young.sums, class_size(class));
+    count_direct((struct heap_sums){.allocs = 1, .alloc_bytes = class_size(class)});
     if (watched)
         record(block, size, class_size(class));
     else
@@ -180,29 +192,6 @@ static bool large_ring(struct heap *heap, size_t bytes)
     return sampler_rate() != SAMPLER_OFF;
 }
 
-/* For a thread without a heap, sums go to all threads' and to its own. */
-static void count_large_alloc(struct heap *heap, size_t bytes)
-{
-    if (heap != NULL) {
-        count_alloc(&heap->large, bytes);
-        return;
-    }
-    count_alloc(&young.sums, bytes);
-    __atomic_fetch_add(&heap_retired_large.allocs, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&heap_retired_large.alloc_bytes, bytes, __ATOMIC_RELAXED);
-}
-
-static void count_large_free(struct heap *heap, size_t bytes)
-{
-    if (heap != NULL) {
-        count_free(&heap->large, bytes);
-        return;
-    }
-    count_free(&young.sums, bytes);
-    __atomic_fetch_add(&heap_retired_large.frees, 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&heap_retired_large.free_bytes, bytes, __ATOMIC_RELAXED);
-}
-
 static bool ring(struct heap *heap, size_t bytes)
 {
     return heap == NULL ? young_ring(bytes) : large_ring(heap, bytes);
@@ -214,7 +203,7 @@ static void *take_large(struct heap *heap, size_t size, size_t align, bool *zero
     if (block == NULL)
         return NULL;
     size_t usable = large_size(span_of(block));
-    count_large_alloc(heap, usable);
+    count_large(heap, (struct heap_sums){.allocs = 1, .alloc_bytes = usable});
     if (ring(heap, usable))
         record(block, size, usable);
     else
@@ -315,10 +304,10 @@ static void free_span_block(void *p, struct heap *heap)
         *id = 0;
     }
     if (large) {
-        count_large_free(heap, size);
+        count_large(heap, (struct heap_sums){.frees = 1, .free_bytes = size});
         large_give(span);
     } else {
-        count_free(&young.sums, size);
+        count_direct((struct heap_sums){.frees = 1, .free_bytes = size});
         central_give(&p, 1);
     }
 }
@@ -334,7 +323,7 @@ static void free_inside(void *p, unsigned mark)
         return;
     if (__atomic_exchange_n(mark_at(p), MARK_FREE, __ATOMIC_ACQ_REL) == MARK_FREE)
         fatal_freed_twice(p, class_size(mark_class(mark)));
-    count_free(&young.sums, class_size(mark_class(mark)));
+    count_direct((struct heap_sums){.frees = 1, .free_bytes = class_size(mark_class(mark))});
     central_give(&p, 1);
 }
 
@@ -381,18 +370,15 @@ size_t cold_usable(const void *p)
 static void resized(struct heap *heap, void *p, struct span *span, size_t before, size_t size)
 {
     size_t now = large_size(span);
-    struct heap_sums *sums = heap == NULL ? &heap_retired_large : &heap->large;
     if (now > before) {
-        __atomic_fetch_add(&sums->alloc_bytes, now - before, __ATOMIC_RELAXED);
-        young.sums.alloc_bytes += heap == NULL ? now - before : 0;
+        count_large(heap, (struct heap_sums){.alloc_bytes = now - before});
         if (span->watched)
             samples_resize(span->record, size, now);
         else if (ring(heap, now - before))
             record(p, size, now);
         return;
     }
-    __atomic_fetch_add(&sums->free_bytes, before - now, __ATOMIC_RELAXED);
-    young.sums.free_bytes += heap == NULL ? before - now : 0;
+    count_large(heap, (struct heap_sums){.free_bytes = before - now});
     if (!span->watched)
         return;
     if (sampler_keeps(heap == NULL ? &young.random : &heap->random, before, now)) {
@@ -423,7 +409,8 @@ static void *realloc_large(void *p, struct span *span, size_t size)
     if (kept >= MOVE_LEAST && zero)
         moved = large_move(span, span_of(block));
     if (moved == OS_LOST) {
-        count_large_free(heap, large_size(span_of(block)));
+        size_t usable = large_size(span_of(block));
+        count_large(heap, (struct heap_sums){.frees = 1, .free_bytes = usable});
         *mark_at(block) = MARK_FREE;
         large_abandon(span_of(block));
         return NULL;

@@ -6,6 +6,8 @@
  */
 #include "lib/alloc/heap.h"
 
+#include <sched.h>
+
 #include "tests/unit/unit.h"
 
 #include "base/os.h"
@@ -299,7 +301,7 @@ static void *obey(void *argument)
     __atomic_fetch_add(&ready, 1, __ATOMIC_RELEASE);
     while (!load_acquire(&stop)) {
         if (load_relaxed(&heap_now) == heap) {
-            os_yield();
+            sched_yield();
             continue;
         }
         uint32_t generation;
@@ -332,7 +334,7 @@ static void no_change_of_mode_is_lost(void)
         for (size_t i = 0; i < THREADS; i++)
             while (load_acquire(&learned[i]) != mode) {
                 assert(os_now_ms() < until); /* lost */
-                os_yield();
+                sched_yield();
             }
     }
     store_release(&stop, 1);

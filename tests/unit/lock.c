@@ -5,6 +5,8 @@
  */
 #include "base/lock.h"
 
+#include <sched.h>
+
 #include "tests/unit/unit.h"
 
 #include "base/os.h"
@@ -28,7 +30,7 @@ static void *worker(void *seed)
         if (locking)
             sum++; /* plain: thread sanitizer looks on */
         if (unit_random(&random) % 256 == 0)
-            os_yield();
+            sched_yield();
         __atomic_fetch_sub(&inside, 1, __ATOMIC_RELAXED);
         if (locking)
             lock_give(&lock);

@@ -208,6 +208,47 @@ static void a_held_lock_is_left_taken_and_then_opened(void)
     pthread_join(thread, NULL);
 }
 
+static void *return_runs(void *enough)
+{
+    while (!load_acquire((uint32_t *)enough)) {
+        struct span *span = pages_take(5, 64, 1);
+        memset(span_start(span), 1, 64 * UNIT);
+        span->zero = false;
+        store_release(&span->state, SPAN_LARGE);
+        pages_give(span);
+        pages_return(5, UINT64_MAX);
+    }
+    return NULL;
+}
+
+/* A run on its way to the kernel is in no list and under no lock. */
+static void runs_being_returned_are_not_lost(void)
+{
+    pthread_t thread;
+    uint32_t enough = 0, met = 0;
+    assert(pthread_create(&thread, NULL, return_runs, &enough) == 0);
+    for (unsigned i = 0; i < unit_times(300); i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            alarm(60);
+            bool busy = pages_unsettled();
+            alloc_fork_child();
+            alloc_recover();
+            for (uint32_t id = 1; id < span_count(); id++)
+                if (span_at(id)->state == SPAN_BUSY)
+                    _exit(1);
+            _exit(busy ? 2 : 0);
+        }
+        int status;
+        assert(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+        assert(WEXITSTATUS(status) != 1);
+        met += WEXITSTATUS(status) == 2;
+    }
+    store_release(&enough, 1);
+    pthread_join(thread, NULL);
+    assert(met > 0 || unit_times(300) < 300);
+}
+
 int main(void)
 {
     unit_start();
@@ -217,6 +258,7 @@ int main(void)
     heap = unit_heap(0, 0);
     hold_mine();
     a_held_lock_is_left_taken_and_then_opened();
+    runs_being_returned_are_not_lost();
     children_can_use_everything(unit_times(200));
     assert(changed_of_mine() == 0 && overlapping_units() == 0 && unit_faults() == 0);
     assert(broken > 0 || unit_times(200) < 200); /* the forks were bad ones */
