@@ -9,7 +9,7 @@
 
 enum {
     /* How many blocks a bin may hold. */
-    CAP_FIRST_BYTES = 32 << 10, /* It starts with so many bytes, */
+    CAP_FIRST_BYTES = 8 << 10, /* It starts with so many bytes, */
     CAP_FIRST_MOST = 3,         /* but at most so many blocks, the room of the smallest stock, */
     CAP_FIRST_LEAST = 1,        /* and at least so many. */
     CAP_EAGER = 128, /* While it is refilled again and again it grows to so many blocks */
