@@ -223,7 +223,7 @@ static void cut_locked(struct pages *pages, struct span *span, uint32_t units,
     release_locked(pages, rest, state);
 }
 
-static struct span *grow_locked(struct pages *pages, uint32_t units)
+static struct span *claim_locked(struct pages *pages, uint32_t units)
 {
     uint32_t got = 0;
     struct span *span = span_take_locked(pages);
@@ -243,23 +243,60 @@ static struct span *grow_locked(struct pages *pages, uint32_t units)
     return span;
 }
 
+/* The clean run at the end of the window needs only the rest, unless something else lies there. */
+static struct span *grow_locked(struct pages *pages, uint32_t units)
+{
+    uint32_t end = (uint32_t)(window.granules >> (UNIT_SHIFT - GRANULE_SHIFT));
+    const struct span *last = span_at(end == 0 ? 0 : load_acquire(&window.units[end - 1]));
+    bool joins = load_relaxed(&last->state) == SPAN_CLEAN && last->pool == pool_of(pages) &&
+                 last->first + last->units == end && last->units < units;
+    struct span *span = claim_locked(pages, joins ? units - last->units : units);
+    if (span != NULL && span->units < units)
+        span = claim_locked(pages, units);
+    return span;
+}
+
+/* How many units lie before the first aligned one. The alignment is the address's. */
+static uint32_t skip_of(const struct span *span, uint32_t align)
+{
+    uint32_t base = (uint32_t)(window.base >> UNIT_SHIFT);
+    return (0u - (base + span->first)) & (align - 1);
+}
+
+/* A run that holds `units` aligned ones. Those that happen to lie right are looked for first, as a
+ * block that was aligned and freed does; any of `units + align - 1` will do. */
+static struct span *find_aligned_locked(struct pages *pages, unsigned shelf, uint32_t units,
+                                        uint32_t align)
+{
+    if (align == 1)
+        return find_locked(pages, shelf, units);
+    int looked = 0;
+    for (unsigned bucket = filled_from(pages, shelf, bucket_of(units));
+         bucket < BUCKETS && looked < LOOK_MOST;
+         bucket = filled_from(pages, shelf, bucket + 1)) {
+        uint32_t id = pages->heads[shelf][bucket];
+        for (; id != 0 && looked < LOOK_MOST; looked++, id = span_at(id)->next)
+            if (span_at(id)->units >= (uint64_t)skip_of(span_at(id), align) + units)
+                return span_at(id);
+    }
+    return find_locked(pages, shelf, units + align - 1);
+}
+
 static struct span *take_locked(struct pages *pages, uint32_t units, uint32_t align)
 {
-    uint32_t wanted = units + align - 1;
     struct span *span = NULL;
     for (unsigned i = 0; i < SIDES && span == NULL; i++)
-        span = find_locked(pages, (pages_side + i) % SIDES, wanted);
+        span = find_aligned_locked(pages, (pages_side + i) % SIDES, units, align);
     if (span == NULL)
-        span = find_locked(pages, SHELF_CLEAN, wanted);
+        span = find_aligned_locked(pages, SHELF_CLEAN, units, align);
     if (span == NULL)
-        span = grow_locked(pages, wanted);
+        span = grow_locked(pages, units + align - 1);
     if (span == NULL)
         return NULL;
     enum span_state state = span->state;
     unlink_locked(pages, span);
     store_relaxed(&span->state, SPAN_NONE); /* or what is cut off would join it again */
-    uint32_t base = (uint32_t)(window.base >> UNIT_SHIFT); /* alignment is the address's */
-    uint32_t skip = (0u - (base + span->first)) & (align - 1);
+    uint32_t skip = skip_of(span, align);
     if (skip != 0) {
         struct span *front = span_take_locked(pages);
         if (front == NULL) {
@@ -283,6 +320,17 @@ static struct span *take_locked(struct pages *pages, uint32_t units, uint32_t al
     return span;
 }
 
+/* Memory is out: what is dirty becomes clean and joins its neighbours, which may be enough. */
+static struct span *take_after_return(unsigned pool, uint32_t units, uint32_t align)
+{
+    if (pages_return(pool, UINT64_MAX) == 0)
+        return NULL;
+    lock_take(&pages_of[pool].lock);
+    struct span *span = take_locked(&pages_of[pool], units, align);
+    lock_give(&pages_of[pool].lock);
+    return span;
+}
+
 struct span *pages_take(unsigned pool, uint32_t units, uint32_t align)
 {
     struct pages *pages = &pages_of[pool];
@@ -291,7 +339,7 @@ struct span *pages_take(unsigned pool, uint32_t units, uint32_t align)
     lock_take(&pages->lock);
     struct span *span = take_locked(pages, units, align);
     lock_give(&pages->lock);
-    return span;
+    return likely(span != NULL) ? span : take_after_return(pool, units, align);
 }
 
 void pages_give(struct span *span)
