@@ -10,9 +10,9 @@
 enum {
     /* How many blocks a bin may hold. */
     CAP_FIRST_BYTES = 8 << 10, /* It starts with so many bytes, */
-    CAP_FIRST_MOST = 3,         /* but at most so many blocks, the room of the smallest stock, */
-    CAP_FIRST_LEAST = 1,        /* and at least so many. */
-    CAP_EAGER = 128, /* While it is refilled again and again it grows to so many blocks */
+    CAP_FIRST_MOST = 3,        /* but at most so many blocks, the room of the smallest stock, */
+    CAP_FIRST_LEAST = 1,       /* and at least so many. */
+    CAP_EAGER = 128,           /* While it is refilled again and again it grows to so many blocks */
     CAP_EAGER_BYTES = 16 << 10, /* or so many bytes */
     CAP_EAGER_SHARE = 32,       /* and one in so many of those in use on top; */
     CAP_FILLED = 32,            /* if it is only ever filled, to so many blocks; */
@@ -26,7 +26,13 @@ enum {
     STEAL_EVERY = 64, /* cold visits between two looks for bins that could make room */
     STOCK_LEAST = 64,
     STOCK_MOST = 32768,
-    WAIT_PART = 1024, /* mallocs from one bin until the thread comes by, sample or not */
+
+    /* Mallocs from one bin until the thread comes by, sample or not. */
+    PART_MOST = 1024,
+    PART_DIRTY = 128,   /* while there are more than DIRTY_MUCH free pages to be returned */
+    PART_HURRY = 8,     /* after many became free: the thread may have little to do from now on */
+    PART_SLOW_MS = 100, /* it should not take longer than this */
+    DIRTY_MUCH = 1 << 20 >> UNIT_SHIFT,
 };
 
 static void *bottom[2]; /* the slots of a bin without a stock: empty and full */
@@ -260,12 +266,45 @@ void heap_flush(struct heap *heap)
 }
 
 /* Sets the clock for the next part of the wait. */
-static void clock_part(int32_t *clock, struct stock *stock)
+static void clock_part(struct heap *heap, unsigned mark, struct stock *stock)
 {
-    uint32_t part = stock->wait < WAIT_PART ? stock->wait : WAIT_PART;
+    uint32_t part = stock->wait < heap->part ? stock->wait : heap->part;
     stock->wait -= part;
     add_relaxed(&stock->drawn, part);
-    store_relaxed(clock, (int32_t)part);
+    store_relaxed(&heap->clock[mark], (int32_t)part);
+}
+
+/* A part has passed: the next one is longer, or much shorter if this one took long. */
+static void pace(struct heap *heap)
+{
+    bool slow = heap->came_ms - heap->part_ms > PART_SLOW_MS;
+    size_t dirty = load_relaxed(&pages_of[heap->pool].dirty_units);
+    uint32_t most = dirty > DIRTY_MUCH ? PART_DIRTY : PART_MOST;
+    heap->part_ms = heap->came_ms;
+    heap->part = slow ? heap->part / 4 + 1 : heap->part * 2 < most ? heap->part * 2 : most;
+}
+
+void bins_hurry(struct heap *heap)
+{
+    size_t dirty = load_relaxed(&pages_of[heap->pool].dirty_units);
+    if (dirty <= heap->dirty_seen + DIRTY_MUCH) {
+        heap->dirty_seen = dirty < heap->dirty_seen ? dirty : heap->dirty_seen;
+        return;
+    }
+    if (heap->came_ms - heap->hurried_ms < PART_SLOW_MS)
+        return;
+    heap->dirty_seen = dirty;
+    heap->hurried_ms = heap->came_ms;
+    heap->part = PART_HURRY;
+    for (unsigned mark = 1; mark < MARK_COUNT; mark++) {
+        struct stock *stock = heap_stock(heap, mark);
+        if (stock == NULL || heap->clock[mark] <= PART_HURRY)
+            continue;
+        uint32_t rest = (uint32_t)heap->clock[mark] - PART_HURRY;
+        stock->wait += rest;
+        add_relaxed(&stock->drawn, -(uint64_t)rest);
+        store_relaxed(&heap->clock[mark], PART_HURRY);
+    }
 }
 
 void heap_set_clock(struct heap *heap, unsigned mark, uint64_t blocks)
@@ -275,7 +314,7 @@ void heap_set_clock(struct heap *heap, unsigned mark, uint64_t blocks)
     add_relaxed(&stock->drawn, -(uint64_t)(left < 0 ? 0 : left));
     stock->armed = blocks <= UINT32_MAX; /* else only a pause: the wait is drawn anew then */
     stock->wait = stock->armed ? (uint32_t)blocks : UINT32_MAX;
-    clock_part(&heap->clock[mark], stock);
+    clock_part(heap, mark, stock);
 }
 
 bool heap_clock_over(struct heap *heap, unsigned mark)
@@ -284,7 +323,8 @@ bool heap_clock_over(struct heap *heap, unsigned mark)
     if (stock->wait == 0)
         return true;
     /* The malloc that found the clock at its end is the first of the next part. */
-    clock_part(&heap->clock[mark], stock);
+    pace(heap);
+    clock_part(heap, mark, stock);
     return false;
 }
 

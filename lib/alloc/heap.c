@@ -169,7 +169,8 @@ struct heap *heap_make(unsigned colour, unsigned pool)
     pages_side = heap->side;
     heap->tid = lock_self();
     heap->now = &heap_now;
-    heap->looked_ms = (uint32_t)os_now_ms();
+    heap->looked_ms = heap->came_ms = heap->part_ms = (uint32_t)os_now_ms();
+    heap->part = 1;
     lock_take(&heap_lock);
     store_release(&heap->alive, true);
     lock_give(&heap_lock);
@@ -204,6 +205,8 @@ void heap_tick(struct heap *heap)
 {
     heap->ticks++;
     uint64_t now = os_now_ms();
+    heap->came_ms = (uint32_t)now;
+    bins_hurry(heap);
     if ((uint32_t)now - heap->looked_ms < pages_look_ms() || config.return_delay_ms == config_never)
         return;
     heap->looked_ms = (uint32_t)now;

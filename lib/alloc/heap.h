@@ -65,6 +65,11 @@ struct heap {
     uint32_t generation;         /* the mode this heap was last configured for */
     uint32_t ticks;              /* cold visits, */
     uint32_t stolen_ticks;       /* and at which the last bins made room for another */
+    uint32_t came_ms;            /* the last cold visit, */
+    uint32_t part_ms;            /* the last one that a clock caused, */
+    uint32_t hurried_ms;         /* and when the clocks were last made short */
+    uint32_t part;               /* mallocs of a bin between two visits */
+    size_t dirty_seen;           /* free pages of the pool that no hurry is needed for */
     uint32_t looked_ms;          /* when idle bins were last emptied, or it was parked */
     size_t cache_bytes;          /* sum over bins of cap * size */
     int64_t large_clock;         /* bytes of large blocks until the next sample */
