@@ -224,7 +224,10 @@ bool heap_refill(struct heap *heap, unsigned mark)
 static void bin_give(struct heap *heap, unsigned mark, unsigned count)
 {
     struct stock *stock = heap_stock(heap, mark);
-    size_t rest = heap_cached(heap, mark) - count;
+    size_t had = heap_cached(heap, mark), rest = had > count ? had - count : 0;
+    count = (unsigned)(had - rest); /* a signal handler may have taken some */
+    if (count == 0)
+        return;
     heap->limit[mark] = low_half(stock->slots);
     store_release(&heap->top[mark], stock->slots);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -240,6 +243,8 @@ bool heap_spill(struct heap *heap, unsigned mark)
     struct stock *stock = heap_stock(heap, mark);
     if (stock == NULL)
         return stock_make(heap, mark) != NULL;
+    if (low_half(heap->top[mark]) != heap->limit[mark])
+        return true; /* it was not full: somebody else has freed the block just now */
     /* Emptied and filled in turn: more room pays. Only ever filled: up to a fair batch. */
     bool swings = stock->fills >= GROW_FILLS, fills_only = stock->fills == 0;
     stock->fills = 0;

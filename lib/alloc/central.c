@@ -217,6 +217,7 @@ static void span_gained(struct central *central, struct span *span, unsigned mor
 {
     unsigned before = span->free, free = before + more;
     span->free = (uint16_t)free;
+    add_relaxed(&central->here, more); /* first, or who reads it meanwhile finds less than none */
     if (before == 0)
         list_add(central, span);
     if (unlikely(free == span->blocks))
@@ -286,7 +287,6 @@ void central_give(void *const *slots, unsigned count)
         lock_take(&central->lock);
         unsigned done = give_locked(central, span->home, class, slots, count);
         add_relaxed(&central->out, -(size_t)done);
-        add_relaxed(&central->here, done);
         lock_give(&central->lock);
         slots += done;
         count -= done;

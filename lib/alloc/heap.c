@@ -24,9 +24,11 @@ static struct heap *all, *unused;
 static struct heap *parked[POOL_MAX]; /* of ended threads, ready for the next ones */
 static int parked_count;              /* and those about to be */
 static uint32_t generation = 1;
+static pid_t process; /* whose threads have heaps */
 
 void heap_init(void)
 {
+    process = os_pid();
     for (unsigned mark = 0; mark < MARK_COUNT; mark++)
         bin_close(&heap_empty, mark);
 }
@@ -162,6 +164,11 @@ static struct heap *heap_fresh(unsigned colour, unsigned pool)
 
 struct heap *heap_make(unsigned colour, unsigned pool)
 {
+    /* From a child that shares our memory (vfork) all threads look dead: no heap is made there. */
+    if (os_pid() != process)
+        return NULL;
+    uint32_t before;
+    lock_forget_self(&before); /* such a child may have left its id */
     adopt_one();
     struct heap *heap = unpark(pool);
     if (heap == NULL && (heap = heap_fresh(colour, pool)) == NULL)
@@ -309,6 +316,7 @@ static void heap_salvage(struct heap *heap)
 
 void heap_recover(void)
 {
+    process = os_pid();
     unused = NULL;
     memset(parked, 0, sizeof parked);
     parked_count = 0;

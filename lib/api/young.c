@@ -5,7 +5,7 @@
 #include "base/os.h"
 #include "lib/watch/watch.h"
 
-enum { CALLS = 96, TICK_EVERY = 8 };
+enum { CALLS = 96, CALLS_LEAST = 16, TICK_EVERY = 8 };
 
 __thread struct young young;
 
@@ -22,7 +22,8 @@ bool young_is(void)
     }
     if (++young.calls % TICK_EVERY == 0)
         pages_tick(os_now_ms());
-    return young.ended || (young.calls <= CALLS && !heap_parked(young.pool));
+    return young.ended || young.calls <= CALLS_LEAST ||
+           (young.calls <= CALLS && !heap_parked(young.pool));
 }
 
 uint64_t young_seed(void)
