@@ -6,7 +6,6 @@ int main(void)
 {
     char variable[64];
     wrong();
-    void *moved = realloc(opaque(variable), 1000);
-    free(moved);
+    (void)realloc(opaque(variable), 1000);
     return survived();
 }
