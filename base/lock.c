@@ -9,7 +9,8 @@
 enum {
     WAITED = 1u << 31,
     SPINS = 200,
-    PATIENCE_MS = 20, /* how long a waiter sleeps before it asks whether the owner exists */
+    PATIENCE_MS = 20,       /* how long a waiter sleeps before it asks whether the owner exists, */
+    PATIENCE_MOST_MS = 640, /* twice as long each time: thousands may be waiting */
 };
 
 __thread uint32_t lock_held;
@@ -33,7 +34,7 @@ static NOINLINE void take_slow(struct lock *lock, uint32_t self)
             return;
         arch_pause();
     }
-    for (;;) {
+    for (uint32_t patience = PATIENCE_MS;;) {
         uint32_t seen = load_relaxed(&lock->word);
         if (seen == 0) {
             /* Others may sleep still, so whoever comes out of this loop keeps the bit. */
@@ -46,7 +47,8 @@ static NOINLINE void take_slow(struct lock *lock, uint32_t self)
             !__atomic_compare_exchange_n(&lock->word, &seen, seen | WAITED, false, __ATOMIC_RELAXED,
                                          __ATOMIC_RELAXED))
             continue;
-        os_wait(&lock->word, seen | WAITED, PATIENCE_MS);
+        os_wait(&lock->word, seen | WAITED, patience);
+        patience = patience < PATIENCE_MOST_MS ? patience * 2 : patience;
         uint32_t after = load_relaxed(&lock->word);
         if (after == (seen | WAITED) && !os_thread_alive((pid_t)(after & ~WAITED)) &&
             __atomic_compare_exchange_n(&lock->word, &after, self | WAITED, false, __ATOMIC_ACQUIRE,

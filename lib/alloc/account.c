@@ -46,7 +46,7 @@ static void class_sum(unsigned class, struct account_sum *sum, uint64_t *live, u
         *here += load_relaxed(&watched->here);
         mallocs += load_relaxed(&watched->direct);
     }
-    *live = out - in_bins;
+    *live = out > in_bins ? out - in_bins : 0; /* blocks may be on their way meanwhile */
     *cached = in_bins;
     sum->allocs = mallocs;
     sum->frees = mallocs - *live;

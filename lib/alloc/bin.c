@@ -81,12 +81,24 @@ static bool is_own(const struct heap *heap, unsigned mark)
     return mark_make(class, heap->colour) == mark;
 }
 
-/* Points the bin at `stock`, with its first `count` slots filled. */
+/* Points the bin at `stock`, with its first `count` slots filled. The top comes first: a signal
+ * handler in between must not find the old one below the new limit. */
 static void bin_set(struct heap *heap, unsigned mark, struct stock *stock, size_t count)
 {
     store_release(&heap->stocks[mark], meta_id(stock));
-    heap->limit[mark] = low_half(stock->slots + stock->cap);
     store_relaxed(&heap->top[mark], stock->slots + count);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    heap->limit[mark] = low_half(stock->slots + stock->cap);
+}
+
+/* Makes the bin empty and full while its stock is changed, so that neither a forked child nor a
+ * signal handler finds blocks in it that are elsewhere. */
+static void bin_shut(struct heap *heap, unsigned mark, struct stock *stock)
+{
+    store_relaxed(&heap->top[mark], stock->slots);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    heap->limit[mark] = low_half(stock->slots);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
 static uint16_t cap_first(unsigned mark)
@@ -154,6 +166,8 @@ static size_t may_grow(struct heap *heap, unsigned mark, const struct stock *sto
     size_t size = size_of(mark), allowed = allowance(heap, size), cap = stock->cap;
     size_t most = cap < stock->room ? stock->room : room_of(2 * stock_bytes(stock));
     size_t more = size <= SMALL_MAX || most < 2 * cap ? most - cap : cap;
+    if (cap == stock->room && 2 * stock_bytes(stock) > STOCK_MOST)
+        return 0;
     if (heap->cache_bytes + more * size > allowed &&
         heap->ticks - heap->stolen_ticks >= STEAL_EVERY) {
         heap->stolen_ticks = heap->ticks;
@@ -176,8 +190,10 @@ static bool stock_grow(struct heap *heap, unsigned mark)
         return false;
     if (cap > old->room) {
         size_t bytes = 2 * stock_bytes(old);
-        if (bytes > STOCK_MOST || (stock = meta_take(bytes)) == NULL)
+        if ((stock = meta_take(bytes)) == NULL)
             return false;
+        count = heap_cached(heap, mark);
+        bin_shut(heap, mark, old);
         memcpy(stock, old, sizeof *old);
         memcpy(stock->slots, old->slots, (count + 1) * sizeof(void *));
         stock->room = (uint16_t)room_of(bytes);
@@ -206,21 +222,18 @@ bool heap_refill(struct heap *heap, unsigned mark)
     if (stock->fills >= GROW_FILLS && stock->batch >= stock->cap / 2 &&
         stock_eager(heap, stock, mark) && stock_grow(heap, mark))
         stock = heap_stock(heap, mark);
+    bin_shut(heap, mark, stock);
     unsigned wanted = stock->batch, got = central_take(heap->pool, mark, stock->slots + 1, wanted);
-    if (got == 0)
-        return false;
     if (got < wanted)
         memmove(stock->slots + 1, stock->slots + 1 + wanted - got, got * sizeof(void *));
     stock->taken += got;
     unsigned half = stock->cap > 1 ? stock->cap / 2u : 1, twice = stock->batch * 2u;
     stock->batch = (uint16_t)(twice < half ? twice : half);
-    store_relaxed(&heap->top[mark], stock->slots + got);
-    return true;
+    bin_set(heap, mark, stock, got);
+    return got > 0;
 }
 
-/* The `count` lowest slots, which were used longest ago, go home. Meanwhile the bin is empty and
- * full, so that neither a forked child nor a signal handler finds blocks in it that are elsewhere.
- */
+/* The `count` lowest slots, which were used longest ago, go home. */
 static void bin_give(struct heap *heap, unsigned mark, unsigned count)
 {
     struct stock *stock = heap_stock(heap, mark);
@@ -228,14 +241,11 @@ static void bin_give(struct heap *heap, unsigned mark, unsigned count)
     count = (unsigned)(had - rest); /* a signal handler may have taken some */
     if (count == 0)
         return;
-    heap->limit[mark] = low_half(stock->slots);
-    store_release(&heap->top[mark], stock->slots);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    bin_shut(heap, mark, stock);
     central_give(stock->slots + 1, count);
     stock->taken -= count;
     memmove(stock->slots + 1, stock->slots + 1 + count, rest * sizeof(void *));
-    store_release(&heap->top[mark], stock->slots + rest);
-    heap->limit[mark] = low_half(stock->slots + stock->cap);
+    bin_set(heap, mark, stock, rest);
 }
 
 bool heap_spill(struct heap *heap, unsigned mark)

@@ -121,7 +121,7 @@ void heap_drop_parked(uint64_t now_ms, uint64_t idle_ms)
     }
 }
 
-/* A heap as another thread left it, unless the options have changed since. */
+/* A heap as another thread left it. */
 static struct heap *unpark(unsigned pool)
 {
     if (!heap_parked(pool))
@@ -129,10 +129,7 @@ static struct heap *unpark(unsigned pool)
     lock_take(&heap_lock);
     struct heap *heap = parked[pool] == NULL ? NULL : unpark_locked(&parked[pool]);
     lock_give(&heap_lock);
-    if (heap == NULL || heap->cache_bytes <= config.cache)
-        return heap;
-    drop(heap);
-    return NULL;
+    return heap;
 }
 
 static struct heap *heap_fresh(unsigned colour, unsigned pool)
@@ -273,7 +270,8 @@ static void retire_locked(struct heap *heap)
 
 void heap_end(struct heap *heap)
 {
-    bool park = __atomic_fetch_add(&parked_count, 1, __ATOMIC_RELAXED) < PARKED_MOST;
+    bool park = heap->cache_bytes <= config.cache;
+    park &= __atomic_fetch_add(&parked_count, 1, __ATOMIC_RELAXED) < PARKED_MOST;
     if (!park)
         __atomic_fetch_sub(&parked_count, 1, __ATOMIC_RELAXED);
     bins_trim(heap, park ? PARKED_BYTES : 0);

@@ -16,9 +16,13 @@ uint32_t span_new_id(void)
     return id;
 }
 
+/* In a child forked just before the place of the newest was mapped, it is mapped now. */
 uint32_t span_count(void)
 {
-    return load_relaxed(&count);
+    uint32_t ids = load_relaxed(&count);
+    while (ids > 1 && !arena_need_spans(ids * sizeof(struct span)))
+        ids--;
+    return ids;
 }
 
 /* Released: who finds the id there from another pool sees whose span it is. */
@@ -39,8 +43,7 @@ struct span *span_find(const void *p)
     if ((uintptr_t)p - window.base >= window.granules * GRANULE)
         return NULL;
     uint32_t unit = unit_of(p), ids = span_count();
-    for (uint32_t id = 1; id < ids && arena_need_spans(((size_t)id + 1) * sizeof(struct span));
-         id++) {
+    for (uint32_t id = 1; id < ids; id++) {
         struct span *span = span_at(id);
         uint8_t state = load_relaxed(&span->state);
         if ((state == SPAN_BLOCKS || state == SPAN_LARGE) && unit >= span->first &&

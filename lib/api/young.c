@@ -5,7 +5,7 @@
 #include "base/os.h"
 #include "lib/watch/watch.h"
 
-enum { CALLS = 96, CALLS_LEAST = 16, TICK_EVERY = 8 };
+enum { CALLS = 96, CALLS_LEAST = 8, TICK_EVERY = 8 };
 
 __thread struct young young;
 
@@ -20,8 +20,11 @@ bool young_is(void)
         young.pool = (uint8_t)heap_pool_here();
         young.random = young_seed();
     }
-    if (++young.calls % TICK_EVERY == 0)
-        pages_tick(os_now_ms());
+    if (++young.calls % TICK_EVERY == 0) {
+        uint64_t now = os_now_ms();
+        heap_drop_parked(now, pages_look_ms());
+        pages_tick(now);
+    }
     return young.ended || young.calls <= CALLS_LEAST ||
            (young.calls <= CALLS && !heap_parked(young.pool));
 }

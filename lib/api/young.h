@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads without a heap. A heap pays from a few dozen calls on; a thread that makes fewer, and
- * there may be ten thousand of them, is served from the centre, a lock a call, and keeps nothing.
+ * Threads without a heap. A heap pays from a few dozen calls on, a parked one from a few; a thread
+ * that makes fewer, and there may be ten thousand of them, is served from the centre, a lock a
+ * call, and keeps nothing.
  */
 #ifndef API_YOUNG_H
 #define API_YOUNG_H

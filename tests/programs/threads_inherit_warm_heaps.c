@@ -22,6 +22,7 @@ enum {
     BLOCKS = 80, /* enough calls for a heap of its own where none waits */
     LEFT = 5,    /* of those, freed by main after the thread's end */
     FIRST_BYTES = 700,
+    YOUNG_PAIRS = 4, /* so many pairs of malloc and free go without a heap, warm or not */
 };
 
 struct task {
@@ -65,11 +66,17 @@ static void *live_shortly(void *of)
     struct task *task = of;
     void *blocks[BLOCKS];
     CHECK(totals_equal(own_totals(), (struct memoir_totals){0}));
+    uint64_t bytes = 0, freed = 0;
+    for (int i = 0; i < YOUNG_PAIRS; i++) {
+        void *block = malloc(FIRST_BYTES);
+        freed += malloc_usable_size(block);
+        free(block);
+    }
     task->before = stats_now();
     blocks[0] = malloc(FIRST_BYTES);
     task->after = stats_now();
     task->first_bytes = malloc_usable_size(blocks[0]);
-    uint64_t bytes = task->first_bytes, freed = 0;
+    bytes = freed + task->first_bytes;
     for (int i = 1; i < BLOCKS; i++) {
         blocks[i] = malloc(sizes[i % (sizeof sizes / sizeof *sizes)]);
         bytes += malloc_usable_size(blocks[i]);
@@ -80,7 +87,9 @@ static void *live_shortly(void *of)
     }
     memcpy(task->left, blocks + BLOCKS - LEFT, sizeof task->left);
     task->own = own_totals();
-    CHECK(totals_equal(task->own, (struct memoir_totals){BLOCKS, BLOCKS - LEFT, bytes, freed}));
+    CHECK(
+        totals_equal(task->own, (struct memoir_totals){BLOCKS + YOUNG_PAIRS,
+                                                       BLOCKS - LEFT + YOUNG_PAIRS, bytes, freed}));
     if (task->together != NULL) {
         pthread_barrier_wait(task->together);
     }
@@ -103,7 +112,7 @@ static void run_one(struct task *task)
     free_left(task);
 }
 
-/* Had from the first call on, and the block was in it. */
+/* Had from the first call after those on, and the block was in it. */
 static bool inherited(const struct task *task)
 {
     return task->after.heaps == task->before.heaps + 1 &&
