@@ -3,6 +3,8 @@
 #ifndef BASE_ARCH_AARCH64_H
 #define BASE_ARCH_AARCH64_H
 
+#define ARCH_JUMP "b" /* to a function, in assembler */
+
 #include <stdbool.h>
 #include <stdint.h>
 

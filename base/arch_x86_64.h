@@ -4,6 +4,8 @@
 #ifndef BASE_ARCH_X86_64_H
 #define BASE_ARCH_X86_64_H
 
+#define ARCH_JUMP "jmp" /* to a function, in assembler */
+
 #include <stdbool.h>
 #include <stdint.h>
 

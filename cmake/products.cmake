@@ -20,17 +20,22 @@ target_include_directories(memoir_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_I
 set(archive_objects "$<FILTER:${library_objects},EXCLUDE,deepbind>")
 
 # The archive: one relocatable object in which only the exported names are left global, so that
-# our short internal names (span_new, lock) can not meet a program's.
+# our short internal names (span_new, lock) can not meet a program's; and a second one with the
+# names of C++'s operators, for programs that use them (packaging/archive/operators.c).
+file(STRINGS ${PROJECT_SOURCE_DIR}/packaging/archive/operators.def operators REGEX "_Z")
+string(REGEX REPLACE "[A-Z_]+.(_Z[^)]*)." "--redefine-sym=\\1=memoir_operator\\1" rename_operators
+    "${operators}")
 set(MEMOIR_ARCHIVE ${PROJECT_BINARY_DIR}/libmemoir.a)
 set(relocatable ${PROJECT_BINARY_DIR}/memoir.o)
 add_custom_command(
     OUTPUT ${MEMOIR_ARCHIVE}
     COMMAND ${CMAKE_LINKER} -r -o ${relocatable} "${archive_objects}"
-    COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${relocatable}
+    COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${rename_operators} ${relocatable}
     COMMAND ${CMAKE_COMMAND} -E rm -f ${MEMOIR_ARCHIVE}
     COMMAND ${CMAKE_AR} rcsD ${MEMOIR_ARCHIVE} ${relocatable}
-    DEPENDS ${library_objects}
-    COMMENT "Linking libmemoir.a (one object, hidden symbols localised)"
+        $<TARGET_OBJECTS:memoir_operators>
+    DEPENDS ${library_objects} $<TARGET_OBJECTS:memoir_operators>
+    COMMENT "Linking libmemoir.a (hidden symbols localised)"
     COMMAND_EXPAND_LISTS VERBATIM)
 add_custom_target(memoir_archive ALL DEPENDS ${MEMOIR_ARCHIVE})
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+// SPDX-License-Identifier: MIT // static-too
 // The throwing operators throw std::bad_alloc, the nothrow ones return null, both after asking the
 // new handler again and again until it gives up or memory appears; a handler may throw what it
 // likes.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+// SPDX-License-Identifier: MIT // static-too
 // A new handler may throw bad_alloc; out of a nothrow new it must come as a null pointer.
 #include <new>
 

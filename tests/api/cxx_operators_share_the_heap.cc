@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+// SPDX-License-Identifier: MIT // static-too
 // All 20 allocation and deallocation operators, each new with each delete that may follow it, over
 // many sizes and alignments; they are ours, so malloc_usable_size understands their blocks.
 #include <malloc.h>

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT */ /* static-too */
+/* SPDX-License-Identifier: MIT */
 /* The 20 operators by their mangled names, in a program without libstdc++: all there, all working,
  * null from the nothrow forms. A throwing new that fails has nobody to throw with: one line and
  * abort. */
