@@ -2,6 +2,8 @@
 /* See lib/alloc/fatal.h. */
 #include "lib/alloc/fatal.h"
 
+#include <string.h>
+
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/span.h"
@@ -48,18 +50,24 @@ void fatal_bad_pointer(const void *p, const char *call)
         size_t size = large ? (size_t)span->units << UNIT_SHIFT : class_size(class);
         char *block =
             large ? span_start(span) : span_block(span, span_index(span, p, class), class);
-        if (block == p)
+        if (block == p && strcmp(call, "free") == 0)
             fatal_freed_twice(p, size);
+        if (block == p) {
+            print_format(&line,
+                         "memoir: %s of %p (block of %zu bytes), which is free already; run it in "
+                         "a debugger to see who uses it after its free",
+                         call, p, size);
+            end(&line);
+        }
         print_format(&line,
                      "memoir: %s of %p, which is inside a block: %zu bytes into the block of %zu "
                      "bytes at %p; pass the pointer that malloc returned",
                      call, p, (size_t)((const char *)p - block), size, (void *)block);
     } else if ((uintptr_t)p - window.base < window.granules * GRANULE) {
-        print_format(
-            &line,
-            "memoir: double free of %p (block of a span that is gone): it is free already; "
-            "run it in a debugger to see who frees it again",
-            p);
+        print_format(&line,
+                     "memoir: %s of %p (block of a span that is gone), which is free already; "
+                     "run it in a debugger to see who uses it after its free",
+                     strcmp(call, "free") == 0 ? "double free" : call, p);
     } else {
         print_format(&line,
                      "memoir: %s of %p, which memoir did not allocate: a stack, global or wild "

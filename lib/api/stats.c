@@ -2,6 +2,7 @@
 /* See lib/api/stats.h. */
 #include "lib/api/stats.h"
 
+#include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
 #include "lib/watch/watch.h"
@@ -24,8 +25,11 @@ void stats_print(int fd)
     struct account a;
     account_take(&a);
     print_start(&out, buffer, sizeof buffer);
-    print_format(&out, "memoir: %lu blocks allocated, %lu freed, %lu live; %lu samples, %lu live\n",
-                 a.total.allocs, a.total.frees, a.live_blocks, samples_taken(), samples_live());
+    print_format(&out,
+                 "memoir: process %d: %lu blocks allocated, %lu freed, %lu live; %lu samples, "
+                 "%lu live\n",
+                 (int)os_pid(), a.total.allocs, a.total.frees, a.live_blocks, samples_taken(),
+                 samples_live());
     row(&out, "allocated", a.total.alloc_bytes, "in all, since the start");
     row(&out, "live", a.live_bytes, "in the program's hands");
     row(&out, "cached", a.cached_bytes, "free blocks kept by threads");
