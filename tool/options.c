@@ -25,11 +25,14 @@ const char *const options_intro[] = {
     " MEMOIR=\"heap.rate:64K,return.delay:1s\" LD_PRELOAD=libmemoir.so ./program",
     " memoir run --set heap.rate=64K --set return.delay=1s -- ./program",
     " const char *memoir_conf = \"heap.rate:64K,return.delay:1s\";",
+    "A preloaded library sees memoir_conf only in programs that export it: link them with "
+    "-rdynamic. Programs linked with memoir need nothing.",
     "An unknown key or a value that is not accepted is one line on standard error that says what "
     "would be right; it never ends the program. Programs that run with rights of their own "
     "(setuid, setgid, file capabilities) take no option from anywhere.",
     "Sizes are bytes with an optional K, M, G or T (powers of 1024). Durations are milliseconds, "
-    "or have the suffix ms, s, m or h. Flags are on or off.",
+    "or have the suffix ms, s, m or h. Flags are on or off (also yes and no, true and false, 1 "
+    "and 0).",
 };
 const size_t options_intro_count = sizeof options_intro / sizeof *options_intro;
 

@@ -22,7 +22,8 @@ const char *memoir_version(void);
 
 /*
  * Options built into a program, in the form of the variable MEMOIR, "key:value,key:value". Define
- * it in the program: const char *memoir_conf = "heap.rate:64K"; The variable overrides it.
+ * it in the program: const char *memoir_conf = "heap.rate:64K"; The variable overrides it. A
+ * preloaded library sees it only in a program that exports it (-rdynamic).
  */
 extern const char *memoir_conf;
 

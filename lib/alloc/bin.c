@@ -15,7 +15,8 @@ enum {
     CAP_EAGER = 128,           /* While it is refilled again and again it grows to so many blocks */
     CAP_EAGER_BYTES = 16 << 10, /* or so many bytes */
     CAP_EAGER_SHARE = 32,       /* and one in so many of those in use on top; */
-    CAP_FILLED = 32,            /* if it is only ever filled, to so many blocks; */
+    CAP_FILLED = 32,            /* if it is only ever filled, to so many blocks */
+    CAP_FILLED_BYTES = 4 << 10, /* or so many bytes; */
     CAP_FAIR_BYTES = 8 << 10,   /* to so many bytes whatever the other bins have; */
     GROW_FILLS = 3,             /* beyond, if so many refills and then a spill come in turn. */
     /* What all bins of a heap may hold of blocks above 1 KiB; of smaller ones, what the option
@@ -258,8 +259,8 @@ bool heap_spill(struct heap *heap, unsigned mark)
     /* Emptied and filled in turn: more room pays. Only ever filled: up to a fair batch. */
     bool swings = stock->fills >= GROW_FILLS, fills_only = stock->fills == 0;
     stock->fills = 0;
-    if ((swings || (fills_only && stock->cap < CAP_FILLED && stock_eager(heap, stock, mark))) &&
-        stock_grow(heap, mark))
+    bool few = stock->cap < CAP_FILLED || stock->cap * size_of(mark) < CAP_FILLED_BYTES;
+    if ((swings || (fills_only && few && stock_eager(heap, stock, mark))) && stock_grow(heap, mark))
         return true;
     stock = heap_stock(heap, mark);
     bin_give(heap, mark, (stock->cap + 1u) / 2);
@@ -299,17 +300,17 @@ static void pace(struct heap *heap)
     heap->part = slow ? heap->part / 4 + 1 : heap->part * 2 < most ? heap->part * 2 : most;
 }
 
-void bins_hurry(struct heap *heap)
+void bins_hurry(struct heap *heap, uint32_t now_ms)
 {
     size_t dirty = load_relaxed(&pages_of[heap->pool].dirty_units);
     if (dirty <= heap->dirty_seen + DIRTY_MUCH) {
         heap->dirty_seen = dirty < heap->dirty_seen ? dirty : heap->dirty_seen;
         return;
     }
-    if (heap->came_ms - heap->hurried_ms < PART_SLOW_MS)
+    if (now_ms - heap->hurried_ms < PART_SLOW_MS)
         return;
     heap->dirty_seen = dirty;
-    heap->hurried_ms = heap->came_ms;
+    heap->hurried_ms = now_ms;
     heap->part = PART_HURRY;
     for (unsigned mark = 1; mark < MARK_COUNT; mark++) {
         struct stock *stock = heap_stock(heap, mark);

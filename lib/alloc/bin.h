@@ -16,7 +16,7 @@ void bin_end(struct heap *heap, unsigned mark);
 /* No bin keeps more than so many bytes. */
 void bins_trim(struct heap *heap, size_t bytes);
 /* Many pages became free: makes the thread come by soon, to see whether they stay so. */
-void bins_hurry(struct heap *heap);
+void bins_hurry(struct heap *heap, uint32_t now_ms);
 /* Bins without a malloc since the last look, but for one, give everything back and start small
  * again. */
 void bins_empty_idle(struct heap *heap, unsigned except);

@@ -10,6 +10,7 @@
 #include "lib/alloc/meta.h"
 
 enum {
+    HURRY_EVERY = 8,        /* cold visits, or a millisecond, between two looks at what is free */
     PARKED_MOST = 8,        /* heaps of ended threads kept as they are, */
     PARKED_BYTES = 8 << 10, /* with so much in a bin */
 };
@@ -209,8 +210,9 @@ void heap_tick(struct heap *heap)
 {
     heap->ticks++;
     uint64_t now = os_now_ms();
+    if (heap->ticks % HURRY_EVERY == 0 || (uint32_t)now != heap->came_ms)
+        bins_hurry(heap, (uint32_t)now);
     heap->came_ms = (uint32_t)now;
-    bins_hurry(heap);
     if ((uint32_t)now - heap->looked_ms < pages_look_ms() || config.return_delay_ms == config_never)
         return;
     heap->looked_ms = (uint32_t)now;
