@@ -272,7 +272,8 @@ static unsigned give_locked(struct central *central, uint16_t home, unsigned cla
         *word |= bits;
         done += run;
     }
-    span_gained(central, span, done - since);
+    if (since < done)
+        span_gained(central, span, done - since);
     return done;
 }
 

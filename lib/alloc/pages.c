@@ -272,8 +272,7 @@ static struct span *find_aligned_locked(struct pages *pages, unsigned shelf, uin
         return find_locked(pages, shelf, units);
     int looked = 0;
     for (unsigned bucket = filled_from(pages, shelf, bucket_of(units));
-         bucket < BUCKETS && looked < LOOK_MOST;
-         bucket = filled_from(pages, shelf, bucket + 1)) {
+         bucket < BUCKETS && looked < LOOK_MOST; bucket = filled_from(pages, shelf, bucket + 1)) {
         uint32_t id = pages->heads[shelf][bucket];
         for (; id != 0 && looked < LOOK_MOST; looked++, id = span_at(id)->next)
             if (span_at(id)->units >= (uint64_t)skip_of(span_at(id), align) + units)
