@@ -8,8 +8,8 @@
  * sigma. With some hundred rows one in a few runs of an honest sampler would miss that once, so a
  * row that misses is run again with four times the trials and must then hold: an honest sampler
  * fails once in a million runs, a bias stays. The sum over all rows of a pattern must hold too, at
- * the second time at the latest; it sees what is too small for one row. The gaps between samples must be geometric, which a sampler
- * with the right mean and a fixed period fails.
+ * the second time at the latest; it sees what is too small for one row. The gaps between samples
+ * must be geometric, which a sampler with the right mean and a fixed period fails.
  *
  * The statistic itself is proven on simulated samplers first: the honest one passes, each biased
  * one fails. */
