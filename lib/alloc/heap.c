@@ -45,7 +45,7 @@ static void heap_reset(struct heap *heap)
 }
 
 static void heap_salvage(struct heap *heap);
-static void retire_locked(struct heap *heap);
+static void retire(struct heap *heap);
 
 /* A thread that ended without a word, by the bare system call for instance, leaves its heap behind.
  * Whoever makes a heap looks at one other, in turn. */
@@ -63,9 +63,7 @@ static void adopt_one(void)
     if (dead == NULL)
         return;
     heap_salvage(dead);
-    lock_take(&heap_lock);
-    retire_locked(dead);
-    lock_give(&heap_lock);
+    retire(dead);
 }
 
 unsigned heap_pool_here(void)
@@ -84,9 +82,7 @@ bool heap_parked(unsigned pool)
 static void drop(struct heap *heap)
 {
     heap_flush(heap);
-    lock_take(&heap_lock);
-    retire_locked(heap);
-    lock_give(&heap_lock);
+    retire(heap);
 }
 
 static struct heap *unpark_locked(struct heap **link)
@@ -270,6 +266,13 @@ static void retire_locked(struct heap *heap)
     unused = heap;
 }
 
+static void retire(struct heap *heap)
+{
+    lock_take(&heap_lock);
+    retire_locked(heap);
+    lock_give(&heap_lock);
+}
+
 void heap_end(struct heap *heap)
 {
     bool park = heap->cache_bytes <= config.cache;
@@ -326,8 +329,6 @@ void heap_recover(void)
             continue;
         }
         heap_salvage(heap);
-        lock_take(&heap_lock);
-        retire_locked(heap);
-        lock_give(&heap_lock);
+        retire(heap);
     }
 }

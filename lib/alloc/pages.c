@@ -319,14 +319,11 @@ static struct span *take_locked(struct pages *pages, uint32_t units, uint32_t al
     return span;
 }
 
-/* Memory is out: what is dirty becomes clean and joins its neighbours, which may be enough. */
-static struct span *take_after_return(unsigned pool, uint32_t units, uint32_t align)
+static struct span *take(struct pages *pages, uint32_t units, uint32_t align)
 {
-    if (pages_return(pool, UINT64_MAX) == 0)
-        return NULL;
-    lock_take(&pages_of[pool].lock);
-    struct span *span = take_locked(&pages_of[pool], units, align);
-    lock_give(&pages_of[pool].lock);
+    lock_take(&pages->lock);
+    struct span *span = take_locked(pages, units, align);
+    lock_give(&pages->lock);
     return span;
 }
 
@@ -335,10 +332,11 @@ struct span *pages_take(unsigned pool, uint32_t units, uint32_t align)
     struct pages *pages = &pages_of[pool];
     if (unlikely(load_relaxed(&pages->lock.rank) != LOCK_PAGES))
         store_relaxed(&pages->lock.rank, LOCK_PAGES);
-    lock_take(&pages->lock);
-    struct span *span = take_locked(pages, units, align);
-    lock_give(&pages->lock);
-    return likely(span != NULL) ? span : take_after_return(pool, units, align);
+    struct span *span = take(pages, units, align);
+    /* Memory is out: what is dirty becomes clean and joins its neighbours, which may be enough. */
+    if (unlikely(span == NULL) && pages_return(pool, UINT64_MAX) > 0)
+        span = take(pages, units, align);
+    return span;
 }
 
 void pages_give(struct span *span)
