@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Everything that can be asked of the profiler while a program runs: one table, whoever asks. The
+ * calls of memoir.h, mallctl, gperftools' functions, signals and the socket all come through here.
+ */
+#ifndef API_CONTROL_H
+#define API_CONTROL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/sink.h"
+#include "lib/watch/watch.h"
+
+/* The styles of the three families, set up at start and changed by their surfaces. */
+extern struct dump_style control_memoir, control_jemalloc, control_gperftools;
+
+/* Heap profiling on at `rate` (mean bytes; 0: every block), or at the last rate for a negative
+ * one. */
+void control_start(int64_t rate);
+void control_stop(void);
+bool control_active(void);
+/* The rate in force, or the one that a start would use. */
+int64_t control_rate(void);
+void control_set_rate(int64_t rate);
+void control_reset(void);
+/* Sampling in the calling thread alone. */
+void control_thread_active(bool active);
+bool control_thread_is_active(void);
+/* A named moment: goes to captures. */
+void control_mark(const char *name);
+
+/* One line of the protocol, "verb argument...", as memoir ctl sends it; the answer, text, goes to
+ * `sink`. `fd`: a file that the client passed along, or -1. 0 or an errno value. */
+int control_command(const char *line, size_t length, int fd, struct sink *sink);
+
+/* The options that apply to it, at start. */
+void control_init(void);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Dumps: the profile in a file, at a moment that something decided on. A dump is written under a
+ * temporary name beside its target and renamed when it is complete; a symbolic link is never
+ * followed; a failure is one line on standard error, counted, and leaves nothing behind.
+ *
+ * The three families have their own names and formats, so a *style* says how a dump is made, and
+ * each trigger has one.
+ */
+#ifndef WATCH_DUMP_H
+#define WATCH_DUMP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/config.h"
+#include "lib/watch/format.h"
+
+enum dump_names {
+    DUMP_NAMES_MEMOIR,     /* PREFIX-YYYYMMDD-HHMMSS-PID-SEQ-REASON-LIVE.SUFFIX */
+    DUMP_NAMES_JEMALLOC,   /* PREFIX.PID.SEQ.iN.heap, .mN. .uN. .f. */
+    DUMP_NAMES_GPERFTOOLS, /* PREFIX.NNNN.heap */
+};
+
+enum dump_reason {
+    DUMP_CALL,
+    DUMP_ALLOCATED, /* so many bytes allocated since the last one */
+    DUMP_FREED,
+    DUMP_IN_USE, /* the high-water mark rose by so much */
+    DUMP_PEAK,   /* a new maximum, by a step */
+    DUMP_TIME,
+    DUMP_ABOVE,   /* a threshold was crossed */
+    DUMP_FAILURE, /* an allocation failed */
+    DUMP_SIGNAL,
+    DUMP_EXIT,
+    DUMP_OUTSIDE, /* the control channel asked */
+    DUMP_REASONS
+};
+
+struct dump_style {
+    enum dump_names names;
+    enum format_kind format;
+    struct format_options options;
+    char prefix[CONFIG_PATH_SIZE]; /* may hold a folder; empty: the program's name */
+    unsigned keep;                 /* files of this process that are kept; 0: all */
+    uint64_t keep_bytes;           /* and their size in all; 0: any */
+    bool pid_namespace;            /* jemalloc's names: the namespace before the pid */
+    bool announce;                 /* "Dumping heap profile to FILE (REASON)" on standard error */
+};
+
+/* Writes one dump now. `path`: exactly that file, or NULL for the next name of the style. `words`
+ * is the reason in words, or NULL for the reason's own. `name`, of CONFIG_PATH_SIZE + 128 bytes or
+ * NULL, gets the file's name. 0 or an errno value; what went wrong has been said on standard error.
+ */
+int dump_write(const struct dump_style *style, enum dump_reason reason, const char *path,
+               const char *words, char *name);
+/* The same to an open descriptor, without names. */
+int dump_to_fd(const struct dump_style *style, enum dump_reason reason, int fd);
+uint64_t dumps_written(void);
+uint64_t dumps_failed(void);
+
+/* Triggers. Each is watched until it is removed; step 0 removes it. Numbers of one kind and one
+ * style replace each other. ABOVE: bytes; percent of the memory limit of the cgroup or RLIMIT_AS
+ * through `trigger_percent`. */
+void trigger_set(const struct dump_style *style, enum dump_reason kind, uint64_t step);
+void trigger_percent(const struct dump_style *style, unsigned percent);
+/* Looks at the totals and makes the dumps that are due. Called outside of the allocator when
+ * `profile_due` is true, and now and then. */
+void triggers_run(void);
+/* An allocation fails: the first time, the dump that was asked for. */
+void triggers_failure(void);
+/* The program ends: dumps with DUMP_EXIT. */
+void triggers_exit(void);
+/* In a forked child. */
+void dumps_recover(uint32_t parent_id);
+
+#endif

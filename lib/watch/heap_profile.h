@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is remembered about the heap: for each *site* (a stack, the thread that allocated, a size and
+ * the rate in force) how many blocks were allocated and freed, how long they lived, and how many
+ * were live when the heap was largest. Only picked blocks are seen; each stands for 1 / p blocks of
+ * its size, p = 1 - exp(-size / rate), so all sums below come in two kinds: *seen* (integers, what
+ * was picked) and *estimated* (seen / p). With rate 0 every block is picked and both are the same.
+ *
+ * Writers read while the program goes on: a row may be a few events younger than the one before.
+ */
+#ifndef WATCH_HEAP_PROFILE_H
+#define WATCH_HEAP_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Lifetimes: bucket i holds those below 4^i microseconds, the last one all longer ones (above 268
+ * s). */
+enum { LIFE_BUCKETS = 16 };
+
+/* Blocks and their bytes: as asked for, and as malloc_usable_size says. */
+struct profile_sum {
+    uint64_t objects, requested, usable;
+};
+
+struct profile_row {
+    uint32_t stack;  /* stacks.h */
+    uint32_t thread; /* threads.h */
+    uint32_t size;   /* usable size of a block, 0 for large ones: these differ */
+    int64_t rate;    /* mean bytes between samples; 0: every block was recorded */
+    double weight;   /* 1 / p: multiply a sum of what was seen by it */
+    /* Seen: */
+    struct profile_sum live, allocated, peak;
+    uint64_t moved_in, moved_out; /* objects that came from, or went on in, a realloc: `allocated -
+                                     moved_in` objects began here */
+    uint64_t lives[LIFE_BUCKETS]; /* objects that ended here, by their age */
+};
+
+/* Calls `row` for every site with data, all sites of one stack in succession. */
+void profile_each(void (*row)(void *context, const struct profile_row *row), void *context);
+
+/* Sums over all sites, estimated. */
+struct profile_totals {
+    struct profile_sum live, allocated, peak;
+    uint64_t peak_ms;            /* os_now_ms() of the peak */
+    uint64_t seen_live, seen_allocated; /* picked blocks */
+    uint64_t lost;               /* picked blocks that there was no memory to record */
+};
+void profile_totals(struct profile_totals *totals);
+
+/* The heap over time; all bytes are estimates of usable size. */
+struct profile_point {
+    uint64_t time_ms; /* os_now_ms() */
+    uint64_t live_bytes, allocated_bytes, allocated_objects;
+    uint64_t resident_bytes; /* of the process; 0: not asked */
+};
+enum { SERIES_MOST = 1024 };
+/* Copies the points, oldest first, that are known now; how many. */
+unsigned profile_series(struct profile_point points[SERIES_MOST]);
+
+/* Forgets what was recorded: blocks that are live now will not be seen to end. */
+void profile_reset(void);
+
+/*
+ * Limits that the totals may reach; whoever records an event at or beyond one makes
+ * `profile_due` true. 0: none.
+ */
+struct profile_limits {
+    uint64_t allocated, freed, live; /* estimated usable bytes */
+    uint64_t time_ms;
+};
+extern struct profile_limits profile_limits;
+extern bool profile_due;
+
+#endif

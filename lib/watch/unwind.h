@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a place in the program to the list of return addresses above it, by the tables that the
+ * compiler left in .eh_frame (base/cfi.h), and by frame pointers where there are none.
+ *
+ * No lock, no allocation, no call of libc or the loader but `_dl_find_object`; every read of the
+ * stack is checked; the depth is bounded. May run in a signal handler, with a `walk` of its own.
+ */
+#ifndef WATCH_UNWIND_H
+#define WATCH_UNWIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+
+enum { WALK_MOST = 256 }; /* frames */
+
+/* The state in which a function of ours will return to its caller. */
+struct caller {
+    uintptr_t pc; /* the return address */
+    uintptr_t sp; /* the stack pointer after the return */
+    uintptr_t fp; /* the frame pointer after the return */
+};
+
+/* In a function that is not inlined: who called it. */
+#define CALLER_HERE                                                                        \
+    {                                                                                      \
+        (uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa(),          \
+            *(uintptr_t *)__builtin_frame_address(0)                                       \
+    }
+
+/*
+ * A walk and what the next one can take over from it. Frames are in the order root to leaf, so that
+ * the part of the stack that did not change since the last walk is a prefix.
+ */
+struct walk {
+    uint32_t count;           /* frames */
+    uint32_t same;            /* the first so many, from the root, are those of the walk before */
+    bool cut;                 /* the stack is deeper than that */
+    uintptr_t pcs[WALK_MOST]; /* return addresses; pcs[count - 1] is the caller's pc */
+    uint32_t nodes[WALK_MOST]; /* belongs to stacks.c: known for the first `same` */
+    /* What the unwinder must look at again to know that a frame is the same. */
+    uintptr_t slots[WALK_MOST];  /* where the return address was read from */
+    uintptr_t frames[WALK_MOST]; /* what else decided: see unwind.c */
+    uintptr_t low, high;         /* of the stack, as far as it is known to be readable */
+    uint32_t generation;         /* of the rules */
+};
+
+/* Fills `walk`, `most` frames at most (<= WALK_MOST). `walk` is zeroed memory, or what the same
+ * thread's last call left there. */
+void unwind(struct walk *walk, const struct caller *from, unsigned most);
+/* Code was unloaded: what is remembered about it goes. */
+void unwind_forget(void);
+
+#endif
