@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What aarch64 does its own way: entering the kernel, and telling the core that we are spinning. */
+/* What aarch64 does its own way: entering the kernel, telling the core that we are spinning,
+ * and reading a clock. */
 #ifndef BASE_ARCH_AARCH64_H
 #define BASE_ARCH_AARCH64_H
 
@@ -30,6 +31,14 @@ static inline long arch_syscall(long number, long a, long b, long c, long d, lon
 static inline void arch_pause(void)
 {
     __asm__ volatile("yield" ::: "memory");
+}
+
+/* A clock of 10 to 50 ns a step that only goes forward; read in a few ns. */
+static inline uint64_t arch_ticks(void)
+{
+    uint64_t ticks;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
 }
 
 /* *word -= by; true if that made it negative. */

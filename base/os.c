@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -187,6 +188,12 @@ bool os_thread_alive(pid_t tid)
     return call3(SYS_tgkill, os_pid(), tid, 0) != -ESRCH;
 }
 
+void os_thread_name(char *name)
+{
+    if (call3(SYS_prctl, PR_GET_NAME, (long)name, 0) != 0)
+        name[0] = '\0';
+}
+
 unsigned os_node(void)
 {
     unsigned cpu = 0, node = 0;
@@ -210,6 +217,13 @@ uint64_t os_now_ms(void)
     struct timespec now = {0, 0};
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+uint64_t os_now_ns(void)
+{
+    struct timespec now = {0, 0};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 uint64_t os_random(void)

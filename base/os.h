@@ -51,6 +51,8 @@ pid_t os_pid(void);
 pid_t os_tid(void);
 /* Whether the thread belongs to this process and has not ended. */
 bool os_thread_alive(pid_t tid);
+/* The calling thread's name, at most 16 bytes with its end. */
+void os_thread_name(char *name);
 /* The memory node of the CPU that runs this thread; 0 where there is one only. */
 unsigned os_node(void);
 
@@ -60,6 +62,8 @@ void os_wake(uint32_t *word, int count);
 
 /* Milliseconds that only go forward, with the resolution of the kernel's tick. */
 uint64_t os_now_ms(void);
+/* The same clock, as fine as the machine has it; slower. */
+uint64_t os_now_ns(void);
 /* Eight bytes from the kernel's random pool, or the next best thing early at boot. */
 uint64_t os_random(void);
 

@@ -13,14 +13,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-void *cold_malloc(size_t size);
+struct caller; /* who asks: lib/watch/unwind.h */
+
+void *cold_malloc(size_t size, const struct caller *caller);
+/* The same for a block that goes on from one that realloc is about to free. */
+void *cold_malloc_moved(size_t size, const struct caller *caller);
 /* Zeroed memory. */
-void *cold_calloc(size_t size);
+void *cold_calloc(size_t size, const struct caller *caller);
 void cold_free(void *p);
 /* p != NULL and size != 0. On failure the block stays as it is. */
-void *cold_realloc(void *p, size_t size);
+void *cold_realloc(void *p, size_t size, const struct caller *caller);
 /* `align` is a power of two. */
-void *cold_aligned(size_t align, size_t size);
+void *cold_aligned(size_t align, size_t size, const struct caller *caller);
 size_t cold_usable(const void *p);
 
 /* In a forked child, by the thread that forked: mends what the others left behind, unless this one

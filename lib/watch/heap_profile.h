@@ -37,15 +37,41 @@ struct profile_row {
     uint64_t lives[LIFE_BUCKETS]; /* objects that ended here, by their age */
 };
 
+struct caller;
+struct record;
+
+/* A block was picked: who asked for it is found out and counted. `class` is the allocator's, or
+ * CLASS_COUNT for a large block. `born` is 0, or, if the block goes on from one that realloc
+ * replaces, `profile_born` of that one; PROFILE_MOVED where that had no record. */
+static const uint64_t PROFILE_MOVED = UINT64_MAX;
+void profile_begin(struct record *record, const struct caller *caller, unsigned class,
+                   size_t usable, size_t requested, uint64_t born);
+uint64_t profile_born(const struct record *record);
+/* A picked block ends, or goes on elsewhere (`moved`). */
+void profile_end(struct record *record, size_t usable, size_t requested, bool moved);
+/* The calling thread will not record every block any more. */
+void profile_settle(void);
+/* Now and then: time goes by. */
+void profile_tick(uint64_t now_ms);
+/* Whether the calling thread's blocks are recorded; and those of threads that have not said. */
+void profile_set_thread_active(bool active);
+bool profile_thread_active(void);
+void profile_set_threads_active(bool active);
+bool profile_threads_active(void);
+/* The calling thread ends. */
+void profile_thread_end(void);
+/* In a forked child. */
+void profile_recover(void);
+
 /* Calls `row` for every site with data, all sites of one stack in succession. */
 void profile_each(void (*row)(void *context, const struct profile_row *row), void *context);
 
 /* Sums over all sites, estimated. */
 struct profile_totals {
     struct profile_sum live, allocated, peak;
-    uint64_t peak_ms;            /* os_now_ms() of the peak */
+    uint64_t peak_ms;                   /* os_now_ms() of the peak */
     uint64_t seen_live, seen_allocated; /* picked blocks */
-    uint64_t lost;               /* picked blocks that there was no memory to record */
+    uint64_t lost;                      /* picked blocks that there was no memory to record */
 };
 void profile_totals(struct profile_totals *totals);
 
@@ -56,6 +82,8 @@ struct profile_point {
     uint64_t resident_bytes; /* of the process; 0: not asked */
 };
 enum { SERIES_MOST = 1024 };
+/* Whether resident_bytes is asked for: that takes opening a file at each point. */
+void profile_series_resident(bool wanted);
 /* Copies the points, oldest first, that are known now; how many. */
 unsigned profile_series(struct profile_point points[SERIES_MOST]);
 
