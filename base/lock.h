@@ -22,7 +22,7 @@ enum lock_rank {
     LOCK_INIT,
     LOCK_REGISTRY,
     LOCK_CENTRAL,
-    LOCK_SAMPLES,
+    LOCK_THREADS,
     LOCK_PAGES,
     LOCK_META,
     LOCK_ARENA,

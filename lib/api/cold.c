@@ -40,8 +40,9 @@ static void configure(struct heap *heap, uint32_t generation)
 
 static void recover(void)
 {
+    uint32_t parent_id = lock_self();
     alloc_recover();
-    profile_recover();
+    profile_recover(parent_id);
 }
 
 /* Enters the slow code. False where that can't be: this thread is inside already (a signal handler

@@ -3,7 +3,7 @@
  * See lib/watch/heap_profile.h. Sites hold the truth; beside them run totals of the estimated bytes,
  * for what must be known at every event: the peak, the limits of triggers, the heap over time.
  *
- * Who held memory at the peak costs next to nothing: a new peak only counts `peak_epoch` up. The
+ * Who held memory at the peak costs next to nothing: a new peak only counts `sites_peak_epoch` up. The
  * next change of a site first saves what was live there, if that was not done for this peak yet; so
  * a site that is unchanged since the peak still is what it was then, and all others have saved it.
  *
@@ -39,7 +39,6 @@ static struct {
 
 static struct {
     uint64_t bytes, time_ms;
-    uint32_t epoch;
 } peak __attribute__((aligned(64)));
 
 struct profile_limits profile_limits;
@@ -149,7 +148,7 @@ static void totals_look(uint64_t own_allocated, uint64_t own_freed)
     if (live > load_relaxed(&peak.bytes)) {
         store_relaxed(&peak.bytes, live);
         store_relaxed(&peak.time_ms, os_now_ms());
-        __atomic_fetch_add(&peak.epoch, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&sites_peak_epoch, 1, __ATOMIC_RELAXED);
     }
     /* A limit of 0 is none: one less is never below. */
     if (unlikely(load_relaxed(&profile_limits.allocated) - 1 < allocated ||
@@ -182,27 +181,14 @@ static void totals_add(struct recorder *recorder, uint64_t allocated, uint64_t f
 static void sum_add(struct profile_sum *sum, size_t requested, size_t usable, bool alone)
 {
     if (alone) {
-        add_relaxed(&sum->objects, 1);
         add_relaxed(&sum->requested, requested);
         add_relaxed(&sum->usable, usable);
+        store_release(&sum->objects, sum->objects + 1);
     } else {
-        __atomic_fetch_add(&sum->objects, 1, __ATOMIC_RELAXED);
         __atomic_fetch_add(&sum->requested, requested, __ATOMIC_RELAXED);
         __atomic_fetch_add(&sum->usable, usable, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&sum->objects, 1, __ATOMIC_RELEASE);
     }
-}
-
-/* Before a site changes: what was live at the last peak, unless that is known. */
-static void peak_save(struct site *site)
-{
-    uint32_t now = load_relaxed(&peak.epoch);
-    if (load_relaxed(&site->peak_epoch) == now)
-        return;
-    struct profile_sum live = site_live(site);
-    store_relaxed(&site->peak.objects, live.objects);
-    store_relaxed(&site->peak.requested, live.requested);
-    store_relaxed(&site->peak.usable, live.usable);
-    store_release(&site->peak_epoch, now);
 }
 
 static uint32_t site_for(struct recorder *recorder, uint32_t stack, uint32_t kind)
@@ -237,7 +223,7 @@ void profile_begin(struct record *record, const struct caller *caller, unsigned 
     if (id != 0) {
         struct site *site = site_at(id);
         uint64_t bytes, objects;
-        peak_save(site);
+        site_save(site);
         sum_add(&site->allocated, requested, usable, site_thread(site) != THREAD_OTHER);
         if (born != 0)
             __atomic_fetch_add(&site->moved_in, 1, __ATOMIC_RELAXED);
@@ -267,19 +253,17 @@ void profile_end(struct record *record, size_t usable, size_t requested, bool mo
     bool own = site_thread(site) == threads_self() && site_thread(site) != THREAD_OTHER;
     struct site_ends *ends = own ? &site->own : &site->others;
     record->site = 0;
-    peak_save(site);
-    sum_add(&ends->freed, requested, usable, own);
-    if (moved)
-        __atomic_fetch_add(&site->moved_out, 1, __ATOMIC_RELAXED);
-    else if (own)
-        add_relaxed(&ends->lives[life_bucket(born)], 1);
-    else
-        __atomic_fetch_add(&ends->lives[life_bucket(born)], 1, __ATOMIC_RELAXED);
+    site_save(site);
     if (site_era(site) == load_relaxed(&era)) {
         uint64_t bytes, objects;
         estimate(site_rate(site), usable, &bytes, &objects);
         totals_add(recorder_kept(), 0, bytes, 0);
     }
+    if (moved)
+        __atomic_fetch_add(&site->moved_out, 1, __ATOMIC_RELAXED);
+    else
+        site_count_life(ends, life_bucket(born), 1, own);
+    sum_add(&ends->freed, requested, usable, own); /* last: without live blocks it may be folded */
 }
 
 void profile_tick(uint64_t now_ms)
@@ -332,7 +316,7 @@ static bool row_fill(struct profile_row *row, uint32_t stack, const struct site 
     };
     if (row->allocated.objects == 0 || site_era(site) != load_relaxed(&era))
         return false;
-    bool saved = load_acquire(&site->peak_epoch) == load_relaxed(&peak.epoch);
+    bool saved = load_acquire(&site->peak_epoch) == load_relaxed(&sites_peak_epoch);
     row->peak = saved ? site->peak : row->live;
     for (unsigned i = 0; i < LIFE_BUCKETS; i++)
         row->lives[i] = load_relaxed(&site->own.lives[i]) + load_relaxed(&site->others.lives[i]);
@@ -400,11 +384,11 @@ static void recover_row(void *context, const struct profile_row *row)
     totals.objects += (uint64_t)((double)row->allocated.objects * row->weight * OBJECT_PARTS);
 }
 
-void profile_recover(void)
+void profile_recover(uint32_t parent_id)
 {
     series_recover();
     stacks_recover();
-    threads_recover();
+    threads_recover(parent_id);
     struct recorder *recorder = recorder_kept();
     if (recorder != NULL)
         recorder->allocated = recorder->freed = recorder->objects = 0;

@@ -26,7 +26,7 @@ struct profile_sum {
 
 struct profile_row {
     uint32_t stack;  /* stacks.h */
-    uint32_t thread; /* threads.h */
+    uint32_t thread; /* threads.h: number of its row, or THREAD_OTHER: threads that have ended */
     uint32_t size;   /* usable size of a block, 0 for large ones: these differ */
     int64_t rate;    /* mean bytes between samples; 0: every block was recorded */
     double weight;   /* 1 / p: multiply a sum of what was seen by it */
@@ -61,7 +61,7 @@ bool profile_threads_active(void);
 /* The calling thread ends. */
 void profile_thread_end(void);
 /* In a forked child. */
-void profile_recover(void);
+void profile_recover(uint32_t parent_id);
 
 /* Calls `row` for every site with data, all sites of one stack in succession. */
 void profile_each(void (*row)(void *context, const struct profile_row *row), void *context);

@@ -10,12 +10,13 @@
 #ifndef WATCH_SITES_H
 #define WATCH_SITES_H
 
+#include "base/compiler.h"
 #include "lib/watch/heap_profile.h"
 #include "lib/watch/table.h"
 
 struct site_ends {
     struct profile_sum freed;
-    uint64_t lives[LIFE_BUCKETS];
+    uint32_t lives[LIFE_BUCKETS]; /* stay at their highest value */
 };
 
 struct site {
@@ -23,6 +24,7 @@ struct site {
     struct profile_sum allocated;
     uint64_t moved_in, moved_out;
     struct site_ends own, others;
+    uint32_t thread_link;    /* the next site of the thread */
     uint32_t peak_epoch;     /* `peak` is what was live at that peak, */
     struct profile_sum peak; /* saved before the first change after it */
 };
@@ -41,6 +43,15 @@ struct site *site_at(uint32_t id);
 uint32_t site_stack(const struct site *site);
 uint32_t site_thread(const struct site *site);
 uint32_t sites_count(void);
+/* `count` more blocks ended at an age. `alone`: nobody else writes there. */
+void site_count_life(struct site_ends *ends, unsigned bucket, uint32_t count, bool alone);
+/* How many times the heap was larger than ever before. */
+extern HIDDEN uint32_t sites_peak_epoch;
+/* Before a site changes: saves what was live at the last peak, unless that is done. */
+void site_save(struct site *site);
+/* The thread that had this number has ended: what was counted for it is added to that of all ended
+ * threads, and its sites are empty again. False if some of its blocks are live. */
+bool sites_fold(uint32_t thread);
 /* What is live: allocated less freed. */
 struct profile_sum site_live(const struct site *site);
 

@@ -10,61 +10,94 @@
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
+#include "lib/watch/sites.h"
 
-enum { SLAB_SHIFT = 6, SLAB = 1 << SLAB_SHIFT, SLABS = 1 << 15 };
+enum {
+    SLAB_SHIFT = 6,
+    SLAB = 1 << SLAB_SHIFT,
+    SLABS = 1 << 15,
+    LOOKS = 8, /* rows of ended threads that a new one looks at */
+};
+
+enum thread_state { THREAD_NONE, THREAD_LIVES, THREAD_ENDED };
 
 struct thread {
     uint64_t since_ms;
-    uint32_t tid;
-    bool ended;
+    uint32_t id, tid;
+    uint32_t sites; /* stays with the row */
+    uint8_t state;
     bool named; /* by the program */
     char name[THREAD_NAME_SIZE];
 };
 
+static struct lock lock = {0, LOCK_THREADS};
 static uint32_t slabs[SLABS]; /* meta ids */
-static uint32_t count;
-static __thread uint32_t number; /* of this thread, + 1 */
+static uint32_t count, ids;
+static uint32_t cursor;       /* where the next look for a row to use again begins */
+static __thread uint32_t own; /* number of this thread's row, + 1 */
 
-static struct thread *thread_at(uint32_t id)
+static struct thread *thread_at(uint32_t number)
 {
-    return (struct thread *)meta_at(load_acquire(&slabs[id >> SLAB_SHIFT])) + id % SLAB;
+    return (struct thread *)meta_at(slabs[number >> SLAB_SHIFT]) + number % SLAB;
 }
 
-/* Memory for the next number. False when there is none. */
-static bool slab_make(uint32_t id)
+uint32_t *threads_sites(uint32_t number)
 {
-    uint32_t none = 0;
-    if (id >> SLAB_SHIFT >= SLABS)
-        return false;
-    if (load_acquire(&slabs[id >> SLAB_SHIFT]) != 0)
-        return true;
-    void *slab = meta_take(SLAB * sizeof(struct thread));
-    if (slab == NULL)
-        return false;
-    if (!__atomic_compare_exchange_n(&slabs[id >> SLAB_SHIFT], &none, meta_id(slab), false,
-                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        meta_give(slab, SLAB * sizeof(struct thread));
-    return true;
+    return &thread_at(number)->sites;
+}
+
+/* Whether the row's thread is gone and nothing of it left. */
+static bool is_free_locked(uint32_t number)
+{
+    struct thread *thread = thread_at(number);
+    if (thread->state == THREAD_LIVES && !os_thread_alive((pid_t)thread->tid))
+        thread->state = THREAD_ENDED; /* without a word */
+    if (thread->state == THREAD_ENDED && sites_fold(number))
+        thread->state = THREAD_NONE;
+    return thread->state == THREAD_NONE;
+}
+
+/* A row to use again, or a new one. */
+static uint32_t number_locked(void)
+{
+    for (unsigned i = 0; i < LOOKS && i < count; i++) {
+        cursor = cursor + 1 < count ? cursor + 1 : 0;
+        if (is_free_locked(cursor))
+            return cursor;
+    }
+    if (count >> SLAB_SHIFT >= SLABS)
+        return THREAD_OTHER;
+    if (slabs[count >> SLAB_SHIFT] == 0) {
+        void *slab = meta_take(SLAB * sizeof(struct thread));
+        if (slab == NULL)
+            return THREAD_OTHER;
+        slabs[count >> SLAB_SHIFT] = meta_id(slab);
+    }
+    store_release(&count, count + 1);
+    return count - 1;
 }
 
 static NOINLINE uint32_t thread_add(void)
 {
-    uint32_t id = load_relaxed(&count);
-    do
-        if (!slab_make(id))
-            return THREAD_OTHER;
-    while (!__atomic_compare_exchange_n(&count, &id, id + 1, true, __ATOMIC_ACQ_REL,
-                                        __ATOMIC_RELAXED));
-    struct thread *thread = thread_at(id);
-    thread->since_ms = os_now_ms();
-    store_release(&thread->tid, lock_self());
-    number = id + 1;
-    return id;
+    lock_take(&lock);
+    uint32_t number = number_locked();
+    if (number != THREAD_OTHER) {
+        struct thread *thread = thread_at(number);
+        thread->since_ms = os_now_ms();
+        thread->tid = lock_self();
+        thread->id = ids++;
+        thread->named = false;
+        memset(thread->name, 0, sizeof thread->name);
+        store_release(&thread->state, THREAD_LIVES);
+        own = number + 1;
+    }
+    lock_give(&lock);
+    return number;
 }
 
 uint32_t threads_self(void)
 {
-    return likely(number != 0) ? number - 1 : thread_add();
+    return likely(own != 0) ? own - 1 : thread_add();
 }
 
 uint32_t threads_count(void)
@@ -74,12 +107,15 @@ uint32_t threads_count(void)
 
 void threads_end(void)
 {
-    if (number == 0)
+    if (own == 0)
         return;
-    struct thread *thread = thread_at(number - 1);
+    struct thread *thread = thread_at(own - 1);
     if (!thread->named)
         os_thread_name(thread->name);
-    store_release(&thread->ended, true);
+    lock_take(&lock);
+    thread->state = sites_fold(own - 1) ? THREAD_NONE : THREAD_ENDED;
+    own = 0;
+    lock_give(&lock);
 }
 
 /* What the kernel calls a live thread; empty if it does not say. */
@@ -100,14 +136,17 @@ static void name_ask(uint32_t tid, char name[THREAD_NAME_SIZE])
     memset(name + got, 0, THREAD_NAME_SIZE - (size_t)got);
 }
 
-bool threads_row(uint32_t id, struct thread_row *row)
+bool threads_row(uint32_t number, struct thread_row *row)
 {
-    if (id >= threads_count())
+    if (number >= threads_count())
         return false;
-    const struct thread *thread = thread_at(id);
-    *row = (struct thread_row){.id = id,
-                               .tid = load_acquire(&thread->tid),
-                               .alive = !load_acquire(&thread->ended),
+    const struct thread *thread = thread_at(number);
+    uint8_t state = load_acquire(&thread->state);
+    if (state == THREAD_NONE)
+        return false;
+    *row = (struct thread_row){.id = thread->id,
+                               .tid = thread->tid,
+                               .alive = state == THREAD_LIVES,
                                .since_ms = thread->since_ms};
     memcpy(row->name, thread->name, sizeof row->name);
     row->name[sizeof row->name - 1] = '\0';
@@ -120,7 +159,7 @@ void threads_set_name(const char *name)
 {
     if (threads_self() == THREAD_OTHER)
         return;
-    struct thread *thread = thread_at(number - 1);
+    struct thread *thread = thread_at(own - 1);
     size_t length = strlen(name);
     length = length < sizeof thread->name ? length : sizeof thread->name - 1;
     memset(thread->name, 0, sizeof thread->name);
@@ -130,16 +169,17 @@ void threads_set_name(const char *name)
 
 const char *threads_name(void)
 {
-    return number == 0 ? "" : thread_at(number - 1)->name;
+    return own == 0 ? "" : thread_at(own - 1)->name;
 }
 
-void threads_recover(void)
+void threads_recover(uint32_t parent_id)
 {
-    for (uint32_t id = 0; id < threads_count(); id++) {
-        struct thread *thread = thread_at(id);
-        if (id + 1 == number)
+    lock_break(&lock, parent_id);
+    for (uint32_t number = 0; number < count; number++) {
+        struct thread *thread = thread_at(number);
+        if (number + 1 == own)
             thread->tid = lock_self();
-        else
-            thread->ended = true;
+        else if (thread->state == THREAD_LIVES)
+            thread->state = THREAD_ENDED;
     }
 }

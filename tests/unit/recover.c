@@ -109,8 +109,9 @@ static int child(uint64_t random)
     alloc_fork_child(); /* what a fork handler does where the kernel does not */
     assert(alloc_forked());
     bool was_held = any_lock_is_held();
+    uint32_t parent_id = lock_self();
     alloc_recover();
-    profile_recover();
+    profile_recover(parent_id);
     assert(!alloc_forked() && !any_lock_is_held() && lock_held == 0);
     assert(lock_self() == (uint32_t)os_tid() && heap_self == heap && heap->tid == lock_self());
     for (struct heap *other = heap_first(); other != NULL; other = other->all)
