@@ -15,7 +15,7 @@ enum { THREAD_NAME_SIZE = 16, THREAD_OTHER = UINT32_MAX };
 
 struct thread_row {
     uint32_t id, tid;
-    bool alive;        /* else its blocks are */
+    bool alive;                  /* else its blocks are */
     uint64_t since_ms;           /* os_now_ms() of its first recorded block */
     char name[THREAD_NAME_SIZE]; /* given by the program, else the kernel's; may be empty */
 };
