@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <time.h>
 
 #include "base/arch.h"
@@ -226,6 +227,13 @@ uint64_t os_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+uint64_t os_wall_ns(void)
+{
+    struct timespec now = {0, 0};
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 uint64_t os_random(void)
 {
     enum { NONBLOCK = 1 };
@@ -245,6 +253,11 @@ int os_open(const char *path, int flags, int mode)
 ssize_t os_read(int fd, void *buffer, size_t size)
 {
     return call3(SYS_read, fd, (long)buffer, (long)size);
+}
+
+ssize_t os_read_at(int fd, void *buffer, size_t size, uint64_t offset)
+{
+    return arch_syscall(SYS_pread64, fd, (long)buffer, (long)size, (long)offset, 0, 0);
 }
 
 ssize_t os_write(int fd, const void *buffer, size_t size)
@@ -276,6 +289,18 @@ void os_write_all(int fd, const void *buffer, size_t size)
         at += wrote;
         size -= (size_t)wrote;
     }
+}
+
+void os_host(char *name, size_t size)
+{
+    struct utsname machine;
+    size_t length = 0;
+    if (call3(SYS_uname, (long)&machine, 0, 0) == 0) {
+        length = strlen(machine.nodename);
+        length = length < size ? length : size - 1;
+        memcpy(name, machine.nodename, length);
+    }
+    name[length] = '\0';
 }
 
 bool os_secure(void)
