@@ -10,6 +10,7 @@ static const struct {
     int (*write)(const struct format_options *options, struct sink *sink);
     const char *suffix;
 } formats[] = {
+    [FORMAT_PPROF] = {format_pprof, ".pb.gz"},
     [FORMAT_JEMALLOC] = {format_jemalloc, ".heap"},
     [FORMAT_GPERFTOOLS] = {format_gperftools, ".heap"},
 };

@@ -4,7 +4,7 @@
 # Profiles of a known heap, read by the programs that made each format popular: what they show is
 # what was in the heap.
 . "$(dirname "$0")/common.sh"
-need python3 nm
+need python3 nm readelf
 
 build -DMEMOIR_VERSION='"test"' "$root/tests/programs/profile_formats.c" "$root"/base/*.c \
     "$root"/lib/watch/format*.c "$root/lib/watch/sampler.c" \
@@ -75,8 +75,23 @@ for rate in 0 65536; do
         ./heap gperftools "$rate" >g.heap
         go_reader g.heap inuse_space && agree 5 $slack
         go_reader g.heap alloc_space && agree 6 $slack
+        what=pprof # final numbers, rounded a row at a time
+        ./heap pprof "$rate" >p.pb.gz || fail "no pprof file"
+        go_reader p.pb.gz inuse_objects && agree 1 2
+        go_reader p.pb.gz inuse_space && agree 2 2
+        go_reader p.pb.gz alloc_objects && agree 3 2
+        go_reader p.pb.gz alloc_space && agree 4 2
+        go_reader p.pb.gz peak_space && agree 4 2
+        go_reader p.pb.gz inuse_requested && agree 5 2
+        go_reader p.pb.gz alloc_requested && agree 6 2
+        go tool pprof -raw p.pb.gz >raw 2>/dev/null || fail "pprof does not like our file"
+        grep -q 'inuse_space/bytes.dflt.' raw || fail "no default type of sample"
+        grep -q 'thread:.work?er.' raw || fail "no label with a thread"
+        grep -q "^1: .*/heap $(readelf -n heap | sed -n 's/.*Build ID: //p')" raw ||
+            fail "the first mapping is not the program with its build id"
     fi
 done
 ./heap jemalloc 65536 raw | grep -q '^  t\*: 1066: 3763568 \[0: 0\]$' || fail "raw numbers are not raw"
+./heap pprof 0 >p.pb.gz && gzip -t p.pb.gz || fail "gzip does not like our file"
 [ $found = yes ] || skip "there is none of jeprof, google-pprof and go"
 finish
