@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/watch/format_parts.h. The library needs libc only, so the exponential is here, too. */
+/* See lib/watch/format_parts.h. */
 #include "lib/watch/format_parts.h"
 
 #include "base/maps.h"
@@ -18,11 +18,9 @@ void estimate_add(struct estimate *sum, uint64_t objects, uint64_t bytes, double
 
 struct pair estimate_pair(const struct estimate *sum, int64_t rate)
 {
-    double share = 1;
     if (sum->objects <= 0)
         return (struct pair){0, 0};
-    if (rate > 0)
-        share = estimate_share(sum->bytes / sum->objects / (double)rate);
+    double share = sampler_picked(sum->bytes / sum->objects, rate);
     struct pair pair = {estimate_round(sum->objects * share), estimate_round(sum->bytes * share)};
     if (pair.objects == 0 && pair.bytes > 0) /* the reader divides by it */
         pair.objects = 1;
@@ -37,25 +35,6 @@ struct pair estimate_seen(const struct estimate *sum)
 uint64_t estimate_round(double value)
 {
     return value < 0x1p64 ? (uint64_t)(value + 0.5) : UINT64_MAX;
-}
-
-/* The series where it is short, and from there by 1 - exp(-2t) = s (2 - s), s = 1 - exp(-t). Small
- * shares keep all their digits. */
-double estimate_share(double x)
-{
-    unsigned doublings = 0;
-    if (x > 40)
-        return 1;
-    while (x > 0.125) {
-        x /= 2;
-        doublings++;
-    }
-    double share = 0;
-    for (int k = 9; k >= 1; k--)
-        share = (1 - share) * x / k;
-    while (doublings-- > 0)
-        share *= 2 - share;
-    return share;
 }
 
 static void larger_rate(void *context, const struct profile_row *row)

@@ -40,8 +40,6 @@ struct pair estimate_pair(const struct estimate *sum, int64_t rate);
 struct pair estimate_seen(const struct estimate *sum);
 /* To the nearest; what is too large becomes UINT64_MAX. */
 uint64_t estimate_round(double value);
-/* 1 - exp(-x), x >= 0. */
-double estimate_share(double x);
 
 /* The rate that a file's header should name: the present one, or while nothing is recorded the
  * largest of the sites; 0 for exact. */
