@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <time.h>
 
 #include "base/arch.h"
@@ -226,6 +227,13 @@ uint64_t os_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+uint64_t os_wall_ns(void)
+{
+    struct timespec now = {0, 0};
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 uint64_t os_random(void)
 {
     enum { NONBLOCK = 1 };
@@ -247,6 +255,11 @@ ssize_t os_read(int fd, void *buffer, size_t size)
     return call3(SYS_read, fd, (long)buffer, (long)size);
 }
 
+ssize_t os_read_at(int fd, void *buffer, size_t size, uint64_t offset)
+{
+    return arch_syscall(SYS_pread64, fd, (long)buffer, (long)size, (long)offset, 0, 0);
+}
+
 ssize_t os_write(int fd, const void *buffer, size_t size)
 {
     return call3(SYS_write, fd, (long)buffer, (long)size);
@@ -255,6 +268,13 @@ ssize_t os_write(int fd, const void *buffer, size_t size)
 int os_close(int fd)
 {
     return (int)call3(SYS_close, fd, 0, 0);
+}
+
+ssize_t os_link(const char *path, char *target, size_t size)
+{
+    enum { CURRENT_DIRECTORY = -100 };
+    return arch_syscall(SYS_readlinkat, CURRENT_DIRECTORY, (long)path, (long)target, (long)size, 0,
+                        0);
 }
 
 int os_duplicate(int fd)
@@ -276,6 +296,18 @@ void os_write_all(int fd, const void *buffer, size_t size)
         at += wrote;
         size -= (size_t)wrote;
     }
+}
+
+void os_host(char *name, size_t size)
+{
+    struct utsname machine;
+    size_t length = 0;
+    if (call3(SYS_uname, (long)&machine, 0, 0) == 0) {
+        length = strlen(machine.nodename);
+        length = length < size ? length : size - 1;
+        memcpy(name, machine.nodename, length);
+    }
+    name[length] = '\0';
 }
 
 bool os_secure(void)

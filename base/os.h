@@ -64,19 +64,26 @@ void os_wake(uint32_t *word, int count);
 uint64_t os_now_ms(void);
 /* The same clock, as fine as the machine has it; slower. */
 uint64_t os_now_ns(void);
+/* Nanoseconds since 1970, as far as the kernel knows. */
+uint64_t os_wall_ns(void);
 /* Eight bytes from the kernel's random pool, or the next best thing early at boot. */
 uint64_t os_random(void);
 
 int os_open(const char *path, int flags, int mode);
 ssize_t os_read(int fd, void *buffer, size_t size);
+ssize_t os_read_at(int fd, void *buffer, size_t size, uint64_t offset);
 ssize_t os_write(int fd, const void *buffer, size_t size);
 int os_close(int fd);
+/* Where a symbolic link leads, not ended by 0. How many bytes, at most `size`, or below 0. */
+ssize_t os_link(const char *path, char *target, size_t size);
 /* A second descriptor for the same file, out of the way of those that programs count on; the same
  * one if there can be none. */
 int os_duplicate(int fd);
 /* Writes all of it or gives up. Keeps going after short writes and EINTR. */
 void os_write_all(int fd, const void *buffer, size_t size);
 
+/* The machine's name, at most `size` - 1 bytes of it, or "". */
+void os_host(char *name, size_t size);
 /* True in setuid, setgid and file-capability programs: the environment is an attacker's. */
 bool os_secure(void);
 /* Ends the process by SIGABRT as abort() does. */
