@@ -46,6 +46,14 @@ enum config_thp {
     CONFIG_THP_AUTO,
 };
 
+/* The words of `dump.format`. */
+enum config_dump_format {
+    CONFIG_DUMP_MEMOIR,
+    CONFIG_DUMP_PPROF,
+    CONFIG_DUMP_JEMALLOC,
+    CONFIG_DUMP_GPERFTOOLS,
+};
+
 #define CONFIG_FIELD_FLAG(field)      bool field;
 #define CONFIG_FIELD_SIZE(field)      size_t field;
 #define CONFIG_FIELD_DURATION(field)  uint64_t field;
