@@ -14,7 +14,6 @@
 #include "base/print.h"
 #include "lib/api/api.h"
 #include "lib/api/cold.h"
-#include "lib/api/young.h"
 
 struct dump_style control_memoir = {.names = DUMP_NAMES_MEMOIR, .format = FORMAT_CAPTURE};
 struct dump_style control_jemalloc = {
@@ -62,22 +61,33 @@ void control_set_rate(int64_t rate)
 void control_reset(void)
 {
     profile_reset();
-    triggers_run();
+    triggers_reset();
 }
 
 void control_thread_active(bool active)
 {
-    young.paused = !active;
+    profile_set_thread_active(active);
 }
 
 bool control_thread_is_active(void)
 {
-    return !young.paused;
+    return profile_thread_active();
 }
 
 int control_dump(enum dump_reason reason, const char *path, char *name)
 {
     return init_done() ? dump_write(&control_memoir, reason, path, NULL, name) : ENOMEM;
+}
+
+int control_snapshot(void)
+{
+    return ENOENT;
+}
+
+int control_mark(const char *name)
+{
+    (void)name;
+    return ENOENT;
 }
 
 static void apply_heap(void)
@@ -93,7 +103,7 @@ static void apply_rate(void)
     control_set_rate((int64_t)config.heap_rate);
 }
 
-static void apply_style(void)
+enum format_kind control_format(unsigned word)
 {
     static const enum format_kind formats[] = {
         [CONFIG_DUMP_MEMOIR] = FORMAT_CAPTURE,
@@ -101,11 +111,18 @@ static void apply_style(void)
         [CONFIG_DUMP_JEMALLOC] = FORMAT_JEMALLOC,
         [CONFIG_DUMP_GPERFTOOLS] = FORMAT_GPERFTOOLS,
     };
+    return formats[word];
+}
+
+static void apply_style(void)
+{
     struct dump_style style = control_memoir;
-    style.format = formats[config.dump_format];
+    style.format = control_format(config.dump_format);
     style.keep = config.dump_keep;
     style.keep_bytes = config.dump_keep_bytes;
-    dump_style_set(&control_memoir, &style);
+    memcpy(style.prefix, config.dump_prefix, sizeof style.prefix);
+    if (memcmp(&style, &control_memoir, sizeof style) != 0)
+        dump_style_set(&control_memoir, &style);
 }
 
 static void apply_every(void)
@@ -173,21 +190,28 @@ static void apply_exit(void)
 }
 
 const struct control_row control_rows[] = {
-    {"heap.rate", apply_rate},        {"heap", apply_heap},
-    {"dump.format", apply_style},     {"dump.keep", apply_style},
-    {"dump.keep_bytes", apply_style}, {"dump.every", apply_every},
-    {"dump.freed", apply_freed},      {"dump.growth", apply_growth},
-    {"dump.peak", apply_peak},        {"dump.interval", apply_interval},
-    {"dump.above", apply_above},      {"dump.above_percent", apply_above_percent},
-    {"dump.failure", apply_failure},  {"dump.signal", apply_signal},
-    {"dump.exit", apply_exit},
+    {"heap", apply_heap, false},
+    {"heap.rate", apply_rate, false},
+    {"dump.format", apply_style, true},
+    {"dump.keep", apply_style, false},
+    {"dump.keep_bytes", apply_style, false},
+    {"dump.every", apply_every, true},
+    {"dump.freed", apply_freed, true},
+    {"dump.growth", apply_growth, true},
+    {"dump.peak", apply_peak, true},
+    {"dump.interval", apply_interval, true},
+    {"dump.above", apply_above, true},
+    {"dump.above_percent", apply_above_percent, true},
+    {"dump.failure", apply_failure, true},
+    {"dump.signal", apply_signal, true},
+    {"dump.exit", apply_exit, true},
 };
 const size_t control_rows_count = COUNT_OF(control_rows);
 
 void control_init(void)
 {
     control_gperftools.owner = os_pid();
-    memcpy(control_memoir.prefix, config.dump_prefix, sizeof control_memoir.prefix);
     for (size_t i = 0; i < control_rows_count; i++)
-        control_rows[i].apply();
+        if (control_rows[i].at_start)
+            control_rows[i].apply();
 }

@@ -32,10 +32,17 @@ bool control_thread_is_active(void);
  * gets (DUMP_NAME_SIZE bytes, or NULL). 0 or an errno value, and a line on standard error. */
 int control_dump(enum dump_reason reason, const char *path, char *name);
 
+/* The format that the word of dump.format stands for. */
+enum format_kind control_format(unsigned word);
+/* The capture: a snapshot now; a named moment. 0, or ENOENT if there is none. */
+int control_snapshot(void);
+int control_mark(const char *name);
+
 /* The options that can change while the program runs, from `config` to where they count. */
 struct control_row {
     const char *key;
     void (*apply)(void);
+    bool at_start; /* the others have been seen to by then */
 };
 extern const struct control_row control_rows[];
 extern const size_t control_rows_count;

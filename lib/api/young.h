@@ -19,7 +19,6 @@ struct young {
     bool known;      /* number, colour and pool are set */
     uint8_t colour, pool;
     bool ended;          /* the thread's destructors have run */
-    bool paused;         /* none of its blocks is picked: control_thread_active */
     uint32_t generation; /* the mode that the clock was set in */
     int64_t clock;       /* bytes until the next sample */
     uint64_t random;

@@ -81,8 +81,7 @@ void dumps_recover(uint32_t parent_id)
         dump_file_recover();
 }
 
-/* What a person can do about it. */
-static const char *advice(int error)
+const char *dump_advice(int error)
 {
     switch (error) {
     case ENOENT:
@@ -136,7 +135,7 @@ static int complain(const struct dump_style *style, enum dump_reason reason, con
         print_format(&out, "Failed dumping heap profile to %s. Numeric errno is %d\n", name, error);
     print_text(&out, "memoir: no dump ");
     print_clean(&out, name, strlen(name), sizeof text - 200);
-    print_format(&out, ": %s (error %d)\n", advice(error), error);
+    print_format(&out, ": %s (error %d)\n", dump_advice(error), error);
     print_flush(&out, 2);
     return error;
 }
@@ -197,14 +196,14 @@ static int write_named(const struct dump_style *style, enum dump_reason reason, 
     else
         error = finish(style, reason, named, moment);
     if (error == 0 && !named)
-        dump_file_keep(style, dump_last_name, bytes, style->keep, style->keep_bytes);
+        dump_file_keep(style->names, dump_last_name, bytes, style->keep, style->keep_bytes);
     return error;
 }
 
 int dump_write_locked(const struct dump_style *style, enum dump_reason reason, const char *path,
-                      const char *words, const struct profile_totals *totals)
+                      const char *words, const struct profile_now *now)
 {
-    struct dump_moment moment = {(int64_t)(os_wall_ns() / 1000000000), totals->live.usable, os_pid()};
+    struct dump_moment moment = {(int64_t)(os_wall_ns() / 1000000000), now->live, os_pid()};
     struct print text;
     bool fits = true;
     if (path == NULL) {
@@ -217,7 +216,7 @@ int dump_write_locked(const struct dump_style *style, enum dump_reason reason, c
     }
     if (words == NULL) {
         print_start(&text, reason_text, sizeof reason_text);
-        dump_name_reason(&text, reason, totals);
+        dump_name_reason(&text, reason, now);
         words = print_string(&text);
     }
     announce(style, dump_last_name, words);
@@ -238,9 +237,8 @@ int dump_write(const struct dump_style *style, enum dump_reason reason, const ch
         return lock_held == 0
                    ? EBUSY
                    : complain(style, reason, path == NULL ? style->prefix : path, EDEADLK);
-    struct profile_totals totals;
-    profile_totals(&totals);
-    int error = dump_write_locked(style, reason, path, words, &totals);
+    struct profile_now now = profile_now();
+    int error = dump_write_locked(style, reason, path, words, &now);
     if (name != NULL)
         memcpy(name, dump_last_name, sizeof dump_last_name);
     dump_unlock();

@@ -68,6 +68,8 @@ int dump_write(const struct dump_style *style, enum dump_reason reason, const ch
                const char *words, char *name);
 /* The same to an open descriptor, without names. */
 int dump_to_fd(const struct dump_style *style, enum dump_reason reason, int fd);
+/* What a person can do about an error of these. */
+const char *dump_advice(int error);
 uint64_t dumps_written(void);
 uint64_t dumps_failed(void);
 
@@ -87,6 +89,8 @@ bool trigger_percent(const struct dump_style *style, unsigned percent);
 /* Looks at the totals and makes the dumps that are due. Called outside of the allocator when
  * `profile_due` is true, and now and then. */
 void triggers_run(void);
+/* The profile began anew: so do the triggers. */
+void triggers_reset(void);
 /* An allocation fails: the first time, the dump that was asked for. */
 void triggers_failure(void);
 /* The program ends: dumps with DUMP_EXIT. */

@@ -184,7 +184,8 @@ void dump_file_clean(const char *target)
 
 /* Files kept, oldest first, from `first` on around the ring. */
 struct kept {
-    const void *owner; /* NULL: removed */
+    unsigned family;
+    bool removed;
     uint64_t bytes;
     char path[TARGET_SIZE];
 };
@@ -197,23 +198,23 @@ static struct kept *kept_at(unsigned i)
     return &ring[(first + i) % KEPT_MOST];
 }
 
-static void keep_drop_oldest(const void *owner)
+static void keep_drop_oldest(unsigned family)
 {
     for (unsigned i = 0; i < count; i++) {
         struct kept *kept = kept_at(i);
-        if (kept->owner == owner) {
+        if (!kept->removed && kept->family == family) {
             os_unlink(kept->path);
-            kept->owner = NULL;
+            kept->removed = true;
             break;
         }
     }
-    while (count > 0 && kept_at(0)->owner == NULL) {
+    while (count > 0 && kept_at(0)->removed) {
         first = (first + 1) % KEPT_MOST;
         count--;
     }
 }
 
-void dump_file_keep(const void *owner, const char *path, uint64_t bytes, unsigned most,
+void dump_file_keep(unsigned family, const char *path, uint64_t bytes, unsigned most,
                     uint64_t most_bytes)
 {
     if (most == 0 && most_bytes == 0)
@@ -223,23 +224,24 @@ void dump_file_keep(const void *owner, const char *path, uint64_t bytes, unsigne
     if (ring == NULL)
         return;
     if (count == KEPT_MOST)
-        keep_drop_oldest(kept_at(0)->owner);
+        keep_drop_oldest(kept_at(0)->family);
     struct kept *kept = kept_at(count++);
-    kept->owner = owner;
+    kept->family = family;
+    kept->removed = false;
     kept->bytes = bytes;
     memcpy(kept->path, path, strlen(path) + 1);
     for (;;) {
         unsigned files = 0;
         uint64_t sum = 0;
         for (unsigned i = 0; i < count; i++)
-            if (kept_at(i)->owner == owner) {
+            if (!kept_at(i)->removed && kept_at(i)->family == family) {
                 files++;
                 sum += kept_at(i)->bytes;
             }
         /* The newest stays, however large it is. */
         if (files <= 1 || ((most == 0 || files <= most) && (most_bytes == 0 || sum <= most_bytes)))
             return;
-        keep_drop_oldest(owner);
+        keep_drop_oldest(family);
     }
 }
 

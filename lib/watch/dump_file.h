@@ -24,8 +24,8 @@ void dump_file_recover(void);
 void dump_file_clean(const char *target);
 
 /* The files that this process made and keeps. `dump_file_keep` notes one more and removes the
- * oldest of the same `owner` beyond `most` files or `most_bytes` in all; 0: no limit. */
-void dump_file_keep(const void *owner, const char *path, uint64_t bytes, unsigned most,
+ * oldest of the same `family` beyond `most` files or `most_bytes` in all; 0: no limit. */
+void dump_file_keep(unsigned family, const char *path, uint64_t bytes, unsigned most,
                     uint64_t most_bytes);
 void dump_file_keep_forget(void);
 

@@ -107,7 +107,9 @@ static void print_memoir(struct print *text, const struct dump_style *style,
 {
     print_char(text, '-');
     print_time(text, moment->wall_s);
-    print_format(text, "-%d-%u-%s-", moment->pid, ++counts.memoir, dump_name_word(reason));
+    print_format(text, "-%d-", moment->pid);
+    print_padded(text, ++counts.memoir, 4);
+    print_format(text, "-%s-", dump_name_word(reason));
     print_live(text, moment->live_bytes);
     print_text(text, format_suffix(style->format));
 }
@@ -166,18 +168,17 @@ bool dump_name_next(char *name, const struct dump_style *style, enum dump_reason
     return !text.cut;
 }
 
-void dump_name_reason(struct print *text, enum dump_reason reason,
-                      const struct profile_totals *totals)
+void dump_name_reason(struct print *text, enum dump_reason reason, const struct profile_now *now)
 {
-    uint64_t live = totals->live.usable, allocated = totals->allocated.usable;
+    uint64_t live = now->live;
     switch (reason) {
     case DUMP_ALLOCATED:
         print_format(text, "%lu MB allocated cumulatively, %lu MB currently in use",
-                     allocated >> 20, live >> 20);
+                     now->allocated >> 20, live >> 20);
         break;
     case DUMP_FREED:
-        print_format(text, "%lu MB freed cumulatively, %lu MB currently in use",
-                     (allocated - live) >> 20, live >> 20);
+        print_format(text, "%lu MB freed cumulatively, %lu MB currently in use", now->freed >> 20,
+                     live >> 20);
         break;
     case DUMP_IN_USE:
     case DUMP_PEAK:

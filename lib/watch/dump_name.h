@@ -3,7 +3,7 @@
  * How dumps are called. Each family counts in its own way, so that scripts written for it find
  * what they expect; the process is in every name that another process could make, too.
  *
- *   memoir      PREFIX-20261115-145918-PID-7-peak-412M.memoir, the time is UTC
+ *   memoir      PREFIX-20261115-145918-PID-0007-peak-412M.memoir, the time is UTC
  *   jemalloc    PREFIX.PID.SEQ.iN.heap: SEQ counts all, N those of a letter, both from 0
  *   gperftools  PREFIX.0001.heap; PREFIX_PID.0001.heap where the prefix is another process's
  */
@@ -25,8 +25,7 @@ bool dump_name_next(char *name, const struct dump_style *style, enum dump_reason
 /* The reason as one word, and in the words that gperftools has for it. */
 const char *dump_name_word(enum dump_reason reason);
 struct print;
-struct profile_totals;
-void dump_name_reason(struct print *text, enum dump_reason reason,
-                      const struct profile_totals *totals);
+struct profile_now;
+void dump_name_reason(struct print *text, enum dump_reason reason, const struct profile_now *now);
 
 #endif

@@ -20,14 +20,8 @@
 enum { TRIGGERS = 32 };
 
 static struct trigger triggers[TRIGGERS];
-static uint64_t seen_allocated; /* less than that now: the profile began anew */
-static bool failure_awaited;
+static bool any, failure_awaited;
 static uint64_t signals; /* a bit for each one that came and waits for its dump */
-
-static uint64_t freed_of(const struct profile_totals *totals)
-{
-    return totals->allocated.usable - totals->live.usable;
-}
 
 /* Where ABOVE is ready again, and PEAK's least step. */
 static uint64_t eighth(uint64_t bytes)
@@ -35,15 +29,15 @@ static uint64_t eighth(uint64_t bytes)
     return bytes / 8;
 }
 
-void trigger_wait(struct trigger *trigger, const struct profile_totals *totals, uint64_t now_ms)
+void trigger_wait(struct trigger *trigger, const struct profile_now *now, uint64_t now_ms)
 {
-    uint64_t step = trigger->step, live = totals->live.usable;
+    uint64_t step = trigger->step, live = now->live;
     switch (trigger->kind) {
     case DUMP_ALLOCATED:
-        trigger->next = totals->allocated.usable + step;
+        trigger->next = now->allocated + step;
         break;
     case DUMP_FREED:
-        trigger->next = freed_of(totals) + step;
+        trigger->next = now->freed + step;
         break;
     case DUMP_IN_USE:
         trigger->next = live + step;
@@ -73,31 +67,31 @@ static bool above_due(struct trigger *trigger, uint64_t live)
     return trigger->waiting;
 }
 
-bool trigger_due(struct trigger *trigger, const struct profile_totals *totals, uint64_t now_ms)
+bool trigger_due(struct trigger *trigger, const struct profile_now *now, uint64_t now_ms)
 {
     uint64_t total;
     switch (trigger->kind) {
     case DUMP_ALLOCATED:
-        total = totals->allocated.usable;
+        total = now->allocated;
         break;
     case DUMP_FREED:
-        total = freed_of(totals);
+        total = now->freed;
         break;
     case DUMP_IN_USE:
     case DUMP_PEAK:
-        total = totals->live.usable;
+        total = now->live;
         break;
     case DUMP_TIME:
         total = now_ms;
         break;
     case DUMP_ABOVE:
-        return above_due(trigger, totals->live.usable);
+        return above_due(trigger, now->live);
     default:
         return false;
     }
     if (total < trigger->next)
         return false;
-    trigger_wait(trigger, totals, now_ms);
+    trigger_wait(trigger, now, now_ms);
     return true;
 }
 
@@ -107,7 +101,7 @@ static void lower(uint64_t *limit, uint64_t value)
         *limit = value;
 }
 
-void trigger_limit(const struct trigger *trigger, const struct profile_totals *totals,
+void trigger_limit(const struct trigger *trigger, const struct profile_now *now,
                    struct profile_limits *limits)
 {
     switch (trigger->kind) {
@@ -126,9 +120,9 @@ void trigger_limit(const struct trigger *trigger, const struct profile_totals *t
         break;
     case DUMP_ABOVE:
         if (trigger->waiting) { /* it can't be small again before so much is freed */
-            uint64_t low = trigger->step - eighth(trigger->step), live = totals->live.usable;
+            uint64_t low = trigger->step - eighth(trigger->step), live = now->live;
             uint64_t least = eighth(trigger->step) / 4 + 1, far = live > low ? live - low : 0;
-            lower(&limits->freed, freed_of(totals) + (far > least ? far : least));
+            lower(&limits->freed, now->freed + (far > least ? far : least));
         } else {
             lower(&limits->live, trigger->step);
         }
@@ -139,13 +133,12 @@ void trigger_limit(const struct trigger *trigger, const struct profile_totals *t
 }
 
 /* After any change, with the totals that it was made by. */
-static void arm_locked(const struct profile_totals *totals)
+static void arm_locked(const struct profile_now *now)
 {
     struct profile_limits limits = {0};
     for (unsigned i = 0; i < TRIGGERS; i++)
         if (triggers[i].style != NULL)
-            trigger_limit(&triggers[i], totals, &limits);
-    seen_allocated = totals->allocated.usable;
+            trigger_limit(&triggers[i], now, &limits);
     store_relaxed(&profile_limits.allocated, limits.allocated);
     store_relaxed(&profile_limits.freed, limits.freed);
     store_relaxed(&profile_limits.live, limits.live);
@@ -165,21 +158,17 @@ static uint64_t signals_taken(void)
 
 static void run_locked(void)
 {
-    struct profile_totals totals;
     uint64_t now_ms = os_now_ms(), came = signals_taken();
-    profile_totals(&totals);
-    bool anew = totals.allocated.usable < seen_allocated;
+    struct profile_now now = profile_now();
     for (unsigned i = 0; i < TRIGGERS; i++) {
         struct trigger *trigger = &triggers[i];
         if (trigger->style == NULL)
             continue;
-        if (anew)
-            trigger_wait(trigger, &totals, now_ms);
-        else if (trigger->kind == DUMP_SIGNAL ? came & bit_of(trigger->step)
-                                              : trigger_due(trigger, &totals, now_ms))
-            dump_write_locked(trigger->style, trigger->kind, NULL, NULL, &totals);
+        if (trigger->kind == DUMP_SIGNAL ? came & bit_of(trigger->step)
+                                         : trigger_due(trigger, &now, now_ms))
+            dump_write_locked(trigger->style, trigger->kind, NULL, NULL, &now);
     }
-    arm_locked(&totals);
+    arm_locked(&now);
 }
 
 /* A signal that comes while this is under way, or while somebody else dumps, is seen in the end by
@@ -193,6 +182,18 @@ void triggers_run(void)
         run_locked();
         dump_unlock();
     } while (load_relaxed(&signals) != 0);
+}
+
+void triggers_reset(void)
+{
+    if (!load_relaxed(&any) || !dump_lock(true))
+        return;
+    struct profile_now now = profile_now();
+    uint64_t now_ms = os_now_ms();
+    for (unsigned i = 0; i < TRIGGERS; i++)
+        trigger_wait(&triggers[i], &now, now_ms);
+    arm_locked(&now);
+    dump_unlock();
 }
 
 /* May interrupt anything. Inside the allocator or a dump the request waits for the end of that; an
@@ -221,22 +222,22 @@ static struct trigger *find_locked(const struct dump_style *style, enum dump_rea
 
 static bool set(const struct dump_style *style, enum dump_reason kind, bool share, uint64_t step)
 {
-    if (step != 0 && os_secure())
+    if ((step != 0 && os_secure()) || (step == 0 && !load_relaxed(&any)))
         return true;
     if (step != 0 && kind == DUMP_SIGNAL && (step > 64 || !os_signal((int)step, on_signal)))
         return false;
     if (!dump_lock(true))
         return false;
-    struct profile_totals totals;
-    profile_totals(&totals);
+    struct profile_now now = profile_now();
     struct trigger *trigger = find_locked(style, kind, share);
     if (trigger != NULL) {
+        store_relaxed(&any, true);
         *trigger = (struct trigger){step == 0 ? NULL : style, kind, share, false, step, 0};
-        trigger_wait(trigger, &totals, os_now_ms());
+        trigger_wait(trigger, &now, os_now_ms());
         if (kind == DUMP_FAILURE)
             store_relaxed(&failure_awaited, step != 0 || failure_awaited);
     }
-    arm_locked(&totals);
+    arm_locked(&now);
     dump_unlock();
     return trigger != NULL || step == 0;
 }
@@ -257,14 +258,13 @@ bool trigger_percent(const struct dump_style *style, unsigned percent)
 /* Dumps of one kind, for which there is no second time if `once`. */
 static void dump_all(enum dump_reason kind, bool once)
 {
-    if (!dump_lock(true))
+    if (!load_relaxed(&any) || !dump_lock(true))
         return;
-    struct profile_totals totals;
-    profile_totals(&totals);
+    struct profile_now now = profile_now();
     for (unsigned i = 0; i < TRIGGERS; i++) {
         if (triggers[i].style == NULL || triggers[i].kind != kind)
             continue;
-        dump_write_locked(triggers[i].style, kind, NULL, NULL, &totals);
+        dump_write_locked(triggers[i].style, kind, NULL, NULL, &now);
         if (once)
             triggers[i].style = NULL;
     }

@@ -15,11 +15,11 @@ struct trigger {
 };
 
 /* Sets a trigger up to wait, from these totals on. */
-void trigger_wait(struct trigger *trigger, const struct profile_totals *totals, uint64_t now_ms);
+void trigger_wait(struct trigger *trigger, const struct profile_now *now, uint64_t now_ms);
 /* True if it is due; then it waits for the next time. */
-bool trigger_due(struct trigger *trigger, const struct profile_totals *totals, uint64_t now_ms);
+bool trigger_due(struct trigger *trigger, const struct profile_now *now, uint64_t now_ms);
 /* Lowers the limits to where this one must be looked at again. */
-void trigger_limit(const struct trigger *trigger, const struct profile_totals *totals,
+void trigger_limit(const struct trigger *trigger, const struct profile_now *now,
                    struct profile_limits *limits);
 
 #endif

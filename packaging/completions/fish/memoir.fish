@@ -2,8 +2,8 @@
 function __memoir_option
     printf 'heap=%s\tsample the heap: keep a record of one block in every heap.rate bytes\n' on off
     printf 'heap.rate=\tbytes allocated between two samples, on average; 0 records every block\n'
-    printf 'heap.depth=\tframes of a stack that are remembered, the nearest ones\n'
-    printf 'heap.memory=\tcap on the memory that the profile itself takes\n'
+    printf 'heap.depth=\tframes of a stack that are kept, counted from the one that allocates\n'
+    printf 'heap.memory=\tcap on the memory for stacks and what is counted for them\n'
     printf 'dump.prefix=\twhere dumps go and how their names begin; the program'\''s name here if empty\n'
     printf 'dump.format=%s\twhat dumps are written as\n' memoir pprof jemalloc gperftools
     printf 'dump.every=\ta dump whenever so many bytes more have been allocated; 0: none\n'
