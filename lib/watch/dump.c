@@ -108,6 +108,8 @@ const char *dump_advice(int error)
         return "something else than a plain file is there; choose another name";
     case ENAMETOOLONG:
         return "the name is too long; choose a shorter dump.prefix";
+    case EPIPE:
+        return "the reader is gone";
     case EIO:
         return "the disk reports an error";
     case EDEADLK:

@@ -125,15 +125,18 @@ struct entry {
 /* The process in ".memoir.PID.NUMBER.tmp"; 0 if the name is another one. */
 static pid_t writer_of(const char *name)
 {
-    size_t length = strlen(name);
-    if (length < sizeof stem + sizeof end || strncmp(name, stem, sizeof stem - 1) != 0 ||
-        strcmp(name + length - (sizeof end - 1), end) != 0)
-        return 0;
     int64_t pid = 0;
+    if (strncmp(name, stem, sizeof stem - 1) != 0)
+        return 0;
     const char *at = name + sizeof stem - 1;
     for (; *at >= '0' && *at <= '9' && pid < INT32_MAX; at++)
         pid = pid * 10 + (*at - '0');
-    return *at == '.' && pid < INT32_MAX ? (pid_t)pid : 0;
+    if (*at++ != '.' || pid >= INT32_MAX)
+        return 0;
+    const char *number = at;
+    while ((*at >= '0' && *at <= '9') || (*at >= 'a' && *at <= 'f'))
+        at++;
+    return at > number && strcmp(at, end) == 0 ? (pid_t)pid : 0;
 }
 
 /* Two questions, since either alone may err: a process of another container has an unknown id, and
