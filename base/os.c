@@ -3,12 +3,15 @@
 #include "base/os.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -23,6 +26,7 @@ enum {
     ADVISE_WIPEONFORK = 18,
     ADVISE_HUGE = 14,
     ADVISE_NOHUGE = 15,
+    CURRENT_DIRECTORY = -100,
 };
 
 static long call3(long number, long a, long b, long c)
@@ -246,7 +250,6 @@ uint64_t os_random(void)
 
 int os_open(const char *path, int flags, int mode)
 {
-    enum { CURRENT_DIRECTORY = -100 };
     return (int)arch_syscall(SYS_openat, CURRENT_DIRECTORY, (long)path, flags, mode, 0, 0);
 }
 
@@ -308,6 +311,119 @@ void os_host(char *name, size_t size)
         memcpy(name, machine.nodename, length);
     }
     name[length] = '\0';
+}
+
+int os_rename(const char *from, const char *to, bool replace)
+{
+    enum { NOREPLACE = 1 };
+    if (replace)
+        return (int)arch_syscall(SYS_renameat, CURRENT_DIRECTORY, (long)from, CURRENT_DIRECTORY,
+                                 (long)to, 0, 0);
+    long got = arch_syscall(SYS_renameat2, CURRENT_DIRECTORY, (long)from, CURRENT_DIRECTORY,
+                            (long)to, NOREPLACE, 0);
+    if (got != -EINVAL && got != -ENOSYS)
+        return (int)got;
+    /* Not every file system knows the flag; a second name is never made over a first one, either.
+     */
+    got =
+        arch_syscall(SYS_linkat, CURRENT_DIRECTORY, (long)from, CURRENT_DIRECTORY, (long)to, 0, 0);
+    if (got == 0)
+        os_unlink(from);
+    return (int)got;
+}
+
+int os_unlink(const char *path)
+{
+    return (int)call3(SYS_unlinkat, CURRENT_DIRECTORY, (long)path, 0);
+}
+
+enum os_file os_file_at(const char *path)
+{
+    struct stat about;
+    if (arch_syscall(SYS_newfstatat, CURRENT_DIRECTORY, (long)path, (long)&about,
+                     AT_SYMLINK_NOFOLLOW, 0, 0) != 0)
+        return OS_FILE_NONE;
+    switch (about.st_mode & S_IFMT) {
+    case S_IFREG:
+        return OS_FILE_PLAIN;
+    case S_IFDIR:
+        return OS_FILE_FOLDER;
+    case S_IFLNK:
+        return OS_FILE_LINK;
+    default:
+        return OS_FILE_OTHER;
+    }
+}
+
+ssize_t os_link_text(const char *path, char *buffer, size_t size)
+{
+    return arch_syscall(SYS_readlinkat, CURRENT_DIRECTORY, (long)path, (long)buffer, (long)size, 0,
+                        0);
+}
+
+ssize_t os_folder_read(int fd, void *buffer, size_t size)
+{
+    return call3(SYS_getdents64, fd, (long)buffer, (long)size);
+}
+
+bool os_lock_file(int fd)
+{
+    return call3(SYS_flock, fd, LOCK_EX | LOCK_NB, 0) == 0;
+}
+
+bool os_process_alive(pid_t pid)
+{
+    return call3(SYS_kill, pid, 0, 0) != -ESRCH;
+}
+
+uint64_t os_limit(int resource)
+{
+    uint64_t pair[2] = {UINT64_MAX, UINT64_MAX}; /* soft, hard */
+    arch_syscall(SYS_prlimit64, 0, resource, 0, (long)pair, 0, 0);
+    return pair[0];
+}
+
+bool os_signal(int number, void (*handler)(int number))
+{
+    /* libc's own call: it knows how to come back from a handler, and refuses its own signals. */
+    struct sigaction action = {0}, before;
+    if (sigaction(number, NULL, &before) != 0 || before.sa_flags & SA_SIGINFO ||
+        (before.sa_handler != SIG_DFL && before.sa_handler != handler))
+        return false;
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART | SA_ONSTACK;
+    memset(&action.sa_mask, 0xff, sizeof action.sa_mask);
+    return sigaction(number, &action, NULL) == 0;
+}
+
+static uint64_t signal_bit(int number)
+{
+    return (uint64_t)1 << (number - 1);
+}
+
+static void set_mask(uint64_t mask, uint64_t *before)
+{
+    enum { SET = 2 }; /* SIG_SETMASK */
+    arch_syscall(SYS_rt_sigprocmask, SET, (long)&mask, (long)before, sizeof mask, 0, 0);
+}
+
+void os_signals_hold(struct os_signals *before)
+{
+    uint64_t faults = signal_bit(SIGSEGV) | signal_bit(SIGBUS) | signal_bit(SIGFPE) |
+                      signal_bit(SIGILL) | signal_bit(SIGTRAP) | signal_bit(SIGSYS) |
+                      signal_bit(SIGABRT);
+    *before = (struct os_signals){0, 0};
+    call3(SYS_rt_sigpending, (long)&before->pending, sizeof before->pending, 0);
+    set_mask(~faults, &before->mask);
+}
+
+void os_signals_release(const struct os_signals *before)
+{
+    uint64_t ours = (signal_bit(SIGPIPE) | signal_bit(SIGXFSZ)) & ~before->pending;
+    struct timespec at_once = {0, 0};
+    while (arch_syscall(SYS_rt_sigtimedwait, (long)&ours, 0, (long)&at_once, sizeof ours, 0, 0) > 0)
+        continue;
+    set_mask(before->mask, NULL);
 }
 
 bool os_secure(void)

@@ -84,6 +84,37 @@ void os_write_all(int fd, const void *buffer, size_t size);
 
 /* The machine's name, at most `size` - 1 bytes of it, or "". */
 void os_host(char *name, size_t size);
+
+/* Names of files. 0 or a negative errno. Without `replace`, -EEXIST if there is something at `to`.
+ */
+int os_rename(const char *from, const char *to, bool replace);
+int os_unlink(const char *path);
+/* What a name stands for, without following a symbolic link. */
+enum os_file { OS_FILE_NONE, OS_FILE_PLAIN, OS_FILE_FOLDER, OS_FILE_LINK, OS_FILE_OTHER };
+enum os_file os_file_at(const char *path);
+/* The text of a symbolic link, without a terminator; its length or a negative errno. */
+ssize_t os_link_text(const char *path, char *buffer, size_t size);
+/* The next names of an open folder into `buffer`, as getdents64 lays them out. */
+ssize_t os_folder_read(int fd, void *buffer, size_t size);
+/* Takes the lock that flock knows, without waiting; it goes with the last copy of the descriptor.
+ * False if another one has it. */
+bool os_lock_file(int fd);
+
+/* Whether there is a process of that id that we may know of. */
+bool os_process_alive(pid_t pid);
+/* The soft limit of getrlimit; UINT64_MAX: none. */
+uint64_t os_limit(int resource);
+/* Calls `handler` for the signal, all other ones blocked meanwhile; false if the program has a
+ * handler for it, or there is no such signal. */
+bool os_signal(int number, void (*handler)(int number));
+/* Keeps signals from this thread, but for those that mean a fault in it, until they are released.
+ * What our own writes caused meanwhile (SIGPIPE, SIGXFSZ) is then gone. */
+struct os_signals {
+    uint64_t mask, pending;
+};
+void os_signals_hold(struct os_signals *before);
+void os_signals_release(const struct os_signals *before);
+
 /* True in setuid, setgid and file-capability programs: the environment is an attacker's. */
 bool os_secure(void);
 /* Ends the process by SIGABRT as abort() does. */

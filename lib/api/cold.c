@@ -41,6 +41,7 @@ static void configure(struct heap *heap, uint32_t generation)
 static void recover(void)
 {
     uint32_t parent_id = lock_self();
+    dumps_recover(parent_id);
     alloc_recover();
     profile_recover(parent_id);
 }
@@ -60,6 +61,8 @@ static bool begin(void)
 static void end(void)
 {
     lock_leave(LOCK_INSIDE);
+    if (unlikely(load_relaxed(&profile_due)))
+        triggers_run();
 }
 
 /* This thread's heap, made if need be and hot again; NULL when memory is out. */
@@ -304,6 +307,8 @@ static void *take(size_t size, size_t align, const struct origin *origin, bool *
         return lock_held != 0 ? emergency_take(size, align) : NULL;
     void *block = take_inside(size, align, origin, zero);
     end();
+    if (unlikely(block == NULL))
+        triggers_failure();
     return block;
 }
 
@@ -510,6 +515,8 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
             return NULL;
         void *block = realloc_large(p, span_of(p), size, caller);
         end();
+        if (unlikely(block == NULL))
+            triggers_failure();
         return block;
     }
     size_t usable = usable_for(p, "realloc");

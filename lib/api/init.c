@@ -15,6 +15,7 @@
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/cold.h"
+#include "lib/api/control.h"
 #include "lib/api/stats.h"
 #include "lib/watch/watch.h"
 
@@ -81,6 +82,7 @@ bool init_done_slow(void)
         pthread_atfork(NULL, NULL, cold_fork_child);
         if (heap_self != NULL)
             init_thread(heap_self);
+        control_init();
     }
     return state == READY;
 }
@@ -98,6 +100,9 @@ __attribute__((constructor(101))) static void come_up(void)
 
 __attribute__((destructor)) static void go(void)
 {
-    if (config.stats && load_acquire(&state) == READY)
+    if (load_acquire(&state) != READY)
+        return;
+    triggers_exit();
+    if (config.stats)
         stats_print(stats_fd);
 }

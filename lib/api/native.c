@@ -8,6 +8,7 @@
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
 #include "lib/api/cold.h"
+#include "lib/api/control.h"
 #include "lib/watch/watch.h"
 
 EXPORT const char *memoir_version(void)
@@ -74,12 +75,30 @@ EXPORT size_t memoir_purge(void)
     return cold_trim();
 }
 
+EXPORT void memoir_start(int64_t rate)
+{
+    control_start(rate);
+}
+
+EXPORT void memoir_stop(void)
+{
+    control_stop();
+}
+
 EXPORT void memoir_set_rate(int64_t bytes)
 {
-    cold_set_rate(bytes);
+    if (bytes < 0)
+        control_stop();
+    else
+        control_start(bytes);
 }
 
 EXPORT int64_t memoir_rate(void)
 {
     return init_done() ? sampler_rate() : SAMPLER_OFF;
+}
+
+EXPORT int memoir_dump(const char *path)
+{
+    return control_dump(DUMP_CALL, path, NULL);
 }

@@ -139,12 +139,25 @@ static void share(struct recorder *recorder)
     recorder->allocated = recorder->freed = recorder->objects = 0;
 }
 
-/* Looks at the totals after an event. `own` is what this thread has not shared. */
-static void totals_look(uint64_t own_allocated, uint64_t own_freed)
+/* `own` is what this thread has not shared. */
+static struct profile_now totals_now(uint64_t own_allocated, uint64_t own_freed)
 {
     uint64_t freed = load_relaxed(&totals.freed) + own_freed;
     uint64_t allocated = load_relaxed(&totals.allocated) + own_allocated;
-    uint64_t live = allocated > freed ? allocated - freed : 0;
+    return (struct profile_now){allocated, freed, allocated > freed ? allocated - freed : 0};
+}
+
+struct profile_now profile_now(void)
+{
+    const struct recorder *own = recorder_kept();
+    return own == NULL ? totals_now(0, 0) : totals_now(own->allocated, own->freed);
+}
+
+/* Looks at the totals after an event. */
+static void totals_look(uint64_t own_allocated, uint64_t own_freed)
+{
+    struct profile_now now = totals_now(own_allocated, own_freed);
+    uint64_t allocated = now.allocated, freed = now.freed, live = now.live;
     if (live > load_relaxed(&peak.bytes)) {
         store_relaxed(&peak.bytes, live);
         store_relaxed(&peak.time_ms, os_now_ms());

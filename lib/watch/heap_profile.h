@@ -98,6 +98,11 @@ struct profile_limits {
     uint64_t allocated, freed, live; /* estimated usable bytes */
     uint64_t time_ms;
 };
+/* The running totals that the limits are held against, as the calling thread knows them. */
+struct profile_now {
+    uint64_t allocated, freed, live;
+};
+struct profile_now profile_now(void);
 extern struct profile_limits profile_limits;
 extern bool profile_due;
 
