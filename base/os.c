@@ -273,13 +273,6 @@ int os_close(int fd)
     return (int)call3(SYS_close, fd, 0, 0);
 }
 
-ssize_t os_link(const char *path, char *target, size_t size)
-{
-    enum { CURRENT_DIRECTORY = -100 };
-    return arch_syscall(SYS_readlinkat, CURRENT_DIRECTORY, (long)path, (long)target, (long)size, 0,
-                        0);
-}
-
 int os_duplicate(int fd)
 {
     enum { DUPLICATE_CLOEXEC = 1030, FROM = 200 };

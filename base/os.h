@@ -74,8 +74,6 @@ ssize_t os_read(int fd, void *buffer, size_t size);
 ssize_t os_read_at(int fd, void *buffer, size_t size, uint64_t offset);
 ssize_t os_write(int fd, const void *buffer, size_t size);
 int os_close(int fd);
-/* Where a symbolic link leads, not ended by 0. How many bytes, at most `size`, or below 0. */
-ssize_t os_link(const char *path, char *target, size_t size);
 /* A second descriptor for the same file, out of the way of those that programs count on; the same
  * one if there can be none. */
 int os_duplicate(int fd);

@@ -98,7 +98,7 @@ static void put_file(struct capture *capture, const char *path)
 static void put_link(struct capture *capture, const char *path)
 {
     char text[1024];
-    ssize_t got = os_link(path, text, sizeof text);
+    ssize_t got = os_link_text(path, text, sizeof text);
     put_bytes(capture, text, got < 0 ? 0 : (size_t)got);
 }
 
@@ -205,7 +205,7 @@ static void write_row(void *context, const struct profile_row *row)
         capture->last_stack = 0;
     put_change(capture, capture->last_stack, row->stack);
     capture->last_stack = row->stack;
-    put(capture, row->thread == THREAD_OTHER ? 0 : (uint64_t)row->thread + 1);
+    put(capture, row->thread == THREAD_OTHER ? 0 : (uint64_t)threads_id(row->thread) + 1);
     put(capture, row->size);
     put(capture, (uint64_t)row->rate);
     put(capture, flags);
@@ -236,7 +236,9 @@ static void write_row(void *context, const struct profile_row *row)
 static void write_threads(struct capture *capture)
 {
     struct thread_row thread;
-    for (uint32_t id = 0; threads_row(id, &thread); id++) {
+    for (uint32_t number = 0; number < threads_count(); number++) {
+        if (!threads_row(number, &thread))
+            continue;
         begin_record(capture, RECORD_THREADS, ENTRY_MOST);
         put(capture, thread.id);
         put(capture, thread.tid);

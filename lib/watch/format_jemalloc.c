@@ -37,7 +37,8 @@ struct writer {
     struct sums all;
     struct sums *threads;
     uint32_t *touched;
-    uint32_t most, touched_count; /* threads[most - 1] is for those that are too many */
+    uint32_t most,
+        touched_count; /* threads[most - 1]: ended ones and too many, which have no line */
     uint32_t stack;
     bool started;
 };
@@ -98,12 +99,11 @@ static void write_head(struct writer *writer)
     sink_format(writer->sink, "heap_v2/%ld\n", writer->rate > 0 ? (long)writer->rate : 1);
     line(writer, -1, &writer->all);
     sink_text(writer->sink, "\n");
-    for (uint32_t id = 0; threads_row(id, &thread); id++) {
-        bool known = id + 1 < writer->most;
-        const struct sums *sums = known ? &writer->threads[id] : &none;
-        if (!thread.alive && empty(writer, sums))
+    for (uint32_t number = 0; number < threads_count(); number++) {
+        const struct sums *sums = number + 1 < writer->most ? &writer->threads[number] : &none;
+        if (!threads_row(number, &thread) || (!thread.alive && empty(writer, sums)))
             continue;
-        line(writer, id, sums);
+        line(writer, thread.id, sums);
         char name[1 + THREAD_NAME_SIZE];
         struct print print;
         print_start(&print, name, sizeof name);
@@ -127,9 +127,9 @@ static void write_stack(struct writer *writer)
     }
     for (uint32_t i = 0; i < writer->touched_count; i++) {
         uint32_t slot = writer->touched[i];
-        if (empty(writer, &writer->threads[slot]))
+        if (slot == writer->most - 1 || empty(writer, &writer->threads[slot]))
             continue;
-        line(writer, slot == writer->most - 1 ? THREAD_OTHER : slot, &writer->threads[slot]);
+        line(writer, threads_id(slot), &writer->threads[slot]);
         sink_text(writer->sink, "\n");
     }
     forget(writer);

@@ -175,13 +175,15 @@ static void send_threads(struct writer *writer)
 {
     struct thread_row thread;
     writer->first_thread = writer->strings;
-    for (; threads_row(writer->threads, &thread); writer->threads++) {
+    uint32_t count = threads_count();
+    for (; writer->threads < count; writer->threads++) {
         char name[THREAD_NAME_SIZE + 8];
         struct print print;
         print_start(&print, name, sizeof name);
-        print_clean(&print, thread.name, strlen(thread.name), THREAD_NAME_SIZE);
+        if (threads_row(writer->threads, &thread))
+            print_clean(&print, thread.name, strlen(thread.name), THREAD_NAME_SIZE);
         if (print_length(&print) == 0)
-            print_format(&print, "t%u", writer->threads);
+            print_format(&print, "t%u", threads_id(writer->threads));
         send_string(writer, name, print_length(&print));
     }
 }
@@ -341,7 +343,7 @@ static void send_sample(void *context, const struct profile_row *row)
         label(writer, STRING_BYTES, 0, row->size, STRING_BYTES);
     if (row->thread < writer->threads) {
         label(writer, STRING_THREAD, writer->first_thread + row->thread, 0, 0);
-        label(writer, STRING_THREAD_ID, 0, row->thread, STRING_ID); /* a unit keeps 0 */
+        label(writer, STRING_THREAD_ID, 0, threads_id(row->thread), STRING_ID); /* a unit keeps 0 */
     } else {
         label(writer, STRING_THREAD, STRING_OTHER_THREADS, 0, 0);
     }
