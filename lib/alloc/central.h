@@ -30,8 +30,8 @@ struct central {
 /* NULL where the pool was never used. */
 const struct central *central_peek(unsigned pool, unsigned list);
 /* Up to `wanted` blocks into slots[wanted - 1] and downwards, lowest address first; how many. 0
- * when memory is out. `list` is a mark, or CENTRAL_WATCHED + class for blocks whose span has a table
- * of records. */
+ * when memory is out. `list` is a mark, or CENTRAL_WATCHED + class for blocks whose span has a
+ * table of records. */
 unsigned central_take(unsigned pool, unsigned list, void **slots, unsigned wanted);
 /* Blocks of any marks and pools come home. Aborts on one that is home already. */
 void central_give(void *const *slots, unsigned count);

@@ -64,6 +64,7 @@ struct heap {
     struct heap *all;            /* every heap there ever was */
     struct heap *free;           /* heaps without a thread: unused, or parked */
     uint32_t generation;         /* the mode this heap was last configured for */
+    uint32_t visits;             /* while `watched`: calls */
     uint32_t ticks;              /* cold visits, */
     uint32_t stolen_ticks;       /* and at which the last bins made room for another */
     uint32_t came_ms;            /* the last cold visit, */

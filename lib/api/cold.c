@@ -14,7 +14,10 @@
 #include "lib/api/young.h"
 #include "lib/watch/watch.h"
 
-enum { MOVE_LEAST = 64 << 10 }; /* larger blocks are moved by the kernel, not copied */
+enum {
+    MOVE_LEAST = 64 << 10, /* larger blocks are moved by the kernel, not copied */
+    EXACT_TICK_EVERY = 16,
+};
 
 static uint32_t trim_generation; /* heaps configured before it give everything back */
 
@@ -84,7 +87,9 @@ static struct heap *enter(void)
             configure(heap, generation);
         } while (!heap_arm(heap, generation));
     }
-    profile_tick(heap_tick(heap));
+    /* Where every call comes here, few need to look around. */
+    if (!heap->watched || ++heap->visits % EXACT_TICK_EVERY == 0)
+        profile_tick(heap_tick(heap));
     return heap;
 }
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lib/watch/heap_profile.h. Sites hold the truth; beside them run totals of the estimated bytes,
- * for what must be known at every event: the peak, the limits of triggers, the heap over time.
+ * See lib/watch/heap_profile.h. Sites hold the truth; beside them run totals of the estimated
+ * bytes, for what must be known at every event: the peak, the limits of triggers, the heap over
+ * time.
  *
- * Who held memory at the peak costs next to nothing: a new peak only counts `sites_peak_epoch` up. The
- * next change of a site first saves what was live there, if that was not done for this peak yet; so
- * a site that is unchanged since the peak still is what it was then, and all others have saved it.
+ * Who held memory at the peak costs next to nothing: a new peak only counts `sites_peak_epoch` up.
+ * The next change of a site first saves what was live there, if that was not done for this peak
+ * yet; so a site that is unchanged since the peak still is what it was then, and all others have
+ * saved it.
  *
  * While every block is recorded, a thread adds up its events and shares them in batches. It takes
  * its own batch into account, so that with one thread the peak is exact; with more it can be missed
@@ -83,9 +85,11 @@ static void estimate(unsigned rate, size_t usable, uint64_t *bytes, uint64_t *ob
     }
 }
 
-/* ---- time -------------------------------------------------------------------------------------- */
+/* ---- time --------------------------------------------------------------------------------------
+ */
 
-/* Microseconds in 2^-32 a tick; measured, and again whenever the time since the start has doubled. */
+/* Microseconds in 2^-32 a tick; measured, and again whenever the time since the start has doubled.
+ */
 static uint64_t tick_us = ((uint64_t)1 << 32) / 32;
 static uint64_t first_ticks, first_ns, next_ns;
 
@@ -129,7 +133,8 @@ static unsigned life_bucket(uint64_t born)
     return bucket < LIFE_BUCKETS ? bucket : LIFE_BUCKETS - 1;
 }
 
-/* ---- totals ------------------------------------------------------------------------------------ */
+/* ---- totals ------------------------------------------------------------------------------------
+ */
 
 static void share(struct recorder *recorder)
 {
@@ -189,7 +194,8 @@ static void totals_add(struct recorder *recorder, uint64_t allocated, uint64_t f
         share(recorder);
 }
 
-/* ---- events ------------------------------------------------------------------------------------ */
+/* ---- events ------------------------------------------------------------------------------------
+ */
 
 static void sum_add(struct profile_sum *sum, size_t requested, size_t usable, bool alone)
 {
@@ -310,7 +316,8 @@ void profile_thread_end(void)
     threads_end();
 }
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading -----------------------------------------------------------------------------------
+ */
 
 static bool row_fill(struct profile_row *row, uint32_t stack, const struct site *site)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is remembered about the heap: for each *site* (a stack, the thread that allocated, a size and
- * the rate in force) how many blocks were allocated and freed, how long they lived, and how many
- * were live when the heap was largest. Only picked blocks are seen; each stands for 1 / p blocks of
- * its size, p = 1 - exp(-size / rate), so all sums below come in two kinds: *seen* (integers, what
- * was picked) and *estimated* (seen / p). With rate 0 every block is picked and both are the same.
+ * What is remembered about the heap: for each *site* (a stack, the thread that allocated, a size
+ * and the rate in force) how many blocks were allocated and freed, how long they lived, and how
+ * many were live when the heap was largest. Only picked blocks are seen; each stands for 1 / p
+ * blocks of its size, p = 1 - exp(-size / rate), so all sums below come in two kinds: *seen*
+ * (integers, what was picked) and *estimated* (seen / p). With rate 0 every block is picked and
+ * both are the same.
  *
  * Writers read while the program goes on: a row may be a few events younger than the one before.
  */

@@ -8,8 +8,8 @@
  * time without changing any probability, and clocks of different threads and classes need not know
  * of each other.
  *
- * Of a picked block it is remembered who asked for it (unwind.h, stacks.h, threads.h) and what became
- * of it (heap_profile.h); what is known can be written at any time (format.h, dump.h).
+ * Of a picked block it is remembered who asked for it (unwind.h, stacks.h, threads.h) and what
+ * became of it (heap_profile.h); what is known can be written at any time (format.h, dump.h).
  */
 #ifndef WATCH_WATCH_H
 #define WATCH_WATCH_H
