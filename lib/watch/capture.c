@@ -236,8 +236,11 @@ static void write_row(void *context, const struct profile_row *row)
 static void write_threads(struct capture *capture)
 {
     struct thread_row thread;
-    for (uint32_t id = 0; threads_row(id, &thread); id++) {
+    for (uint32_t number = 0; number < threads_count(); number++) {
+        if (!threads_row(number, &thread))
+            continue;
         begin_record(capture, RECORD_THREADS, ENTRY_MOST);
+        put(capture, number);
         put(capture, thread.id);
         put(capture, thread.tid);
         put(capture, thread.alive ? THREAD_ALIVE : 0);
@@ -333,11 +336,11 @@ int capture_snapshot(struct capture *capture, const char *reason, const struct a
     put_text(capture, reason);
     end_record(capture);
     write_maps(capture);
+    write_threads(capture);
     write_nodes(capture);
     capture->rows = 0;
     profile_each(write_row, capture);
     end_record(capture);
-    write_threads(capture);
     write_series(capture);
     write_totals(capture);
     if (account != NULL)
