@@ -240,6 +240,7 @@ static void write_threads(struct capture *capture)
         if (!threads_row(number, &thread))
             continue;
         begin_record(capture, RECORD_THREADS, ENTRY_MOST);
+        put(capture, number);
         put(capture, thread.id);
         put(capture, thread.tid);
         put(capture, thread.alive ? THREAD_ALIVE : 0);
@@ -335,11 +336,11 @@ int capture_snapshot(struct capture *capture, const char *reason, const struct a
     put_text(capture, reason);
     end_record(capture);
     write_maps(capture);
+    write_threads(capture);
     write_nodes(capture);
     capture->rows = 0;
     profile_each(write_row, capture);
     end_record(capture);
-    write_threads(capture);
     write_series(capture);
     write_totals(capture);
     if (account != NULL)

@@ -36,9 +36,8 @@ struct writer {
      * memory for them there are no lines of threads. */
     struct sums all;
     struct sums *threads;
-    uint32_t *touched;
-    uint32_t most,
-        touched_count; /* threads[most - 1]: ended ones and too many, which have no line */
+    uint32_t *touched, *ids;      /* ids: of the rows of threads.h, as they were for the head */
+    uint32_t most, touched_count; /* threads[most - 1] is for those that are too many */
     uint32_t stack;
     bool started;
 };
@@ -100,8 +99,12 @@ static void write_head(struct writer *writer)
     line(writer, -1, &writer->all);
     sink_text(writer->sink, "\n");
     for (uint32_t number = 0; number < threads_count(); number++) {
-        const struct sums *sums = number + 1 < writer->most ? &writer->threads[number] : &none;
-        if (!threads_row(number, &thread) || (!thread.alive && empty(writer, sums)))
+        bool known = number + 1 < writer->most;
+        const struct sums *sums = known ? &writer->threads[number] : &none;
+        bool there = threads_row(number, &thread);
+        if (known)
+            writer->ids[number] = there ? thread.id : THREAD_OTHER;
+        if (!there || (!thread.alive && empty(writer, sums)))
             continue;
         line(writer, thread.id, sums);
         char name[1 + THREAD_NAME_SIZE];
@@ -127,9 +130,9 @@ static void write_stack(struct writer *writer)
     }
     for (uint32_t i = 0; i < writer->touched_count; i++) {
         uint32_t slot = writer->touched[i];
-        if (slot == writer->most - 1 || empty(writer, &writer->threads[slot]))
+        if (empty(writer, &writer->threads[slot]))
             continue;
-        line(writer, threads_id(slot), &writer->threads[slot]);
+        line(writer, writer->ids[slot], &writer->threads[slot]);
         sink_text(writer->sink, "\n");
     }
     forget(writer);
@@ -155,12 +158,15 @@ int format_jemalloc(const struct format_options *options, struct sink *sink)
     struct writer writer = {.options = options, .sink = sink, .rate = format_rate()};
     uint32_t count = threads_count();
     writer.most = (count < THREADS_MOST ? count : THREADS_MOST) + 1;
-    size_t size = writer.most * (sizeof *writer.threads + sizeof *writer.touched);
+    size_t size = writer.most * (sizeof *writer.threads + 2 * sizeof *writer.touched);
     writer.threads = os_map(size);
-    if (writer.threads != NULL)
+    if (writer.threads != NULL) {
         writer.touched = (uint32_t *)(writer.threads + writer.most);
-    else
+        writer.ids = writer.touched + writer.most;
+        writer.ids[writer.most - 1] = THREAD_OTHER;
+    } else {
         writer.most = 1;
+    }
 
     profile_each(first_pass, &writer);
     write_head(&writer);

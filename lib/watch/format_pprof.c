@@ -110,7 +110,8 @@ struct writer {
     struct sink *sink;
     struct proto message;
     uint64_t strings, locations, first_thread; /* so many were sent; the first thread's name */
-    uint32_t threads;
+    uint32_t *threads; /* ids of the rows of threads.h; NULL: no memory, and all are others */
+    uint32_t thread_count;
     bool without; /* the location of stacks without frames was sent */
     /* In the order of addresses; NULL: no memory, and locations are of no mapping. */
     struct mapping *mappings;
@@ -170,20 +171,22 @@ static void send_head(struct writer *writer, const struct format_options *option
     proto_send(message, writer->sink, 0);
 }
 
-/* Names of threads have numbers in the order of the threads. */
+/* Names of threads have numbers in the order of their rows. */
 static void send_threads(struct writer *writer)
 {
     struct thread_row thread;
     writer->first_thread = writer->strings;
-    uint32_t count = threads_count();
-    for (; writer->threads < count; writer->threads++) {
+    for (uint32_t number = 0; number < writer->thread_count; number++) {
         char name[THREAD_NAME_SIZE + 8];
         struct print print;
         print_start(&print, name, sizeof name);
-        if (threads_row(writer->threads, &thread))
+        writer->threads[number] = THREAD_OTHER;
+        if (threads_row(number, &thread)) {
+            writer->threads[number] = thread.id;
             print_clean(&print, thread.name, strlen(thread.name), THREAD_NAME_SIZE);
-        if (print_length(&print) == 0)
-            print_format(&print, "t%u", threads_id(writer->threads));
+            if (print_length(&print) == 0)
+                print_format(&print, "t%u", thread.id);
+        }
         send_string(writer, name, print_length(&print));
     }
 }
@@ -341,9 +344,10 @@ static void send_sample(void *context, const struct profile_row *row)
     proto_packed(&writer->message, SAMPLE_VALUES, values, COUNT_OF(types));
     if (row->size > 0)
         label(writer, STRING_BYTES, 0, row->size, STRING_BYTES);
-    if (row->thread < writer->threads) {
-        label(writer, STRING_THREAD, writer->first_thread + row->thread, 0, 0);
-        label(writer, STRING_THREAD_ID, 0, threads_id(row->thread), STRING_ID); /* a unit keeps 0 */
+    uint32_t number = row->thread;
+    if (number < writer->thread_count && writer->threads[number] != THREAD_OTHER) {
+        label(writer, STRING_THREAD, writer->first_thread + number, 0, 0);
+        label(writer, STRING_THREAD_ID, 0, writer->threads[number], STRING_ID); /* a unit keeps 0 */
     } else {
         label(writer, STRING_THREAD, STRING_OTHER_THREADS, 0, 0);
     }
@@ -363,6 +367,10 @@ int format_pprof(const struct format_options *options, struct sink *sink)
     size_t addresses_size = writer.address_most * sizeof *writer.addresses;
     writer.mappings = os_map(mappings_size);
     writer.addresses = os_map(addresses_size);
+    uint32_t threads = threads_count();
+    size_t threads_size = (threads + 1) * sizeof *writer.threads;
+    writer.threads = os_map(threads_size);
+    writer.thread_count = writer.threads == NULL ? 0 : threads;
 
     send_head(&writer, options);
     send_threads(&writer);
@@ -375,5 +383,7 @@ int format_pprof(const struct format_options *options, struct sink *sink)
         os_unmap(writer.mappings, mappings_size);
     if (writer.addresses != NULL)
         os_unmap(writer.addresses, addresses_size);
+    if (writer.threads != NULL)
+        os_unmap(writer.threads, threads_size);
     return sink->error;
 }

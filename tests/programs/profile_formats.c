@@ -31,7 +31,7 @@ FRAME(root)
 enum { ROWS = 7 };
 static struct profile_row rows[ROWS];
 static int64_t rate;
-static const char *const names[] = {"?", "?", "alpha", "beta", "gamma_", "delta"};
+static const char *const names[] = {"?", "?", "root", "alpha", "beta", "gamma_", "delta"};
 
 static void row(unsigned i, uint32_t stack, uint32_t thread, uint32_t size, uint64_t live,
                 uint64_t all)
@@ -48,12 +48,12 @@ static void row(unsigned i, uint32_t stack, uint32_t thread, uint32_t size, uint
 
 static void make(void)
 {
-    row(0, 2, 0, 16, 40, 50);
-    row(1, 2, 0, 100000, 3, 4);
-    row(2, 2, 1, 5000, 7, 7);
-    row(3, 3, 1, 64, 1000, 3000);
-    row(4, 4, 2, 300000, 11, 20);
-    row(5, 5, 0, 32, 0, 600);
+    row(0, 3, 0, 16, 40, 50);
+    row(1, 3, 0, 100000, 3, 4);
+    row(2, 3, 2, 5000, 7, 7);
+    row(3, 4, 2, 64, 1000, 3000);
+    row(4, 5, 3, 300000, 11, 20);
+    row(5, 6, 0, 32, 0, 600);
     row(6, STACK_OTHER, THREAD_OTHER, 48, 5, 9);
 }
 
@@ -79,9 +79,9 @@ unsigned profile_series(struct profile_point points[SERIES_MOST])
 
 bool stacks_node(uint32_t node, uint32_t *caller, uintptr_t *pc)
 {
-    /* 2: alpha, 3: beta, 4: gamma below beta, 5: delta, all below 6, the root */
-    void (*const functions[])(void) = {NULL, NULL, alpha, beta, gamma_, delta, root};
-    static const uint32_t callers[] = {0, 0, 6, 6, 3, 6, 0};
+    /* all are called by 2, the root, but gamma by beta */
+    void (*const functions[])(void) = {NULL, NULL, root, alpha, beta, gamma_, delta};
+    static const uint32_t callers[] = {0, 0, 0, 2, 2, 4, 2};
     if (node < 2 || node > 6)
         return false;
     *caller = callers[node];
@@ -107,25 +107,26 @@ uint64_t stacks_refused(void)
     return 1;
 }
 
-bool threads_row(uint32_t id, struct thread_row *thread)
+/* Row 1 is free, and ids are not numbers. */
+bool threads_row(uint32_t number, struct thread_row *thread)
 {
-    static const char *const called[] = {"main", "", "work\ner"};
-    if (id > 2)
+    static const char *const called[] = {"main", NULL, "", "work\ner"};
+    if (number == 1 || number > 3)
         return false;
-    *thread = (struct thread_row){id, 100 + id, id != 2, 900 + id, ""};
-    strcpy(thread->name, called[id]);
+    *thread = (struct thread_row){7 + number, 100 + number, number != 3, 900 + number, ""};
+    strcpy(thread->name, called[number]);
     return true;
 }
 
 uint32_t threads_count(void)
 {
-    return 3;
+    return 4;
 }
 
 /* function, objects and bytes in use, objects and bytes allocated; usable, then as asked for */
 static void expect(void)
 {
-    for (uint32_t stack = 1; stack <= 5; stack++) {
+    for (uint32_t stack = 1; stack <= 6; stack++) {
         double sum[6] = {0};
         for (unsigned i = 0; i < ROWS; i++) {
             const struct profile_row *made = &rows[i];

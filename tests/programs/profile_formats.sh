@@ -7,7 +7,7 @@
 need python3 nm readelf
 
 build -DMEMOIR_VERSION='"test"' "$root/tests/programs/profile_formats.c" "$root"/base/*.c \
-    "$root"/lib/watch/format*.c "$root/lib/watch/sampler.c" \
+    "$root"/lib/watch/format*.c "$root/lib/watch/capture.c" "$root/lib/watch/sampler.c" \
     -o "$place/heap"
 cd "$place" || exit 2
 found=no
@@ -59,7 +59,9 @@ for rate in 0 65536; do
         perl_reader jeprof j.heap --alloc_space && agree 4 $slack
         ./heap jemalloc "$rate" >j.heap
         perl_reader jeprof j.heap --inuse_space && agree 2 $slack
-        grep -q '\[0: 0\] work?er$' j.heap || fail "no name of a thread"
+        grep -q '^  t10: .* \[0: 0\] work?er$' j.heap || fail "no name of a thread"
+        jeprof --text --show_bytes --thread=9 heap j.heap 2>/dev/null >text
+        [ "$rate" -ne 0 ] || grep -q 'Total (t9): 121344 B' text || fail "not the sum of a thread"
         ! grep -q '\[[1-9]' j.heap || fail "cumulative numbers that nobody asked for"
     fi
     if command -v google-pprof >/dev/null; then
@@ -86,7 +88,7 @@ for rate in 0 65536; do
         go_reader p.pb.gz alloc_requested && agree 6 2
         go tool pprof -raw p.pb.gz >raw 2>/dev/null || fail "pprof does not like our file"
         grep -q 'inuse_space/bytes.dflt.' raw || fail "no default type of sample"
-        grep -q 'thread:.work?er.' raw || fail "no label with a thread"
+        grep -q 'thread:.work?er.' raw && grep -q 'thread_id:.10 id.' raw || fail "no label with a thread"
         grep -q "^1: .*/heap $(readelf -n heap | sed -n 's/.*Build ID: //p')" raw ||
             fail "the first mapping is not the program with its build id"
     fi

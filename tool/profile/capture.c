@@ -104,6 +104,8 @@ static struct capture_sum sum(struct reader *reader)
 
 /* ---- records ---- */
 
+static const char too_large[] = "a thread's number is too large";
+
 static void read_process(struct reader *reader)
 {
     struct capture_process process = {.machine = reader->machine};
@@ -163,8 +165,9 @@ static void read_threads(struct reader *reader)
 {
     while (more(reader)) {
         struct capture_thread thread;
-        thread.id = (uint32_t)bounded(reader, UINT32_MAX - 1, "a thread's number is too large");
-        thread.tid = (uint32_t)bounded(reader, UINT32_MAX, "a thread's tid is too large");
+        thread.number = (uint32_t)bounded(reader, UINT32_MAX - 1, too_large);
+        thread.id = (uint32_t)bounded(reader, UINT32_MAX, too_large);
+        thread.tid = (uint32_t)bounded(reader, UINT32_MAX, too_large);
         thread.alive = (number(reader) & THREAD_ALIVE) != 0;
         thread.since_ms = number(reader);
         thread.name = text(reader);
@@ -216,7 +219,7 @@ static void read_row(struct reader *reader, uint64_t *stack)
     *stack = changed(reader, *stack);
     holds(reader, *stack < reader->nodes, "a row of an unknown stack");
     row.stack = (uint32_t)*stack;
-    row.thread = (uint32_t)bounded(reader, UINT32_MAX, "a thread's number is too large") - 1;
+    row.thread = (uint32_t)bounded(reader, UINT32_MAX, too_large) - 1;
     row.size = number(reader);
     row.rate = (int64_t)bounded(reader, INT64_MAX, "a rate is too large");
     uint64_t flags = bounded(reader, 2 * ROW_WEIGHT - 1, "a row with unknown parts");

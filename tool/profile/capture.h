@@ -40,6 +40,7 @@ struct capture_map {
 };
 
 struct capture_thread {
+    uint32_t number; /* what this snapshot's rows call it; later it may be another thread's */
     uint32_t id, tid;
     bool alive;
     uint64_t since_ms;
@@ -62,7 +63,7 @@ struct capture_sum {
 
 /* What was seen; times `weight` it is the estimate. */
 struct capture_row {
-    uint32_t stack, thread; /* UINT32_MAX: one of too many threads */
+    uint32_t stack, thread; /* UINT32_MAX: one that has ended, or one of too many */
     uint64_t size;          /* 0: they differ */
     int64_t rate;
     double weight;
