@@ -275,7 +275,6 @@ int os_close(int fd)
 
 ssize_t os_link(const char *path, char *target, size_t size)
 {
-    enum { CURRENT_DIRECTORY = -100 };
     return arch_syscall(SYS_readlinkat, CURRENT_DIRECTORY, (long)path, (long)target, (long)size, 0,
                         0);
 }
@@ -353,12 +352,6 @@ enum os_file os_file_at(const char *path)
     default:
         return OS_FILE_OTHER;
     }
-}
-
-ssize_t os_link_text(const char *path, char *buffer, size_t size)
-{
-    return arch_syscall(SYS_readlinkat, CURRENT_DIRECTORY, (long)path, (long)buffer, (long)size, 0,
-                        0);
 }
 
 ssize_t os_folder_read(int fd, void *buffer, size_t size)

@@ -92,8 +92,6 @@ int os_unlink(const char *path);
 /* What a name stands for, without following a symbolic link. */
 enum os_file { OS_FILE_NONE, OS_FILE_PLAIN, OS_FILE_FOLDER, OS_FILE_LINK, OS_FILE_OTHER };
 enum os_file os_file_at(const char *path);
-/* The text of a symbolic link, without a terminator; its length or a negative errno. */
-ssize_t os_link_text(const char *path, char *buffer, size_t size);
 /* The next names of an open folder into `buffer`, as getdents64 lays them out. */
 ssize_t os_folder_read(int fd, void *buffer, size_t size);
 /* Takes the lock that flock knows, without waiting; it goes with the last copy of the descriptor.

@@ -13,6 +13,7 @@
 #include "base/os.h"
 #include "base/print.h"
 #include "base/sink.h"
+#include "lib/alloc/alloc.h"
 #include "lib/watch/dump_file.h"
 #include "lib/watch/dump_lock.h"
 #include "lib/watch/dump_name.h"
@@ -154,9 +155,14 @@ static void announce(const struct dump_style *style, const char *name, const cha
 
 static int write_profile(const struct dump_style *style, int fd, const char *words, uint64_t *bytes)
 {
+    static struct account account;
     struct format_options options = style->options;
     struct sink sink;
     options.reason = words;
+    if (style->format == FORMAT_CAPTURE) {
+        account_take(&account);
+        options.account = &account;
+    }
     sink_to_fd(&sink, fd, buffer, sizeof buffer);
     int error = format_write(style->format, &options, &sink);
     int flushed = sink_flush(&sink);
