@@ -354,6 +354,14 @@ enum os_file os_file_at(const char *path)
     }
 }
 
+struct os_file_id os_file_id(int fd)
+{
+    struct stat about;
+    if (call3(SYS_fstat, fd, (long)&about, 0) != 0)
+        return (struct os_file_id){0, 0};
+    return (struct os_file_id){about.st_dev, about.st_ino};
+}
+
 ssize_t os_folder_read(int fd, void *buffer, size_t size)
 {
     return call3(SYS_getdents64, fd, (long)buffer, (long)size);

@@ -92,6 +92,11 @@ int os_unlink(const char *path);
 /* What a name stands for, without following a symbolic link. */
 enum os_file { OS_FILE_NONE, OS_FILE_PLAIN, OS_FILE_FOLDER, OS_FILE_LINK, OS_FILE_OTHER };
 enum os_file os_file_at(const char *path);
+/* Which file a descriptor is; all 0 if it is none. */
+struct os_file_id {
+    uint64_t device, inode;
+};
+struct os_file_id os_file_id(int fd);
 /* The next names of an open folder into `buffer`, as getdents64 lays them out. */
 ssize_t os_folder_read(int fd, void *buffer, size_t size);
 /* Takes the lock that flock knows, without waiting; it goes with the last copy of the descriptor.
