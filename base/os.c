@@ -273,6 +273,12 @@ int os_close(int fd)
     return (int)call3(SYS_close, fd, 0, 0);
 }
 
+ssize_t os_link(const char *path, char *target, size_t size)
+{
+    return arch_syscall(SYS_readlinkat, CURRENT_DIRECTORY, (long)path, (long)target, (long)size, 0,
+                        0);
+}
+
 int os_duplicate(int fd)
 {
     enum { DUPLICATE_CLOEXEC = 1030, FROM = 200 };
@@ -348,10 +354,12 @@ enum os_file os_file_at(const char *path)
     }
 }
 
-ssize_t os_link_text(const char *path, char *buffer, size_t size)
+struct os_file_id os_file_id(int fd)
 {
-    return arch_syscall(SYS_readlinkat, CURRENT_DIRECTORY, (long)path, (long)buffer, (long)size, 0,
-                        0);
+    struct stat about;
+    if (call3(SYS_fstat, fd, (long)&about, 0) != 0)
+        return (struct os_file_id){0, 0};
+    return (struct os_file_id){about.st_dev, about.st_ino};
 }
 
 ssize_t os_folder_read(int fd, void *buffer, size_t size)

@@ -74,6 +74,8 @@ ssize_t os_read(int fd, void *buffer, size_t size);
 ssize_t os_read_at(int fd, void *buffer, size_t size, uint64_t offset);
 ssize_t os_write(int fd, const void *buffer, size_t size);
 int os_close(int fd);
+/* The target of a symbolic link, without an end; its length or a negative errno. */
+ssize_t os_link(const char *path, char *target, size_t size);
 /* A second descriptor for the same file, out of the way of those that programs count on; the same
  * one if there can be none. */
 int os_duplicate(int fd);
@@ -90,8 +92,11 @@ int os_unlink(const char *path);
 /* What a name stands for, without following a symbolic link. */
 enum os_file { OS_FILE_NONE, OS_FILE_PLAIN, OS_FILE_FOLDER, OS_FILE_LINK, OS_FILE_OTHER };
 enum os_file os_file_at(const char *path);
-/* The text of a symbolic link, without a terminator; its length or a negative errno. */
-ssize_t os_link_text(const char *path, char *buffer, size_t size);
+/* Which file a descriptor is; all 0 if it is none. */
+struct os_file_id {
+    uint64_t device, inode;
+};
+struct os_file_id os_file_id(int fd);
 /* The next names of an open folder into `buffer`, as getdents64 lays them out. */
 ssize_t os_folder_read(int fd, void *buffer, size_t size);
 /* Takes the lock that flock knows, without waiting; it goes with the last copy of the descriptor.

@@ -85,6 +85,14 @@ int64_t memoir_rate(void);
  */
 int memoir_dump(const char *path);
 
+/*
+ * The capture of the run (option capture): a snapshot of the profile now, with the reason in words
+ * or NULL; a moment with a name, for time lines. 0 or an errno value, ENOENT where there is no
+ * capture.
+ */
+int memoir_snapshot(const char *words);
+int memoir_mark(const char *name);
+
 #ifdef __cplusplus
 }
 #endif

@@ -21,6 +21,8 @@ struct dump_style control_jemalloc = {
 struct dump_style control_gperftools = {
     .names = DUMP_NAMES_GPERFTOOLS, .format = FORMAT_GPERFTOOLS, .announce = true};
 
+static const struct dump_style capture = {.names = DUMP_NAMES_CAPTURE, .format = FORMAT_CAPTURE};
+
 static int64_t last_rate = -1; /* for a start without one; -1: the option's */
 
 int64_t control_rate(void)
@@ -79,15 +81,14 @@ int control_dump(enum dump_reason reason, const char *path, char *name)
     return init_done() ? dump_write(&control_memoir, reason, path, NULL, name) : ENOMEM;
 }
 
-int control_snapshot(void)
+int control_snapshot(enum dump_reason reason, const char *words)
 {
-    return ENOENT;
+    return init_done() ? dump_write(&capture, reason, NULL, words, NULL) : ENOMEM;
 }
 
 int control_mark(const char *name)
 {
-    (void)name;
-    return ENOENT;
+    return init_done() ? dump_mark(name) : ENOMEM;
 }
 
 static void apply_heap(void)
@@ -189,6 +190,14 @@ static void apply_exit(void)
     trigger_set(&control_memoir, DUMP_EXIT, config.dump_exit);
 }
 
+static void apply_capture_interval(void)
+{
+    uint64_t ms = config.capture_interval_ms;
+    bool on = config.capture[0] != '\0';
+    trigger_set(&capture, DUMP_TIME, on && ms != config_never ? ms : 0);
+    trigger_set(&capture, DUMP_EXIT, on);
+}
+
 const struct control_row control_rows[] = {
     {"heap", apply_heap, false},
     {"heap.rate", apply_rate, false},
@@ -205,12 +214,15 @@ const struct control_row control_rows[] = {
     {"dump.failure", apply_failure, true},
     {"dump.signal", apply_signal, true},
     {"dump.exit", apply_exit, true},
+    {"capture.interval", apply_capture_interval, true},
 };
 const size_t control_rows_count = COUNT_OF(control_rows);
 
 void control_init(void)
 {
     control_gperftools.owner = os_pid();
+    if (config.capture[0] != '\0' && dump_capture(config.capture) != 0)
+        config.capture[0] = '\0';
     for (size_t i = 0; i < control_rows_count; i++)
         if (control_rows[i].at_start)
             control_rows[i].apply();

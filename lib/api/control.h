@@ -35,7 +35,7 @@ int control_dump(enum dump_reason reason, const char *path, char *name);
 /* The format that the word of dump.format stands for. */
 enum format_kind control_format(unsigned word);
 /* The capture: a snapshot now; a named moment. 0, or ENOENT if there is none. */
-int control_snapshot(void);
+int control_snapshot(enum dump_reason reason, const char *words);
 int control_mark(const char *name);
 
 /* The options that can change while the program runs, from `config` to where they count. */

@@ -301,7 +301,7 @@ static int verb_mark(struct request *request)
 
 static int verb_snapshot(struct request *request)
 {
-    int error = control_snapshot();
+    int error = control_snapshot(DUMP_OUTSIDE, NULL);
     return error == 0 ? 0
                       : refuse(request, error, "snapshot", request->argument,
                                ": there is no capture; start the program with capture:PATH");

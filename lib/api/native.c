@@ -98,6 +98,16 @@ EXPORT int64_t memoir_rate(void)
     return init_done() ? sampler_rate() : SAMPLER_OFF;
 }
 
+EXPORT int memoir_snapshot(const char *words)
+{
+    return control_snapshot(DUMP_CALL, words);
+}
+
+EXPORT int memoir_mark(const char *name)
+{
+    return control_mark(name);
+}
+
 EXPORT int memoir_dump(const char *path)
 {
     return control_dump(DUMP_CALL, path, NULL);

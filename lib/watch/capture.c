@@ -98,7 +98,7 @@ static void put_file(struct capture *capture, const char *path)
 static void put_link(struct capture *capture, const char *path)
 {
     char text[1024];
-    ssize_t got = os_link_text(path, text, sizeof text);
+    ssize_t got = os_link(path, text, sizeof text);
     put_bytes(capture, text, got < 0 ? 0 : (size_t)got);
 }
 

@@ -13,6 +13,8 @@
 #include "base/os.h"
 #include "base/print.h"
 #include "base/sink.h"
+#include "lib/alloc/alloc.h"
+#include "lib/watch/capture_file.h"
 #include "lib/watch/dump_file.h"
 #include "lib/watch/dump_lock.h"
 #include "lib/watch/dump_name.h"
@@ -45,6 +47,8 @@ bool dump_lock(bool wait)
     int pid = os_pid();
     if (process != pid) {
         dump_file_keep_forget();
+        if (process != 0)
+            capture_file_forked();
         process = pid;
     }
     return true;
@@ -105,7 +109,7 @@ const char *dump_advice(int error)
     case EISDIR:
         return "a folder is there; choose another name";
     case EEXIST:
-        return "something else than a plain file is there; choose another name";
+        return "something is there that is not ours to replace; choose another name";
     case ENAMETOOLONG:
         return "the name is too long; choose a shorter dump.prefix";
     case EPIPE:
@@ -135,7 +139,7 @@ static int complain(const struct dump_style *style, enum dump_reason reason, con
     print_start(&out, text, sizeof text);
     if (style->announce)
         print_format(&out, "Failed dumping heap profile to %s. Numeric errno is %d\n", name, error);
-    print_text(&out, "memoir: no dump ");
+    print_format(&out, "memoir: no %s ", style->names == DUMP_NAMES_CAPTURE ? "capture" : "dump");
     print_clean(&out, name, strlen(name), sizeof text - 200);
     print_format(&out, ": %s (error %d)\n", dump_advice(error), error);
     print_flush(&out, 2);
@@ -154,9 +158,14 @@ static void announce(const struct dump_style *style, const char *name, const cha
 
 static int write_profile(const struct dump_style *style, int fd, const char *words, uint64_t *bytes)
 {
+    static struct account account;
     struct format_options options = style->options;
     struct sink sink;
     options.reason = words;
+    if (style->format == FORMAT_CAPTURE) {
+        account_take(&account);
+        options.account = &account;
+    }
     sink_to_fd(&sink, fd, buffer, sizeof buffer);
     int error = format_write(style->format, &options, &sink);
     int flushed = sink_flush(&sink);
@@ -202,12 +211,33 @@ static int write_named(const struct dump_style *style, enum dump_reason reason, 
     return error;
 }
 
+/* What `words` are if nobody said. */
+static const char *words_of(enum dump_reason reason, const struct profile_now *now)
+{
+    struct print text;
+    print_start(&text, reason_text, sizeof reason_text);
+    dump_name_reason(&text, reason, now);
+    return print_string(&text);
+}
+
+/* A snapshot in the capture. What was told once about it is not told again: it is gone then. */
+static int snapshot(const struct dump_style *style, enum dump_reason reason, const char *words)
+{
+    int error = capture_file_snapshot(words, reason == DUMP_EXIT);
+    if (error != 0 && error != ENOENT)
+        return complain(style, DUMP_CALL, capture_file_name(), error);
+    return error;
+}
+
 int dump_write_locked(const struct dump_style *style, enum dump_reason reason, const char *path,
                       const char *words, const struct profile_now *now)
 {
     struct dump_moment moment = {(int64_t)(os_wall_ns() / 1000000000), now->live, os_pid()};
     struct print text;
     bool fits = true;
+    words = words == NULL ? words_of(reason, now) : words;
+    if (style->names == DUMP_NAMES_CAPTURE)
+        return snapshot(style, reason, words);
     if (path == NULL) {
         fits = dump_name_next(dump_last_name, style, reason, &moment);
     } else {
@@ -215,11 +245,6 @@ int dump_write_locked(const struct dump_style *style, enum dump_reason reason, c
         print_text(&text, path);
         print_string(&text);
         fits = !text.cut;
-    }
-    if (words == NULL) {
-        print_start(&text, reason_text, sizeof reason_text);
-        dump_name_reason(&text, reason, now);
-        words = print_string(&text);
     }
     announce(style, dump_last_name, words);
     int error = fits ? write_named(style, reason, path != NULL, words, &moment) : ENAMETOOLONG;
@@ -259,4 +284,28 @@ int dump_to_fd(const struct dump_style *style, enum dump_reason reason, int fd)
         add_relaxed(&written, 1);
     dump_unlock();
     return error == 0 ? 0 : complain(style, reason, "to a descriptor", error);
+}
+
+static const struct dump_style of_capture = {.names = DUMP_NAMES_CAPTURE};
+
+int dump_capture(const char *path)
+{
+    if (!dump_lock(true))
+        return EDEADLK;
+    int error = capture_file_begin(path);
+    if (error != 0)
+        complain(&of_capture, DUMP_CALL, capture_file_name(), error);
+    dump_unlock();
+    return error;
+}
+
+int dump_mark(const char *name)
+{
+    if (!dump_lock(true))
+        return EDEADLK;
+    int error = capture_file_mark(name);
+    if (error != 0 && error != ENOENT)
+        complain(&of_capture, DUMP_CALL, capture_file_name(), error);
+    dump_unlock();
+    return error;
 }

@@ -21,6 +21,7 @@ enum dump_names {
     DUMP_NAMES_MEMOIR,     /* PREFIX-YYYYMMDD-HHMMSS-PID-SEQ-REASON-LIVE.SUFFIX */
     DUMP_NAMES_JEMALLOC,   /* PREFIX.PID.SEQ.iN.heap, .mN. .uN. .f. */
     DUMP_NAMES_GPERFTOOLS, /* PREFIX.NNNN.heap */
+    DUMP_NAMES_CAPTURE,    /* no file of its own: a snapshot in the capture of the run */
 };
 
 enum dump_reason {
@@ -68,6 +69,11 @@ int dump_write(const struct dump_style *style, enum dump_reason reason, const ch
                const char *words, char *name);
 /* The same to an open descriptor, without names. */
 int dump_to_fd(const struct dump_style *style, enum dump_reason reason, int fd);
+/* The capture of the run, lib/watch/capture_file.h: begins; a moment with a name. 0 or an errno
+ * value, and a line on standard error; ENOENT, without a word, where there is no capture. A
+ * snapshot is a dump with DUMP_NAMES_CAPTURE. */
+int dump_capture(const char *path);
+int dump_mark(const char *name);
 /* What a person can do about an error of these. */
 const char *dump_advice(int error);
 uint64_t dumps_written(void);

@@ -52,6 +52,12 @@ int dump_file_open(const char *target)
                  : os_open(temporary,
                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, MODE);
     }
+    if (fd >= 0 && fd <= 2) { /* the program closed it, and may print there all the same */
+        int away = os_duplicate(fd);
+        if (away != fd)
+            os_close(fd);
+        fd = away;
+    }
     if (fd >= 0)
         os_lock_file(fd); /* while this is held the file is not stale, wherever it is seen from */
     temporary_fd = fd < 0 ? -1 : fd;

@@ -38,7 +38,7 @@ const char *dump_name_word(enum dump_reason reason)
 static void print_program(struct print *text)
 {
     char path[CONFIG_PATH_SIZE];
-    ssize_t length = os_link_text("/proc/self/exe", path, sizeof path);
+    ssize_t length = os_link("/proc/self/exe", path, sizeof path);
     if (length <= 0 || length == (ssize_t)sizeof path) {
         print_text(text, "memoir");
         return;
@@ -118,7 +118,7 @@ static void print_memoir(struct print *text, const struct dump_style *style,
 static void print_namespace(struct print *text)
 {
     char link[64];
-    ssize_t length = os_link_text("/proc/self/ns/pid", link, sizeof link);
+    ssize_t length = os_link("/proc/self/ns/pid", link, sizeof link);
     uint64_t number = 0;
     for (ssize_t i = 0; i < length; i++)
         if (link[i] >= '0' && link[i] <= '9')

@@ -130,8 +130,8 @@ static void write_stack(struct writer *writer)
     }
     for (uint32_t i = 0; i < writer->touched_count; i++) {
         uint32_t slot = writer->touched[i];
-        if (empty(writer, &writer->threads[slot]))
-            continue;
+        if (writer->ids[slot] == THREAD_OTHER || empty(writer, &writer->threads[slot]))
+            continue; /* of threads that have ended only the sum is known */
         line(writer, writer->ids[slot], &writer->threads[slot]);
         sink_text(writer->sink, "\n");
     }
