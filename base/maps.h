@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is mapped where in this process, line by line from the kernel, and the build ids of the files
- * among it. No allocation, no lock; may run in a signal handler. The list may change while it is
- * read, as the kernel says: each line was true at some moment.
+ * What is mapped where in this process, line by line from the kernel, and the build ids of the
+ * files among it. No allocation, no lock; may run in a signal handler. The list may change while it
+ * is read, as the kernel says: each line was true at some moment.
  *
  *     struct maps maps;
  *     struct map map;

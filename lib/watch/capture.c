@@ -205,7 +205,7 @@ static void write_row(void *context, const struct profile_row *row)
         capture->last_stack = 0;
     put_change(capture, capture->last_stack, row->stack);
     capture->last_stack = row->stack;
-    put(capture, row->thread == THREAD_OTHER ? 0 : (uint64_t)threads_id(row->thread) + 1);
+    put(capture, row->thread == THREAD_OTHER ? 0 : (uint64_t)row->thread + 1);
     put(capture, row->size);
     put(capture, (uint64_t)row->rate);
     put(capture, flags);

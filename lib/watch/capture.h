@@ -4,8 +4,8 @@
  * docs/FORMATS.md. What was written once (nodes of stacks, mappings that did not change, points in
  * time) is not written again, so a program may take a snapshot every few seconds for days.
  *
- * No allocation, no lock. One thread at a time may use a capture; the struct is large and wants to be
- * static or mapped. Every call leaves whole records in the file.
+ * No allocation, no lock. One thread at a time may use a capture; the struct is large and wants to
+ * be static or mapped. Every call leaves whole records in the file.
  */
 #ifndef WATCH_CAPTURE_H
 #define WATCH_CAPTURE_H

@@ -58,9 +58,9 @@ struct dump_style {
 void dump_style_set(struct dump_style *style, const struct dump_style *value);
 
 /*
- * Writes one dump now. `path`: exactly that file, or NULL for the next name of the style. `words` is
- * the reason in words, or NULL for the reason's own. `name`, of DUMP_NAME_SIZE bytes or NULL, gets
- * the file's name. 0 or an errno value; what went wrong has been said on standard error.
+ * Writes one dump now. `path`: exactly that file, or NULL for the next name of the style. `words`
+ * is the reason in words, or NULL for the reason's own. `name`, of DUMP_NAME_SIZE bytes or NULL,
+ * gets the file's name. 0 or an errno value; what went wrong has been said on standard error.
  *
  * One dump is made at a time: calls wait for their turn, what is automatic is left out (EBUSY, and
  * nothing is said). May run in a signal handler; inside the allocator it is EDEADLK.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the writers of lib/watch/format.h share: themselves, and the arithmetic between what is known
- * about a heap and what a reader of heap_v2 expects to find in a file.
+ * What the writers of lib/watch/format.h share: themselves, and the arithmetic between what is
+ * known about a heap and what a reader of heap_v2 expects to find in a file.
  *
  * Such a reader sees n objects of b bytes, takes b / n for their size and multiplies both by
  * 1 / (1 - exp(-(b / n) / rate)). Our estimates were made one size at a time, which is better;

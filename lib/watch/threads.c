@@ -105,11 +105,6 @@ uint32_t threads_count(void)
     return load_acquire(&count);
 }
 
-uint32_t threads_id(uint32_t number)
-{
-    return number == THREAD_OTHER ? THREAD_OTHER : load_relaxed(&thread_at(number)->id);
-}
-
 void threads_end(void)
 {
     if (own == 0)

@@ -29,8 +29,6 @@ bool threads_row(uint32_t number, struct thread_row *row);
 /* A name of the program's own for the calling thread, cut to fit; "" goes back to the kernel's. */
 void threads_set_name(const char *name);
 const char *threads_name(void);
-/* The id in the row, without asking anybody; THREAD_OTHER for THREAD_OTHER. */
-uint32_t threads_id(uint32_t number);
 /* Numbers below it may have a row. */
 uint32_t threads_count(void);
 /* Where the first site of the thread is kept (sites.h). */

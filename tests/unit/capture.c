@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * with-readers: captures, written and read back: every row, node, thread and mark; what was in the
- * file is not written again; a file that is cut anywhere is read up to its last whole record; a file
- * with a changed bit is never taken for a whole one.
+ * file is not written again; a file that is cut anywhere is read up to its last whole record; a
+ * file with a changed bit is never taken for a whole one.
  */
 #include "tool/profile/capture.h"
 

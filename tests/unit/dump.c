@@ -79,7 +79,8 @@ static void names_of_gperftools_belong_to_one_process(void)
     expect_name(&style, DUMP_EXIT, "hp_77.0002.heap");
 }
 
-/* ---- files ------------------------------------------------------------------------------------ */
+/* ---- files ------------------------------------------------------------------------------------
+ */
 
 static unsigned files_in(const char *folder)
 {

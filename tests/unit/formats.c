@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The two text formats, made of blocks that were recorded, line by line; and all formats into a sink
- * that fails. What other programs read in them: tests/programs/profile_formats.sh.
+ * The two text formats, made of blocks that were recorded, line by line; and all formats into a
+ * sink that fails. What other programs read in them: tests/programs/profile_formats.sh.
  */
 #include "tests/unit/unit.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The list of mappings: it has this program, its code, its data and its stack; build ids are those
- * that the program finds in itself; a thread sees them when the first thread has ended; long and odd
- * names do no harm.
+ * that the program finds in itself; a thread sees them when the first thread has ended; long and
+ * odd names do no harm.
  */
 #include "base/maps.h"
 

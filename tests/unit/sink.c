@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sinks with buffers of every size give the same bytes; the first failure stays. Numbers and messages
- * on the wire, checksums and stored gzip against known bytes.
+ * Sinks with buffers of every size give the same bytes; the first failure stays. Numbers and
+ * messages on the wire, checksums and stored gzip against known bytes.
  */
 #include "base/sink.h"
 

@@ -124,7 +124,8 @@ static void handlers_of_the_program_stay(void)
     assert(signal(SIGUSR2, SIG_DFL) == handler);
 }
 
-/* ---- memory limits ---------------------------------------------------------------------------- */
+/* ---- memory limits ----------------------------------------------------------------------------
+ */
 
 static void put(const char *path, const char *text)
 {

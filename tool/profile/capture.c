@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tool/profile/capture.h. All payload is taken through `number` and `text`, which know where the
- * record ends; after the first failure they give zeros, and the record's reader looks once, before it
- * hands anything on.
+ * See tool/profile/capture.h. All payload is taken through `number` and `text`, which know where
+ * the record ends; after the first failure they give zeros, and the record's reader looks once,
+ * before it hands anything on.
  *
  * Records and parts of records that a later version adds are passed over: unknown types, and bytes
  * behind the known ones in records that hold one thing.
