@@ -24,7 +24,7 @@ EXPORT message_function *malloc_message, *je_malloc_message;
 
 enum { RATE_LG_MOST = 40, SAY_SIZE = 1024 };
 
-struct jemalloc_state jemalloc_state = {false, true, 0};
+struct jemalloc_state jemalloc_state;
 
 void jemalloc_write(const char *text)
 {
@@ -71,10 +71,12 @@ static void derive(void)
     }
 }
 
-static void apply_memory(void)
+static void apply_settings(void)
 {
     const struct jemalloc_value *decay = &jemalloc_values[JEMALLOC_dirty_decay_ms];
     const struct jemalloc_value *thp = &jemalloc_values[JEMALLOC_thp];
+    if (jemalloc_values[JEMALLOC_prof_bt_max].given)
+        config.heap_depth = (unsigned)jemalloc_values[JEMALLOC_prof_bt_max].number;
     if (decay->given)
         config.return_delay_ms = (int64_t)decay->number < 0 ? config_never : decay->number;
     if (thp->given && strcmp(thp->text, "always") == 0)
@@ -97,14 +99,13 @@ static void apply_profile(void)
         set(JEMALLOC_prof, config.heap);
         set(JEMALLOC_lg_prof_sample, rate <= 1 ? 0 : 63 - (uint64_t)__builtin_clzl(rate));
     }
-    jemalloc_state.thread_active_init = jemalloc_on(JEMALLOC_prof_thread_active_init);
 }
 
 void jemalloc_init(void)
 {
     jemalloc_conf_load();
     derive();
-    apply_memory();
+    apply_settings();
     apply_profile();
     control_jemalloc.names = DUMP_NAMES_JEMALLOC;
     control_jemalloc.format = FORMAT_JEMALLOC;
@@ -124,11 +125,6 @@ bool jemalloc_set_prefix(const char *prefix)
     return true;
 }
 
-void jemalloc_set_thread_active_init(bool active)
-{
-    store_relaxed(&jemalloc_state.thread_active_init, active);
-}
-
 /* jemalloc dumps each time that the heap takes one page more than ever before. */
 void jemalloc_set_gdump(bool on)
 {
@@ -141,8 +137,8 @@ void jemalloc_ready(void)
 {
     if (!jemalloc_values[JEMALLOC_prof].given || !jemalloc_on(JEMALLOC_prof))
         return;
-    if (!jemalloc_state.thread_active_init)
-        control_thread_active(false);
+    if (!jemalloc_on(JEMALLOC_prof_thread_active_init))
+        profile_set_threads_active(false);
     if (control_jemalloc.prefix[0] == '\0')
         return;
     int64_t interval = (int64_t)jemalloc_values[JEMALLOC_lg_prof_interval].number;

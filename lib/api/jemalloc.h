@@ -22,7 +22,7 @@ void jemalloc_exit(void);
 
 /* What prof.* changes while a program runs. */
 struct jemalloc_state {
-    bool gdump, thread_active_init;
+    bool gdump;
     uint64_t interval_bytes; /* 0: off */
 };
 extern struct jemalloc_state jemalloc_state;
@@ -31,7 +31,6 @@ extern struct jemalloc_state jemalloc_state;
 int jemalloc_dump(const char *path);
 void jemalloc_set_gdump(bool on);
 bool jemalloc_set_prefix(const char *prefix);
-void jemalloc_set_thread_active_init(bool active);
 /* Mean bytes between samples for a value of lg_prof_sample. */
 int64_t jemalloc_rate(uint64_t lg_sample);
 

@@ -13,6 +13,7 @@
 #include "lib/api/hot.h"
 #include "lib/api/jemalloc_alloc.h"
 #include "lib/api/libc.h"
+#include "lib/watch/watch.h"
 
 enum { FLAG_LG_ALIGN = 0x3f, FLAG_ZERO = 0x40 };
 
@@ -28,24 +29,23 @@ static size_t align_of(int flags)
     return (size_t)1 << (flags & FLAG_LG_ALIGN);
 }
 
-static void *zeroed(size_t align, size_t size)
-{
-    void *block = libc_aligned(align, size);
-    return block == NULL ? NULL : memset(block, 0, malloc_usable_size(block));
-}
 
 EXPORT void *mallocx(size_t size, int flags)
 {
     size_t align = align_of(flags);
     if (align <= GRANULE)
         return flags & FLAG_ZERO ? calloc(1, size) : malloc(size);
-    return flags & FLAG_ZERO ? zeroed(align, size) : libc_aligned(align, size);
+    struct caller caller = CALLER_HERE;
+    void *block = libc_aligned(align, size, &caller);
+    if (block != NULL && flags & FLAG_ZERO)
+        memset(block, 0, malloc_usable_size(block));
+    return block;
 }
 
 /* The block elsewhere, aligned. */
-static void *moved(void *p, size_t size, size_t usable, size_t align)
+static void *moved(void *p, size_t size, size_t usable, size_t align, const struct caller *caller)
 {
-    void *block = libc_aligned(align, size);
+    void *block = libc_aligned(align, size, caller);
     if (block == NULL)
         return NULL;
     memcpy(block, p, usable < size ? usable : size);
@@ -58,6 +58,7 @@ EXPORT void *rallocx(void *p, size_t size, int flags)
     size_t align = align_of(flags);
     if (align <= GRANULE && !(flags & FLAG_ZERO))
         return realloc(p, size == 0 ? 1 : size);
+    struct caller caller = CALLER_HERE;
     size_t usable = malloc_usable_size(p);
     void *block;
     if (align <= GRANULE)
@@ -65,7 +66,7 @@ EXPORT void *rallocx(void *p, size_t size, int flags)
     else if ((uintptr_t)p % align == 0 && size <= usable && size > usable / 2)
         block = p;
     else
-        block = moved(p, size, usable, align);
+        block = moved(p, size, usable, align, &caller);
     if (block != NULL && flags & FLAG_ZERO) {
         size_t now = malloc_usable_size(block);
         if (now > usable)

@@ -44,12 +44,12 @@ int serve_prof_thread_active(const struct request *request, const struct node *n
 int serve_prof_thread_active_init(const struct request *request, const struct node *node)
 {
     (void)node;
-    bool value, came, before = jemalloc_state.thread_active_init;
+    bool value, came, before = profile_threads_active();
     int wrong = request_take(request, &value, sizeof value, &came);
     if (wrong)
         return wrong;
     if (came)
-        jemalloc_set_thread_active_init(value);
+        profile_set_threads_active(value);
     return request_give(request, &before, sizeof before);
 }
 
