@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/api/environment.h. Called by one thread, while the library comes up. */
+/* See lib/api/environment.h. Called by one thread, while the library or the program comes up. */
 #include "lib/api/environment.h"
 
 #include <errno.h>
@@ -9,10 +9,17 @@
 
 #include "base/os.h"
 
-enum { KEPT_SIZE = 8192, CHUNK_SIZE = 2048 };
+enum {
+    KEPT_SIZE = 8192,
+    CHUNK_SIZE = 2048,
+    HIDDEN_MOST = 8,
+    HIDDEN_BIT = 0x40, /* turns the first letter of a name into something else */
+};
 
 static char kept[KEPT_SIZE]; /* values that were read from the kernel */
 static size_t kept_used;
+static char *hidden[HIDDEN_MOST];
+static unsigned hidden_count;
 
 /* Takes the value, a byte at a time, into `kept`. NULL if it is too long for what is left. */
 struct search {
@@ -62,15 +69,58 @@ static const char *get_started(const char *name)
     return kept + search.start;
 }
 
+static char *entry_find(const char *name)
+{
+    size_t length = strlen(name);
+    for (char **entry = environ; entry != NULL && *entry != NULL; entry++)
+        if (strncmp(*entry, name, length) == 0 && (*entry)[length] == '=')
+            return *entry;
+    return NULL;
+}
+
 const char *environment_get(const char *name)
 {
     if (os_secure())
         return NULL;
     if (environ == NULL)
         return get_started(name);
-    size_t length = strlen(name);
-    for (char **entry = environ; *entry != NULL; entry++)
-        if (strncmp(*entry, name, length) == 0 && (*entry)[length] == '=')
-            return *entry + length + 1;
-    return NULL;
+    const char *entry = entry_find(name);
+    return entry == NULL ? NULL : entry + strlen(name) + 1;
+}
+
+void environment_hide(const char *name)
+{
+    char *entry = os_secure() ? NULL : entry_find(name);
+    if (entry == NULL || hidden_count == HIDDEN_MOST)
+        return;
+    entry[0] ^= HIDDEN_BIT;
+    hidden[hidden_count++] = entry;
+}
+
+void environment_show(void)
+{
+    while (hidden_count > 0)
+        hidden[--hidden_count][0] ^= HIDDEN_BIT;
+}
+
+void environment_add(char *entry)
+{
+    size_t count = 0, name_length = strcspn(entry, "=") + 1;
+    while (environ != NULL && environ[count] != NULL)
+        if (strncmp(environ[count], entry, name_length) == 0)
+            break;
+        else
+            count++;
+    if (environ != NULL && environ[count] != NULL) {
+        environ[count] = entry;
+        return;
+    }
+    /* libc's setenv would allocate, and the profile of the program would tell of it. */
+    char **longer = os_map((count + 2) * sizeof *longer);
+    if (longer == NULL)
+        return;
+    if (count > 0)
+        memcpy(longer, environ, count * sizeof *longer);
+    longer[count] = entry;
+    environ = longer;
 }

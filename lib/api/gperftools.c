@@ -6,10 +6,8 @@
  */
 #include "lib/api/gperftools.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/types.h>
 
 #include "base/compiler.h"
 #include "base/config.h"
@@ -17,6 +15,7 @@
 #include "base/os.h"
 #include "lib/api/api.h"
 #include "lib/api/control.h"
+#include "lib/api/environment.h"
 #include "lib/api/libc.h"
 #include "lib/watch/watch.h"
 
@@ -27,6 +26,7 @@ int IsHeapProfilerRunning(void);
 char *GetHeapProfile(void);
 
 static uint32_t running;
+static bool ended; /* the last dump is made: a libtcmalloc in the process would make another one */
 /* What is restored by a stop. */
 static bool sampled_before;
 static int64_t rate_before;
@@ -102,19 +102,28 @@ void gperftools_ready(void)
         say("memoir: HEAPPROFILE is too long; there is no heap profile\n");
         return;
     }
+    if (settings->cleanup)
+        gperftools_cleanup(settings->prefix, settings->use_pid ? os_pid() : 0);
     say("Starting tracking the heap\n");
     store_relaxed(&running, 1);
     set_triggers(true);
-    if (settings->signal != 0)
-        set_signal(settings->signal);
 }
 
-/* Programs that this one starts inherit the variables and must not write over its files. Here and
- * not earlier: setenv may allocate, and whoever calls malloc first may be setenv. */
-__attribute__((constructor)) static void mark_children(void)
+/*
+ * What can't be done while the library comes up, because whoever calls malloc first may be libc's
+ * setenv, or may be about to take the signal. Programs that this one starts inherit the variables
+ * and must not write over its files.
+ */
+void gperftools_before_main(void)
 {
-    if (gperftools_settings.prefix != NULL && !gperftools_settings.use_pid)
-        setenv("HEAPPROFILE_USE_PID", "1", 1);
+    static char entry[] = "HEAPPROFILE_USE_PID=1";
+    const struct gperftools_settings *settings = &gperftools_settings;
+    if (!load_relaxed(&running))
+        return;
+    if (!settings->use_pid)
+        environment_add(entry);
+    if (settings->signal != 0)
+        set_signal(settings->signal);
 }
 
 static bool can_act(void)
@@ -161,7 +170,7 @@ EXPORT int IsHeapProfilerRunning(void)
 
 EXPORT void HeapProfilerDump(const char *reason)
 {
-    if (can_act() && load_relaxed(&running))
+    if (can_act() && load_relaxed(&running) && !ended)
         dump_write(&control_gperftools, DUMP_CALL, NULL, reason == NULL ? "" : reason, NULL);
 }
 
@@ -219,6 +228,7 @@ void gperftools_exit(void)
 {
     if (load_relaxed(&running))
         final_dump();
+    ended = true;
     if (gperftools_settings.stats_level > 0) {
         char buffer[GPERFTOOLS_STATS_SIZE];
         struct print out;

@@ -22,9 +22,12 @@ struct gperftools_settings {
 };
 extern struct gperftools_settings gperftools_settings;
 void gperftools_settings_read(void);
+/* Removes the files of a run before: PREFIX.*.heap, or PREFIX_PID.*.heap if `pid` is not 0. */
+void gperftools_cleanup(const char *prefix, int pid);
 
 void gperftools_init(void);
 void gperftools_ready(void);
+void gperftools_before_main(void);
 void gperftools_exit(void);
 
 /* The table of MALLOCSTATS. */

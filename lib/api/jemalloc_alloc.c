@@ -29,7 +29,6 @@ static size_t align_of(int flags)
     return (size_t)1 << (flags & FLAG_LG_ALIGN);
 }
 
-
 EXPORT void *mallocx(size_t size, int flags)
 {
     size_t align = align_of(flags);
