@@ -74,8 +74,9 @@ int serve_settable_size(const struct request *request, const struct node *node)
 
 int serve_nothing(const struct request *request, const struct node *node)
 {
+    (void)request;
     (void)node;
-    return request_nothing(request);
+    return 0;
 }
 
 int serve_option(const struct request *request, const struct node *node)
@@ -288,6 +289,17 @@ int serve_arenas_count(const struct request *request, const struct node *node)
     return refused ? refused : request_give(request, &value, sizeof value);
 }
 
+/* For what makes something new: there must be room for its number. */
+static bool room_for_number(const struct request *request)
+{
+    if (request->old != NULL && request->old_length != NULL &&
+        *request->old_length == sizeof(unsigned))
+        return true;
+    if (request->old_length != NULL)
+        *request->old_length = 0;
+    return false;
+}
+
 /* An arena with hooks for its memory can't be had: the program must not believe that its hooks are
  * in force. */
 int serve_arenas_create(const struct request *request, const struct node *node)
@@ -296,8 +308,7 @@ int serve_arenas_create(const struct request *request, const struct node *node)
     void *hooks = NULL;
     bool came;
     int wrong = request_take(request, &hooks, sizeof hooks, &came);
-    if (wrong || request->old == NULL || request->old_length == NULL ||
-        *request->old_length != sizeof(unsigned))
+    if (!room_for_number(request) || wrong)
         return EINVAL;
     if (hooks != NULL || load_relaxed(&arenas) >= ARENAS_MOST)
         return EAGAIN;
@@ -369,8 +380,7 @@ int serve_cache_create(const struct request *request, const struct node *node)
 {
     (void)node;
     int refused = request_read_only(request);
-    if (refused || request->old == NULL || request->old_length == NULL ||
-        *request->old_length != sizeof(unsigned))
+    if (refused || !room_for_number(request))
         return refused ? refused : EINVAL;
     unsigned value = __atomic_fetch_add(&caches, 1, __ATOMIC_RELAXED);
     return request_give(request, &value, sizeof value);
