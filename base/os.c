@@ -285,12 +285,6 @@ int os_memory_file(const char *title)
     return (int)call3(SYS_memfd_create, (long)title, CLOSE_ON_EXEC, 0);
 }
 
-ssize_t os_link(const char *path, char *target, size_t size)
-{
-    return arch_syscall(SYS_readlinkat, CURRENT_DIRECTORY, (long)path, (long)target, (long)size, 0,
-                        0);
-}
-
 int os_duplicate(int fd)
 {
     enum { DUPLICATE_CLOEXEC = 1030, FROM = 200 };
