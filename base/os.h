@@ -76,6 +76,8 @@ ssize_t os_write(int fd, const void *buffer, size_t size);
 int os_close(int fd);
 /* The target of a symbolic link, without an end; its length or a negative errno. */
 ssize_t os_link(const char *path, char *target, size_t size);
+/* A file without a name, in memory. */
+int os_memory_file(const char *title);
 /* A second descriptor for the same file, out of the way of those that programs count on; the same
  * one if there can be none. */
 int os_duplicate(int fd);
@@ -120,6 +122,8 @@ void os_signals_release(const struct os_signals *before);
 
 /* True in setuid, setgid and file-capability programs: the environment is an attacker's. */
 bool os_secure(void);
+/* Ends the process at once: no handler, no destructor. */
+_Noreturn void os_exit(int code);
 /* Ends the process by SIGABRT as abort() does. */
 _Noreturn void os_abort(void);
 

@@ -273,9 +273,8 @@ static struct heap *heap_here(void)
     return heap_self == NULL && young_is() ? NULL : enter();
 }
 
-/* How large a block must be so that one with a class fits and is aligned: blocks lie at multiples
- * of their size from a unit's start. More than BLOCK_MAX: none is. */
-static size_t room_for(size_t size, size_t align)
+/* Blocks lie at multiples of their size from a unit's start. */
+size_t cold_room(size_t size, size_t align)
 {
     size = size == 0 ? 1 : size;
     if (likely(align <= GRANULE))
@@ -293,7 +292,7 @@ static size_t room_for(size_t size, size_t align)
 static void *take_inside(size_t size, size_t align, const struct origin *origin, bool *zero)
 {
     struct heap *heap = heap_here();
-    size_t room = room_for(size, align);
+    size_t room = cold_room(size, align);
     if (room > BLOCK_MAX)
         return take_large(heap, size == 0 ? 1 : size, align, origin, zero);
     if (heap != NULL)
@@ -567,6 +566,15 @@ size_t cold_trim(void)
     size_t bytes = alloc_purge();
     end();
     return bytes;
+}
+
+void cold_flush(void)
+{
+    if (!begin())
+        return;
+    if (heap_self != NULL)
+        heap_flush(heap_self);
+    end();
 }
 
 void cold_thread_sums(struct account_sum *sum)

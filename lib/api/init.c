@@ -17,6 +17,7 @@
 #include "lib/api/cold.h"
 #include "lib/api/control.h"
 #include "lib/api/stats.h"
+#include "lib/api/surfaces.h"
 #include "lib/watch/watch.h"
 
 extern const char *memoir_conf __attribute__((weak));
@@ -51,6 +52,7 @@ static void start(void)
 {
     const char *program = &memoir_conf == NULL ? NULL : memoir_conf;
     config_load(&config, program, (const char *const *)environ);
+    surfaces_init();
     if (config.verbose)
         show_options();
     if (config.stats)
@@ -83,6 +85,7 @@ bool init_done_slow(void)
         if (heap_self != NULL)
             init_thread(heap_self);
         control_init();
+        surfaces_ready();
     }
     return state == READY;
 }
@@ -105,4 +108,5 @@ __attribute__((destructor)) static void go(void)
     triggers_exit();
     if (config.stats)
         stats_print(stats_fd);
+    surfaces_exit();
 }
