@@ -164,7 +164,8 @@ bool os_readable(const void *at, size_t size)
     enum { NONSENSE = -1, WORD = 8 };
     uintptr_t first = (uintptr_t)at, last = first + size - WORD;
     return arch_syscall(SYS_rt_sigprocmask, NONSENSE, (long)first, 0, WORD, 0, 0) == -EINVAL &&
-           arch_syscall(SYS_rt_sigprocmask, NONSENSE, (long)last, 0, WORD, 0, 0) == -EINVAL;
+           (first == last ||
+            arch_syscall(SYS_rt_sigprocmask, NONSENSE, (long)last, 0, WORD, 0, 0) == -EINVAL);
 }
 
 uintptr_t os_break(void)
