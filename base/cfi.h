@@ -12,6 +12,7 @@
 #define BASE_CFI_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/arch.h"
@@ -57,14 +58,14 @@ enum cfi_where {
     CFI_SAVED_EXPRESSION, /* in memory at what an expression says */
     CFI_EXPRESSION,       /* it is what an expression says */
 };
-/* An expression is at `header` + number, its length before it. */
+/* An expression is at `tables` + number, its length before it. */
 struct cfi_place {
     uint8_t where;
     uint8_t base; /* of the CFA alone: the register */
     int32_t number;
 };
 struct cfi_row {
-    const uint8_t *tables; /* what expressions are relative to */
+    const uint8_t *tables; /* expressions are relative to this */
     bool signal;           /* the exact pc counts in the frame above */
     struct cfi_place cfa;  /* CFI_OFFSET_OF `base`, or CFI_EXPRESSION */
     struct cfi_place places[ARCH_REGISTERS];
@@ -73,6 +74,9 @@ struct cfi_row {
 /* The row for the code at `pc`. `header` is the .eh_frame_hdr of the object that it belongs to.
  * False: no tables for this place. */
 bool cfi_row(const void *header, uintptr_t pc, struct cfi_row *row);
+/* A sorted header for tables that have none, in memory of its own that is never given back. NULL
+ * when there is no memory, or nothing to sort. */
+const void *cfi_header_make(const uint8_t *tables, size_t size);
 /* The row as a rule, one of the kind CFI_ROW if it does not fit. */
 uint32_t cfi_rule(const struct cfi_row *row, uintptr_t pc);
 

@@ -374,7 +374,9 @@ uint32_t cfi_rule(const struct cfi_row *row, uintptr_t pc)
     if (ARCH_PUSHES_RETURN) {
         if (back->number != -8 || (fp->where == CFI_SAVED && fp->number > -16))
             return RULE_ROW;
-        return rule_make(kind, offset, fp->where == CFI_SAVED ? -(int64_t)fp->number : 8);
+        /* Saved below the stack pointer: it has been popped, and tables do not say so. */
+        bool unchanged = fp->where == CFI_SAME || (kind == CFI_SP && -(int64_t)fp->number > offset);
+        return rule_make(kind, offset, unchanged ? 8 : -(int64_t)fp->number);
     }
     if (fp->where == CFI_SAVED)
         return back->number == fp->number + 8 ? rule_make(kind, offset, -(int64_t)fp->number)

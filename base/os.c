@@ -234,6 +234,11 @@ ssize_t os_read(int fd, void *buffer, size_t size)
     return call3(SYS_read, fd, (long)buffer, (long)size);
 }
 
+ssize_t os_read_at(int fd, void *buffer, size_t size, uint64_t at)
+{
+    return arch_syscall(SYS_pread64, fd, (long)buffer, (long)size, (long)at, 0, 0);
+}
+
 ssize_t os_write(int fd, const void *buffer, size_t size)
 {
     return call3(SYS_write, fd, (long)buffer, (long)size);

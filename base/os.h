@@ -65,6 +65,8 @@ uint64_t os_random(void);
 
 int os_open(const char *path, int flags, int mode);
 ssize_t os_read(int fd, void *buffer, size_t size);
+/* From a place in the file; the file's own place stays. */
+ssize_t os_read_at(int fd, void *buffer, size_t size, uint64_t at);
 ssize_t os_write(int fd, const void *buffer, size_t size);
 int os_close(int fd);
 /* A second descriptor for the same file, out of the way of those that programs count on; the same

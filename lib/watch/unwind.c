@@ -34,7 +34,7 @@ static uint64_t rules[ENTRIES];
 static uint32_t generation = 1;
 
 /*
- * An element of walk->slots:   | 4 | slot, in words: 12 bits | stack pointer: 48 bits, but for flags |
+ * An element of walk->slots:   | slot, in words: 16 bits | stack pointer: 45 bits | flags: 3 bits |
  *
  * The slot is that of the rule that led here. USED: the frame pointer here decided how the walk
  * went on. BARRIER: a step by other means led here. LONE: one by a rule of that kind.
@@ -198,8 +198,8 @@ static uintptr_t stack_end(void)
     return os_tid() == os_pid() ? getauxval(AT_RANDOM) : arch_thread();
 }
 
-/* Whether `sp` is in the thread's own stack: whether all pages from there to its end can be read. They
- * are tried from the end down, some at each call. */
+/* Whether `sp` is in the thread's own stack: whether all pages from there to its end can be read.
+ * They are tried from the end down, some at each call. */
 static NOINLINE bool stack_owns(struct walk *walk, uintptr_t sp)
 {
     enum { FAR = 64 << 20, PAGES_MOST = 64 };

@@ -8,6 +8,8 @@
  * time without changing any probability, and clocks of different threads and classes need not know
  * of each other.
  *
+ * Walks: unwind.h.
+ *
  * Samples: one record for each picked block that is live, with a number that the block's span
  * keeps for it.
  */
@@ -17,6 +19,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "lib/watch/unwind.h"
 
 enum { SAMPLER_EXACT = 0, SAMPLER_OFF = -1 };
 
