@@ -170,7 +170,8 @@ bool os_readable(const void *at, size_t size)
     enum { NONSENSE = -1, WORD = 8 };
     uintptr_t first = (uintptr_t)at, last = first + size - WORD;
     return arch_syscall(SYS_rt_sigprocmask, NONSENSE, (long)first, 0, WORD, 0, 0) == -EINVAL &&
-           arch_syscall(SYS_rt_sigprocmask, NONSENSE, (long)last, 0, WORD, 0, 0) == -EINVAL;
+           (first == last ||
+            arch_syscall(SYS_rt_sigprocmask, NONSENSE, (long)last, 0, WORD, 0, 0) == -EINVAL);
 }
 
 uintptr_t os_break(void)
@@ -258,9 +259,9 @@ ssize_t os_read(int fd, void *buffer, size_t size)
     return call3(SYS_read, fd, (long)buffer, (long)size);
 }
 
-ssize_t os_read_at(int fd, void *buffer, size_t size, uint64_t offset)
+ssize_t os_read_at(int fd, void *buffer, size_t size, uint64_t at)
 {
-    return arch_syscall(SYS_pread64, fd, (long)buffer, (long)size, (long)offset, 0, 0);
+    return arch_syscall(SYS_pread64, fd, (long)buffer, (long)size, (long)at, 0, 0);
 }
 
 ssize_t os_write(int fd, const void *buffer, size_t size)

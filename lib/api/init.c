@@ -11,6 +11,7 @@
 
 #include "base/config.h"
 #include "base/lock.h"
+#include "base/object.h"
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
@@ -99,6 +100,7 @@ void init_thread(void *heap)
 __attribute__((constructor(101))) static void come_up(void)
 {
     init_done();
+    objects_refresh();
 }
 
 __attribute__((destructor)) static void go(void)
