@@ -344,7 +344,7 @@ int os_unlink(const char *path)
 
 enum os_file os_file_at(const char *path)
 {
-    struct stat about;
+    struct stat about = {0};
     if (arch_syscall(SYS_newfstatat, CURRENT_DIRECTORY, (long)path, (long)&about,
                      AT_SYMLINK_NOFOLLOW, 0, 0) != 0)
         return OS_FILE_NONE;
@@ -362,7 +362,7 @@ enum os_file os_file_at(const char *path)
 
 struct os_file_id os_file_id(int fd)
 {
-    struct stat about;
+    struct stat about = {0};
     if (call3(SYS_fstat, fd, (long)&about, 0) != 0)
         return (struct os_file_id){0, 0};
     return (struct os_file_id){about.st_dev, about.st_ino};
