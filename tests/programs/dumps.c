@@ -5,6 +5,7 @@
  *   threads     four threads allocate meanwhile, to the end
  *   wait        until SIGTERM comes            close      every descriptor from 0 on
  *   exec        itself, with the rest          quit       _exit
+ *   storm N     N times SIGUSR1, and a child that allocates and exits after each tenth
  *   dump FILE, mark NAME, snapshot, start, stop: the calls of memoir.h, if they are there
  */
 #include <pthread.h>
@@ -70,6 +71,25 @@ static void wait_for_signal(void)
         usleep(5000);
 }
 
+static void storm(unsigned times)
+{
+    for (unsigned i = 1; i <= times; i++) {
+        kill(getpid(), SIGUSR1);
+        free(malloc(i));
+        if (i % 10 != 0)
+            continue;
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(30);
+            grow(3);
+            exit(0);
+        }
+        int status = 0;
+        if (waitpid(child, &status, 0) != child || status != 0)
+            printf("a child ended with status %#x\n", (unsigned)status);
+    }
+}
+
 static int failed(int code, const char *what)
 {
     if (code != 0)
@@ -101,6 +121,9 @@ int main(int arguments, char **words)
                 pthread_create(&thread, NULL, churn, NULL);
         } else if (strcmp(word, "wait") == 0) {
             wait_for_signal();
+        } else if (strcmp(word, "storm") == 0) {
+            storm((unsigned)atoi(next));
+            i++;
         } else if (strcmp(word, "close") == 0) {
             for (int fd = 0; fd < 1024; fd++)
                 close(fd);

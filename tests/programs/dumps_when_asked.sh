@@ -102,6 +102,14 @@ for words in "grow 1 wait" "threads grow 1 wait"; do
     made signal 3 3
 done
 
+# All at once: threads, signals, forks, limits that are reached again and again.
+run dump.format:pprof,dump.signal:10,dump.every:1M,dump.exit:on,dump.keep:4 threads grow 10 storm 200
+for file in "$place"/out/*; do
+    gzip -t "$file" || fail "a storm: $file is torn"
+done
+[ "$(find "$place/out" -name "p-*-exit-*" | wc -l)" -eq 21 ] ||
+    fail "a storm: $(find "$place/out" -name "p-*-exit-*" | wc -l) last dumps, not 21"
+
 # The capture of the run, one file a process.
 run capture:$place/out/run.memoir,capture.interval:never grow 1 snapshot mark here fork snapshot
 [ "$(find "$place/out" -type f | wc -l)" -eq 2 ] || fail "capture: $(ls -A "$place/out")"
