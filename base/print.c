@@ -7,7 +7,6 @@
 
 #include "base/os.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 enum {
@@ -149,13 +148,21 @@ void print_format(struct print *print, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
+    print_list(print, format, list);
+    va_end(list);
+}
+
+void print_list(struct print *print, const char *format, va_list list)
+{
+    va_list own; /* what a parameter of this type points to differs between machines */
+    va_copy(own, list);
     while (*format) {
         if (*format == '%')
-            format = format_one(print, format + 1, &list);
+            format = format_one(print, format + 1, &own);
         else
             print_char(print, *format++);
     }
-    va_end(list);
+    va_end(own);
 }
 
 void print_right(struct print *print, size_t from, size_t width)

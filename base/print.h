@@ -17,6 +17,7 @@
 #ifndef BASE_PRINT_H
 #define BASE_PRINT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -54,6 +55,8 @@ void print_size_exact(struct print *print, uint64_t bytes);
  * print_right. A NULL string is "(null)". */
 void print_format(struct print *print, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+void print_list(struct print *print, const char *format, va_list list)
+    __attribute__((format(printf, 2, 0)));
 
 /* Columns: remember print_length() before printing a cell, then stretch what was printed since to
  * `width` with spaces before (print_right) or behind it (print_left). */
