@@ -14,6 +14,7 @@
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
+#include "lib/api/attach.h"
 #include "lib/api/cold.h"
 #include "lib/api/stats.h"
 #include "lib/watch/watch.h"
@@ -93,11 +94,13 @@ void init_thread(void *heap)
 
 __attribute__((constructor(101))) static void come_up(void)
 {
-    init_done();
+    if (init_done())
+        attach_init();
 }
 
 __attribute__((destructor)) static void go(void)
 {
+    attach_end();
     if (config.stats && load_acquire(&state) == READY)
         stats_print(stats_fd);
 }

@@ -7,6 +7,7 @@ function __memoir_option
     printf 'numa.nodes=\thow many memory nodes are kept apart; 0 keeps all of the machine'\''s\n'
     printf 'cache=\tcap on the free blocks that one thread keeps for itself\n'
     printf 'stats=%s\tprint the allocator'\''s accounting on standard error when the program ends\n' on off
+    printf 'control=%s\tanswer to memoir ctl and memoir ps\n' on off
     printf 'conf=\tone more file of options, read right after /etc/memoir.conf\n'
     printf 'verbose=%s\tprint every option and its value on standard error when the program starts\n' on off
 end
