@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What aarch64 does its own way: entering the kernel, telling the core that we are spinning, and how
- * threads and signal handlers begin and end. */
+/* What aarch64 does its own way: entering the kernel, telling the core that we are spinning, and
+ * how threads and signal handlers begin and end. */
 #ifndef BASE_ARCH_AARCH64_H
 #define BASE_ARCH_AARCH64_H
 

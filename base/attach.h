@@ -47,8 +47,8 @@ struct attach_answer {
 enum { ATTACH_NOTE = 0x6d65 };
 #define ATTACH_NOTE_OWNER "memoir"
 
-/* The folder of the sockets of a user: the `which`-th one to try. The socket in it is PID.sock, with
- * the pid that the process itself knows. */
+/* The folder of the sockets of a user: the `which`-th one to try. The socket in it is PID.sock,
+ * with the pid that the process itself knows. */
 void attach_folder(unsigned which, uint32_t uid, struct print *path);
 void attach_socket(unsigned which, uint32_t uid, int pid, struct print *path);
 

@@ -43,11 +43,13 @@ bool os_private_folder(const char *path, uint32_t owner)
     enum { PRIVATE = 0700, MODE = 07777, OTHERS_WRITE = 022, STICKY = 01000 };
     char above[256];
     struct stat found;
-    const char *slash = strrchr(path, '/');
-    if (slash == NULL || slash == path || (size_t)(slash - path) >= sizeof above)
+    size_t slash = strlen(path);
+    while (slash > 0 && path[slash] != '/')
+        slash--;
+    if (slash == 0 || slash >= sizeof above)
         return false;
-    memcpy(above, path, (size_t)(slash - path));
-    above[slash - path] = '\0';
+    memcpy(above, path, slash);
+    above[slash] = '\0';
     if (!folder_stat(above, 0, &found) || (found.st_uid != 0 && found.st_uid != owner) ||
         ((found.st_mode & OTHERS_WRITE) && !(found.st_mode & STICKY)))
         return false;

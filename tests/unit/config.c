@@ -468,7 +468,7 @@ static void printed_text_reads_back(void)
     assert(config_print(&first, &print));
     assert(strcmp(print_string(&print),
                   "heap:off\nheap.rate:3K\nreturn.delay:never\nthp:on\nnuma.nodes:7\ncache:12345\n"
-                  "stats:on\nconf:/a b\nverbose:on\n") == 0);
+                  "stats:on\ncontrol:on\nconf:/a b\nverbose:on\n") == 0);
     parse(print_string(&print));
     assert(same(&first, &got) && warned_lines == 0);
     print_start(&print, text, 20);
