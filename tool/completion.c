@@ -34,6 +34,12 @@ static void put_words(const char *words)
         putchar(*words == '|' ? ' ' : *words);
 }
 
+/* The words of operands, without the process before them. */
+static const char *words_of(const char *operands)
+{
+    return strncmp(operands, "PID ", 4) == 0 ? operands + 4 : operands;
+}
+
 static void put_verbs(void)
 {
     for (size_t i = 0; i < commands_count; i++)
@@ -106,7 +112,7 @@ static void show_bash(void)
         if (strcmp(commands[i].operands, "VERB") == 0)
             put_verbs();
         else if (strcmp(commands[i].operands, "COMMAND") != 0)
-            put_words(commands[i].operands);
+            put_words(words_of(commands[i].operands));
         printf("' ;;\n");
     }
     printf("    esac\n"
@@ -183,8 +189,9 @@ static void show_zsh(void)
         else if (strcmp(operands, "VERB") == 0)
             printf(" \\\n            '1:command:(%s)'", "${verbs%%:*}");
         else if (operands[0]) {
-            printf(" \\\n            '1:word:(");
-            put_words(operands);
+            bool process = words_of(operands) != operands;
+            printf(" \\\n            %s", process ? "'1:process:_pids' '2:word:(" : "'1:word:(");
+            put_words(words_of(operands));
             printf(")'");
         }
         printf("\n        ;;\n");
@@ -227,7 +234,7 @@ static void show_fish(void)
         else if (strcmp(operands, "VERB") == 0)
             put_verbs();
         else
-            put_words(operands);
+            put_words(words_of(operands));
         printf("'\n");
     }
     for (size_t i = 0; i < commands_flags_count; i++) {

@@ -14,7 +14,9 @@
 #include "base/os_socket.h"
 #include "base/os_thread.h"
 #include "base/sink.h"
+#include "lib/alloc/alloc.h"
 #include "lib/api/control.h"
+#include "lib/watch/watch.h"
 
 enum {
     STACK_SIZE = 512 << 10,
@@ -43,6 +45,8 @@ static bool ids_are_of_process(const struct os_ids *ids);
 static bool ids_line(const char *text, const char *key, const uint32_t ids[3]);
 static void client_serve(int fd, const struct os_ids *ids);
 static void client_ask(int fd, const char *line, size_t length, int passed);
+static bool is_facts(const char *line, size_t length);
+static void facts_write(struct sink *sink);
 static void answer_send(int fd, int status, const char *text, size_t length);
 static bool packet_send(int fd, const void *bytes, size_t length, uint64_t until_ms);
 
@@ -214,10 +218,37 @@ static void client_ask(int fd, const char *line, size_t length, int passed)
         answer_send(fd, ENOMEM, NULL, 0);
         return;
     }
-    int status = control_command(line, length, passed, &sink);
+    int status = 0;
+    if (is_facts(line, length))
+        facts_write(&sink);
+    else
+        status = control_command(line, length, passed, &sink);
     sink_flush(&sink);
     answer_send(fd, status, answer.text, answer.length);
     os_unmap(answer.text, ATTACH_TEXT_MAX);
+}
+
+/* The one line that is answered here: what memoir ps shows, and whoever wants to know whom they
+ * are talking to. */
+static bool is_facts(const char *line, size_t length)
+{
+    static const char word[] = "facts";
+    return length == sizeof word - 1 && memcmp(line, word, length) == 0;
+}
+
+static void facts_write(struct sink *sink)
+{
+    struct account account;
+    account_take(&account);
+    sink_format(sink, "version:%s\npid:%d\n", MEMOIR_VERSION, (int)os_pid());
+    sink_format(sink, "live.bytes:%lu\nlive.blocks:%lu\n", account.live_bytes, account.live_blocks);
+    sink_format(sink, "allocated.bytes:%lu\nallocated.blocks:%lu\n", account.total.alloc_bytes,
+                account.total.allocs);
+    sink_format(sink, "resident.bytes:%lu\n", account.resident_bytes);
+    if (sampler_rate() == SAMPLER_OFF)
+        sink_text(sink, "heap:off\n");
+    else
+        sink_format(sink, "heap:on\nheap.rate:%lu\n", (uint64_t)sampler_rate());
 }
 
 static void answer_send(int fd, int status, const char *text, size_t length)
