@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What aarch64 does its own way: entering the kernel, telling the core that we are spinning, and
- * how threads and signal handlers begin and end. */
+/* What aarch64 does its own way: entering the kernel, telling the core that we are spinning,
+ * reading a clock, what a stack looks like, and how threads and signal handlers begin and end. */
 #ifndef BASE_ARCH_AARCH64_H
 #define BASE_ARCH_AARCH64_H
 
@@ -9,9 +9,72 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+/* Registers by their numbers in unwind tables; RETURN is the column of the return address. */
+enum { ARCH_FP = 29, ARCH_RETURN = 30, ARCH_SP = 31, ARCH_REGISTERS = 32 };
+/* A call leaves the return address in a register; the callee saves it where it likes. */
+enum { ARCH_PUSHES_RETURN = 0 };
+/* What a function leaves as it was for its caller, a bit each: x19 to x29. */
+enum { ARCH_KEPT = 0x7ff << 19 };
+enum { ARCH_PC_BITS = 48 };
+
+/* Where the kernel puts the registers of what a signal interrupted, from the stack pointer with
+ * which the handler returns. */
+enum {
+    ARCH_SIGNAL_X0 = 312,
+    ARCH_SIGNAL_FP = ARCH_SIGNAL_X0 + 29 * 8,
+    ARCH_SIGNAL_SP = ARCH_SIGNAL_X0 + 31 * 8,
+    ARCH_SIGNAL_PC = ARCH_SIGNAL_X0 + 32 * 8,
+};
+static inline uintptr_t arch_signal_slot(unsigned number)
+{
+    return ARCH_SIGNAL_X0 + number * 8;
+}
+enum { ARCH_SIGNAL_CODE = 8 };
+
+/* Whether this is the code that a handler returns to: mov x8, #139; svc #0. */
+static inline bool arch_signal_code(const void *code)
+{
+    static const uint32_t wanted[2] = {0xd2801168, 0xd4000001};
+    return memcmp(code, wanted, sizeof wanted) == 0;
+}
+
+/* A return address without what the machine adds to it: pointer authentication uses the bits
+ * above those of a user's address. */
+static inline uintptr_t arch_plain(uintptr_t address)
+{
+    return address & (((uintptr_t)1 << ARCH_PC_BITS) - 1);
+}
+
+static inline uintptr_t arch_thread(void)
+{
+    uintptr_t self;
+    __asm__("mrs %0, tpidr_el0" : "=r"(self));
+    return self;
+}
+
+/* The registers that matter to a caller, as they are here; the others stay as they were. */
+static inline __attribute__((always_inline)) void arch_registers(uintptr_t values[ARCH_REGISTERS])
+{
+    __asm__ volatile("stp x19, x20, [%0, #19*8]\n\t"
+                     "stp x21, x22, [%0, #21*8]\n\t"
+                     "stp x23, x24, [%0, #23*8]\n\t"
+                     "stp x25, x26, [%0, #25*8]\n\t"
+                     "stp x27, x28, [%0, #27*8]\n\t"
+                     "mov x16, sp\n\t"
+                     "str x29, [%0, #29*8]\n\t"
+                     "adr x17, .\n\t"
+                     "stp x17, x16, [%0, #30*8]"
+                     :
+                     : "r"(values)
+                     : "x16", "x17", "memory");
+}
 
 /* Kinds of relocation that hold the address of a function of another object. */
 enum { ARCH_RELOCATION_DATA = 1025, ARCH_RELOCATION_SLOT = 1026 };
+
+enum { ARCH_MACHINE = 183 }; /* EM_AARCH64 of <elf.h> */
 
 static inline long arch_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -34,17 +97,18 @@ static inline void arch_pause(void)
     __asm__ volatile("yield" ::: "memory");
 }
 
+/* A clock of 10 to 50 ns a step that only goes forward; read in a few ns. */
+static inline uint64_t arch_ticks(void)
+{
+    uint64_t ticks;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+}
+
 /* *word -= by; true if that made it negative. */
 static inline bool arch_count_down(int32_t *word, int32_t by)
 {
     return (*word -= by) < 0;
-}
-
-static inline void *arch_thread_pointer(void)
-{
-    void *pointer;
-    __asm__("mrs %0, tpidr_el0" : "=r"(pointer));
-    return pointer;
 }
 
 /* What compiled code expects at the pointer of a new thread: nothing. */

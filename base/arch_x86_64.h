@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What x86-64 does its own way: entering the kernel, telling the core that we are spinning,
- * counting in memory with one instruction, and how threads and signal handlers begin and end. */
+ * reading a clock, counting in memory with one instruction, what a stack looks like, and how
+ * threads and signal handlers begin and end. */
 #ifndef BASE_ARCH_X86_64_H
 #define BASE_ARCH_X86_64_H
 
@@ -9,9 +10,68 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+/* Registers by their numbers in unwind tables; RETURN is the column of the return address. */
+enum { ARCH_FP = 6, ARCH_SP = 7, ARCH_RETURN = 16, ARCH_REGISTERS = 17 };
+/* A call pushes the return address, so it is always just below the caller's stack pointer. */
+enum { ARCH_PUSHES_RETURN = 1 };
+/* What a function leaves as it was for its caller, a bit each: rbx, rbp, r12 to r15. */
+enum { ARCH_KEPT = 1 << 3 | 1 << 6 | 0xf << 12 };
+enum { ARCH_PC_BITS = 47 };
+
+/* Where the kernel puts the registers of what a signal interrupted, from the stack pointer with
+ * which the handler returns. */
+enum { ARCH_SIGNAL_FP = 120, ARCH_SIGNAL_SP = 160, ARCH_SIGNAL_PC = 168 };
+static inline uintptr_t arch_signal_slot(unsigned number)
+{
+    static const unsigned char slots[ARCH_REGISTERS] = {144, 136, 152, 128, 112, 104, 120, 160, 40,
+                                                        48,  56,  64,  72,  80,  88,  96,  168};
+    return slots[number];
+}
+enum { ARCH_SIGNAL_CODE = 9 };
+
+/* Whether this is the code that a handler returns to: mov $15, %rax; syscall. */
+static inline bool arch_signal_code(const void *code)
+{
+    static const unsigned char wanted[ARCH_SIGNAL_CODE] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 15, 5};
+    return memcmp(code, wanted, sizeof wanted) == 0;
+}
+
+/* A return address without what the machine adds to it. */
+static inline uintptr_t arch_plain(uintptr_t address)
+{
+    return address;
+}
+
+static inline uintptr_t arch_thread(void)
+{
+    uintptr_t self;
+    __asm__("movq %%fs:0, %0" : "=r"(self));
+    return self;
+}
+
+/* The registers that matter to a caller, as they are here; the others stay as they were. */
+static inline __attribute__((always_inline)) void arch_registers(uintptr_t values[ARCH_REGISTERS])
+{
+    __asm__ volatile("movq %%rbx, 3*8(%0)\n\t"
+                     "movq %%rbp, 6*8(%0)\n\t"
+                     "movq %%rsp, 7*8(%0)\n\t"
+                     "movq %%r12, 12*8(%0)\n\t"
+                     "movq %%r13, 13*8(%0)\n\t"
+                     "movq %%r14, 14*8(%0)\n\t"
+                     "movq %%r15, 15*8(%0)\n\t"
+                     "leaq 0(%%rip), %%rax\n\t"
+                     "movq %%rax, 16*8(%0)"
+                     :
+                     : "r"(values)
+                     : "rax", "memory");
+}
 
 /* Kinds of relocation that hold the address of a function of another object. */
 enum { ARCH_RELOCATION_DATA = 6, ARCH_RELOCATION_SLOT = 7 };
+
+enum { ARCH_MACHINE = 62 }; /* EM_X86_64 of <elf.h> */
 
 static inline long arch_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -31,6 +91,12 @@ static inline void arch_pause(void)
     __asm__ volatile("pause" ::: "memory");
 }
 
+/* A clock of 10 to 50 ns a step that only goes forward; read in a few ns. */
+static inline uint64_t arch_ticks(void)
+{
+    return __builtin_ia32_rdtsc() >> 6;
+}
+
 /* *word -= by, in memory; true if that made it negative. */
 static inline bool arch_count_down(int32_t *word, int32_t by)
 {
@@ -39,19 +105,12 @@ static inline bool arch_count_down(int32_t *word, int32_t by)
     return negative;
 }
 
-static inline void *arch_thread_pointer(void)
-{
-    void *pointer;
-    __asm__("mov %%fs:0, %0" : "=r"(pointer));
-    return pointer;
-}
-
 /* What compiled code expects at the pointer of a new thread: itself, twice, and the guard values of
  * the stack protector and of libc's jump buffers. */
 static inline void arch_thread_describe(void *pointer)
 {
     enum { SELF = 0, SELF_TOO = 2, GUARD = 5, POINTER_GUARD = 6 };
-    void **words = pointer, **here = arch_thread_pointer();
+    void **words = pointer, **here = (void **)arch_thread();
     words[SELF] = pointer;
     words[SELF_TOO] = pointer;
     words[GUARD] = here[GUARD];

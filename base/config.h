@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The options of one process. config.def is the table; this turns it into `struct config` and into
- * rows that can be walked. Read once at start, by one thread; afterwards nobody writes.
+ * rows that can be walked. Read once at start, by one thread; afterwards only
+ * lib/api/control.c writes, and only what may change while the program runs.
  *
  * Text of options is pairs, "key:value" or "key=value", separated by commas or line ends, blanks
  * around anything ignored; '#' at the start of a pair or behind a blank begins a comment up to the
@@ -44,6 +45,14 @@ enum config_thp {
     CONFIG_THP_OFF,
     CONFIG_THP_ON,
     CONFIG_THP_AUTO,
+};
+
+/* The words of `dump.format`. */
+enum config_dump_format {
+    CONFIG_DUMP_MEMOIR,
+    CONFIG_DUMP_PPROF,
+    CONFIG_DUMP_JEMALLOC,
+    CONFIG_DUMP_GPERFTOOLS,
 };
 
 #define CONFIG_FIELD_FLAG(field)      bool field;

@@ -71,6 +71,17 @@ void lock_take(struct lock *lock)
         take_slow(lock, self);
 }
 
+bool lock_try(struct lock *lock)
+{
+    uint32_t free = 0, self = lock_self();
+    lock_enter(lock->rank);
+    bool taken = __atomic_compare_exchange_n(&lock->word, &free, self, false, __ATOMIC_ACQUIRE,
+                                             __ATOMIC_RELAXED);
+    if (!taken)
+        lock_leave(lock->rank);
+    return taken;
+}
+
 void lock_give(struct lock *lock)
 {
     bool waited = __atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE) & WAITED;

@@ -19,10 +19,11 @@
 /* Lock order: a thread that holds a rank takes only higher ones. */
 enum lock_rank {
     LOCK_INSIDE, /* no lock: the thread is in the allocator's slow code */
+    LOCK_DUMP,
     LOCK_INIT,
     LOCK_REGISTRY,
     LOCK_CENTRAL,
-    LOCK_SAMPLES,
+    LOCK_THREADS,
     LOCK_PAGES,
     LOCK_META,
     LOCK_ARENA,
@@ -50,6 +51,8 @@ INLINE void lock_leave(enum lock_rank rank)
 }
 
 void lock_take(struct lock *lock);
+/* Takes it unless somebody has it. */
+bool lock_try(struct lock *lock);
 void lock_give(struct lock *lock);
 /* The calling thread's id, from memory where possible. */
 uint32_t lock_self(void);

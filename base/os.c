@@ -3,12 +3,17 @@
 #include "base/os.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <time.h>
 
 #include "base/arch.h"
@@ -21,6 +26,7 @@ enum {
     ADVISE_WIPEONFORK = 18,
     ADVISE_HUGE = 14,
     ADVISE_NOHUGE = 15,
+    CURRENT_DIRECTORY = -100,
 };
 
 static long call3(long number, long a, long b, long c)
@@ -187,6 +193,12 @@ bool os_thread_alive(pid_t tid)
     return call3(SYS_tgkill, os_pid(), tid, 0) != -ESRCH;
 }
 
+void os_thread_name(char *name)
+{
+    if (call3(SYS_prctl, PR_GET_NAME, (long)name, 0) != 0)
+        name[0] = '\0';
+}
+
 unsigned os_node(void)
 {
     unsigned cpu = 0, node = 0;
@@ -212,6 +224,20 @@ uint64_t os_now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+uint64_t os_now_ns(void)
+{
+    struct timespec now = {0, 0};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t os_wall_ns(void)
+{
+    struct timespec now = {0, 0};
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 uint64_t os_random(void)
 {
     enum { NONBLOCK = 1 };
@@ -224,13 +250,17 @@ uint64_t os_random(void)
 
 int os_open(const char *path, int flags, int mode)
 {
-    enum { CURRENT_DIRECTORY = -100 };
     return (int)arch_syscall(SYS_openat, CURRENT_DIRECTORY, (long)path, flags, mode, 0, 0);
 }
 
 ssize_t os_read(int fd, void *buffer, size_t size)
 {
     return call3(SYS_read, fd, (long)buffer, (long)size);
+}
+
+ssize_t os_read_at(int fd, void *buffer, size_t size, uint64_t offset)
+{
+    return arch_syscall(SYS_pread64, fd, (long)buffer, (long)size, (long)offset, 0, 0);
 }
 
 ssize_t os_write(int fd, const void *buffer, size_t size)
@@ -241,6 +271,18 @@ ssize_t os_write(int fd, const void *buffer, size_t size)
 int os_close(int fd)
 {
     return (int)call3(SYS_close, fd, 0, 0);
+}
+
+ssize_t os_link(const char *path, char *target, size_t size)
+{
+    return arch_syscall(SYS_readlinkat, CURRENT_DIRECTORY, (long)path, (long)target, (long)size, 0,
+                        0);
+}
+
+int os_memory_file(const char *title)
+{
+    enum { CLOSE_ON_EXEC = 1 };
+    return (int)call3(SYS_memfd_create, (long)title, CLOSE_ON_EXEC, 0);
 }
 
 int os_duplicate(int fd)
@@ -264,9 +306,142 @@ void os_write_all(int fd, const void *buffer, size_t size)
     }
 }
 
+void os_host(char *name, size_t size)
+{
+    struct utsname machine;
+    size_t length = 0;
+    if (call3(SYS_uname, (long)&machine, 0, 0) == 0) {
+        length = strlen(machine.nodename);
+        length = length < size ? length : size - 1;
+        memcpy(name, machine.nodename, length);
+    }
+    name[length] = '\0';
+}
+
+int os_rename(const char *from, const char *to, bool replace)
+{
+    enum { NOREPLACE = 1 };
+    if (replace)
+        return (int)arch_syscall(SYS_renameat, CURRENT_DIRECTORY, (long)from, CURRENT_DIRECTORY,
+                                 (long)to, 0, 0);
+    long got = arch_syscall(SYS_renameat2, CURRENT_DIRECTORY, (long)from, CURRENT_DIRECTORY,
+                            (long)to, NOREPLACE, 0);
+    if (got != -EINVAL && got != -ENOSYS)
+        return (int)got;
+    /* Not every file system knows the flag; a second name is never made over a first one, either.
+     */
+    got =
+        arch_syscall(SYS_linkat, CURRENT_DIRECTORY, (long)from, CURRENT_DIRECTORY, (long)to, 0, 0);
+    if (got == 0)
+        os_unlink(from);
+    return (int)got;
+}
+
+int os_unlink(const char *path)
+{
+    return (int)call3(SYS_unlinkat, CURRENT_DIRECTORY, (long)path, 0);
+}
+
+enum os_file os_file_at(const char *path)
+{
+    struct stat about;
+    if (arch_syscall(SYS_newfstatat, CURRENT_DIRECTORY, (long)path, (long)&about,
+                     AT_SYMLINK_NOFOLLOW, 0, 0) != 0)
+        return OS_FILE_NONE;
+    switch (about.st_mode & S_IFMT) {
+    case S_IFREG:
+        return OS_FILE_PLAIN;
+    case S_IFDIR:
+        return OS_FILE_FOLDER;
+    case S_IFLNK:
+        return OS_FILE_LINK;
+    default:
+        return OS_FILE_OTHER;
+    }
+}
+
+struct os_file_id os_file_id(int fd)
+{
+    struct stat about;
+    if (call3(SYS_fstat, fd, (long)&about, 0) != 0)
+        return (struct os_file_id){0, 0};
+    return (struct os_file_id){about.st_dev, about.st_ino};
+}
+
+ssize_t os_folder_read(int fd, void *buffer, size_t size)
+{
+    return call3(SYS_getdents64, fd, (long)buffer, (long)size);
+}
+
+bool os_lock_file(int fd)
+{
+    return call3(SYS_flock, fd, LOCK_EX | LOCK_NB, 0) == 0;
+}
+
+bool os_process_alive(pid_t pid)
+{
+    return call3(SYS_kill, pid, 0, 0) != -ESRCH;
+}
+
+uint64_t os_limit(int resource)
+{
+    uint64_t pair[2] = {UINT64_MAX, UINT64_MAX}; /* soft, hard */
+    arch_syscall(SYS_prlimit64, 0, resource, 0, (long)pair, 0, 0);
+    return pair[0];
+}
+
+bool os_signal(int number, void (*handler)(int number))
+{
+    /* libc's own call: it knows how to come back from a handler, and refuses its own signals. */
+    struct sigaction action = {0}, before;
+    if (sigaction(number, NULL, &before) != 0 || before.sa_flags & SA_SIGINFO ||
+        (before.sa_handler != SIG_DFL && before.sa_handler != handler))
+        return false;
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART | SA_ONSTACK;
+    memset(&action.sa_mask, 0xff, sizeof action.sa_mask);
+    return sigaction(number, &action, NULL) == 0;
+}
+
+static uint64_t signal_bit(int number)
+{
+    return (uint64_t)1 << (number - 1);
+}
+
+static void set_mask(uint64_t mask, uint64_t *before)
+{
+    enum { SET = 2 }; /* SIG_SETMASK */
+    arch_syscall(SYS_rt_sigprocmask, SET, (long)&mask, (long)before, sizeof mask, 0, 0);
+}
+
+void os_signals_hold(struct os_signals *before)
+{
+    uint64_t faults = signal_bit(SIGSEGV) | signal_bit(SIGBUS) | signal_bit(SIGFPE) |
+                      signal_bit(SIGILL) | signal_bit(SIGTRAP) | signal_bit(SIGSYS) |
+                      signal_bit(SIGABRT);
+    *before = (struct os_signals){0, 0};
+    call3(SYS_rt_sigpending, (long)&before->pending, sizeof before->pending, 0);
+    set_mask(~faults, &before->mask);
+}
+
+void os_signals_release(const struct os_signals *before)
+{
+    uint64_t ours = (signal_bit(SIGPIPE) | signal_bit(SIGXFSZ)) & ~before->pending;
+    struct timespec at_once = {0, 0};
+    while (arch_syscall(SYS_rt_sigtimedwait, (long)&ours, 0, (long)&at_once, sizeof ours, 0, 0) > 0)
+        continue;
+    set_mask(before->mask, NULL);
+}
+
 bool os_secure(void)
 {
     return getauxval(AT_SECURE) != 0;
+}
+
+_Noreturn void os_exit(int code)
+{
+    for (;;)
+        call3(SYS_exit_group, code, 0, 0);
 }
 
 _Noreturn void os_abort(void)

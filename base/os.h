@@ -51,6 +51,8 @@ pid_t os_pid(void);
 pid_t os_tid(void);
 /* Whether the thread belongs to this process and has not ended. */
 bool os_thread_alive(pid_t tid);
+/* The calling thread's name, at most 16 bytes with its end. */
+void os_thread_name(char *name);
 /* The memory node of the CPU that runs this thread; 0 where there is one only. */
 unsigned os_node(void);
 
@@ -60,21 +62,68 @@ void os_wake(uint32_t *word, int count);
 
 /* Milliseconds that only go forward, with the resolution of the kernel's tick. */
 uint64_t os_now_ms(void);
+/* The same clock, as fine as the machine has it; slower. */
+uint64_t os_now_ns(void);
+/* Nanoseconds since 1970, as far as the kernel knows. */
+uint64_t os_wall_ns(void);
 /* Eight bytes from the kernel's random pool, or the next best thing early at boot. */
 uint64_t os_random(void);
 
 int os_open(const char *path, int flags, int mode);
 ssize_t os_read(int fd, void *buffer, size_t size);
+ssize_t os_read_at(int fd, void *buffer, size_t size, uint64_t offset);
 ssize_t os_write(int fd, const void *buffer, size_t size);
 int os_close(int fd);
+/* The target of a symbolic link, without an end; its length or a negative errno. */
+ssize_t os_link(const char *path, char *target, size_t size);
+/* A file without a name, in memory. */
+int os_memory_file(const char *title);
 /* A second descriptor for the same file, out of the way of those that programs count on; the same
  * one if there can be none. */
 int os_duplicate(int fd);
 /* Writes all of it or gives up. Keeps going after short writes and EINTR. */
 void os_write_all(int fd, const void *buffer, size_t size);
 
+/* The machine's name, at most `size` - 1 bytes of it, or "". */
+void os_host(char *name, size_t size);
+
+/* Names of files. 0 or a negative errno. Without `replace`, -EEXIST if there is something at `to`.
+ */
+int os_rename(const char *from, const char *to, bool replace);
+int os_unlink(const char *path);
+/* What a name stands for, without following a symbolic link. */
+enum os_file { OS_FILE_NONE, OS_FILE_PLAIN, OS_FILE_FOLDER, OS_FILE_LINK, OS_FILE_OTHER };
+enum os_file os_file_at(const char *path);
+/* Which file a descriptor is; all 0 if it is none. */
+struct os_file_id {
+    uint64_t device, inode;
+};
+struct os_file_id os_file_id(int fd);
+/* The next names of an open folder into `buffer`, as getdents64 lays them out. */
+ssize_t os_folder_read(int fd, void *buffer, size_t size);
+/* Takes the lock that flock knows, without waiting; it goes with the last copy of the descriptor.
+ * False if another one has it. */
+bool os_lock_file(int fd);
+
+/* Whether there is a process of that id that we may know of. */
+bool os_process_alive(pid_t pid);
+/* The soft limit of getrlimit; UINT64_MAX: none. */
+uint64_t os_limit(int resource);
+/* Calls `handler` for the signal, all other ones blocked meanwhile; false if the program has a
+ * handler for it, or there is no such signal. */
+bool os_signal(int number, void (*handler)(int number));
+/* Keeps signals from this thread, but for those that mean a fault in it, until they are released.
+ * What our own writes caused meanwhile (SIGPIPE, SIGXFSZ) is then gone. */
+struct os_signals {
+    uint64_t mask, pending;
+};
+void os_signals_hold(struct os_signals *before);
+void os_signals_release(const struct os_signals *before);
+
 /* True in setuid, setgid and file-capability programs: the environment is an attacker's. */
 bool os_secure(void);
+/* Ends the process at once: no handler, no destructor. */
+_Noreturn void os_exit(int code);
 /* Ends the process by SIGABRT as abort() does. */
 _Noreturn void os_abort(void);
 

@@ -82,7 +82,7 @@ bool os_thread_prepare(void)
     const char *found = marker_find();
     if (found == NULL)
         return false;
-    data.distance = (const char *)marker - (found - data.image) - (char *)arch_thread_pointer();
+    data.distance = (const char *)marker - (found - data.image) - (char *)arch_thread();
     return data.distance > -DATA_MOST && data.distance < DATA_MOST;
 }
 

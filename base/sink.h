@@ -14,8 +14,8 @@
 struct sink {
     char *buffer;
     size_t size, used;
-    int fd;                                                             /* or -1: */
-    int (*write)(void *context, const void *bytes, size_t length);      /* 0 or an errno value */
+    int fd;                                                        /* or -1: */
+    int (*write)(void *context, const void *bytes, size_t length); /* 0 or an errno value */
     void *context;
     int error;      /* 0, or the errno value of the first failure */
     uint64_t total; /* bytes taken so far */

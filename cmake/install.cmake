@@ -9,6 +9,19 @@ install(TARGETS memoir_shared EXPORT memoirTargets LIBRARY DESTINATION ${CMAKE_I
 install(FILES ${MEMOIR_ARCHIVE} DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/memoir
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+# The names of the allocators whose programs run here unchanged, in a folder of their own so that
+# only those find them who ask for it: -L or LD_LIBRARY_PATH.
+set(compat_names libjemalloc.so libjemalloc.so.2)
+foreach(variant tcmalloc tcmalloc_minimal tcmalloc_debug tcmalloc_minimal_debug
+        tcmalloc_and_profiler)
+    list(APPEND compat_names lib${variant}.so lib${variant}.so.4)
+endforeach()
+set(compat_links ${PROJECT_BINARY_DIR}/compat_links)
+file(MAKE_DIRECTORY ${compat_links})
+foreach(name IN LISTS compat_names)
+    file(CREATE_LINK ../../libmemoir.so.${MEMOIR_SOVERSION} ${compat_links}/${name} SYMBOLIC)
+    install(FILES ${compat_links}/${name} DESTINATION ${CMAKE_INSTALL_LIBDIR}/memoir/compat)
+endforeach()
 if(TARGET memoir_tool)
     install(TARGETS memoir_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
     install(FILES ${completions}/memoir

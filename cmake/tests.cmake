@@ -107,7 +107,12 @@ function(discover_unit)
                 OR helper)
             continue()
         endif()
-        program(unit_${name} SOURCES ${file} $<TARGET_OBJECTS:memoir_base>
+        has(with_readers with-readers)
+        set(readers "")
+        if(with_readers)
+            file(GLOB readers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tool/profile/*.c)
+        endif()
+        program(unit_${name} SOURCES ${file} ${readers} $<TARGET_OBJECTS:memoir_base>
             $<TARGET_OBJECTS:memoir_alloc> $<TARGET_OBJECTS:memoir_watch>
             FLAGS ${MEMOIR_LIBRARY_FLAGS})
         if(MEMOIR_SANITIZE)

@@ -65,9 +65,33 @@ bool memoir_class_totals(size_t size, struct memoir_totals *out);
  */
 size_t memoir_purge(void);
 
+/*
+ * The heap profile on, for all threads at once: mean bytes between two sampled blocks, 0 for every
+ * block, a negative rate for the last one in force (at first the option heap.rate). Blocks that
+ * were allocated while it was off are not in the profile.
+ */
+void memoir_start(int64_t rate);
+/* Off. What was recorded stays, and blocks of it that are freed later are noticed. */
+void memoir_stop(void);
 /* Mean bytes between two sampled blocks; 0: every block is; -1: none. For all threads at once. */
 void memoir_set_rate(int64_t bytes);
 int64_t memoir_rate(void);
+
+/*
+ * Writes the heap profile to `path`, or for NULL to the next name of the option dump.prefix, in the
+ * format of the option dump.format. The file appears under its name when it is complete; a plain
+ * file of that name is replaced, a symbolic link or anything else is an error. 0 or an errno value,
+ * with a line on standard error that says what to do.
+ */
+int memoir_dump(const char *path);
+
+/*
+ * The capture of the run (option capture): a snapshot of the profile now, with the reason in words
+ * or NULL; a moment with a name, for time lines. 0 or an errno value, ENOENT where there is no
+ * capture.
+ */
+int memoir_snapshot(const char *words);
+int memoir_mark(const char *name);
 
 #ifdef __cplusplus
 }

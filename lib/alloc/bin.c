@@ -224,7 +224,8 @@ bool heap_refill(struct heap *heap, unsigned mark)
         stock_eager(heap, stock, mark) && stock_grow(heap, mark))
         stock = heap_stock(heap, mark);
     bin_shut(heap, mark, stock);
-    unsigned wanted = stock->batch, got = central_take(heap->pool, mark, stock->slots + 1, wanted);
+    unsigned list = heap->watched ? CENTRAL_WATCHED + mark_class(mark) : mark;
+    unsigned wanted = stock->batch, got = central_take(heap->pool, list, stock->slots + 1, wanted);
     if (got < wanted)
         memmove(stock->slots + 1, stock->slots + 1 + wanted - got, got * sizeof(void *));
     stock->taken += got;
@@ -232,6 +233,40 @@ bool heap_refill(struct heap *heap, unsigned mark)
     stock->batch = (uint16_t)(twice < half ? twice : half);
     bin_set(heap, mark, stock, got);
     return got > 0;
+}
+
+void *heap_pop_watched(struct heap *heap, unsigned mark)
+{
+    for (;;) {
+        void **top = heap->top[mark], *block = *top;
+        if (block == NULL) {
+            if (!heap_refill(heap, mark))
+                return NULL;
+            continue;
+        }
+        struct stock *stock = heap_stock(heap, mark);
+        heap->top[mark] = top - 1;
+        if (likely(span_of(block)->watched)) {
+            add_relaxed(&stock->drawn, 1);
+            store_relaxed(&heap->clock[mark], 0);
+            return block;
+        }
+        stock->taken--; /* from before all were watched, and freed since */
+        central_give(&block, 1);
+    }
+}
+
+bool heap_push_watched(struct heap *heap, unsigned mark, void *block)
+{
+    void **top = heap->top[mark];
+    if (low_half(top) == heap->limit[mark]) {
+        if (!heap_spill(heap, mark))
+            return false;
+        top = heap->top[mark];
+    }
+    top[1] = block;
+    heap->top[mark] = top + 1;
+    return true;
 }
 
 /* The `count` lowest slots, which were used longest ago, go home. */

@@ -79,12 +79,12 @@ static struct span *span_make(unsigned pool, unsigned mark, bool watched, uint32
     units = units < c->units_most ? units : c->units_most;
     unsigned blocks = (unsigned)(units * UNIT / c->size);
     void *records = NULL;
-    if (watched && (records = meta_take(blocks * sizeof(uint32_t))) == NULL)
+    if (watched && (records = meta_take(blocks * sizeof(struct record))) == NULL)
         return NULL;
     struct span *span = pages_take(pool, (uint32_t)units, 1);
     if (span == NULL) {
         if (records != NULL)
-            meta_give(records, blocks * sizeof(uint32_t));
+            meta_give(records, blocks * sizeof(struct record));
         return NULL;
     }
     span->mark = (uint8_t)mark;
@@ -113,7 +113,7 @@ static void span_end(struct span *span)
     span->home = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (span->watched)
-        meta_give(meta_at(span->record), span->blocks * sizeof(uint32_t));
+        meta_give(meta_at(span->record), span->blocks * sizeof(struct record));
     pages_give(span);
 }
 
@@ -143,10 +143,11 @@ static unsigned span_take(struct span *span, size_t size, void **end, unsigned w
     return got;
 }
 
-static unsigned take_locked(struct central *central, unsigned pool, unsigned mark, bool watched,
-                            void **slots, unsigned wanted)
+static unsigned take_locked(struct central *central, unsigned pool, unsigned list, void **slots,
+                            unsigned wanted)
 {
-    unsigned got = 0;
+    bool watched = list >= CENTRAL_WATCHED;
+    unsigned got = 0, mark = watched ? list - CENTRAL_WATCHED : list;
     while (got < wanted) {
         struct span *span = span_at(central->head);
         if (central->head == 0) {
@@ -168,11 +169,11 @@ static unsigned take_locked(struct central *central, unsigned pool, unsigned mar
     return got;
 }
 
-unsigned central_take(unsigned pool, unsigned mark, void **slots, unsigned wanted)
+unsigned central_take(unsigned pool, unsigned list, void **slots, unsigned wanted)
 {
-    struct central *central = central_of(&pool, mark);
+    struct central *central = central_of(&pool, list);
     lock_take(&central->lock);
-    unsigned got = take_locked(central, pool, mark, false, slots, wanted);
+    unsigned got = take_locked(central, pool, list, slots, wanted);
     lock_give(&central->lock);
     return got;
 }
@@ -180,21 +181,19 @@ unsigned central_take(unsigned pool, unsigned mark, void **slots, unsigned wante
 void *central_take_one(unsigned pool, unsigned list)
 {
     struct central *central = central_of(&pool, list);
-    bool watched = list >= CENTRAL_WATCHED;
     void *block = NULL;
     lock_take(&central->lock);
-    unsigned got =
-        take_locked(central, pool, watched ? list - CENTRAL_WATCHED : list, watched, &block, 1);
+    unsigned got = take_locked(central, pool, list, &block, 1);
     add_relaxed(&central->direct, got);
     lock_give(&central->lock);
     return block;
 }
 
-uint32_t *central_record(struct span *span, const void *block)
+struct record *central_record(struct span *span, const void *block)
 {
+    struct record *records = meta_at(span->record);
     if (span->state == SPAN_LARGE)
-        return &span->record;
-    uint32_t *records = meta_at(span->record);
+        return records;
     return &records[span_index(span, block, mark_class(span->mark))];
 }
 

@@ -30,15 +30,15 @@ struct central {
 /* NULL where the pool was never used. */
 const struct central *central_peek(unsigned pool, unsigned list);
 /* Up to `wanted` blocks into slots[wanted - 1] and downwards, lowest address first; how many. 0
- * when memory is out. */
-unsigned central_take(unsigned pool, unsigned mark, void **slots, unsigned wanted);
+ * when memory is out. `list` is a mark, or CENTRAL_WATCHED + class for blocks whose span has a
+ * table of records. */
+unsigned central_take(unsigned pool, unsigned list, void **slots, unsigned wanted);
 /* Blocks of any marks and pools come home. Aborts on one that is home already. */
 void central_give(void *const *slots, unsigned count);
-/* One block for the program, past all bins. `list` is a mark, or CENTRAL_WATCHED + class for a
- * block whose span has a table of records. NULL when memory is out. */
+/* One block for the program, past all bins. NULL when memory is out. */
 void *central_take_one(unsigned pool, unsigned list);
-/* Where the record of a watched block, small or large, is kept. */
-uint32_t *central_record(struct span *span, const void *block);
+/* Where the record of a watched block is kept. */
+struct record *central_record(struct span *span, const void *block);
 /* In a forked child: opens locks of threads that stayed behind (true if there were any), and lists
  * from states. */
 bool central_break(uint32_t parent_id);

@@ -150,6 +150,7 @@ static struct heap *heap_fresh(unsigned colour, unsigned pool)
     heap->colour = (uint8_t)colour;
     heap->pool = (uint8_t)pool;
     heap->generation = 0;
+    heap->watched = false;
     heap->large_clock = 0;
     heap->random = (uintptr_t)heap | 1; /* until somebody has a better seed */
     heap_reset(heap);
@@ -202,7 +203,7 @@ bool heap_arm(struct heap *heap, uint32_t configured)
     return load_acquire(&generation) == configured;
 }
 
-void heap_tick(struct heap *heap)
+uint64_t heap_tick(struct heap *heap)
 {
     heap->ticks++;
     uint64_t now = os_now_ms();
@@ -210,11 +211,12 @@ void heap_tick(struct heap *heap)
         bins_hurry(heap, (uint32_t)now);
     heap->came_ms = (uint32_t)now;
     if ((uint32_t)now - heap->looked_ms < pages_look_ms() || config.return_delay_ms == config_never)
-        return;
+        return now;
     heap->looked_ms = (uint32_t)now;
     heap_drop_parked(now, pages_look_ms());
     pages_tick(now); /* first, or what is given back now would make its old neighbours young */
     bins_empty_idle(heap, 0);
+    return now;
 }
 
 struct heap *heap_first(void)

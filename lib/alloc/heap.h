@@ -56,6 +56,7 @@ struct heap {
     uint8_t marks[SMALL_GRANULES + 1]; /* size of a small block in granules -> its mark here */
     /* From here on: cold. */
     uint8_t colour, pool, side;
+    bool watched; /* the bins hold blocks of watched spans */
     bool alive;
     uint32_t tid;
     uint32_t stocks[MARK_COUNT]; /* meta ids; 0 where the bin was never used */
@@ -63,6 +64,7 @@ struct heap {
     struct heap *all;            /* every heap there ever was */
     struct heap *free;           /* heaps without a thread: unused, or parked */
     uint32_t generation;         /* the mode this heap was last configured for */
+    uint32_t visits;             /* while `watched`: calls */
     uint32_t ticks;              /* cold visits, */
     uint32_t stolen_ticks;       /* and at which the last bins made room for another */
     uint32_t came_ms;            /* the last cold visit, */
@@ -111,10 +113,15 @@ bool heap_arm(struct heap *heap, uint32_t generation);
 bool heap_refill(struct heap *heap, unsigned mark);
 /* Room in a full bin. False when there can be none. */
 bool heap_spill(struct heap *heap, unsigned mark);
+/* With `heap->watched`: a block for the program, past the clock, which has run out for good. NULL
+ * when memory is out. */
+void *heap_pop_watched(struct heap *heap, unsigned mark);
+/* And one back. False when there is no room. */
+bool heap_push_watched(struct heap *heap, unsigned mark, void *block);
 /* All bins go home. */
 void heap_flush(struct heap *heap);
-/* Called on the cold path now and then: empties idle bins, returns idle pages. */
-void heap_tick(struct heap *heap);
+/* Called on the cold path now and then: empties idle bins, returns idle pages. The time. */
+uint64_t heap_tick(struct heap *heap);
 
 /* Sets the clock so that `blocks` more mallocs pass before the one that is a sample. */
 void heap_set_clock(struct heap *heap, unsigned mark, uint64_t blocks);

@@ -8,12 +8,12 @@
 #include "base/compiler.h"
 #include "lib/alloc/arena.h"
 
-enum { SMALLEST_SHIFT = 6, SHIFTS = 26, ID_SHIFT = 4 };
+enum { SMALLEST_SHIFT = 6, SHIFTS = 26 };
 
 struct lock meta_lock = {0, LOCK_META};
 
 static void *waiting[SHIFTS];       /* freed pieces by size, linked through their first word */
-static size_t used = 1 << ID_SHIFT; /* id 0 means "none" */
+static size_t used = 1 << META_ID_SHIFT; /* id 0 means "none" */
 
 static unsigned shift_of(size_t bytes)
 {
@@ -73,12 +73,7 @@ void meta_give(void *memory, size_t bytes)
 
 uint32_t meta_id(const void *memory)
 {
-    return (uint32_t)((size_t)((const char *)memory - window.meta) >> ID_SHIFT);
-}
-
-void *meta_at(uint32_t id)
-{
-    return window.meta + ((size_t)id << ID_SHIFT);
+    return (uint32_t)((size_t)((const char *)memory - window.meta) >> META_ID_SHIFT);
 }
 
 void meta_recover(void)

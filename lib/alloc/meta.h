@@ -12,6 +12,9 @@
 #include <stdint.h>
 
 #include "base/lock.h"
+#include "lib/alloc/arena.h"
+
+enum { META_ID_SHIFT = 4 };
 
 extern struct lock meta_lock;
 
@@ -21,7 +24,10 @@ void *meta_take(size_t bytes);
 void *meta_take_for_ever(size_t bytes);
 void meta_give(void *memory, size_t bytes);
 uint32_t meta_id(const void *memory);
-void *meta_at(uint32_t id);
+INLINE void *meta_at(uint32_t id)
+{
+    return window.meta + ((size_t)id << META_ID_SHIFT);
+}
 /* In a child whose parent's other thread was inside: what waited for reuse is left alone. */
 void meta_recover(void);
 

@@ -28,6 +28,20 @@ enum span_state {
     SPAN_LARGE,
 };
 
+/* What an observer keeps about a watched block. This room only keeps the place for it. */
+struct record {
+    uint32_t site;
+    uint16_t slack; /* usable size less what was asked for */
+    uint16_t born_high;
+    uint32_t born_low;
+};
+
+/* The same for a large block. */
+struct large_record {
+    struct record record;
+    size_t requested;
+};
+
 struct span {
     uint32_t first, units;
     uint32_t next, prev; /* in the list that its state puts it in; ids */

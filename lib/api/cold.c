@@ -14,7 +14,10 @@
 #include "lib/api/young.h"
 #include "lib/watch/watch.h"
 
-enum { MOVE_LEAST = 64 << 10 }; /* larger blocks are moved by the kernel, not copied */
+enum {
+    MOVE_LEAST = 64 << 10, /* larger blocks are moved by the kernel, not copied */
+    EXACT_TICK_EVERY = 16,
+};
 
 static uint32_t trim_generation; /* heaps configured before it give everything back */
 
@@ -27,6 +30,13 @@ static void configure(struct heap *heap, uint32_t generation)
         if (heap->stocks[mark] != 0)
             heap_set_clock(heap, mark, sampler_blocks(&heap->random, class_size(mark_class(mark))));
     heap->large_clock = sampler_bytes(&heap->random);
+    bool exact = sampler_rate() == SAMPLER_EXACT;
+    if (heap->watched != exact) {
+        heap_flush(heap);
+        heap->watched = exact;
+        if (!exact)
+            profile_settle();
+    }
     if (heap->generation != 0 && (int32_t)(load_acquire(&trim_generation) - heap->generation) > 0)
         heap_flush(heap);
 }
@@ -34,8 +44,9 @@ static void configure(struct heap *heap, uint32_t generation)
 static void recover(void)
 {
     uint32_t parent_id = lock_self();
-    samples_recover(parent_id);
+    dumps_recover(parent_id);
     alloc_recover();
+    profile_recover(parent_id);
 }
 
 /* Enters the slow code. False where that can't be: this thread is inside already (a signal handler
@@ -53,6 +64,8 @@ static bool begin(void)
 static void end(void)
 {
     lock_leave(LOCK_INSIDE);
+    if (unlikely(load_relaxed(&profile_due)))
+        triggers_run();
 }
 
 /* This thread's heap, made if need be and hot again; NULL when memory is out. */
@@ -74,7 +87,9 @@ static struct heap *enter(void)
             configure(heap, generation);
         } while (!heap_arm(heap, generation));
     }
-    heap_tick(heap);
+    /* Where every call comes here, few need to look around. */
+    if (!heap->watched || ++heap->visits % EXACT_TICK_EVERY == 0)
+        profile_tick(heap_tick(heap));
     return heap;
 }
 
@@ -90,6 +105,7 @@ void cold_thread_end(void)
     young.ended = true;
     young.sums = (struct heap_sums){0};
     if (heap_self != NULL && begin()) {
+        profile_thread_end();
         heap_end(heap_self);
         end();
     }
@@ -124,25 +140,58 @@ static void count_large(struct heap *heap, struct heap_sums more)
         heap_count_ended(&more);
 }
 
-/* Gives the block its record, or leaves it without one when there is no memory for that. */
-static void record(void *block, size_t size, size_t usable)
+/* Who asks for a block, and what it goes on from (profile_begin). */
+struct origin {
+    const struct caller *caller;
+    uint64_t born;
+};
+
+/* A block of a watched span gets its record. */
+static void record(void *block, unsigned class, size_t size, const struct origin *origin)
 {
-    struct span *span = span_of(block);
-    *central_record(span, block) = samples_add(block, size, usable, lock_self());
-    span->watched = true;
+    struct record *place = central_record(span_of(block), block);
+    profile_begin(place, origin->caller, class, class_size(class), size, origin->born);
     store_relaxed(mark_at(block), MARK_WATCHED);
 }
 
+/* A large block becomes a watched one, if there is memory for its record. */
+static void record_large(void *block, size_t size, const struct origin *origin)
+{
+    struct span *span = span_of(block);
+    struct large_record *place = meta_take(sizeof *place);
+    if (place == NULL) {
+        store_relaxed(mark_at(block), MARK_LARGE);
+        return;
+    }
+    place->requested = size;
+    span->record = meta_id(place);
+    span->watched = true;
+    profile_begin(&place->record, origin->caller, CLASS_COUNT, large_size(span), size,
+                  origin->born);
+    store_relaxed(mark_at(block), MARK_WATCHED);
+}
+
+/* And ceases to be one. */
+static void forget_large(struct span *span, size_t usable, bool moved)
+{
+    struct large_record *place = meta_at(span->record);
+    profile_end(&place->record, usable, place->requested, moved);
+    span->record = 0;
+    span->watched = false;
+    meta_give(place, sizeof *place);
+}
+
 /* One block past the bins, watched or not. */
-static void *take_direct(struct heap *heap, unsigned class, size_t size, bool watched)
+static void *take_direct(struct heap *heap, unsigned class, size_t size,
+                         const struct origin *origin)
 {
     unsigned mark = mark_make(class, young.colour);
-    void *block = central_take_one(pool_of(heap), watched ? CENTRAL_WATCHED + class : mark);
+    void *block = central_take_one(pool_of(heap), origin ? CENTRAL_WATCHED + class : mark);
     if (block == NULL)
         return NULL;
     count_direct((struct heap_sums){.allocs = 1, .alloc_bytes = class_size(class)});
-    if (watched)
-        record(block, size, class_size(class));
+    if (origin != NULL)
+        record(block, class, size, origin);
     else
         store_relaxed(mark_at(block), (uint8_t)mark);
     return block;
@@ -164,16 +213,22 @@ static bool clock_ring(struct heap *heap, unsigned mark)
 }
 
 /* From the bin of the class that `room` bytes take; `size` is what the program asked for. */
-static void *take_block(struct heap *heap, size_t room, size_t size)
+static void *take_block(struct heap *heap, size_t room, size_t size, const struct origin *origin)
 {
     unsigned mark = (unsigned)hot_mark(heap, room);
+    if (heap->watched) {
+        void *block = heap_pop_watched(heap, mark);
+        if (block != NULL)
+            record(block, mark_class(mark), size, origin);
+        return block;
+    }
     for (;;) {
         void *block = hot_pop(heap, mark);
         if (block != NULL)
             return block;
         if (heap->clock[mark] < 0) {
             if (clock_ring(heap, mark) &&
-                (block = take_direct(heap, mark_class(mark), size, true)) != NULL)
+                (block = take_direct(heap, mark_class(mark), size, origin)) != NULL)
                 return block;
         } else if (!heap_refill(heap, mark)) {
             return NULL;
@@ -197,7 +252,8 @@ static bool ring(struct heap *heap, size_t bytes)
     return heap == NULL ? young_ring(bytes) : large_ring(heap, bytes);
 }
 
-static void *take_large(struct heap *heap, size_t size, size_t align, bool *zero)
+static void *take_large(struct heap *heap, size_t size, size_t align, const struct origin *origin,
+                        bool *zero)
 {
     void *block = large_take(pool_of(heap), size, align, zero);
     if (block == NULL)
@@ -205,7 +261,7 @@ static void *take_large(struct heap *heap, size_t size, size_t align, bool *zero
     size_t usable = large_size(span_of(block));
     count_large(heap, (struct heap_sums){.allocs = 1, .alloc_bytes = usable});
     if (ring(heap, usable))
-        record(block, size, usable);
+        record_large(block, size, origin);
     else
         store_relaxed(mark_at(block), MARK_LARGE);
     return block;
@@ -217,9 +273,8 @@ static struct heap *heap_here(void)
     return heap_self == NULL && young_is() ? NULL : enter();
 }
 
-/* How large a block must be so that one with a class fits and is aligned: blocks lie at multiples
- * of their size from a unit's start. More than BLOCK_MAX: none is. */
-static size_t room_for(size_t size, size_t align)
+/* Blocks lie at multiples of their size from a unit's start. */
+size_t cold_room(size_t size, size_t align)
 {
     size = size == 0 ? 1 : size;
     if (likely(align <= GRANULE))
@@ -234,50 +289,58 @@ static size_t room_for(size_t size, size_t align)
 }
 
 /* Any size, any alignment; *zero: the block reads as zero. */
-static void *take_inside(size_t size, size_t align, bool *zero)
+static void *take_inside(size_t size, size_t align, const struct origin *origin, bool *zero)
 {
     struct heap *heap = heap_here();
-    size_t room = room_for(size, align);
+    size_t room = cold_room(size, align);
     if (room > BLOCK_MAX)
-        return take_large(heap, size == 0 ? 1 : size, align, zero);
+        return take_large(heap, size == 0 ? 1 : size, align, origin, zero);
     if (heap != NULL)
-        return take_block(heap, room, size);
+        return take_block(heap, room, size, origin);
     unsigned class = class_of(room);
     void *block = NULL;
     if (young_ring(class_size(class)))
-        block = take_direct(NULL, class, size, true);
-    return block != NULL ? block : take_direct(NULL, class, size, false);
+        block = take_direct(NULL, class, size, origin);
+    return block != NULL ? block : take_direct(NULL, class, size, NULL);
 }
 
-static void *take(size_t size, size_t align, bool *zero)
+static void *take(size_t size, size_t align, const struct origin *origin, bool *zero)
 {
     *zero = false;
     if (unlikely(!begin()))
         return lock_held != 0 ? emergency_take(size, align) : NULL;
-    void *block = take_inside(size, align, zero);
+    void *block = take_inside(size, align, origin, zero);
     end();
+    if (unlikely(block == NULL))
+        triggers_failure();
     return block;
 }
 
-void *cold_malloc(size_t size)
+void *cold_malloc(size_t size, const struct caller *caller)
 {
     bool zero;
-    return take(size, GRANULE, &zero);
+    return take(size, GRANULE, &(struct origin){caller, 0}, &zero);
 }
 
-void *cold_calloc(size_t size)
+void *cold_malloc_moved(size_t size, const struct caller *caller)
 {
     bool zero;
-    void *block = take(size, GRANULE, &zero);
+    return take(size, GRANULE, &(struct origin){caller, PROFILE_MOVED}, &zero);
+}
+
+void *cold_calloc(size_t size, const struct caller *caller)
+{
+    bool zero;
+    void *block = take(size, GRANULE, &(struct origin){caller, 0}, &zero);
     if (block != NULL && !zero)
         memset(block, 0, size);
     return block;
 }
 
-void *cold_aligned(size_t align, size_t size)
+void *cold_aligned(size_t align, size_t size, const struct caller *caller)
 {
     bool zero;
-    return take(size, align, &zero);
+    return take(size, align, &(struct origin){caller, 0}, &zero);
 }
 
 /* The mark of p if p may be a block at all; MARK_FREE otherwise. *ours: p is in the window. */
@@ -290,33 +353,35 @@ static unsigned mark_of(const void *p, bool *ours)
     return load_relaxed(mark_at(p));
 }
 
-/* A large or a watched block. */
-static void free_span_block(void *p, struct heap *heap)
+/* A large or a watched block. `moved`: realloc goes on with another one. */
+static void free_span_block(void *p, struct heap *heap, bool moved)
 {
     struct span *span = span_of(p);
     bool large = span->state == SPAN_LARGE;
-    size_t size = large ? large_size(span) : class_size(mark_class(span->mark));
+    unsigned class = mark_class(span->mark);
+    size_t size = large ? large_size(span) : class_size(class);
     if (__atomic_exchange_n(mark_at(p), MARK_FREE, __ATOMIC_ACQ_REL) == MARK_FREE)
         fatal_freed_twice(p, size);
-    if (span->watched) {
-        uint32_t *id = central_record(span, p);
-        samples_remove(*id);
-        *id = 0;
-    }
     if (large) {
+        if (span->watched)
+            forget_large(span, size, moved);
         count_large(heap, (struct heap_sums){.frees = 1, .free_bytes = size});
         large_give(span);
-    } else {
-        count_direct((struct heap_sums){.frees = 1, .free_bytes = size});
-        central_give(&p, 1);
+        return;
     }
+    struct record *place = central_record(span, p);
+    profile_end(place, size, size - place->slack, moved);
+    if (heap != NULL && heap->watched && heap_push_watched(heap, mark_make(class, heap->colour), p))
+        return;
+    count_direct((struct heap_sums){.frees = 1, .free_bytes = size});
+    central_give(&p, 1);
 }
 
 static void free_inside(void *p, unsigned mark)
 {
     struct heap *heap = heap_here();
     if (mark == MARK_LARGE || mark == MARK_WATCHED) {
-        free_span_block(p, heap);
+        free_span_block(p, heap, false);
         return;
     }
     if (heap != NULL && (hot_push(heap, p) || (heap_spill(heap, mark) && hot_push(heap, p))))
@@ -367,40 +432,42 @@ size_t cold_usable(const void *p)
 
 /* A block that became longer may become a sample by that; one that became shorter may cease to be
  * one. Either way it is one with the probability of its new size. */
-static void resized(struct heap *heap, void *p, struct span *span, size_t before, size_t size)
+static void resized(struct heap *heap, void *p, struct span *span, size_t before, size_t size,
+                    const struct caller *caller)
 {
     size_t now = large_size(span);
+    struct origin origin = {caller, PROFILE_MOVED};
+    bool keep = true;
     if (now > before) {
         count_large(heap, (struct heap_sums){.alloc_bytes = now - before});
-        if (span->watched)
-            samples_resize(span->record, size, now);
-        else if (ring(heap, now - before))
-            record(p, size, now);
-        return;
-    }
-    count_large(heap, (struct heap_sums){.free_bytes = before - now});
-    if (!span->watched)
-        return;
-    if (sampler_keeps(heap == NULL ? &young.random : &heap->random, before, now)) {
-        samples_resize(span->record, size, now);
     } else {
-        samples_remove(span->record);
-        span->record = 0;
-        span->watched = false;
+        count_large(heap, (struct heap_sums){.free_bytes = before - now});
+        keep = sampler_keeps(heap == NULL ? &young.random : &heap->random, before, now);
+    }
+    if (span->watched) {
+        struct large_record *place = meta_at(span->record);
+        origin.born = profile_born(&place->record);
+        forget_large(span, before, true);
         store_relaxed(mark_at(p), MARK_LARGE);
+        if (keep)
+            record_large(p, size, &origin);
+    } else if (now > before && ring(heap, now - before)) {
+        record_large(p, size, &origin);
     }
 }
 
-static void *realloc_large(void *p, struct span *span, size_t size)
+static void *realloc_large(void *p, struct span *span, size_t size, const struct caller *caller)
 {
     size_t before = large_size(span);
     struct heap *heap = heap_here();
     if (large_resize(span, size)) {
-        resized(heap, p, span, before, size);
+        resized(heap, p, span, before, size, caller);
         return p;
     }
     bool zero;
-    void *block = take_large(heap, size, GRANULE, &zero);
+    struct large_record *place = span->watched ? meta_at(span->record) : NULL;
+    struct origin origin = {caller, place == NULL ? PROFILE_MOVED : profile_born(&place->record)};
+    void *block = take_large(heap, size, GRANULE, &origin, &zero);
     if (block == NULL)
         return NULL;
     size_t kept = before < size ? before : size;
@@ -412,36 +479,69 @@ static void *realloc_large(void *p, struct span *span, size_t size)
         size_t usable = large_size(span_of(block));
         count_large(heap, (struct heap_sums){.frees = 1, .free_bytes = usable});
         *mark_at(block) = MARK_FREE;
+        if (span_of(block)->watched)
+            forget_large(span_of(block), usable, true);
         large_abandon(span_of(block));
         return NULL;
     }
     if (moved == OS_STAYED)
         memcpy(block, p, kept);
-    free_span_block(p, heap);
+    free_span_block(p, heap, true);
     return block;
 }
 
-void *cold_realloc(void *p, size_t size)
+/* The same block for another size: who asked for it last is remembered. */
+static void renew(void *p, size_t usable, size_t size, const struct caller *caller)
 {
-    bool ours;
+    struct span *span = span_of(p);
+    if (!begin())
+        return;
+    if (span->state == SPAN_LARGE) {
+        resized(heap_here(), p, span, usable, size, caller);
+    } else {
+        struct record *place = central_record(span, p);
+        uint64_t born = profile_born(place);
+        bool known = place->site != 0;
+        profile_end(place, usable, usable - place->slack, true);
+        if (known)
+            profile_begin(place, caller, mark_class(span->mark), usable, size, born);
+    }
+    end();
+}
+
+void *cold_realloc(void *p, size_t size, const struct caller *caller)
+{
+    bool ours, zero;
     unsigned mark = mark_of(p, &ours);
-    if (mark != MARK_FREE && span_of(p)->state == SPAN_LARGE && size > BLOCK_MAX) {
-        if (units_of(size) == span_of(p)->units)
-            return p;
+    if (mark != MARK_FREE && span_of(p)->state == SPAN_LARGE && size > BLOCK_MAX &&
+        units_of(size) != span_of(p)->units) {
         if (!begin())
             return NULL;
-        void *block = realloc_large(p, span_of(p), size);
+        void *block = realloc_large(p, span_of(p), size, caller);
         end();
+        if (unlikely(block == NULL))
+            triggers_failure();
         return block;
     }
     size_t usable = usable_for(p, "realloc");
-    if (size <= usable && size > usable / 2)
+    if (size <= usable && size > usable / 2) {
+        if (mark == MARK_WATCHED)
+            renew(p, usable, size, caller);
         return p;
-    void *block = cold_malloc(size);
+    }
+    struct origin origin = {caller, PROFILE_MOVED};
+    if (mark == MARK_WATCHED)
+        origin.born = profile_born(central_record(span_of(p), p));
+    void *block = take(size, GRANULE, &origin, &zero);
     if (block == NULL)
         return size <= usable ? p : NULL;
     memcpy(block, p, size < usable ? size : usable);
-    cold_free(p);
+    if (mark == MARK_WATCHED && begin()) {
+        free_span_block(p, heap_here(), true);
+        end();
+    } else {
+        cold_free(p);
+    }
     return block;
 }
 
@@ -466,6 +566,15 @@ size_t cold_trim(void)
     size_t bytes = alloc_purge();
     end();
     return bytes;
+}
+
+void cold_flush(void)
+{
+    if (!begin())
+        return;
+    if (heap_self != NULL)
+        heap_flush(heap_self);
+    end();
 }
 
 void cold_thread_sums(struct account_sum *sum)

@@ -13,15 +13,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-void *cold_malloc(size_t size);
+struct caller; /* who asks: lib/watch/unwind.h */
+
+void *cold_malloc(size_t size, const struct caller *caller);
+/* The same for a block that goes on from one that realloc is about to free. */
+void *cold_malloc_moved(size_t size, const struct caller *caller);
 /* Zeroed memory. */
-void *cold_calloc(size_t size);
+void *cold_calloc(size_t size, const struct caller *caller);
 void cold_free(void *p);
 /* p != NULL and size != 0. On failure the block stays as it is. */
-void *cold_realloc(void *p, size_t size);
+void *cold_realloc(void *p, size_t size, const struct caller *caller);
 /* `align` is a power of two. */
-void *cold_aligned(size_t align, size_t size);
+void *cold_aligned(size_t align, size_t size, const struct caller *caller);
 size_t cold_usable(const void *p);
+/* How large a block must be so that one with a class fits and is aligned. More than BLOCK_MAX: none
+ * is. */
+size_t cold_room(size_t size, size_t align);
 
 /* In a forked child, by the thread that forked: mends what the others left behind, unless this one
  * was interrupted inside; then its next slow call does. */
@@ -32,6 +39,8 @@ void cold_thread_end(void);
 void cold_set_rate(long long bytes);
 /* Frees as much as can be given to the kernel now; how many bytes were. */
 size_t cold_trim(void);
+/* The calling thread keeps no free blocks for itself. */
+void cold_flush(void);
 struct account_sum;
 /* What the calling thread has allocated and freed. */
 void cold_thread_sums(struct account_sum *sum);

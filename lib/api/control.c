@@ -1,13 +1,229 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/api/control.h. */
+/*
+ * See lib/api/control.h. What an option means while the program runs is here, a function for each
+ * row; who changes it (the start, a call, a line of the protocol) has set its field in `config`.
+ */
 #include "lib/api/control.h"
 
 #include <errno.h>
+#include <string.h>
 
-int control_command(const char *line, size_t length, int fd, struct sink *sink)
+#include "base/compiler.h"
+#include "base/config.h"
+#include "base/os.h"
+#include "base/print.h"
+#include "lib/api/api.h"
+#include "lib/api/cold.h"
+
+struct dump_style control_memoir = {.names = DUMP_NAMES_MEMOIR, .format = FORMAT_CAPTURE};
+struct dump_style control_jemalloc = {
+    .names = DUMP_NAMES_JEMALLOC, .format = FORMAT_JEMALLOC, .prefix = "jeprof"};
+struct dump_style control_gperftools = {
+    .names = DUMP_NAMES_GPERFTOOLS, .format = FORMAT_GPERFTOOLS, .announce = true};
+
+static const struct dump_style capture = {.names = DUMP_NAMES_CAPTURE, .format = FORMAT_CAPTURE};
+
+static int64_t last_rate = -1; /* for a start without one; -1: the option's */
+
+int64_t control_rate(void)
 {
-    (void)fd;
-    sink_text(sink, "no command ");
-    sink_bytes(sink, line, length);
-    return EOPNOTSUPP;
+    int64_t rate = init_done() ? sampler_rate() : SAMPLER_OFF;
+    if (rate < 0)
+        rate = load_relaxed(&last_rate);
+    return rate < 0 ? (int64_t)config.heap_rate : rate;
+}
+
+void control_start(int64_t rate)
+{
+    rate = rate < 0 ? control_rate() : rate;
+    store_relaxed(&last_rate, rate);
+    cold_set_rate(rate);
+}
+
+void control_stop(void)
+{
+    store_relaxed(&last_rate, control_rate());
+    cold_set_rate(SAMPLER_OFF);
+}
+
+bool control_active(void)
+{
+    return init_done() && sampler_rate() != SAMPLER_OFF;
+}
+
+void control_set_rate(int64_t rate)
+{
+    if (rate < 0)
+        return;
+    store_relaxed(&last_rate, rate);
+    if (control_active())
+        cold_set_rate(rate);
+}
+
+void control_reset(void)
+{
+    profile_reset();
+    triggers_reset();
+}
+
+void control_thread_active(bool active)
+{
+    profile_set_thread_active(active);
+}
+
+bool control_thread_is_active(void)
+{
+    return profile_thread_active();
+}
+
+int control_dump(enum dump_reason reason, const char *path, char *name)
+{
+    return init_done() ? dump_write(&control_memoir, reason, path, NULL, name) : ENOMEM;
+}
+
+int control_snapshot(enum dump_reason reason, const char *words)
+{
+    return init_done() ? dump_write(&capture, reason, NULL, words, NULL) : ENOMEM;
+}
+
+int control_mark(const char *name)
+{
+    return init_done() ? dump_mark(name) : ENOMEM;
+}
+
+static void apply_heap(void)
+{
+    if (config.heap)
+        control_start(-1);
+    else
+        control_stop();
+}
+
+static void apply_rate(void)
+{
+    control_set_rate((int64_t)config.heap_rate);
+}
+
+enum format_kind control_format(unsigned word)
+{
+    static const enum format_kind formats[] = {
+        [CONFIG_DUMP_MEMOIR] = FORMAT_CAPTURE,
+        [CONFIG_DUMP_PPROF] = FORMAT_PPROF,
+        [CONFIG_DUMP_JEMALLOC] = FORMAT_JEMALLOC,
+        [CONFIG_DUMP_GPERFTOOLS] = FORMAT_GPERFTOOLS,
+    };
+    return formats[word];
+}
+
+static void apply_style(void)
+{
+    struct dump_style style = control_memoir;
+    style.format = control_format(config.dump_format);
+    style.keep = config.dump_keep;
+    style.keep_bytes = config.dump_keep_bytes;
+    memcpy(style.prefix, config.dump_prefix, sizeof style.prefix);
+    if (memcmp(&style, &control_memoir, sizeof style) != 0)
+        dump_style_set(&control_memoir, &style);
+}
+
+static void apply_every(void)
+{
+    trigger_set(&control_memoir, DUMP_ALLOCATED, config.dump_every);
+}
+
+static void apply_freed(void)
+{
+    trigger_set(&control_memoir, DUMP_FREED, config.dump_freed);
+}
+
+static void apply_growth(void)
+{
+    trigger_set(&control_memoir, DUMP_IN_USE, config.dump_growth);
+}
+
+static void apply_peak(void)
+{
+    trigger_set(&control_memoir, DUMP_PEAK, config.dump_peak);
+}
+
+static void apply_interval(void)
+{
+    uint64_t ms = config.dump_interval_ms;
+    trigger_set(&control_memoir, DUMP_TIME, ms == config_never ? 0 : ms);
+}
+
+static void say(const char *text)
+{
+    char buffer[200];
+    struct print line;
+    print_start(&line, buffer, sizeof buffer);
+    print_text(&line, text);
+    print_flush(&line, 2);
+}
+
+static void apply_above(void)
+{
+    trigger_set(&control_memoir, DUMP_ABOVE, config.dump_above);
+}
+
+static void apply_above_percent(void)
+{
+    if (!trigger_percent(&control_memoir, config.dump_above_percent))
+        say("memoir: dump.above_percent has no effect: the process has no memory limit; set one, "
+            "or use dump.above\n");
+}
+
+static void apply_failure(void)
+{
+    trigger_set(&control_memoir, DUMP_FAILURE, config.dump_failure);
+}
+
+static void apply_signal(void)
+{
+    if (!trigger_set(&control_memoir, DUMP_SIGNAL, config.dump_signal))
+        say("memoir: dump.signal has no effect: the signal has a handler, or can have none; "
+            "choose another one\n");
+}
+
+static void apply_exit(void)
+{
+    trigger_set(&control_memoir, DUMP_EXIT, config.dump_exit);
+}
+
+static void apply_capture_interval(void)
+{
+    uint64_t ms = config.capture_interval_ms;
+    bool on = config.capture[0] != '\0';
+    trigger_set(&capture, DUMP_TIME, on && ms != config_never ? ms : 0);
+    trigger_set(&capture, DUMP_EXIT, on);
+}
+
+const struct control_row control_rows[] = {
+    {"heap", apply_heap, false},
+    {"heap.rate", apply_rate, false},
+    {"dump.format", apply_style, true},
+    {"dump.keep", apply_style, false},
+    {"dump.keep_bytes", apply_style, false},
+    {"dump.every", apply_every, true},
+    {"dump.freed", apply_freed, true},
+    {"dump.growth", apply_growth, true},
+    {"dump.peak", apply_peak, true},
+    {"dump.interval", apply_interval, true},
+    {"dump.above", apply_above, true},
+    {"dump.above_percent", apply_above_percent, true},
+    {"dump.failure", apply_failure, true},
+    {"dump.signal", apply_signal, true},
+    {"dump.exit", apply_exit, true},
+    {"capture.interval", apply_capture_interval, true},
+};
+const size_t control_rows_count = COUNT_OF(control_rows);
+
+void control_init(void)
+{
+    control_gperftools.owner = os_pid();
+    if (config.capture[0] != '\0' && dump_capture(config.capture) != 0)
+        config.capture[0] = '\0';
+    for (size_t i = 0; i < control_rows_count; i++)
+        if (control_rows[i].at_start)
+            control_rows[i].apply();
 }

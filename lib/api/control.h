@@ -28,8 +28,24 @@ void control_reset(void);
 /* Sampling in the calling thread alone. */
 void control_thread_active(bool active);
 bool control_thread_is_active(void);
-/* A named moment: goes to captures. */
-void control_mark(const char *name);
+/* A dump in the style of ours. `path`: exactly that file, or NULL for the next name, which `name`
+ * gets (DUMP_NAME_SIZE bytes, or NULL). 0 or an errno value, and a line on standard error. */
+int control_dump(enum dump_reason reason, const char *path, char *name);
+
+/* The format that the word of dump.format stands for. */
+enum format_kind control_format(unsigned word);
+/* The capture: a snapshot now; a named moment. 0, or ENOENT if there is none. */
+int control_snapshot(enum dump_reason reason, const char *words);
+int control_mark(const char *name);
+
+/* The options that can change while the program runs, from `config` to where they count. */
+struct control_row {
+    const char *key;
+    void (*apply)(void);
+    bool at_start; /* the others have been seen to by then */
+};
+extern const struct control_row control_rows[];
+extern const size_t control_rows_count;
 
 /* One line of the protocol, "verb argument...", as memoir ctl sends it; the answer, text, goes to
  * `sink`. `fd`: a file that the client passed along, or -1. 0 or an errno value. */

@@ -10,6 +10,7 @@
 
 #include "lib/api/hot.h"
 #include "lib/api/libc.h"
+#include "lib/watch/watch.h"
 
 typedef void (*new_handler)(void);
 extern new_handler _ZSt15get_new_handlerv(void) __attribute__((weak)); /* std::get_new_handler() */
@@ -19,15 +20,16 @@ extern void _ZSt17__throw_bad_allocv(void) __attribute__((weak)); /* libstdc++ t
 /* The type that std::nothrow_t and std::align_val_t arguments have for the ABI. */
 struct nothrow;
 
-static void *take(size_t align, size_t size)
+static void *take(size_t align, size_t size, const struct caller *caller)
 {
-    return align == 0 ? malloc(size) : libc_aligned(align, size);
+    return align == 0 ? libc_malloc(size, caller) : libc_aligned(align, size, caller);
 }
 
 static NOINLINE void *new_slow(size_t align, size_t size)
 {
+    struct caller caller = CALLER_HERE;
     for (;;) {
-        void *block = take(align, size);
+        void *block = take(align, size, &caller);
         if (block != NULL)
             return block;
         new_handler handler = _ZSt15get_new_handlerv == NULL ? NULL : _ZSt15get_new_handlerv();
@@ -45,7 +47,8 @@ static NOINLINE void *new_slow(size_t align, size_t size)
  * the C++ library's own form calls our throwing one and catches. */
 static NOINLINE void *new_slow_nothrow(size_t align, size_t size, const struct nothrow *tag)
 {
-    void *block = take(align, size);
+    struct caller caller = CALLER_HERE;
+    void *block = take(align, size, &caller);
     if (block != NULL || _ZSt15get_new_handlerv == NULL || _ZSt15get_new_handlerv() == NULL ||
         dlsym == NULL)
         return block;

@@ -6,6 +6,9 @@
  * references to the allocation functions, and only those, at us. A library that brings an allocator
  * of its own keeps it.
  *
+ * And libraries that are allocators, opened by programs that look for their functions: those are
+ * ours.
+ *
  * Not in the static archive. A plain dlopen is passed on by a jump, so that the loader sees the
  * real caller, whose search path counts.
  */
@@ -152,8 +155,38 @@ static NOINLINE void *open_deep(const char *file, int mode)
     return handle;
 }
 
+/* Whether the file is one of the allocators whose place we have taken, by its name: libtcmalloc and
+ * its variants, libjemalloc, with any version behind. */
+static bool is_replaced(const char *file)
+{
+    static const char *const names[] = {"libtcmalloc", "libjemalloc"};
+    const char *slash = strrchr(file, '/');
+    const char *name = slash == NULL ? file : slash + 1;
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        size_t length = strlen(names[i]);
+        if (strncmp(name, names[i], length) != 0)
+            continue;
+        const char *rest = name + length;
+        while ((*rest >= 'a' && *rest <= 'z') || *rest == '_')
+            rest++;
+        if (strncmp(rest, ".so", 3) == 0 && (rest[3] == '\0' || rest[3] == '.'))
+            return true;
+    }
+    return false;
+}
+
+/* The real library would start a second heap that nobody uses, and its profiler would see nothing:
+ * in its place, the program's own scope, in which its functions are ours. */
+static NOINLINE void *open_replaced(const char *file, int mode)
+{
+    bool ours = dlsym(RTLD_DEFAULT, "malloc") == (void *)malloc;
+    return next_dlopen()(ours ? NULL : file, ours ? mode & ~RTLD_DEEPBIND : mode);
+}
+
 EXPORT void *dlopen(const char *file, int mode)
 {
+    if (unlikely(file != NULL && is_replaced(file)))
+        return open_replaced(file, mode);
     if (unlikely(mode & RTLD_DEEPBIND))
         return open_deep(file, mode);
     return next_dlopen()(file, mode);

@@ -16,7 +16,9 @@
 #include "lib/alloc/alloc.h"
 #include "lib/api/attach.h"
 #include "lib/api/cold.h"
+#include "lib/api/control.h"
 #include "lib/api/stats.h"
+#include "lib/api/surfaces.h"
 #include "lib/watch/watch.h"
 
 extern const char *memoir_conf __attribute__((weak));
@@ -51,6 +53,7 @@ static void start(void)
 {
     const char *program = &memoir_conf == NULL ? NULL : memoir_conf;
     config_load(&config, program, (const char *const *)environ);
+    surfaces_init();
     if (config.verbose)
         show_options();
     if (config.stats)
@@ -82,6 +85,8 @@ bool init_done_slow(void)
         pthread_atfork(NULL, NULL, cold_fork_child);
         if (heap_self != NULL)
             init_thread(heap_self);
+        control_init();
+        surfaces_ready();
     }
     return state == READY;
 }
@@ -101,6 +106,10 @@ __attribute__((constructor(101))) static void come_up(void)
 __attribute__((destructor)) static void go(void)
 {
     attach_end();
-    if (config.stats && load_acquire(&state) == READY)
+    if (load_acquire(&state) != READY)
+        return;
+    triggers_exit();
+    if (config.stats)
         stats_print(stats_fd);
+    surfaces_exit();
 }

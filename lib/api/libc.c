@@ -11,10 +11,14 @@
 #include "base/os.h"
 #include "lib/api/hot.h"
 #include "lib/api/libc.h"
+#include "lib/watch/watch.h"
 
+/* The slow functions below are jumped to, not called, so that each is in its caller's place and
+ * knows who asks. */
 static NOINLINE void *malloc_slow(size_t size)
 {
-    void *block = size > PTRDIFF_MAX ? NULL : cold_malloc(size);
+    struct caller caller = CALLER_HERE;
+    void *block = size > PTRDIFF_MAX ? NULL : cold_malloc(size, &caller);
     if (block == NULL)
         errno = ENOMEM;
     return block;
@@ -49,7 +53,8 @@ EXPORT void free(void *p)
 
 static NOINLINE void *calloc_slow(size_t size)
 {
-    void *block = size > PTRDIFF_MAX ? NULL : cold_calloc(size);
+    struct caller caller = CALLER_HERE;
+    void *block = size > PTRDIFF_MAX ? NULL : cold_calloc(size, &caller);
     if (block == NULL)
         errno = ENOMEM;
     return block;
@@ -71,9 +76,26 @@ EXPORT void *calloc(size_t count, size_t size)
 
 static NOINLINE void *realloc_slow(void *p, size_t size)
 {
-    void *block = size > PTRDIFF_MAX ? NULL : cold_realloc(p, size);
+    struct caller caller = CALLER_HERE;
+    void *block = size > PTRDIFF_MAX ? NULL : cold_realloc(p, size, &caller);
     if (block == NULL)
         errno = ENOMEM;
+    return block;
+}
+
+/* To another block, both with a class and the old one not watched. */
+static __attribute__((noinline)) void *realloc_move(void *p, size_t size)
+{
+    struct caller caller = CALLER_HERE;
+    struct heap *heap = load_relaxed(&heap_now);
+    size_t usable = hot_size(p);
+    void *block = hot_pop(heap, hot_mark(heap, size));
+    if (unlikely(block == NULL) && (block = cold_malloc_moved(size, &caller)) == NULL) {
+        errno = ENOMEM;
+        return size <= usable ? p : NULL;
+    }
+    memcpy(block, p, size < usable ? size : usable);
+    free(p);
     return block;
 }
 
@@ -90,12 +112,7 @@ EXPORT void *realloc(void *p, size_t size)
         return realloc_slow(p, size);
     if (size <= usable && size > usable / 2)
         return p;
-    void *block = malloc(size);
-    if (unlikely(block == NULL))
-        return size <= usable ? p : NULL; // cppcheck-suppress memleak
-    memcpy(block, p, size < usable ? size : usable);
-    free(p);
-    return block;
+    return realloc_move(p, size);
 }
 
 EXPORT void *reallocarray(void *p, size_t count, size_t size)
@@ -108,38 +125,54 @@ EXPORT void *reallocarray(void *p, size_t count, size_t size)
     return realloc(p, bytes);
 }
 
-void *libc_aligned(size_t align, size_t size)
+void *libc_aligned(size_t align, size_t size, const struct caller *caller)
 {
-    if (align <= GRANULE)
-        return malloc(size);
     if (align > (size_t)1 << 63) {
         errno = EINVAL;
         return NULL;
     }
     if (align & (align - 1))
         align = (size_t)1 << (64 - __builtin_clzl(align));
-    void *block = size > PTRDIFF_MAX ? NULL : cold_aligned(align, size);
+    void *block = size > PTRDIFF_MAX ? NULL
+                  : align <= GRANULE ? libc_malloc(size, caller)
+                                     : cold_aligned(align, size, caller);
     if (block == NULL)
+        errno = ENOMEM;
+    return block;
+}
+
+void *libc_malloc(size_t size, const struct caller *caller)
+{
+    void *block = NULL;
+    struct heap *heap = load_relaxed(&heap_now);
+    if (likely(size <= BLOCK_MAX))
+        block = hot_pop(heap, hot_mark(heap, size));
+    if (unlikely(block == NULL) && size <= PTRDIFF_MAX)
+        block = cold_malloc(size, caller);
+    if (unlikely(block == NULL))
         errno = ENOMEM;
     return block;
 }
 
 EXPORT void *memalign(size_t align, size_t size)
 {
-    return libc_aligned(align, size);
+    struct caller caller = CALLER_HERE;
+    return libc_aligned(align, size, &caller);
 }
 
 EXPORT void *aligned_alloc(size_t align, size_t size)
 {
-    return libc_aligned(align, size);
+    struct caller caller = CALLER_HERE;
+    return libc_aligned(align, size, &caller);
 }
 
 EXPORT int posix_memalign(void **out, size_t align, size_t size)
 {
     if (align % sizeof(void *) != 0 || align == 0 || (align & (align - 1)) != 0)
         return EINVAL;
+    struct caller caller = CALLER_HERE;
     int before = errno;
-    void *block = libc_aligned(align, size);
+    void *block = libc_aligned(align, size, &caller);
     errno = before;
     if (block == NULL)
         return ENOMEM;
@@ -149,7 +182,8 @@ EXPORT int posix_memalign(void **out, size_t align, size_t size)
 
 EXPORT void *valloc(size_t size)
 {
-    return libc_aligned(os_page_size(), size);
+    struct caller caller = CALLER_HERE;
+    return libc_aligned(os_page_size(), size, &caller);
 }
 
 EXPORT void *pvalloc(size_t size)
@@ -159,7 +193,8 @@ EXPORT void *pvalloc(size_t size)
         errno = ENOMEM;
         return NULL;
     }
-    return libc_aligned(page, rounded == 0 ? page : rounded);
+    struct caller caller = CALLER_HERE;
+    return libc_aligned(page, rounded == 0 ? page : rounded, &caller);
 }
 
 EXPORT size_t malloc_usable_size(void *p)

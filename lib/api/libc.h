@@ -32,7 +32,10 @@ void *__libc_pvalloc(size_t size);
 void __libc_cfree(void *p);
 int __posix_memalign(void **out, size_t align, size_t size);
 
-/* memalign for any alignment; sets errno. */
-void *libc_aligned(size_t align, size_t size);
+struct caller; /* lib/watch/unwind.h */
+
+/* For faces that know who asks: malloc, and memalign for any alignment. Both set errno. */
+void *libc_malloc(size_t size, const struct caller *caller);
+void *libc_aligned(size_t align, size_t size, const struct caller *caller);
 
 #endif

@@ -28,6 +28,8 @@ struct info2 {
 
 struct info mallinfo(void);
 struct info2 mallinfo2(void);
+struct info tc_mallinfo(void);
+struct info2 tc_mallinfo2(void);
 int mallopt(int option, int value);
 int malloc_trim(size_t keep);
 void malloc_stats(void);
@@ -63,6 +65,10 @@ EXPORT struct info mallinfo(void)
                          clamp(info.fast_bytes),   clamp(info.used),
                          clamp(info.free),         clamp(info.top)};
 }
+
+/* tcmalloc's names. */
+EXPORT struct info tc_mallinfo(void) __attribute__((alias("mallinfo")));
+EXPORT struct info2 tc_mallinfo2(void) __attribute__((alias("mallinfo2")));
 
 /* Every option of glibc's heap is accepted: none has a counterpart that a program could miss. */
 EXPORT int mallopt(int option, int value)

@@ -8,6 +8,7 @@
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
 #include "lib/api/cold.h"
+#include "lib/api/control.h"
 #include "lib/watch/watch.h"
 
 EXPORT const char *memoir_version(void)
@@ -26,6 +27,8 @@ EXPORT bool memoir_stats(struct memoir_stats *out, size_t size)
         return false;
     struct account account;
     account_take(&account);
+    struct profile_totals profile;
+    profile_totals(&profile);
     struct memoir_stats stats = {
         .live_blocks = account.live_blocks,
         .live_bytes = account.live_bytes,
@@ -36,8 +39,8 @@ EXPORT bool memoir_stats(struct memoir_stats *out, size_t size)
         .resident_bytes = account.resident_bytes,
         .returned_bytes = account.returned_bytes,
         .heaps = account.heaps,
-        .samples_taken = samples_taken(),
-        .samples_live = samples_live(),
+        .samples_taken = profile.seen_allocated,
+        .samples_live = profile.seen_live,
         .dirty_bytes = account.dirty_bytes,
     };
     totals(&stats.total, &account.total);
@@ -72,12 +75,40 @@ EXPORT size_t memoir_purge(void)
     return cold_trim();
 }
 
+EXPORT void memoir_start(int64_t rate)
+{
+    control_start(rate);
+}
+
+EXPORT void memoir_stop(void)
+{
+    control_stop();
+}
+
 EXPORT void memoir_set_rate(int64_t bytes)
 {
-    cold_set_rate(bytes);
+    if (bytes < 0)
+        control_stop();
+    else
+        control_start(bytes);
 }
 
 EXPORT int64_t memoir_rate(void)
 {
     return init_done() ? sampler_rate() : SAMPLER_OFF;
+}
+
+EXPORT int memoir_snapshot(const char *words)
+{
+    return control_snapshot(DUMP_CALL, words);
+}
+
+EXPORT int memoir_mark(const char *name)
+{
+    return control_mark(name);
+}
+
+EXPORT int memoir_dump(const char *path)
+{
+    return control_dump(DUMP_CALL, path, NULL);
 }

@@ -24,6 +24,7 @@ bool young_is(void)
         uint64_t now = os_now_ms();
         heap_drop_parked(now, pages_look_ms());
         pages_tick(now);
+        profile_tick(now);
     }
     return young.ended || young.calls <= CALLS_LEAST ||
            (young.calls <= CALLS && !heap_parked(young.pool));

@@ -19,10 +19,14 @@ enum format_kind {
     FORMAT_GPERFTOOLS, /* "heap profile:" text */
 };
 
+struct account; /* lib/alloc/alloc.h */
+
 struct format_options {
     bool accum;         /* jemalloc: cumulative numbers, too */
     bool raw;           /* jemalloc: what was seen, not compensated for the reader's scaling */
     const char *reason; /* why this dump is made, a few words; capture, pprof's comment */
+    const struct account *account; /* capture: the allocator's own numbers, or NULL; who calls takes
+                                      them, because that takes a lock */
 };
 
 /* 0 or an errno value. */

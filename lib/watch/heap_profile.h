@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is remembered about the heap: for each *site* (a stack, the thread that allocated, a size and
- * the rate in force) how many blocks were allocated and freed, how long they lived, and how many
- * were live when the heap was largest. Only picked blocks are seen; each stands for 1 / p blocks of
- * its size, p = 1 - exp(-size / rate), so all sums below come in two kinds: *seen* (integers, what
- * was picked) and *estimated* (seen / p). With rate 0 every block is picked and both are the same.
+ * What is remembered about the heap: for each *site* (a stack, the thread that allocated, a size
+ * and the rate in force) how many blocks were allocated and freed, how long they lived, and how
+ * many were live when the heap was largest. Only picked blocks are seen; each stands for 1 / p
+ * blocks of its size, p = 1 - exp(-size / rate), so all sums below come in two kinds: *seen*
+ * (integers, what was picked) and *estimated* (seen / p). With rate 0 every block is picked and
+ * both are the same.
  *
  * Writers read while the program goes on: a row may be a few events younger than the one before.
  */
@@ -26,7 +27,7 @@ struct profile_sum {
 
 struct profile_row {
     uint32_t stack;  /* stacks.h */
-    uint32_t thread; /* threads.h */
+    uint32_t thread; /* threads.h: number of its row, or THREAD_OTHER: threads that have ended */
     uint32_t size;   /* usable size of a block, 0 for large ones: these differ */
     int64_t rate;    /* mean bytes between samples; 0: every block was recorded */
     double weight;   /* 1 / p: multiply a sum of what was seen by it */
@@ -37,15 +38,41 @@ struct profile_row {
     uint64_t lives[LIFE_BUCKETS]; /* objects that ended here, by their age */
 };
 
+struct caller;
+struct record;
+
+/* A block was picked: who asked for it is found out and counted. `class` is the allocator's, or
+ * CLASS_COUNT for a large block. `born` is 0, or, if the block goes on from one that realloc
+ * replaces, `profile_born` of that one; PROFILE_MOVED where that had no record. */
+static const uint64_t PROFILE_MOVED = UINT64_MAX;
+void profile_begin(struct record *record, const struct caller *caller, unsigned class,
+                   size_t usable, size_t requested, uint64_t born);
+uint64_t profile_born(const struct record *record);
+/* A picked block ends, or goes on elsewhere (`moved`). */
+void profile_end(struct record *record, size_t usable, size_t requested, bool moved);
+/* The calling thread will not record every block any more. */
+void profile_settle(void);
+/* Now and then: time goes by. */
+void profile_tick(uint64_t now_ms);
+/* Whether the calling thread's blocks are recorded; and those of threads that have not said. */
+void profile_set_thread_active(bool active);
+bool profile_thread_active(void);
+void profile_set_threads_active(bool active);
+bool profile_threads_active(void);
+/* The calling thread ends. */
+void profile_thread_end(void);
+/* In a forked child. */
+void profile_recover(uint32_t parent_id);
+
 /* Calls `row` for every site with data, all sites of one stack in succession. */
 void profile_each(void (*row)(void *context, const struct profile_row *row), void *context);
 
 /* Sums over all sites, estimated. */
 struct profile_totals {
     struct profile_sum live, allocated, peak;
-    uint64_t peak_ms;            /* os_now_ms() of the peak */
+    uint64_t peak_ms;                   /* os_now_ms() of the peak */
     uint64_t seen_live, seen_allocated; /* picked blocks */
-    uint64_t lost;               /* picked blocks that there was no memory to record */
+    uint64_t lost;                      /* picked blocks that there was no memory to record */
 };
 void profile_totals(struct profile_totals *totals);
 
@@ -56,6 +83,8 @@ struct profile_point {
     uint64_t resident_bytes; /* of the process; 0: not asked */
 };
 enum { SERIES_MOST = 1024 };
+/* Whether resident_bytes is asked for: that takes opening a file at each point. */
+void profile_series_resident(bool wanted);
 /* Copies the points, oldest first, that are known now; how many. */
 unsigned profile_series(struct profile_point points[SERIES_MOST]);
 
@@ -70,6 +99,11 @@ struct profile_limits {
     uint64_t allocated, freed, live; /* estimated usable bytes */
     uint64_t time_ms;
 };
+/* The running totals that the limits are held against, as the calling thread knows them. */
+struct profile_now {
+    uint64_t allocated, freed, live;
+};
+struct profile_now profile_now(void);
 extern struct profile_limits profile_limits;
 extern bool profile_due;
 

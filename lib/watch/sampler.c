@@ -5,7 +5,12 @@
 
 #include <string.h>
 
+/* Every rate that was ever set, numbered, so that what was counted at one can be told from what was
+ * counted at another. When all numbers are taken, the last one is used for all that follows. */
+static int64_t rates[SAMPLER_RATES];
+static unsigned known;
 static int64_t rate = SAMPLER_OFF;
+static unsigned number;
 
 int64_t sampler_rate(void)
 {
@@ -14,7 +19,26 @@ int64_t sampler_rate(void)
 
 void sampler_set_rate(int64_t bytes)
 {
+    unsigned at = 0;
+    if (bytes != SAMPLER_OFF) {
+        while (at < known && rates[at] != bytes)
+            at++;
+        at = at < SAMPLER_RATES ? at : SAMPLER_RATES - 1;
+        store_relaxed(&rates[at], bytes);
+        known = at < known ? known : at + 1;
+        store_relaxed(&number, at);
+    }
     store_relaxed(&rate, bytes);
+}
+
+unsigned sampler_number(void)
+{
+    return load_relaxed(&number);
+}
+
+int64_t sampler_rate_of(unsigned at)
+{
+    return load_relaxed(&rates[at]);
 }
 
 /* Natural logarithm of 0 < x < 1, to about 1e-12: x = m * 2^e with m near 1, then the series of the
@@ -83,11 +107,28 @@ static double picked_share(double x)
     return x - x * x / 2 + x * x * x / 6 - x * x * x * x / 24;
 }
 
+double sampler_picked(double size, int64_t mean)
+{
+    if (mean <= 0)
+        return 1;
+    double x = size / (double)mean;
+    if (x > 40)
+        return 1;
+    /* The share of a small part, doubled back: 1 - exp(-2x) = s * (2 - s). */
+    unsigned doublings = 0;
+    for (; x > 0x1p-10; x /= 2)
+        doublings++;
+    double share = picked_share(x);
+    while (doublings-- > 0)
+        share *= 2 - share;
+    return share;
+}
+
 bool sampler_keeps(uint64_t *random, size_t before, size_t now)
 {
     int64_t mean = sampler_rate();
     if (mean <= 0)
-        return mean == SAMPLER_EXACT;
+        return true;
     double was = (double)before / (double)mean, is = (double)now / (double)mean;
     if (was < 0.125)
         return uniform(random) * picked_share(was) < picked_share(is);

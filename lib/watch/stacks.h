@@ -22,9 +22,14 @@ uint32_t stacks_add(struct walk *walk);
 unsigned stacks_frames(uint32_t stack, uintptr_t *pcs, unsigned most);
 /* One node. False if there is none of that number. */
 bool stacks_node(uint32_t node, uint32_t *caller, uintptr_t *pc);
-/* Nodes 2 .. count - 1 exist. */
+/* All nodes from 2 up to it, without it, are filled in. */
 uint32_t stacks_count(void);
-/* How many stacks were too much to remember. */
+/* How many times a stack was too much to remember. */
 uint64_t stacks_refused(void);
+
+/* Where the number of the stack's first site is kept (sites.h). */
+uint32_t *stacks_sites(uint32_t stack);
+/* In a forked child: nodes that another thread was about to fill in. */
+void stacks_recover(void);
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The threads that have a recorded block, each with a number of its own that is never used again: 0
- * for the first, as in jemalloc's dumps. A row stays when its thread has ended.
+ * The threads that have recorded a block. Each has a *row*, known by a small number that goes to
+ * another thread when the first has ended and none of its blocks is live any more: what was counted
+ * for it then counts for all ended threads, THREAD_OTHER. The row tells the thread's id, which is
+ * never used again: 0 for the first, as in jemalloc's dumps.
  */
 #ifndef WATCH_THREADS_H
 #define WATCH_THREADS_H
@@ -9,25 +11,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { THREAD_NAME_SIZE = 16, THREAD_OTHER = UINT32_MAX }; /* OTHER: too many to remember */
+enum { THREAD_NAME_SIZE = 16, THREAD_OTHER = UINT32_MAX };
 
 struct thread_row {
     uint32_t id, tid;
-    bool alive;
-    uint64_t since_ms; /* os_now_ms() of its first recorded block */
+    bool alive;                  /* else its blocks are */
+    uint64_t since_ms;           /* os_now_ms() of its first recorded block */
     char name[THREAD_NAME_SIZE]; /* given by the program, else the kernel's; may be empty */
 };
 
-/* The calling thread's number; one is made at the first call. */
+/* The number of the calling thread's row, made at the first call; THREAD_OTHER without memory. */
 uint32_t threads_self(void);
 /* The calling thread ends: its name is kept. */
 void threads_end(void);
-/* False beyond the last one. Asks the kernel for the names of live threads. */
-bool threads_row(uint32_t id, struct thread_row *row);
+/* False where there is no thread now. Asks the kernel for the names of live threads. */
+bool threads_row(uint32_t number, struct thread_row *row);
 /* A name of the program's own for the calling thread, cut to fit; "" goes back to the kernel's. */
 void threads_set_name(const char *name);
 const char *threads_name(void);
+/* Numbers below it may have a row. */
 uint32_t threads_count(void);
-void threads_recover(void);
+/* Where the first site of the thread is kept (sites.h). */
+uint32_t *threads_sites(uint32_t number);
+/* In a forked child. */
+void threads_recover(uint32_t parent_id);
 
 #endif

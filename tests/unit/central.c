@@ -170,15 +170,15 @@ static void watched_blocks_have_records_of_their_own(void)
         blocks[i] = central_take_one(0, CENTRAL_WATCHED + class);
         struct span *span = span_of(blocks[i]);
         assert(span->watched && mark_class(span->mark) == class);
-        uint32_t *record = central_record(span, blocks[i]);
-        assert(*record == 0);
-        *record = i + 1;
+        struct record *record = central_record(span, blocks[i]);
+        assert(record->site == 0);
+        record->site = i + 1;
     }
     assert(central_peek(0, CENTRAL_WATCHED + class)->direct == direct + BLOCKS);
     for (unsigned i = 0; i < BLOCKS; i++) {
-        uint32_t *record = central_record(span_of(blocks[i]), blocks[i]);
-        assert(*record == i + 1);
-        *record = 0;
+        struct record *record = central_record(span_of(blocks[i]), blocks[i]);
+        assert(record->site == i + 1);
+        record->site = 0;
     }
     central_give(blocks, BLOCKS);
     assert(central_peek(0, CENTRAL_WATCHED + class)->spans == 0);

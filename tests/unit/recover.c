@@ -30,7 +30,8 @@ static void step(struct heap *of, void **held, uint64_t *random)
         } else if (what == 1) {
             *slot = central_take_one(of->pool, CENTRAL_WATCHED + 7);
             store_relaxed(mark_at(*slot), MARK_WATCHED);
-            *central_record(span_of(*slot), *slot) = samples_add(*slot, 1, 112, lock_self());
+            struct caller caller = {1 + (unit_random(random) % 64), 0, 0};
+            profile_begin(central_record(span_of(*slot), *slot), &caller, 7, 112, 100, 0);
         } else {
             *slot = unit_malloc(of, 1 + (unsigned)(unit_random(random) % CLASS_LAST));
         }
@@ -44,8 +45,7 @@ static void step(struct heap *of, void **held, uint64_t *random)
         large_give(span);
     } else if (mark == MARK_WATCHED) {
         store_relaxed(mark_at(*slot), MARK_FREE);
-        samples_remove(*central_record(span, *slot));
-        *central_record(span, *slot) = 0;
+        profile_end(central_record(span, *slot), 112, 100, false);
         central_give(slot, 1);
     } else {
         unit_free(of, *slot);
@@ -109,8 +109,9 @@ static int child(uint64_t random)
     alloc_fork_child(); /* what a fork handler does where the kernel does not */
     assert(alloc_forked());
     bool was_held = any_lock_is_held();
-    samples_recover(lock_self());
+    uint32_t parent_id = lock_self();
     alloc_recover();
+    profile_recover(parent_id);
     assert(!alloc_forked() && !any_lock_is_held() && lock_held == 0);
     assert(lock_self() == (uint32_t)os_tid() && heap_self == heap && heap->tid == lock_self());
     for (struct heap *other = heap_first(); other != NULL; other = other->all)

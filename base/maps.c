@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* See base/maps.h. */
+#include "base/maps.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/os.h"
+
+enum { HEADERS_MOST = 64, NOTES_MOST = 1024 };
+
+/* A source of bytes: memory, or a file where `base` is 0. */
+struct source {
+    int fd;
+    uint64_t base;
+};
+
+/* The calling thread's: those of the process are empty once its first thread has ended. */
+static int open_own(const char *of_thread, const char *of_process)
+{
+    int fd = os_open(of_thread, O_RDONLY | O_CLOEXEC, 0);
+    return fd >= 0 ? fd : os_open(of_process, O_RDONLY | O_CLOEXEC, 0);
+}
+
+static int open_lines(void)
+{
+    return open_own("/proc/thread-self/maps", "/proc/self/maps");
+}
+
+bool maps_open(struct maps *maps)
+{
+    memset(maps, 0, offsetof(struct maps, text));
+    maps->memory = -1;
+    maps->lines = open_lines();
+    if (maps->lines < 0)
+        return false;
+    maps->memory = open_own("/proc/thread-self/mem", "/proc/self/mem");
+    return true;
+}
+
+void maps_close(struct maps *maps)
+{
+    os_close(maps->lines);
+    if (maps->memory >= 0)
+        os_close(maps->memory);
+}
+
+static ssize_t read_some(int fd, void *buffer, size_t size)
+{
+    ssize_t got;
+    do
+        got = os_read(fd, buffer, size);
+    while (got == -EINTR);
+    return got;
+}
+
+/* Moves what is left to the front and reads on. False: nothing came. */
+static bool fill(struct maps *maps)
+{
+    memmove(maps->text, maps->text + maps->from, maps->to - maps->from);
+    maps->to -= maps->from;
+    maps->from = 0;
+    size_t room = sizeof maps->text - 1 - maps->to;
+    ssize_t got = maps->over || room == 0 ? 0 : read_some(maps->lines, maps->text + maps->to, room);
+    if (got <= 0) {
+        maps->over = maps->over || room > 0;
+        return false;
+    }
+    maps->to += (size_t)got;
+    return true;
+}
+
+/* The next line, ended by 0 in place of its newline; NULL at the end. */
+static char *next_line(struct maps *maps)
+{
+    for (;;) {
+        char *line = maps->text + maps->from;
+        char *newline = memchr(line, '\n', maps->to - maps->from);
+        if (newline != NULL) {
+            *newline = '\0';
+            maps->from = (size_t)(newline - maps->text) + 1;
+            if (!maps->cut)
+                return line;
+            maps->cut = false;
+            continue;
+        }
+        if (fill(maps))
+            continue;
+        if (maps->over)
+            return NULL; /* the kernel ends every line */
+        bool more = maps->cut;
+        maps->cut = true; /* the rest of the line is thrown away */
+        maps->text[maps->to] = '\0';
+        maps->from = maps->to;
+        if (!more)
+            return maps->text;
+    }
+}
+
+static bool number(const char **at, unsigned base, char end, uint64_t *value)
+{
+    const char *from = *at;
+    *value = 0;
+    for (;; (*at)++) {
+        char c = **at;
+        unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
+                                                : 16;
+        if (digit >= base)
+            break;
+        *value = *value * base + digit;
+    }
+    if (*at == from || **at != end)
+        return false;
+    (*at)++;
+    return true;
+}
+
+/* "start-end rwxp offset major:minor inode   path" */
+static bool parse(const char *line, struct map *map)
+{
+    uint64_t major, minor;
+    if (!number(&line, 16, '-', &map->start) || !number(&line, 16, ' ', &map->end))
+        return false;
+    if (strlen(line) < 5 || line[4] != ' ')
+        return false;
+    map->readable = line[0] == 'r';
+    map->writable = line[1] == 'w';
+    map->executable = line[2] == 'x';
+    map->shared = line[3] == 's';
+    line += 5;
+    if (!number(&line, 16, ' ', &map->offset) || !number(&line, 16, ':', &major) ||
+        !number(&line, 16, ' ', &minor))
+        return false;
+    map->device = major << 32 | minor;
+    map->inode = 0;
+    while (*line >= '0' && *line <= '9')
+        map->inode = map->inode * 10 + (uint64_t)(*line++ - '0');
+    while (*line == ' ')
+        line++;
+    map->path = line;
+    return map->start < map->end;
+}
+
+bool maps_next(struct maps *maps, struct map *map)
+{
+    char *line;
+    while ((line = next_line(maps)) != NULL)
+        if (parse(line, map))
+            return true;
+    return false;
+}
+
+static bool get(const struct source *source, uint64_t offset, void *bytes, size_t size)
+{
+    ssize_t got;
+    do
+        got = os_read_at(source->fd, bytes, size, source->base + offset);
+    while (got == -EINTR);
+    return got == (ssize_t)size;
+}
+
+/* The build id among notes: a name's length, a description's, a type, then both, each padded to
+ * four bytes. */
+static unsigned id_in_notes(const uint8_t *notes, size_t size, uint8_t id[MAPS_ID_MOST])
+{
+    size_t at = 0;
+    while (size - at >= sizeof(Elf64_Nhdr)) {
+        Elf64_Nhdr note;
+        memcpy(&note, notes + at, sizeof note);
+        at += sizeof note;
+        size_t name = ((size_t)note.n_namesz + 3) & ~(size_t)3;
+        size_t description = ((size_t)note.n_descsz + 3) & ~(size_t)3;
+        if (name > size - at || description > size - at - name)
+            return 0;
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+            memcmp(notes + at, "GNU", 4) == 0) {
+            if (note.n_descsz > MAPS_ID_MOST)
+                return 0;
+            memcpy(id, notes + at + name, note.n_descsz);
+            return note.n_descsz;
+        }
+        at += name + description;
+    }
+    return 0;
+}
+
+/* -1: there is no ELF header; else the length of the id. In memory (`loaded`) notes are where their
+ * address says, in a file where their offset says. */
+static int id_in_elf(const struct source *source, bool loaded, uint8_t id[MAPS_ID_MOST])
+{
+    Elf64_Ehdr header;
+    Elf64_Phdr part;
+    uint8_t notes[NOTES_MOST];
+    uint64_t first = UINT64_MAX; /* the address of the file's beginning, as linked */
+    if (!get(source, 0, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+        header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof part)
+        return -1;
+    unsigned count = header.e_phnum < HEADERS_MOST ? header.e_phnum : HEADERS_MOST;
+    for (unsigned i = 0; i < count; i++) {
+        if (!get(source, header.e_phoff + i * sizeof part, &part, sizeof part))
+            return 0;
+        if (part.p_type == PT_LOAD && first == UINT64_MAX)
+            first = part.p_vaddr - part.p_offset;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        if (!get(source, header.e_phoff + i * sizeof part, &part, sizeof part))
+            return 0;
+        size_t size = part.p_filesz < sizeof notes ? part.p_filesz : sizeof notes;
+        uint64_t place = loaded ? part.p_vaddr - first : part.p_offset;
+        if (part.p_type != PT_NOTE || !get(source, place, notes, size))
+            continue;
+        unsigned length = id_in_notes(notes, size, id);
+        if (length > 0)
+            return (int)length;
+    }
+    return 0;
+}
+
+/* Only regular paths are opened: the first bytes of a device may be somebody's. */
+static int id_in_file(const char *path, uint8_t id[MAPS_ID_MOST])
+{
+    if (path[0] != '/' || strncmp(path, "/dev/", 5) == 0)
+        return 0;
+    struct source file = {os_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0), 0};
+    if (file.fd < 0)
+        return 0;
+    int length = id_in_elf(&file, false, id);
+    os_close(file.fd);
+    return length;
+}
+
+unsigned maps_build_id(struct maps *maps, const struct map *map, uint8_t id[MAPS_ID_MOST])
+{
+    bool same = map->inode != 0 && maps->device == map->device && maps->inode == map->inode;
+    if (map->path[0] == '\0' || map->shared) /* no linker maps a library so */
+        return 0;
+    if (map->offset == 0 || !same) {
+        struct source memory = {maps->memory, map->start};
+        int length = -1;
+        if (map->offset == 0 && map->readable && maps->memory >= 0)
+            length = id_in_elf(&memory, true, maps->id);
+        if (length < 0 && same)
+            length = (int)maps->id_length;
+        else if (length < 0 && map->inode != 0 && (map->executable || maps->memory < 0))
+            length = id_in_file(map->path, maps->id);
+        maps->device = map->device;
+        maps->inode = map->inode;
+        maps->id_length = length < 0 ? 0 : (unsigned)length;
+    }
+    memcpy(id, maps->id, maps->id_length);
+    return maps->id_length;
+}
+
+bool maps_copy(struct sink *sink, const char *before)
+{
+    char text[1024];
+    ssize_t got;
+    int fd = open_lines();
+    if (fd < 0)
+        return false;
+    sink_text(sink, before);
+    while ((got = read_some(fd, text, sizeof text)) > 0)
+        sink_bytes(sink, text, (size_t)got);
+    os_close(fd);
+    return true;
+}

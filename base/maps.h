@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is mapped where in this process, line by line from the kernel, and the build ids of the
+ * files among it. No allocation, no lock; may run in a signal handler. The list may change while it
+ * is read, as the kernel says: each line was true at some moment.
+ *
+ *     struct maps maps;
+ *     struct map map;
+ *     if (maps_open(&maps)) {
+ *         while (maps_next(&maps, &map))
+ *             ...
+ *         maps_close(&maps);
+ *     }
+ *
+ * A struct maps is 5 KiB: a stack is room enough for it.
+ */
+#ifndef BASE_MAPS_H
+#define BASE_MAPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/sink.h"
+
+enum { MAPS_ID_MOST = 64 }; /* bytes of a build id */
+
+struct map {
+    uint64_t start, end, offset, device, inode;
+    bool readable, writable, executable, shared;
+    const char
+        *path; /* as the kernel writes it, ended by 0; "" without a name; until the next call */
+};
+
+struct maps {
+    int lines, memory; /* descriptors; memory is -1 if it can't be read that way */
+    size_t from, to;   /* what is read and not used yet */
+    bool over, cut;    /* the end was seen; the rest of a long line is to come */
+    /* The last mapping that began with an ELF header, for the other mappings of its file. */
+    uint64_t device, inode;
+    uint8_t id[MAPS_ID_MOST];
+    unsigned id_length;
+    char text[4096 + 512]; /* a path and what is before it */
+};
+
+bool maps_open(struct maps *maps);
+/* The next mapping; a line that makes no sense is left out, one that is too long is cut. */
+bool maps_next(struct maps *maps, struct map *map);
+void maps_close(struct maps *maps);
+
+/* The build id of the mapping's file, given all mappings in order; 0: there is none. Reads what is
+ * mapped, through the kernel, so that a library that goes away meanwhile does no harm; and the file
+ * where the mapped header is not to be had. */
+unsigned maps_build_id(struct maps *maps, const struct map *map, uint8_t id[MAPS_ID_MOST]);
+
+/* All of it, as the kernel writes it. False, and nothing written, if it can't be read. */
+bool maps_copy(struct sink *sink, const char *before);
+
+#endif

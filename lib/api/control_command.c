@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The protocol: a line in, text out. One row a verb. Answers are lines "key:value", so that people
+ * and scripts read the same; an error is one line "error: ..." that says what to do.
+ *
+ * No command names a file: a dump goes where the program was told to put dumps, or to a file that
+ * the client itself has opened.
+ */
+#include "lib/api/control.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/config.h"
+#include "base/config_value.h"
+#include "base/os.h"
+#include "base/print.h"
+#include "lib/alloc/alloc.h"
+#include "lib/api/cold.h"
+
+/* A piece of the line; no terminator. */
+struct word {
+    const char *text;
+    size_t length;
+};
+
+struct request {
+    struct word argument; /* what follows the verb, without blanks around it */
+    int fd;
+    struct sink *out;
+};
+
+static int verb_dump(struct request *request);
+static int verb_help(struct request *request);
+static int verb_mark(struct request *request);
+static int verb_purge(struct request *request);
+static int verb_rate(struct request *request);
+static int verb_reset(struct request *request);
+static int verb_set(struct request *request);
+static int verb_show(struct request *request);
+static int verb_snapshot(struct request *request);
+static int verb_start(struct request *request);
+static int verb_stats(struct request *request);
+static int verb_stop(struct request *request);
+static int verb_version(struct request *request);
+
+static const struct {
+    const char *name, *argument, *brief;
+    int (*run)(struct request *request);
+} verbs[] = {
+    {"dump", "[FORMAT]", "write the heap profile now", verb_dump},
+    {"help", "", "these lines", verb_help},
+    {"mark", "NAME", "name this moment in the capture", verb_mark},
+    {"purge", "", "return idle memory to the kernel", verb_purge},
+    {"rate", "[BYTES]", "mean bytes between samples; 0: every block", verb_rate},
+    {"reset", "", "forget what was recorded", verb_reset},
+    {"set", "KEY=VALUE", "change an option", verb_set},
+    {"show", "[KEY]", "options and their values", verb_show},
+    {"snapshot", "", "write the profile into the capture now", verb_snapshot},
+    {"start", "[BYTES]", "record blocks, at a rate", verb_start},
+    {"stats", "", "the allocator's and the profile's numbers", verb_stats},
+    {"stop", "", "record no more blocks", verb_stop},
+    {"version", "", "of the library", verb_version},
+};
+
+static struct word trimmed(const char *text, size_t length)
+{
+    while (length > 0 && (unsigned char)text[0] <= ' ') {
+        text++;
+        length--;
+    }
+    while (length > 0 && (unsigned char)text[length - 1] <= ' ')
+        length--;
+    return (struct word){text, length};
+}
+
+/* "error: TEXT 'WORD'REST"; bytes of the client's are made harmless. */
+static int refuse(struct request *request, int error, const char *text, struct word word,
+                  const char *rest)
+{
+    enum { WORD_MOST = 60 };
+    char buffer[WORD_MOST + 8];
+    struct print quoted;
+    print_start(&quoted, buffer, sizeof buffer);
+    print_clean(&quoted, word.text, word.length, WORD_MOST);
+    sink_format(request->out, "error: %s '%s'%s\n", text, print_string(&quoted), rest);
+    return error;
+}
+
+int control_command(const char *line, size_t length, int fd, struct sink *sink)
+{
+    struct word all = trimmed(line, length);
+    size_t verb = 0;
+    while (verb < all.length && (unsigned char)all.text[verb] > ' ')
+        verb++;
+    struct request request = {trimmed(all.text + verb, all.length - verb), fd, sink};
+    for (size_t i = 0; i < COUNT_OF(verbs); i++) {
+        if (!config_value_is(all.text, verb, verbs[i].name))
+            continue;
+        if (verbs[i].argument[0] == '\0' && request.argument.length > 0)
+            return refuse(&request, EINVAL, verbs[i].name, request.argument,
+                          ": this verb takes no argument");
+        return verbs[i].run(&request);
+    }
+    return refuse(&request, EINVAL, "no verb", (struct word){all.text, verb},
+                  "; 'help' lists them");
+}
+
+static int verb_help(struct request *request)
+{
+    for (size_t i = 0; i < COUNT_OF(verbs); i++)
+        sink_format(request->out, "%s %s: %s\n", verbs[i].name, verbs[i].argument, verbs[i].brief);
+    return 0;
+}
+
+static int verb_version(struct request *request)
+{
+    sink_format(request->out, "version:%s\n", MEMOIR_VERSION);
+    return 0;
+}
+
+static const struct config_option *find_option(struct word key)
+{
+    for (size_t i = 0; i < CONFIG_COUNT; i++)
+        if (config_value_is(key.text, key.length, config_options[i].key))
+            return &config_options[i];
+    return NULL;
+}
+
+/* The fields that something else than `set` changes, brought up to date. */
+static void refresh(void)
+{
+    config.heap = control_active();
+    config.heap_rate = (size_t)control_rate();
+}
+
+static void show(struct request *request, const struct config_option *option)
+{
+    char buffer[CONFIG_PATH_SIZE + 64];
+    struct print value;
+    print_start(&value, buffer, sizeof buffer);
+    config_value_print(&config, option, &value);
+    sink_format(request->out, "%s:%s\n", option->key, print_string(&value));
+}
+
+static int verb_show(struct request *request)
+{
+    refresh();
+    if (request->argument.length > 0) {
+        const struct config_option *option = find_option(request->argument);
+        if (option == NULL)
+            return refuse(request, EINVAL, "no option", request->argument, "; 'show' lists them");
+        show(request, option);
+        return 0;
+    }
+    for (size_t i = 0; i < CONFIG_COUNT; i++)
+        show(request, &config_options[i]);
+    return 0;
+}
+
+/* The value of an option that applies now. */
+static int change(struct request *request, const struct config_option *option, struct word value)
+{
+    const struct control_row *row = NULL;
+    for (size_t i = 0; i < control_rows_count; i++)
+        if (strcmp(control_rows[i].key, option->key) == 0)
+            row = &control_rows[i];
+    if (row == NULL)
+        return refuse(request, EPERM, option->key, value,
+                      ": this option can't change while the program runs; set it in the variable "
+                      "MEMOIR or a file of options and start again");
+    refresh();
+    if (!config_value_parse(&config, option, value.text, value.length)) {
+        char buffer[160];
+        struct print accepted;
+        print_start(&accepted, buffer, sizeof buffer);
+        print_text(&accepted, ", accepted: ");
+        config_value_accepted(option, &accepted);
+        return refuse(request, EINVAL, option->key, value, print_string(&accepted));
+    }
+    row->apply();
+    show(request, option);
+    return 0;
+}
+
+static int verb_set(struct request *request)
+{
+    struct word argument = request->argument;
+    size_t at = 0;
+    while (at < argument.length && argument.text[at] != '=' && argument.text[at] != ':')
+        at++;
+    if (at == argument.length)
+        return refuse(request, EINVAL, "set", argument, ": write set KEY=VALUE");
+    struct word key = trimmed(argument.text, at);
+    struct word value = trimmed(argument.text + at + 1, argument.length - at - 1);
+    const struct config_option *option = find_option(key);
+    if (option == NULL)
+        return refuse(request, EINVAL, "no option", key, "; 'show' lists them");
+    return change(request, option, value);
+}
+
+/* A rate in the words of the option heap.rate. */
+static int parse_rate(struct request *request, int64_t *rate)
+{
+    struct config parsed;
+    if (!config_value_parse(&parsed, &config_options[CONFIG_INDEX_heap_rate],
+                            request->argument.text, request->argument.length))
+        return refuse(request, EINVAL, "rate", request->argument,
+                      ": write a number of bytes, such as 512K; 0 records every block");
+    *rate = (int64_t)parsed.heap_rate;
+    return 0;
+}
+
+static void show_heap(struct request *request)
+{
+    refresh();
+    show(request, &config_options[CONFIG_INDEX_heap]);
+    show(request, &config_options[CONFIG_INDEX_heap_rate]);
+}
+
+static int verb_start(struct request *request)
+{
+    int64_t rate = -1;
+    int error = request->argument.length > 0 ? parse_rate(request, &rate) : 0;
+    if (error != 0)
+        return error;
+    control_start(rate);
+    show_heap(request);
+    return 0;
+}
+
+static int verb_stop(struct request *request)
+{
+    control_stop();
+    show_heap(request);
+    return 0;
+}
+
+static int verb_rate(struct request *request)
+{
+    int64_t rate = -1;
+    int error = request->argument.length > 0 ? parse_rate(request, &rate) : 0;
+    if (error != 0)
+        return error;
+    control_set_rate(rate);
+    show_heap(request);
+    return 0;
+}
+
+static int verb_reset(struct request *request)
+{
+    control_reset();
+    sink_text(request->out, "reset:done\n");
+    return 0;
+}
+
+static int verb_purge(struct request *request)
+{
+    sink_format(request->out, "purged:%zu\n", cold_trim());
+    return 0;
+}
+
+static int verb_dump(struct request *request)
+{
+    struct dump_style style = control_memoir;
+    if (request->argument.length > 0) {
+        struct config parsed;
+        if (!config_value_parse(&parsed, &config_options[CONFIG_INDEX_dump_format],
+                                request->argument.text, request->argument.length))
+            return refuse(request, EINVAL, "dump", request->argument,
+                          ": the formats are memoir, pprof, jemalloc and gperftools");
+        style.format = control_format(parsed.dump_format);
+    }
+    char name[DUMP_NAME_SIZE] = "";
+    int error = request->fd >= 0 ? dump_to_fd(&style, DUMP_OUTSIDE, request->fd)
+                                 : dump_write(&style, DUMP_OUTSIDE, NULL, NULL, name);
+    if (error != 0) {
+        sink_format(request->out, "error: no dump %s: %s (error %d)\n", name, dump_advice(error),
+                    error);
+        return error;
+    }
+    if (request->fd < 0)
+        sink_format(request->out, "dump:%s\n", name);
+    return 0;
+}
+
+static int verb_mark(struct request *request)
+{
+    char name[64];
+    struct print text;
+    if (request->argument.length == 0)
+        return refuse(request, EINVAL, "mark", request->argument, ": write mark NAME");
+    print_start(&text, name, sizeof name);
+    print_clean(&text, request->argument.text, request->argument.length, sizeof name - 4);
+    int error = control_mark(print_string(&text));
+    return error == 0 ? 0
+                      : refuse(request, error, "mark", request->argument,
+                               ": there is no capture; start the program with capture:PATH");
+}
+
+static int verb_snapshot(struct request *request)
+{
+    int error = control_snapshot(DUMP_OUTSIDE, NULL);
+    return error == 0 ? 0
+                      : refuse(request, error, "snapshot", request->argument,
+                               ": there is no capture; start the program with capture:PATH");
+}
+
+static void number(struct request *request, const char *key, uint64_t value)
+{
+    sink_format(request->out, "%s:%lu\n", key, (unsigned long)value);
+}
+
+static int verb_stats(struct request *request)
+{
+    struct account account;
+    struct profile_totals totals;
+    account_take(&account);
+    profile_totals(&totals);
+    number(request, "allocs", account.total.allocs);
+    number(request, "frees", account.total.frees);
+    number(request, "alloc_bytes", account.total.alloc_bytes);
+    number(request, "free_bytes", account.total.free_bytes);
+    number(request, "live_blocks", account.live_blocks);
+    number(request, "live_bytes", account.live_bytes);
+    number(request, "cached_bytes", account.cached_bytes);
+    number(request, "fragmented_bytes", account.fragmented_bytes);
+    number(request, "dirty_bytes", account.dirty_bytes);
+    number(request, "metadata_bytes", account.metadata_bytes);
+    number(request, "mapped_bytes", account.mapped_bytes);
+    number(request, "resident_bytes", account.resident_bytes);
+    number(request, "returned_bytes", account.returned_bytes);
+    number(request, "heaps", account.heaps);
+    number(request, "profile.samples", totals.seen_allocated);
+    number(request, "profile.samples_live", totals.seen_live);
+    number(request, "profile.live_bytes", totals.live.usable);
+    number(request, "profile.allocated_bytes", totals.allocated.usable);
+    number(request, "profile.peak_bytes", totals.peak.usable);
+    number(request, "profile.lost", totals.lost);
+    number(request, "dumps", dumps_written());
+    number(request, "dumps_failed", dumps_failed());
+    return 0;
+}

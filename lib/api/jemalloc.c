@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See lib/api/jemalloc.h: what jemalloc's options do here, its dumps, and its leak report. Options
+ * that are not mentioned are accepted and do nothing (docs/COMPATIBILITY.md has the list).
+ */
+#include "lib/api/jemalloc.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/config.h"
+#include "base/os.h"
+#include "base/print.h"
+#include "lib/api/control.h"
+#include "lib/api/jemalloc_conf.h"
+#include "lib/api/jemalloc_stats.h"
+
+typedef void message_function(void *opaque, const char *text);
+extern message_function *malloc_message, *je_malloc_message;
+EXPORT message_function *malloc_message, *je_malloc_message;
+
+enum { RATE_LG_MOST = 40, SAY_SIZE = 1024 };
+
+struct jemalloc_state jemalloc_state;
+
+void jemalloc_write(const char *text)
+{
+    if (malloc_message != NULL)
+        malloc_message(NULL, text);
+    else if (je_malloc_message != NULL)
+        je_malloc_message(NULL, text);
+    else
+        os_write_all(2, text, strlen(text));
+}
+
+void jemalloc_say(const char *format, ...)
+{
+    char buffer[SAY_SIZE];
+    struct print line;
+    va_list list;
+    print_start(&line, buffer, sizeof buffer);
+    va_start(list, format);
+    print_list(&line, format, list);
+    va_end(list);
+    jemalloc_write(print_string(&line));
+}
+
+int64_t jemalloc_rate(uint64_t lg_sample)
+{
+    return lg_sample == 0 ? 0 : (int64_t)1 << (lg_sample < RATE_LG_MOST ? lg_sample : RATE_LG_MOST);
+}
+
+static void set(enum jemalloc_name name, uint64_t number)
+{
+    jemalloc_values[name].number = number;
+}
+
+/* A leak check needs a profile, but no dumps on the way: as jemalloc has it. */
+static void derive(void)
+{
+    if (jemalloc_on(JEMALLOC_prof_leak_error))
+        set(JEMALLOC_prof_leak, true);
+    if (jemalloc_on(JEMALLOC_prof_leak) && !jemalloc_on(JEMALLOC_prof)) {
+        set(JEMALLOC_prof, true);
+        jemalloc_values[JEMALLOC_prof].given = true;
+        set(JEMALLOC_prof_gdump, false);
+        set(JEMALLOC_lg_prof_interval, (uint64_t)-1);
+    }
+}
+
+static void apply_settings(void)
+{
+    const struct jemalloc_value *decay = &jemalloc_values[JEMALLOC_dirty_decay_ms];
+    const struct jemalloc_value *thp = &jemalloc_values[JEMALLOC_thp];
+    if (jemalloc_values[JEMALLOC_prof_bt_max].given)
+        config.heap_depth = (unsigned)jemalloc_values[JEMALLOC_prof_bt_max].number;
+    if (decay->given)
+        config.return_delay_ms = (int64_t)decay->number < 0 ? config_never : decay->number;
+    if (thp->given && strcmp(thp->text, "always") == 0)
+        config.thp = CONFIG_THP_ON;
+    if (thp->given && strcmp(thp->text, "never") == 0)
+        config.thp = CONFIG_THP_OFF;
+}
+
+static void apply_profile(void)
+{
+    bool profile = jemalloc_on(JEMALLOC_prof);
+    if (profile) {
+        config.heap = jemalloc_on(JEMALLOC_prof_active);
+        config.heap_rate = (size_t)jemalloc_rate(jemalloc_values[JEMALLOC_lg_prof_sample].number);
+    } else if (jemalloc_values[JEMALLOC_prof].given) {
+        config.heap = false;
+    } else {
+        /* Nobody asked for jemalloc's profile: opt.* tells what is in force. */
+        size_t rate = config.heap_rate;
+        set(JEMALLOC_prof, config.heap);
+        set(JEMALLOC_lg_prof_sample, rate <= 1 ? 0 : 63 - (uint64_t)__builtin_clzl(rate));
+    }
+}
+
+void jemalloc_init(void)
+{
+    jemalloc_conf_load();
+    derive();
+    apply_settings();
+    apply_profile();
+    control_jemalloc.names = DUMP_NAMES_JEMALLOC;
+    control_jemalloc.format = FORMAT_JEMALLOC;
+    control_jemalloc.options.accum = jemalloc_on(JEMALLOC_prof_accum);
+    control_jemalloc.options.raw = !jemalloc_on(JEMALLOC_prof_unbias);
+    control_jemalloc.pid_namespace = jemalloc_on(JEMALLOC_prof_pid_namespace);
+    if (!jemalloc_set_prefix(jemalloc_values[JEMALLOC_prof_prefix].text))
+        jemalloc_write("<jemalloc>: prof_prefix is too long; dumps are named jeprof...\n");
+}
+
+bool jemalloc_set_prefix(const char *prefix)
+{
+    size_t length = strlen(prefix);
+    if (length >= sizeof control_jemalloc.prefix)
+        return false;
+    memcpy(control_jemalloc.prefix, prefix, length + 1);
+    return true;
+}
+
+/* jemalloc dumps each time that the heap takes one page more than ever before. */
+void jemalloc_set_gdump(bool on)
+{
+    store_relaxed(&jemalloc_state.gdump, on);
+    trigger_set(&control_jemalloc, DUMP_PEAK, on ? os_page_size() : 0);
+}
+
+/* Dumps by themselves come only if the program was to be profiled and the prefix is not empty. */
+void jemalloc_ready(void)
+{
+    if (!jemalloc_values[JEMALLOC_prof].given || !jemalloc_on(JEMALLOC_prof))
+        return;
+    if (!jemalloc_on(JEMALLOC_prof_thread_active_init))
+        profile_set_threads_active(false);
+    if (control_jemalloc.prefix[0] == '\0')
+        return;
+    int64_t interval = (int64_t)jemalloc_values[JEMALLOC_lg_prof_interval].number;
+    if (interval >= 0) {
+        jemalloc_state.interval_bytes = (uint64_t)1 << interval;
+        trigger_set(&control_jemalloc, DUMP_ALLOCATED, jemalloc_state.interval_bytes);
+    }
+    if (jemalloc_on(JEMALLOC_prof_gdump))
+        jemalloc_set_gdump(true);
+}
+
+int jemalloc_dump(const char *path)
+{
+    if (path == NULL && control_jemalloc.prefix[0] == '\0')
+        return EFAULT;
+    return dump_write(&control_jemalloc, DUMP_CALL, path, NULL, NULL);
+}
+
+struct leaks {
+    uint32_t stack; /* of the row before */
+    uint64_t contexts;
+};
+
+static void leaks_row(void *context, const struct profile_row *row)
+{
+    struct leaks *leaks = context;
+    if (row->live.objects == 0 || row->stack == leaks->stack)
+        return;
+    leaks->stack = row->stack;
+    leaks->contexts++;
+}
+
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* The summary of what is live at the end. True if there is anything. */
+static bool report_leaks(void)
+{
+    struct leaks leaks = {UINT32_MAX, 0};
+    struct profile_totals totals;
+    profile_totals(&totals);
+    profile_each(leaks_row, &leaks);
+    if (totals.live.usable == 0)
+        return false;
+    jemalloc_say("<jemalloc>: Leak approximation summary: ~%lu byte%s, ~%lu object%s, >= %lu "
+                 "context%s\n",
+                 totals.live.usable, plural(totals.live.usable), totals.live.objects,
+                 plural(totals.live.objects), leaks.contexts, plural(leaks.contexts));
+    return true;
+}
+
+static void final_dump(void)
+{
+    char name[CONFIG_PATH_SIZE + 128];
+    name[0] = '\0';
+    int failed = dump_write(&control_jemalloc, DUMP_EXIT, NULL, NULL, name);
+    if (!jemalloc_on(JEMALLOC_prof_leak) || !report_leaks())
+        return;
+    if (failed == 0)
+        jemalloc_say("<jemalloc>: Run jeprof on \"%s\" for leak detail\n", name);
+    if (jemalloc_on(JEMALLOC_prof_leak_error)) {
+        jemalloc_write("<jemalloc>: Exiting with error code because memory leaks were detected\n");
+        /* What the program wrote must not be lost by that. */
+        fflush(NULL);
+        os_exit(1);
+    }
+}
+
+void jemalloc_exit(void)
+{
+    if (jemalloc_on(JEMALLOC_stats_print))
+        jemalloc_stats(NULL, NULL, jemalloc_values[JEMALLOC_stats_print_opts].text);
+    if (jemalloc_values[JEMALLOC_prof].given && jemalloc_on(JEMALLOC_prof) &&
+        jemalloc_on(JEMALLOC_prof_final) && control_jemalloc.prefix[0] != '\0')
+        final_dump();
+}

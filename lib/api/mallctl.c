@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See lib/api/mallctl.h. A "mib" is a name that was looked up before: its first element is the row,
+ * elements at the place of a number are that number, which callers change between calls, and all
+ * others repeat the row.
+ */
+#include "lib/api/mallctl.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/lock.h"
+#include "lib/alloc/alloc.h"
+#include "lib/api/api.h"
+#include "lib/api/jemalloc.h"
+#include "lib/api/jemalloc_conf.h"
+
+int mallctl(const char *name, void *old, size_t *old_length, void *new, size_t new_length);
+int mallctlnametomib(const char *name, size_t *mib, size_t *mib_length);
+int mallctlbymib(const size_t *mib, size_t mib_length, void *old, size_t *old_length, void *new,
+                 size_t new_length);
+int je_mallctl(const char *name, void *old, size_t *old_length, void *new, size_t new_length);
+int je_mallctlnametomib(const char *name, size_t *mib, size_t *mib_length);
+int je_mallctlbymib(const size_t *mib, size_t mib_length, void *old, size_t *old_length, void *new,
+                    size_t new_length);
+
+#define FIGURE(field)                   offsetof(struct figures, field)
+#define NODE(name, serve, number, text) {name, serve_##serve, number, text},
+static const struct node nodes[] = {
+#include "lib/api/mallctl.def"
+};
+#undef NODE
+
+enum { ROWS = COUNT_OF(nodes) };
+
+static const char option_start[] = "opt.";
+
+/* Row numbers beyond those of the table are options. */
+static struct node option_node(size_t row)
+{
+    return (struct node){"opt.?", serve_option, row - ROWS, NULL};
+}
+
+/* Whether the name is that of the pattern; its numbers. */
+static bool name_matches(const char *pattern, const char *name, size_t numbers[MALLCTL_NUMBERS])
+{
+    unsigned count = 0;
+    for (; *pattern != '\0'; pattern++) {
+        if (*pattern != '#') {
+            if (*name++ != *pattern)
+                return false;
+            continue;
+        }
+        size_t number = 0;
+        const char *start = name;
+        for (; *name >= '0' && *name <= '9' && name - start < 10; name++)
+            number = number * 10 + (size_t)(*name - '0');
+        if (name == start)
+            return false;
+        numbers[count++] = number;
+    }
+    return *name == '\0';
+}
+
+/* The row of the name, or SIZE_MAX. */
+static size_t row_find(const char *name, size_t numbers[MALLCTL_NUMBERS])
+{
+    for (size_t row = 0; row < ROWS; row++)
+        if (name_matches(nodes[row].name, name, numbers))
+            return row;
+    size_t start = sizeof option_start - 1;
+    if (strncmp(name, option_start, start) == 0)
+        for (size_t i = 0; i < JEMALLOC_OPTIONS; i++)
+            if (jemalloc_options[i].shown && strcmp(jemalloc_options[i].name, name + start) == 0)
+                return ROWS + i;
+    return SIZE_MAX;
+}
+
+static int row_serve(size_t row, const struct request *request)
+{
+    struct node option = row < ROWS ? (struct node){0} : option_node(row);
+    const struct node *node = row < ROWS ? &nodes[row] : &option;
+    return node->serve(request, node);
+}
+
+/* A program whose allocator is not up, or a signal handler in the middle of it, gets no answer. */
+static bool can_answer(void)
+{
+    return lock_held == 0 && init_done();
+}
+
+int mallctl_call(const char *name, void *old, size_t *old_length, void *new, size_t new_length)
+{
+    if (!can_answer())
+        return EAGAIN;
+    struct request request = {old, old_length, new, new_length, {0}};
+    size_t row = row_find(name, request.numbers);
+    return row == SIZE_MAX ? ENOENT : row_serve(row, &request);
+}
+
+EXPORT int mallctl(const char *name, void *old, size_t *old_length, void *new, size_t new_length)
+{
+    int before = errno;
+    int result = mallctl_call(name, old, old_length, new, new_length);
+    errno = before;
+    return result;
+}
+
+EXPORT int mallctlnametomib(const char *name, size_t *mib, size_t *mib_length)
+{
+    if (!can_answer())
+        return EAGAIN;
+    size_t numbers[MALLCTL_NUMBERS];
+    size_t row = row_find(name, numbers);
+    if (row == SIZE_MAX)
+        return ENOENT;
+    const char *at = row < ROWS ? nodes[row].name : "opt.?";
+    size_t parts = 0, used = 0;
+    for (; at != NULL && parts < *mib_length; parts++) {
+        mib[parts] = *at == '#' ? numbers[used++] : row;
+        at = strchr(at, '.');
+        at = at == NULL ? NULL : at + 1;
+    }
+    *mib_length = parts;
+    return 0;
+}
+
+static int bymib(const size_t *mib, size_t mib_length, struct request *request)
+{
+    if (mib_length == 0 || mib[0] >= ROWS + JEMALLOC_OPTIONS)
+        return ENOENT;
+    const char *at = mib[0] < ROWS ? nodes[mib[0]].name : "opt.?";
+    size_t parts = 0, used = 0;
+    for (; at != NULL && parts < mib_length; parts++) {
+        if (*at == '#')
+            request->numbers[used++] = mib[parts];
+        at = strchr(at, '.');
+        at = at == NULL ? NULL : at + 1;
+    }
+    if (at != NULL || parts != mib_length)
+        return ENOENT;
+    return row_serve(mib[0], request);
+}
+
+EXPORT int mallctlbymib(const size_t *mib, size_t mib_length, void *old, size_t *old_length,
+                        void *new, size_t new_length)
+{
+    if (!can_answer())
+        return EAGAIN;
+    int before = errno;
+    struct request request = {old, old_length, new, new_length, {0}};
+    int result = bymib(mib, mib_length, &request);
+    errno = before;
+    return result;
+}
+
+EXPORT int je_mallctl(const char *name, void *old, size_t *old_length, void *new, size_t new_length)
+    __attribute__((alias("mallctl")));
+EXPORT int je_mallctlnametomib(const char *name, size_t *mib, size_t *mib_length)
+    __attribute__((alias("mallctlnametomib")));
+EXPORT int je_mallctlbymib(const size_t *mib, size_t mib_length, void *old, size_t *old_length,
+                           void *new, size_t new_length) __attribute__((alias("mallctlbymib")));
+
+static bool wants_old(const struct request *request)
+{
+    return request->old != NULL && request->old_length != NULL;
+}
+
+static bool has_new(const struct request *request)
+{
+    return request->new != NULL || request->new_length != 0;
+}
+
+int request_read_only(const struct request *request)
+{
+    return has_new(request) ? EPERM : 0;
+}
+
+int request_write_only(const struct request *request)
+{
+    return request->old != NULL || request->old_length != NULL ? EPERM : 0;
+}
+
+int request_read_or_write(const struct request *request)
+{
+    return wants_old(request) && has_new(request) ? EPERM : 0;
+}
+
+int request_nothing(const struct request *request)
+{
+    return request->old != NULL || request->old_length != NULL || has_new(request) ? EPERM : 0;
+}
+
+int request_give(const struct request *request, const void *value, size_t size)
+{
+    if (!wants_old(request))
+        return 0;
+    size_t fits = size <= *request->old_length ? size : *request->old_length;
+    bool same = size == *request->old_length;
+    memcpy(request->old, value, fits);
+    *request->old_length = fits;
+    return same ? 0 : EINVAL;
+}
+
+int request_take(const struct request *request, void *value, size_t size, bool *came)
+{
+    *came = request->new != NULL;
+    if (!*came)
+        return 0;
+    if (request->new_length != size) {
+        *came = false;
+        return EINVAL;
+    }
+    memcpy(value, request->new, size);
+    return 0;
+}

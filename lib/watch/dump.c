@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See lib/watch/dump.h. Everything here is static, for the stack may be that of a signal handler;
+ * the lock makes it one dump's at a time.
+ */
+#include "lib/watch/dump.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/lock.h"
+#include "base/os.h"
+#include "base/print.h"
+#include "base/sink.h"
+#include "lib/alloc/alloc.h"
+#include "lib/watch/capture_file.h"
+#include "lib/watch/dump_file.h"
+#include "lib/watch/dump_lock.h"
+#include "lib/watch/dump_name.h"
+
+enum { BUFFER_SIZE = 32 << 10, NAME_TRIES = 64, LINE_SIZE = DUMP_NAME_SIZE + 256 };
+
+static struct lock lock = {0, LOCK_DUMP};
+static char buffer[BUFFER_SIZE], line[LINE_SIZE], reason_text[128];
+char dump_last_name[DUMP_NAME_SIZE];
+static uint64_t written, failed;
+static int last_error; /* of automatic dumps: a full disk is told once */
+static int process;    /* whose files are remembered */
+static struct os_signals signals;
+static unsigned cleaned; /* a bit for each kind of names */
+
+/* No handler of the program's runs on top of a dump: it might jump out of it, or allocate. */
+bool dump_lock(bool wait)
+{
+    if (lock_held != 0)
+        return false;
+    struct os_signals before;
+    os_signals_hold(&before);
+    if (wait) {
+        lock_take(&lock);
+    } else if (!lock_try(&lock)) {
+        os_signals_release(&before);
+        return false;
+    }
+    signals = before;
+    int pid = os_pid();
+    if (process != pid) {
+        dump_file_keep_forget();
+        if (process != 0)
+            capture_file_forked();
+        process = pid;
+    }
+    return true;
+}
+
+void dump_unlock(void)
+{
+    struct os_signals before = signals;
+    lock_give(&lock);
+    os_signals_release(&before);
+}
+
+void dump_style_set(struct dump_style *style, const struct dump_style *value)
+{
+    if (!dump_lock(true))
+        return;
+    *style = *value;
+    dump_unlock();
+}
+
+uint64_t dumps_written(void)
+{
+    return load_relaxed(&written);
+}
+
+uint64_t dumps_failed(void)
+{
+    return load_relaxed(&failed);
+}
+
+void dumps_recover(uint32_t parent_id)
+{
+    if (lock_break(&lock, parent_id))
+        dump_file_recover();
+}
+
+const char *dump_advice(int error)
+{
+    switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+        return "the folder does not exist; make it, or set another one with dump.prefix";
+    case EACCES:
+    case EPERM:
+        return "not allowed; choose a folder that the program may write to with dump.prefix";
+    case EROFS:
+        return "the file system is read-only; set another folder with dump.prefix";
+    case ENOSPC:
+    case EDQUOT:
+        return "the disk is full; make room, or keep fewer files with dump.keep";
+    case EFBIG:
+        return "larger than the limit on files (ulimit -f)";
+    case EMFILE:
+    case ENFILE:
+        return "too many open files; raise the limit (ulimit -n)";
+    case ELOOP:
+        return "a symbolic link is there and is not followed; remove it";
+    case EISDIR:
+        return "a folder is there; choose another name";
+    case EEXIST:
+        return "something is there that is not ours to replace; choose another name";
+    case ENAMETOOLONG:
+        return "the name is too long; choose a shorter dump.prefix";
+    case EPIPE:
+        return "the reader is gone";
+    case EIO:
+        return "the disk reports an error";
+    case EDEADLK:
+        return "asked for from inside the allocator; ask outside of signal handlers";
+    default:
+        return "the system refused";
+    }
+}
+
+static bool is_automatic(enum dump_reason reason)
+{
+    return reason != DUMP_CALL && reason != DUMP_OUTSIDE;
+}
+
+static int complain(const struct dump_style *style, enum dump_reason reason, const char *name,
+                    int error)
+{
+    char text[LINE_SIZE]; /* not `line`: this may be inside somebody's dump */
+    struct print out;
+    __atomic_fetch_add(&failed, 1, __ATOMIC_RELAXED);
+    if (is_automatic(reason) && __atomic_exchange_n(&last_error, error, __ATOMIC_RELAXED) == error)
+        return error;
+    print_start(&out, text, sizeof text);
+    if (style->announce)
+        print_format(&out, "Failed dumping heap profile to %s. Numeric errno is %d\n", name, error);
+    print_format(&out, "memoir: no %s ", style->names == DUMP_NAMES_CAPTURE ? "capture" : "dump");
+    print_clean(&out, name, strlen(name), sizeof text - 200);
+    print_format(&out, ": %s (error %d)\n", dump_advice(error), error);
+    print_flush(&out, 2);
+    return error;
+}
+
+static void announce(const struct dump_style *style, const char *name, const char *words)
+{
+    if (!style->announce)
+        return;
+    struct print out;
+    print_start(&out, line, sizeof line);
+    print_format(&out, "Dumping heap profile to %s (%s)\n", name, words);
+    print_flush(&out, 2);
+}
+
+static int write_profile(const struct dump_style *style, int fd, const char *words, uint64_t *bytes)
+{
+    static struct account account;
+    struct format_options options = style->options;
+    struct sink sink;
+    options.reason = words;
+    if (style->format == FORMAT_CAPTURE) {
+        account_take(&account);
+        options.account = &account;
+    }
+    sink_to_fd(&sink, fd, buffer, sizeof buffer);
+    int error = format_write(style->format, &options, &sink);
+    int flushed = sink_flush(&sink);
+    *bytes = sink.total;
+    return error != 0 ? error : flushed;
+}
+
+/* The file is complete: gives it its name. A name of the style's that is taken is another
+ * process's, from before: the next one is tried. gperftools' names are meant to be used again. */
+static int finish(const struct dump_style *style, enum dump_reason reason, bool named,
+                  const struct dump_moment *moment)
+{
+    bool replace = named || style->names == DUMP_NAMES_GPERFTOOLS;
+    int error = dump_file_finish(dump_last_name, replace);
+    for (int i = 0; i < NAME_TRIES && error == EEXIST && !replace; i++) {
+        if (!dump_name_next(dump_last_name, style, reason, moment))
+            break;
+        error = dump_file_finish(dump_last_name, replace);
+    }
+    if (error == EEXIST && !replace)
+        dump_file_abandon();
+    return error;
+}
+
+static int write_named(const struct dump_style *style, enum dump_reason reason, bool named,
+                       const char *words, const struct dump_moment *moment)
+{
+    if (!named && !(cleaned & 1u << style->names)) {
+        cleaned |= 1u << style->names;
+        dump_file_clean(dump_last_name);
+    }
+    uint64_t bytes = 0;
+    int fd = dump_file_open(dump_last_name);
+    if (fd < 0)
+        return -fd;
+    int error = write_profile(style, fd, words, &bytes);
+    if (error != 0)
+        dump_file_abandon();
+    else
+        error = finish(style, reason, named, moment);
+    if (error == 0 && !named)
+        dump_file_keep(style->names, dump_last_name, bytes, style->keep, style->keep_bytes);
+    return error;
+}
+
+/* What `words` are if nobody said. */
+static const char *words_of(enum dump_reason reason, const struct profile_now *now)
+{
+    struct print text;
+    print_start(&text, reason_text, sizeof reason_text);
+    dump_name_reason(&text, reason, now);
+    return print_string(&text);
+}
+
+/* A snapshot in the capture. What was told once about it is not told again: it is gone then. */
+static int snapshot(const struct dump_style *style, enum dump_reason reason, const char *words)
+{
+    int error = capture_file_snapshot(words, reason == DUMP_EXIT);
+    if (error != 0 && error != ENOENT)
+        return complain(style, DUMP_CALL, capture_file_name(), error);
+    return error;
+}
+
+int dump_write_locked(const struct dump_style *style, enum dump_reason reason, const char *path,
+                      const char *words, const struct profile_now *now)
+{
+    struct dump_moment moment = {(int64_t)(os_wall_ns() / 1000000000), now->live, os_pid()};
+    struct print text;
+    bool fits = true;
+    words = words == NULL ? words_of(reason, now) : words;
+    if (style->names == DUMP_NAMES_CAPTURE)
+        return snapshot(style, reason, words);
+    if (path == NULL) {
+        fits = dump_name_next(dump_last_name, style, reason, &moment);
+    } else {
+        print_start(&text, dump_last_name, sizeof dump_last_name);
+        print_text(&text, path);
+        print_string(&text);
+        fits = !text.cut;
+    }
+    announce(style, dump_last_name, words);
+    int error = fits ? write_named(style, reason, path != NULL, words, &moment) : ENAMETOOLONG;
+    if (error != 0)
+        return complain(style, reason, dump_last_name, error);
+    add_relaxed(&written, 1);
+    store_relaxed(&last_error, 0);
+    return 0;
+}
+
+int dump_write(const struct dump_style *style, enum dump_reason reason, const char *path,
+               const char *words, char *name)
+{
+    if (name != NULL)
+        name[0] = '\0';
+    if (!dump_lock(!is_automatic(reason)))
+        return lock_held == 0
+                   ? EBUSY
+                   : complain(style, reason, path == NULL ? style->prefix : path, EDEADLK);
+    struct profile_now now = profile_now();
+    int error = dump_write_locked(style, reason, path, words, &now);
+    if (name != NULL)
+        memcpy(name, dump_last_name, sizeof dump_last_name);
+    dump_unlock();
+    if (load_relaxed(&profile_due)) /* somebody was turned away meanwhile */
+        triggers_run();
+    return error;
+}
+
+int dump_to_fd(const struct dump_style *style, enum dump_reason reason, int fd)
+{
+    if (!dump_lock(!is_automatic(reason)))
+        return lock_held == 0 ? EBUSY : EDEADLK;
+    uint64_t bytes = 0;
+    int error = write_profile(style, fd, dump_name_word(reason), &bytes);
+    if (error == 0)
+        add_relaxed(&written, 1);
+    dump_unlock();
+    return error == 0 ? 0 : complain(style, reason, "to a descriptor", error);
+}
+
+static const struct dump_style of_capture = {.names = DUMP_NAMES_CAPTURE};
+
+int dump_capture(const char *path)
+{
+    if (!dump_lock(true))
+        return EDEADLK;
+    int error = capture_file_begin(path);
+    if (error != 0)
+        complain(&of_capture, DUMP_CALL, capture_file_name(), error);
+    dump_unlock();
+    return error;
+}
+
+int dump_mark(const char *name)
+{
+    if (!dump_lock(true))
+        return EDEADLK;
+    int error = capture_file_mark(name);
+    if (error != 0 && error != ENOENT)
+        complain(&of_capture, DUMP_CALL, capture_file_name(), error);
+    dump_unlock();
+    return error;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/watch/format_parts.h. */
+#include "lib/watch/format_parts.h"
+
+#include "base/maps.h"
+#include "base/print.h"
+#include "lib/watch/stacks.h"
+#include "lib/watch/unwind.h"
+#include "lib/watch/watch.h"
+
+void estimate_add(struct estimate *sum, uint64_t objects, uint64_t bytes, double weight)
+{
+    sum->objects += (double)objects * weight;
+    sum->bytes += (double)bytes * weight;
+    sum->seen_objects += objects;
+    sum->seen_bytes += bytes;
+}
+
+struct pair estimate_pair(const struct estimate *sum, int64_t rate)
+{
+    if (sum->objects <= 0)
+        return (struct pair){0, 0};
+    double share = sampler_picked(sum->bytes / sum->objects, rate);
+    struct pair pair = {estimate_round(sum->objects * share), estimate_round(sum->bytes * share)};
+    if (pair.objects == 0 && pair.bytes > 0) /* the reader divides by it */
+        pair.objects = 1;
+    return pair;
+}
+
+struct pair estimate_seen(const struct estimate *sum)
+{
+    return (struct pair){sum->seen_objects, sum->seen_bytes};
+}
+
+uint64_t estimate_round(double value)
+{
+    return value < 0x1p64 ? (uint64_t)(value + 0.5) : UINT64_MAX;
+}
+
+static void larger_rate(void *context, const struct profile_row *row)
+{
+    int64_t *largest = context;
+    *largest = row->rate > *largest ? row->rate : *largest;
+}
+
+int64_t format_rate(void)
+{
+    int64_t rate = sampler_rate();
+    if (rate >= 0)
+        return rate;
+    rate = 0;
+    profile_each(larger_rate, &rate);
+    return rate;
+}
+
+void format_frames(struct sink *sink, uint32_t stack, unsigned digits)
+{
+    static uintptr_t pcs[WALK_MOST]; /* one writer at a time; stacks may be small */
+    unsigned count = stacks_frames(stack, pcs, WALK_MOST);
+    if (count == 0)
+        pcs[count++] = 1;
+    for (unsigned i = 0; i < count; i++) {
+        char text[3 + 16];
+        struct print print;
+        print_start(&print, text, sizeof text);
+        print_text(&print, " 0x");
+        for (unsigned missing = digits; missing > 1 && pcs[i] >> (4 * (missing - 1)) == 0;
+             missing--)
+            print_char(&print, '0');
+        print_hex(&print, pcs[i]);
+        sink_bytes(sink, text, print_length(&print));
+    }
+}
+
+void format_libraries(struct sink *sink)
+{
+    maps_copy(sink, "\nMAPPED_LIBRARIES:\n");
+}

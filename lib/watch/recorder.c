@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/watch/recorder.h. */
+#include "lib/watch/recorder.h"
+
+#include "base/compiler.h"
+#include "lib/alloc/alloc.h"
+
+enum { IDLE_MOST = 16 };
+
+static struct recorder *idle[IDLE_MOST];
+static __thread struct recorder *kept;
+
+struct recorder *recorder_kept(void)
+{
+    return kept;
+}
+
+struct recorder *recorder_take(bool keep)
+{
+    if (likely(kept != NULL))
+        return kept;
+    struct recorder *recorder = NULL;
+    for (unsigned i = 0; i < IDLE_MOST && recorder == NULL; i++)
+        if (load_relaxed(&idle[i]) != NULL)
+            recorder = __atomic_exchange_n(&idle[i], NULL, __ATOMIC_ACQUIRE);
+    if (recorder == NULL && (recorder = meta_take(sizeof *recorder)) == NULL)
+        return NULL;
+    recorder->walk.count = recorder->walk.same = 0; /* another thread's */
+    recorder->walk.low = recorder->walk.high = 0;
+    recorder->kept = keep;
+    if (keep) {
+        for (unsigned i = 0; i < RECORDER_SITES; i++)
+            recorder->sites[i].site = 0;
+        kept = recorder;
+    }
+    return recorder;
+}
+
+static void put_back(struct recorder *recorder)
+{
+    for (unsigned i = 0; i < IDLE_MOST; i++) {
+        struct recorder *none = NULL;
+        if (load_relaxed(&idle[i]) == NULL &&
+            __atomic_compare_exchange_n(&idle[i], &none, recorder, false, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED))
+            return;
+    }
+    meta_give(recorder, sizeof *recorder);
+}
+
+void recorder_give(struct recorder *recorder)
+{
+    if (!recorder->kept)
+        put_back(recorder);
+}
+
+void recorder_drop(void)
+{
+    struct recorder *recorder = kept;
+    kept = NULL;
+    if (recorder != NULL)
+        put_back(recorder);
+}

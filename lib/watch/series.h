@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The heap over time: SERIES_MOST points at most. When they are full, every second one goes and the
+ * points come half as often from then on, so that the whole run is there, whatever its length.
+ */
+#ifndef WATCH_SERIES_H
+#define WATCH_SERIES_H
+
+#include "lib/watch/heap_profile.h"
+
+/* Whether it is time for the next point. */
+bool series_due(uint64_t now_ms);
+/* Adds one, unless another thread is doing so. */
+void series_add(const struct profile_point *point);
+/* In a forked child. */
+void series_recover(void);
+
+#endif

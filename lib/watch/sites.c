@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/watch/sites.h. */
+#include "lib/watch/sites.h"
+
+#include "base/compiler.h"
+#include "base/config.h"
+#include "lib/alloc/alloc.h"
+#include "lib/watch/stacks.h"
+#include "lib/watch/threads.h"
+
+enum {
+    LARGE_STEPS_SHIFT = 3, /* large sizes: eight ranges a doubling */
+    LARGE_LEAST_LOG = 15,
+    /* The parts of a kind. */
+    CLASS_BITS = 9,
+    RATE_BITS = 8,
+};
+
+uint32_t sites_peak_epoch = 1; /* no site has saved this one yet */
+
+static uint32_t slabs[TABLE_SLABS];
+static struct table sites = {
+    .entry_bytes = sizeof(struct site), .slab_shift = 3, .count = 1, .slabs = slabs};
+
+uint32_t site_kind(unsigned class, size_t usable, unsigned rate, unsigned era)
+{
+    if (class >= CLASS_COUNT) {
+        unsigned log = 63u - (unsigned)__builtin_clzll(usable | (size_t)1 << LARGE_LEAST_LOG);
+        unsigned step = (usable >> (log - LARGE_STEPS_SHIFT)) & ((1 << LARGE_STEPS_SHIFT) - 1);
+        class = CLASS_COUNT + ((log - LARGE_LEAST_LOG) << LARGE_STEPS_SHIFT) + step;
+    }
+    return class | rate << CLASS_BITS | era << (CLASS_BITS + RATE_BITS);
+}
+
+unsigned site_class(const struct site *site)
+{
+    return site->entry.b & ((1u << CLASS_BITS) - 1);
+}
+
+unsigned site_rate(const struct site *site)
+{
+    return site->entry.b >> CLASS_BITS & ((1u << RATE_BITS) - 1);
+}
+
+unsigned site_era(const struct site *site)
+{
+    return site->entry.b >> (CLASS_BITS + RATE_BITS);
+}
+
+uint32_t site_stack(const struct site *site)
+{
+    return (uint32_t)site->entry.a - 1;
+}
+
+uint32_t site_thread(const struct site *site)
+{
+    return (uint32_t)(site->entry.a >> 32);
+}
+
+struct site *site_at(uint32_t id)
+{
+    return table_at(&sites, id);
+}
+
+uint32_t sites_count(void)
+{
+    return table_count(&sites);
+}
+
+static uint32_t find(uint32_t stack, uint32_t thread, uint32_t kind, uint64_t most)
+{
+    bool fresh;
+    uint32_t id = table_add(&sites, (uint64_t)thread << 32 | (stack + 1), kind, most, &fresh);
+    if (fresh) {
+        uint32_t *first = stacks_sites(stack), next = load_relaxed(first);
+        struct site *site = site_at(id);
+        do
+            store_relaxed(&site->entry.link, next);
+        while (!__atomic_compare_exchange_n(first, &next, id, true, __ATOMIC_RELEASE,
+                                            __ATOMIC_RELAXED));
+        if (thread != THREAD_OTHER) {
+            uint32_t *head = threads_sites(thread); /* this thread's */
+            site->thread_link = *head;
+            store_release(head, id);
+        }
+    }
+    return id;
+}
+
+uint32_t sites_find(uint32_t stack, uint32_t thread, uint32_t kind)
+{
+    uint32_t id = find(stack, thread, kind, config.heap_memory);
+    return likely(id != 0) ? id : find(STACK_OTHER, THREAD_OTHER, kind, UINT64_MAX);
+}
+
+void site_count_life(struct site_ends *ends, unsigned bucket, uint32_t count, bool alone)
+{
+    uint32_t *place = &ends->lives[bucket], before = load_relaxed(place), after;
+    do
+        after = before + count < before ? UINT32_MAX : before + count;
+    while (alone ? (store_relaxed(place, after), false)
+                 : !__atomic_compare_exchange_n(place, &before, after, true, __ATOMIC_RELAXED,
+                                                __ATOMIC_RELAXED));
+}
+
+struct profile_sum site_live(const struct site *site)
+{
+    const struct profile_sum *own = &site->own.freed, *others = &site->others.freed;
+    struct profile_sum live = {
+        load_relaxed(&own->objects) + load_relaxed(&others->objects),
+        load_relaxed(&own->requested) + load_relaxed(&others->requested),
+        load_relaxed(&own->usable) + load_relaxed(&others->usable),
+    };
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    live.objects = load_relaxed(&site->allocated.objects) - live.objects;
+    live.requested = load_relaxed(&site->allocated.requested) - live.requested;
+    live.usable = load_relaxed(&site->allocated.usable) - live.usable;
+    return live;
+}
+
+void site_save(struct site *site)
+{
+    uint32_t epoch = load_relaxed(&sites_peak_epoch);
+    if (load_relaxed(&site->peak_epoch) == epoch)
+        return;
+    struct profile_sum live = site_live(site);
+    store_relaxed(&site->peak.objects, live.objects);
+    store_relaxed(&site->peak.requested, live.requested);
+    store_relaxed(&site->peak.usable, live.usable);
+    store_release(&site->peak_epoch, epoch);
+}
+
+static void sum_move(struct profile_sum *to, struct profile_sum *from)
+{
+    __atomic_fetch_add(&to->objects, from->objects, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&to->requested, from->requested, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&to->usable, from->usable, __ATOMIC_RELAXED);
+    *from = (struct profile_sum){0};
+}
+
+/* Nobody else touches a site whose thread has ended and that has no live block. */
+static void fold(struct site *to, struct site *from)
+{
+    if (from->peak_epoch == load_relaxed(&sites_peak_epoch)) {
+        site_save(to);
+        sum_move(&to->peak, &from->peak);
+    }
+    from->peak_epoch = 0;
+    sum_move(&to->allocated, &from->allocated);
+    __atomic_fetch_add(&to->moved_in, from->moved_in, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&to->moved_out, from->moved_out, __ATOMIC_RELAXED);
+    from->moved_in = from->moved_out = 0;
+    struct site_ends *ends[] = {&from->own, &from->others};
+    for (unsigned k = 0; k < COUNT_OF(ends); k++) {
+        sum_move(&to->others.freed, &ends[k]->freed);
+        for (unsigned i = 0; i < LIFE_BUCKETS; i++) {
+            site_count_life(&to->others, i, ends[k]->lives[i], false);
+            ends[k]->lives[i] = 0;
+        }
+    }
+}
+
+bool sites_fold(uint32_t thread)
+{
+    bool empty = true;
+    for (uint32_t id = load_acquire(threads_sites(thread)); id != 0;) {
+        struct site *site = site_at(id);
+        id = site->thread_link;
+        if (site_live(site).objects != 0) {
+            empty = false;
+            continue;
+        }
+        if (site->allocated.objects == 0)
+            continue;
+        uint32_t to = find(site_stack(site), THREAD_OTHER, site->entry.b, UINT64_MAX);
+        if (to != 0)
+            fold(site_at(to), site);
+        empty &= to != 0;
+    }
+    return empty;
+}

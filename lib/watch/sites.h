@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A site: what was counted for one stack, one allocating thread, one size and one rate. Sites are
+ * never given back; those of one stack are linked.
+ *
+ * Only the site's own thread writes `own`; what other threads free is counted in `others`, with
+ * atomic additions. Both are read by anybody at any time, frees before allocations, so that no
+ * difference is below zero.
+ */
+#ifndef WATCH_SITES_H
+#define WATCH_SITES_H
+
+#include "base/compiler.h"
+#include "lib/watch/heap_profile.h"
+#include "lib/watch/table.h"
+
+struct site_ends {
+    struct profile_sum freed;
+    uint32_t lives[LIFE_BUCKETS]; /* stay at their highest value */
+};
+
+struct site {
+    struct table_entry entry; /* a: the stack + 1 and the thread; b: the kind; link: next site */
+    struct profile_sum allocated;
+    uint64_t moved_in, moved_out;
+    struct site_ends own, others;
+    uint32_t thread_link;    /* the next site of the thread */
+    uint32_t peak_epoch;     /* `peak` is what was live at that peak, */
+    struct profile_sum peak; /* saved before the first change after it */
+};
+
+/* The size, the rate and how often all was forgotten before, as one number. The class is one of the
+ * allocator's or, from CLASS_COUNT on, a range of large sizes. */
+uint32_t site_kind(unsigned class, size_t usable, unsigned rate, unsigned era);
+unsigned site_class(const struct site *site);
+unsigned site_rate(const struct site *site); /* sampler_rate_of */
+unsigned site_era(const struct site *site);
+
+/* Where there is no memory for another site, one of no known stack and thread; where there is none
+ * for that, 0. */
+uint32_t sites_find(uint32_t stack, uint32_t thread, uint32_t kind);
+struct site *site_at(uint32_t id);
+uint32_t site_stack(const struct site *site);
+uint32_t site_thread(const struct site *site);
+uint32_t sites_count(void);
+/* `count` more blocks ended at an age. `alone`: nobody else writes there. */
+void site_count_life(struct site_ends *ends, unsigned bucket, uint32_t count, bool alone);
+/* How many times the heap was larger than ever before. */
+extern HIDDEN uint32_t sites_peak_epoch;
+/* Before a site changes: saves what was live at the last peak, unless that is done. */
+void site_save(struct site *site);
+/* The thread that had this number has ended: what was counted for it is added to that of all ended
+ * threads, and its sites are empty again. False if some of its blocks are live. */
+bool sites_fold(uint32_t thread);
+/* What is live: allocated less freed. */
+struct profile_sum site_live(const struct site *site);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/watch/stacks.h. */
+#include "lib/watch/stacks.h"
+
+#include "base/compiler.h"
+#include "base/config.h"
+#include "lib/watch/table.h"
+#include "lib/watch/unwind.h"
+
+/* A node is an entry of the table: a is the return address, b the caller's node, link the first
+ * site (sites.h) of the stack that ends here. */
+static uint32_t slabs[TABLE_SLABS];
+static struct table nodes = {
+    .entry_bytes = sizeof(struct table_entry), .slab_shift = 8, .count = 2, .slabs = slabs};
+static uint64_t refused;
+
+uint32_t stacks_add(struct walk *walk)
+{
+    uint32_t node = walk->same == 0 ? STACK_NONE : walk->nodes[walk->same - 1];
+    for (uint32_t i = walk->same; i < walk->count; i++) {
+        bool fresh;
+        uint32_t next = STACK_OTHER;
+        if (node != STACK_OTHER && walk->pcs[i] != 0)
+            next = table_add(&nodes, walk->pcs[i], node, config.heap_memory, &fresh);
+        if (unlikely(next == 0)) {
+            __atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
+            next = STACK_OTHER;
+        }
+        walk->nodes[i] = node = next;
+    }
+    return node;
+}
+
+bool stacks_node(uint32_t node, uint32_t *caller, uintptr_t *pc)
+{
+    if (node <= STACK_OTHER || node >= table_count(&nodes))
+        return false;
+    const struct table_entry *entry = table_at(&nodes, node);
+    *pc = (uintptr_t)load_acquire(&entry->a);
+    *caller = entry->b;
+    return *pc != 0;
+}
+
+unsigned stacks_frames(uint32_t stack, uintptr_t *pcs, unsigned most)
+{
+    unsigned count = 0;
+    while (count < most && stacks_node(stack, &stack, &pcs[count]))
+        count++;
+    return count;
+}
+
+/* Numbers are handed out a moment before their nodes are filled in: up to the first that is not. */
+uint32_t stacks_count(void)
+{
+    static uint32_t complete = STACK_OTHER + 1;
+    uint32_t at = load_relaxed(&complete), end = table_count(&nodes), caller;
+    uintptr_t pc;
+    while (at < end && stacks_node(at, &caller, &pc))
+        at++;
+    store_relaxed(&complete, at);
+    return at;
+}
+
+uint64_t stacks_refused(void)
+{
+    return load_relaxed(&refused);
+}
+
+uint32_t *stacks_sites(uint32_t stack)
+{
+    static uint32_t without_node[STACK_OTHER + 1];
+    if (stack <= STACK_OTHER)
+        return &without_node[stack];
+    struct table_entry *entry = table_at(&nodes, stack);
+    return &entry->link;
+}
+
+void stacks_recover(void)
+{
+    for (uint32_t id = STACK_OTHER + 1; id < table_count(&nodes); id++) {
+        struct table_entry *entry = table_at(&nodes, id);
+        if (entry->a == 0)
+            entry->a = 1;
+    }
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A set that only grows: entries of one size, each with a key that is there once, known by numbers
+ * that are handed out in order. Any number of threads add and look up at the same time without a
+ * lock; only a thread that needs more memory for it waits for others that do.
+ *
+ *      slabs                        indexes, each four times as long as the one before
+ *      +---------+---------+--      newest -> | 0 | 7 | 0 | 12 | ... |   number of the entry, by
+ * the | entries | entries |           older -> | 3 | 0 | ...  |         key's hash
+ *      +---------+---------+--
+ *
+ * A key that is found in an older index goes to the newest one, too, so soon one look is enough.
+ * Two threads that add a key at the very moment when an index is added may make two entries of
+ * it: nobody is harmed.
+ */
+#ifndef WATCH_TABLE_H
+#define WATCH_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How every entry begins. */
+struct table_entry {
+    uint64_t a; /* the key: a is not 0 */
+    uint32_t b;
+    uint32_t link; /* free for the owner */
+};
+
+enum { TABLE_INDEXES = 12, TABLE_SLABS = 1 << 16 };
+
+struct table {
+    uint32_t entry_bytes, slab_shift; /* a slab has 1 << slab_shift entries */
+    uint32_t count;                   /* the next number */
+    uint32_t newest;
+    uint32_t indexes[TABLE_INDEXES]; /* meta ids */
+    uint32_t *slabs;                 /* TABLE_SLABS meta ids */
+};
+
+/* The number of the entry with that key, added if need be (*fresh). 0 when there is no memory
+ * for it, or all tables would take more than `most` bytes. */
+uint32_t table_add(struct table *table, uint64_t a, uint32_t b, uint64_t most, bool *fresh);
+/* The entry of a number that was handed out. */
+void *table_at(const struct table *table, uint32_t id);
+/* Numbers below it were handed out. */
+uint32_t table_count(const struct table *table);
+/* Bytes of all tables. */
+uint64_t table_bytes(void);
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * helper: a heap profile that is made up, written in a format of lib/watch/format.h.
+ *   profile_formats FORMAT RATE [accum] [raw]   the file, to standard output
+ *   profile_formats expect RATE                 what a reader should make of it: a line a function
+ * It stands in for heap_profile.c, stacks.c and threads.c, so that every number is known.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/watch/format.h"
+#include "lib/watch/heap_profile.h"
+#include "lib/watch/stacks.h"
+#include "lib/watch/threads.h"
+#include "lib/watch/watch.h"
+
+#define FRAME(name)                                       \
+    __attribute__((noinline)) void name(void);            \
+    void name(void)                                       \
+    {                                                     \
+        __asm__ volatile("nop; nop; nop; nop; nop; nop"); \
+    }
+FRAME(alpha)
+FRAME(beta)
+FRAME(gamma_)
+FRAME(delta)
+FRAME(root)
+
+enum { ROWS = 7 };
+static struct profile_row rows[ROWS];
+static int64_t rate;
+static const char *const names[] = {"?", "?", "root", "alpha", "beta", "gamma_", "delta"};
+
+static void row(unsigned i, uint32_t stack, uint32_t thread, uint32_t size, uint64_t live,
+                uint64_t all)
+{
+    struct profile_row *made = &rows[i];
+    uint32_t usable = size < 1000 ? size : (size + 4095) & ~UINT32_C(4095);
+    *made = (struct profile_row){.stack = stack, .thread = thread, .size = usable, .rate = rate};
+    made->weight = rate > 0 ? 1 / (1 - exp(-(double)usable / (double)rate)) : 1;
+    made->live = (struct profile_sum){live, live * size, live * usable};
+    made->allocated = (struct profile_sum){all, all * size, all * usable};
+    made->peak = (struct profile_sum){all, all * size, all * usable};
+    made->lives[3] = all - live;
+}
+
+static void make(void)
+{
+    row(0, 3, 0, 16, 40, 50);
+    row(1, 3, 0, 100000, 3, 4);
+    row(2, 3, 2, 5000, 7, 7);
+    row(3, 4, 2, 64, 1000, 3000);
+    row(4, 5, 3, 300000, 11, 20);
+    row(5, 6, 0, 32, 0, 600);
+    row(6, STACK_OTHER, THREAD_OTHER, 48, 5, 9);
+}
+
+void profile_each(void (*each)(void *, const struct profile_row *), void *context)
+{
+    for (unsigned i = 0; i < ROWS; i++)
+        each(context, &rows[i]);
+}
+
+void profile_totals(struct profile_totals *totals)
+{
+    memset(totals, 0, sizeof *totals);
+    for (unsigned i = 0; i < ROWS; i++)
+        totals->live.usable += (uint64_t)((double)rows[i].live.usable * rows[i].weight);
+}
+
+unsigned profile_series(struct profile_point points[SERIES_MOST])
+{
+    for (unsigned i = 0; i < 5; i++)
+        points[i] = (struct profile_point){1000 + i, 10 * i, 20 * i, i, 4096};
+    return 5;
+}
+
+bool stacks_node(uint32_t node, uint32_t *caller, uintptr_t *pc)
+{
+    /* all are called by 2, the root, but gamma by beta */
+    void (*const functions[])(void) = {NULL, NULL, root, alpha, beta, gamma_, delta};
+    static const uint32_t callers[] = {0, 0, 0, 2, 2, 4, 2};
+    if (node < 2 || node > 6)
+        return false;
+    *caller = callers[node];
+    *pc = (uintptr_t)functions[node] + 4;
+    return true;
+}
+
+unsigned stacks_frames(uint32_t stack, uintptr_t *pcs, unsigned most)
+{
+    unsigned count = 0;
+    while (count < most && stacks_node(stack, &stack, &pcs[count]))
+        count++;
+    return count;
+}
+
+uint32_t stacks_count(void)
+{
+    return 7;
+}
+
+uint64_t stacks_refused(void)
+{
+    return 1;
+}
+
+/* Row 1 is free, and ids are not numbers. */
+bool threads_row(uint32_t number, struct thread_row *thread)
+{
+    static const char *const called[] = {"main", NULL, "", "work\ner"};
+    if (number == 1 || number > 3)
+        return false;
+    *thread = (struct thread_row){7 + number, 100 + number, number != 3, 900 + number, ""};
+    strcpy(thread->name, called[number]);
+    return true;
+}
+
+uint32_t threads_count(void)
+{
+    return 4;
+}
+
+/* function, objects and bytes in use, objects and bytes allocated; usable, then as asked for */
+static void expect(void)
+{
+    for (uint32_t stack = 1; stack <= 6; stack++) {
+        double sum[6] = {0};
+        for (unsigned i = 0; i < ROWS; i++) {
+            const struct profile_row *made = &rows[i];
+            if (made->stack != stack)
+                continue;
+            sum[0] += (double)made->live.objects * made->weight;
+            sum[1] += (double)made->live.usable * made->weight;
+            sum[2] += (double)made->allocated.objects * made->weight;
+            sum[3] += (double)made->allocated.usable * made->weight;
+            sum[4] += (double)made->live.requested * made->weight;
+            sum[5] += (double)made->allocated.requested * made->weight;
+        }
+        printf("%s %.1f %.1f %.1f %.1f %.1f %.1f\n", names[stack], sum[0], sum[1], sum[2], sum[3],
+               sum[4], sum[5]);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const kinds[] = {"capture", "pprof", "jemalloc", "gperftools"};
+    static char buffer[100];
+    struct format_options options = {.reason = "a test"};
+    struct sink sink;
+    if (argc < 3)
+        return 2;
+    rate = atol(argv[2]);
+    sampler_set_rate(rate);
+    make();
+    for (int i = 3; i < argc; i++) {
+        options.accum |= strcmp(argv[i], "accum") == 0;
+        options.raw |= strcmp(argv[i], "raw") == 0;
+    }
+    if (strcmp(argv[1], "expect") == 0) {
+        expect();
+        return 0;
+    }
+    sink_to_fd(&sink, 1, buffer, sizeof buffer);
+    for (unsigned kind = 0; kind < 4; kind++)
+        if (strcmp(argv[1], kinds[kind]) == 0)
+            return format_write((enum format_kind)kind, &options, &sink);
+    return 2;
+}

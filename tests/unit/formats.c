@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The two text formats, made of blocks that were recorded, line by line; and all formats into a
+ * sink that fails. What other programs read in them: tests/programs/profile_formats.sh.
+ */
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+
+#include "lib/watch/format_parts.h"
+#include "lib/watch/heap_profile.h"
+#include "lib/watch/stacks.h"
+#include "lib/watch/threads.h"
+#include "lib/watch/unwind.h"
+#include "lib/watch/watch.h"
+
+enum { BLOCKS = 60, MANY = 200 };
+
+static char text[1 << 22];
+static size_t text_length;
+
+static int keep(void *context, const void *bytes, size_t length)
+{
+    size_t most = *(size_t *)context;
+    if (length > most - text_length)
+        return ENOSPC;
+    memcpy(text + text_length, bytes, length);
+    text_length += length;
+    return 0;
+}
+
+static int make(enum format_kind kind, bool accum, size_t most)
+{
+    char buffer[256];
+    struct sink sink;
+    struct format_options options = {.accum = accum, .reason = "test"};
+    text_length = 0;
+    sink_to_function(&sink, keep, &most, buffer, sizeof buffer);
+    int error = format_write(kind, &options, &sink);
+    text[text_length] = '\0';
+    return error;
+}
+
+static struct record records[BLOCKS + MANY];
+
+__attribute__((noinline)) static void one(unsigned i, unsigned class)
+{
+    struct caller caller = CALLER_HERE;
+    size_t size = class_size(class);
+    profile_begin(&records[i], &caller, class, size, size - 3, 0);
+    __asm__ volatile("" ::: "memory");
+}
+
+static void *in_thread(void *context)
+{
+    (void)context;
+    threads_set_name("helper");
+    for (unsigned i = 0; i < MANY; i++)
+        one(BLOCKS + i, 4);
+    return NULL;
+}
+
+static void fill(void)
+{
+    pthread_t thread;
+    sampler_set_rate(SAMPLER_EXACT);
+    threads_set_name("first");
+    for (unsigned i = 0; i < BLOCKS; i++)
+        one(i, 2 + i % 3);
+    for (unsigned i = 0; i < BLOCKS / 2; i++) {
+        size_t size = class_size(2 + i % 3);
+        profile_end(&records[i], size, size - 3, false);
+    }
+    assert(pthread_create(&thread, NULL, in_thread, NULL) == 0);
+    assert(pthread_join(thread, NULL) == 0);
+}
+
+struct sums {
+    uint64_t live, live_usable, live_requested, all, all_usable, all_requested;
+};
+
+static void add(void *context, const struct profile_row *row)
+{
+    struct sums *sums = context;
+    assert(row->weight == 1 && row->rate == 0);
+    sums->live += row->live.objects;
+    sums->live_usable += row->live.usable;
+    sums->live_requested += row->live.requested;
+    sums->all += row->allocated.objects;
+    sums->all_usable += row->allocated.usable;
+    sums->all_requested += row->allocated.requested;
+}
+
+static void has(const char *line)
+{
+    if (strstr(text, line) == NULL) {
+        fprintf(stderr, "no '%s' in:\n%.2000s\n", line, text);
+        exit(1);
+    }
+}
+
+static void jemalloc_lines(const struct sums *sums)
+{
+    char line[200];
+    assert(make(FORMAT_JEMALLOC, false, sizeof text - 1) == 0);
+    snprintf(line, sizeof line,
+             "heap_v2/1\n  t*: %lu: %lu [0: 0]\n  t0: ", (unsigned long)sums->live,
+             (unsigned long)sums->live_usable);
+    assert(strncmp(text, line, strlen(line)) == 0);
+    has(" [0: 0] first\n");
+    has(" [0: 0] helper\n");
+    has("\n@ 0x");
+    has("\n\nMAPPED_LIBRARIES:\n");
+    assert(text[text_length - 1] == '\n');
+
+    assert(make(FORMAT_JEMALLOC, true, sizeof text - 1) == 0);
+    snprintf(line, sizeof line, "\n  t*: %lu: %lu [%lu: %lu]\n", (unsigned long)sums->live,
+             (unsigned long)sums->live_usable, (unsigned long)sums->all,
+             (unsigned long)sums->all_usable);
+    has(line);
+}
+
+static void gperftools_lines(const struct sums *sums)
+{
+    char line[200];
+    uint64_t before = UINT64_MAX, live = 0;
+    assert(make(FORMAT_GPERFTOOLS, false, sizeof text - 1) == 0);
+    snprintf(line, sizeof line, "heap profile: %6lu: %8lu [%6lu: %8lu] @ heapprofile\n",
+             (unsigned long)sums->live, (unsigned long)sums->live_requested,
+             (unsigned long)sums->all, (unsigned long)sums->all_requested);
+    assert(strncmp(text, line, strlen(line)) == 0);
+    for (char *at = strchr(text, '\n') + 1; *at != '\n'; at = strchr(at, '\n') + 1) {
+        unsigned long objects, bytes;
+        assert(sscanf(at, "%lu: %lu [", &objects, &bytes) == 2);
+        assert(bytes <= before);
+        before = bytes;
+        live += objects;
+    }
+    assert(live == sums->live);
+    has("\n\nMAPPED_LIBRARIES:\n");
+}
+
+static void numbers_for_readers_that_scale(void)
+{
+    static const double sizes[] = {8, 100, 5000, 65536, 1e6, 1e8};
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct estimate sum = {0};
+        uint64_t size = (uint64_t)sizes[i];
+        estimate_add(&sum, 1000, 1000 * size, 1 / sampler_picked(sizes[i], 65536));
+        struct pair pair = estimate_pair(&sum, 65536);
+        assert(pair.objects == 1000 && pair.bytes == 1000 * size);
+        pair = estimate_pair(&sum, 0);
+        assert(pair.objects == estimate_round(sum.objects));
+        pair = estimate_seen(&sum);
+        assert(pair.objects == 1000 && pair.bytes == 1000 * size);
+    }
+    struct estimate none = {0};
+    assert(estimate_pair(&none, 65536).objects == 0);
+    assert(estimate_round(1e30) == UINT64_MAX && estimate_round(0.4) == 0);
+}
+
+int main(void)
+{
+    struct sums sums = {0};
+    unit_start();
+    fill();
+    profile_each(add, &sums);
+    assert(sums.live == BLOCKS / 2 + MANY && sums.all == BLOCKS + MANY);
+    jemalloc_lines(&sums);
+    gperftools_lines(&sums);
+    numbers_for_readers_that_scale();
+    for (int kind = FORMAT_CAPTURE; kind <= FORMAT_GPERFTOOLS; kind++) {
+        assert(make((enum format_kind)kind, true, sizeof text - 1) == 0 && text_length > 100);
+        size_t whole = text_length;
+        for (size_t most = 0; most < whole; most += 1 + whole / 50)
+            assert(make((enum format_kind)kind, true, most) == ENOSPC && text_length <= most);
+        assert(format_suffix((enum format_kind)kind)[0] == '.');
+    }
+    return 0;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is remembered against what a shadow knows: live and cumulative sums, moves, who held memory
+ * at the peak, ends by other threads, rows of ended threads, limits, forgetting.
+ */
+#include "tests/unit/unit.h"
+
+#include "base/os.h"
+
+#include "lib/watch/sites.h"
+#include "lib/watch/watch.h"
+
+enum { SITES = 24, BLOCKS = 400, CLASS = 7 };
+
+struct shadow {
+    struct profile_sum live, allocated, peak;
+    uint64_t moved_in, moved_out, ended;
+};
+
+static struct shadow shadows[SITES];
+static struct record records[BLOCKS];
+static unsigned site_of_block[BLOCKS];
+static size_t sizes[BLOCKS];
+static uint64_t live_now, live_most;
+
+/* The pc is the site. */
+static void begin(unsigned block, unsigned site, size_t requested, uint64_t born)
+{
+    struct caller caller = {0x1000 + site, 0, 0};
+    struct shadow *shadow = &shadows[site];
+    profile_begin(&records[block], &caller, CLASS, class_size(CLASS), requested, born);
+    site_of_block[block] = site;
+    sizes[block] = requested;
+    struct profile_sum one = {1, requested, class_size(CLASS)};
+    struct profile_sum *sums[] = {&shadow->live, &shadow->allocated};
+    for (unsigned i = 0; i < 2; i++) {
+        sums[i]->objects += one.objects;
+        sums[i]->requested += one.requested;
+        sums[i]->usable += one.usable;
+    }
+    shadow->moved_in += born != 0;
+    live_now += one.usable;
+    if (live_now > live_most) {
+        live_most = live_now;
+        for (unsigned i = 0; i < SITES; i++)
+            shadows[i].peak = shadows[i].live;
+    }
+}
+
+static void end(unsigned block, bool moved)
+{
+    struct shadow *shadow = &shadows[site_of_block[block]];
+    profile_end(&records[block], class_size(CLASS), sizes[block], moved);
+    shadow->live.objects--;
+    shadow->live.requested -= sizes[block];
+    shadow->live.usable -= class_size(CLASS);
+    shadow->moved_out += moved;
+    shadow->ended += !moved;
+    live_now -= class_size(CLASS);
+    sizes[block] = 0;
+}
+
+static struct shadow found[SITES];
+
+static void sum(struct profile_sum *to, const struct profile_sum *from)
+{
+    to->objects += from->objects;
+    to->requested += from->requested;
+    to->usable += from->usable;
+}
+
+static void row(void *context, const struct profile_row *row)
+{
+    uintptr_t pc;
+    (void)context;
+    assert(stacks_frames(row->stack, &pc, 1) == 1 && pc >= 0x1000 && pc < 0x1000 + SITES);
+    assert(row->size == class_size(CLASS) && row->rate == 0 && row->weight == 1);
+    struct shadow *it = &found[pc - 0x1000];
+    sum(&it->live, &row->live);
+    sum(&it->allocated, &row->allocated);
+    sum(&it->peak, &row->peak);
+    it->moved_in += row->moved_in;
+    it->moved_out += row->moved_out;
+    for (unsigned i = 0; i < LIFE_BUCKETS; i++)
+        it->ended += row->lives[i];
+}
+
+static void compare(void)
+{
+    memset(found, 0, sizeof found);
+    profile_each(row, NULL);
+    for (unsigned i = 0; i < SITES; i++)
+        assert(memcmp(&found[i], &shadows[i], sizeof found[i]) == 0);
+    struct profile_totals totals;
+    struct profile_sum live = {0}, peak = {0};
+    profile_totals(&totals);
+    for (unsigned i = 0; i < SITES; i++) {
+        sum(&live, &shadows[i].live);
+        sum(&peak, &shadows[i].peak);
+    }
+    assert(memcmp(&totals.live, &live, sizeof live) == 0);
+    assert(memcmp(&totals.peak, &peak, sizeof peak) == 0 && totals.lost == 0);
+}
+
+static void random_events(uint64_t *random, unsigned events)
+{
+    for (unsigned i = 0; i < events; i++) {
+        unsigned block = (unsigned)(unit_random(random) % BLOCKS);
+        unsigned site = (unsigned)(unit_random(random) % SITES);
+        size_t size = 1 + unit_random(random) % 100;
+        if (sizes[block] == 0) {
+            begin(block, site, size, 0);
+        } else if (unit_random(random) % 4 == 0) {
+            uint64_t born = profile_born(&records[block]);
+            end(block, true);
+            begin(block, site, size, born);
+        } else {
+            end(block, false);
+        }
+        if (i % 97 == 0)
+            compare();
+    }
+    compare();
+}
+
+static void *random_events_elsewhere(void *random)
+{
+    random_events(random, 2000);
+    profile_thread_end();
+    return NULL;
+}
+
+/* Another thread ends what this one began; its own row is used again when nothing of it is left. */
+static void threads_come_and_go(uint64_t *random)
+{
+    for (unsigned i = 0; i < 50; i++) {
+        pthread_t thread;
+        profile_settle(); /* or the other thread would not know this one's last events */
+        assert(pthread_create(&thread, NULL, random_events_elsewhere, random) == 0);
+        pthread_join(thread, NULL);
+        compare();
+    }
+    for (unsigned i = 0; i < BLOCKS; i++)
+        if (sizes[i] != 0)
+            end(i, false);
+    compare();
+    uint32_t rows = threads_count();
+    for (unsigned i = 0; i < 200; i++) {
+        pthread_t thread;
+        profile_settle(); /* or the other thread would not know this one's last events */
+        assert(pthread_create(&thread, NULL, random_events_elsewhere, random) == 0);
+        pthread_join(thread, NULL);
+        for (unsigned k = 0; k < BLOCKS; k++)
+            if (sizes[k] != 0)
+                end(k, false);
+    }
+    compare();
+    assert(threads_count() <= rows + 1);
+}
+
+static void limits_make_it_due(void)
+{
+    profile_settle(); /* the thread's batch, too */
+    profile_due = false;
+    profile_limits.live = live_now + 3 * class_size(CLASS);
+    begin(0, 0, 1, 0);
+    begin(1, 0, 1, 0);
+    assert(!profile_due);
+    begin(2, 0, 1, 0);
+    assert(profile_due);
+    profile_due = false;
+    profile_limits.live = 0;
+    begin(3, 0, 1, 0);
+    assert(!profile_due);
+    profile_limits.time_ms = os_now_ms() + 1000000;
+    profile_tick(os_now_ms());
+    assert(!profile_due);
+    profile_tick(profile_limits.time_ms);
+    assert(profile_due);
+    profile_limits.time_ms = 0;
+    profile_due = false;
+}
+
+static unsigned rows_seen;
+
+static void count_row(void *context, const struct profile_row *row)
+{
+    (void)context;
+    rows_seen++;
+    assert(row->allocated.objects == 1 && row->live.objects == 1);
+}
+
+static void what_is_forgotten_does_not_come_back(void)
+{
+    profile_reset();
+    profile_each(count_row, NULL);
+    assert(rows_seen == 0);
+    for (unsigned i = 0; i < 4; i++)
+        end(i, false); /* of blocks from before */
+    profile_each(count_row, NULL);
+    assert(rows_seen == 0);
+    begin(0, 3, 10, 0);
+    profile_each(count_row, NULL);
+    assert(rows_seen == 1);
+}
+
+static void a_thread_can_stay_out(void)
+{
+    struct record record = {0};
+    struct caller caller = {0x1000, 0, 0};
+    profile_set_thread_active(false);
+    assert(!profile_thread_active());
+    profile_begin(&record, &caller, CLASS, class_size(CLASS), 1, 0);
+    assert(record.site == 0);
+    profile_end(&record, class_size(CLASS), 1, false);
+    profile_set_thread_active(true);
+    profile_begin(&record, &caller, CLASS, class_size(CLASS), 1, 0);
+    assert(record.site != 0);
+    profile_end(&record, class_size(CLASS), 1, false);
+}
+
+static void large_blocks_have_ranges(void)
+{
+    uint32_t last = 0;
+    for (size_t usable = BLOCK_MAX + UNIT; usable < (size_t)1 << 46; usable += usable / 16) {
+        uint32_t kind = site_kind(CLASS_COUNT, usable, 255, 100);
+        struct site site = {.entry.b = kind};
+        assert(kind >= last && site_class(&site) >= CLASS_COUNT);
+        assert(site_rate(&site) == 255 && site_era(&site) == 100);
+        last = kind;
+    }
+}
+
+static void series_keeps_the_whole_run(void)
+{
+    static struct profile_point points[SERIES_MOST];
+    uint64_t start = os_now_ms() + 1000000, time = start;
+    for (unsigned i = 0; i < 100000; i++)
+        profile_tick(time += 10);
+    unsigned count = profile_series(points);
+    assert(count > SERIES_MOST / 2 - 2 && count <= SERIES_MOST);
+    for (unsigned i = 1; i < count; i++)
+        assert(points[i].time_ms > points[i - 1].time_ms);
+    assert(points[2].time_ms < start + 10000 && points[count - 1].time_ms > time - 10000);
+}
+
+int main(void)
+{
+    uint64_t random = 88172645463325252;
+    unit_start();
+    sampler_set_rate(SAMPLER_EXACT);
+    random_events(&random, unit_times(20000));
+    threads_come_and_go(&random);
+    limits_make_it_due();
+    what_is_forgotten_does_not_come_back();
+    a_thread_can_stay_out();
+    large_blocks_have_ranges();
+    series_keeps_the_whole_run();
+    return 0;
+}
