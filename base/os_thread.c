@@ -139,7 +139,7 @@ int os_thread_start(void (*run)(void), size_t stack_size)
     return got < 0 ? (int)got : 0;
 }
 
-void os_thread_name(const char *name)
+void os_thread_rename(const char *name)
 {
     arch_syscall(SYS_prctl, PR_SET_NAME, (long)name, 0, 0, 0, 0);
 }

@@ -24,7 +24,7 @@ bool os_thread_prepare(void);
 int os_thread_start(void (*run)(void), size_t stack_size);
 
 /* For the thread itself: the name that ps and debuggers show, at most 15 bytes. */
-void os_thread_name(const char *name);
+void os_thread_rename(const char *name);
 /* For the thread itself: a table of descriptors of its own, with standard error in it and nothing
  * else, so that what it opens has no number in the program and no child inherits it. False: it
  * shares the program's. */

@@ -79,12 +79,16 @@ bool attach_ask(const struct process *process, const char *line, int fd, char **
                          strerror(reason));
     if (status == 0)
         return true;
-    size_t length = strcspn(*answer, "\n");
-    error_set(error, ERROR_TARGET, "process %d: '%s': %.*s%s%s", process->pid, line, (int)length,
-              *answer, length > 0 ? ": " : "", strerror(status));
+    const char *text = strncmp(*answer, "error: ", 7) == 0 ? *answer + 7 : *answer;
+    if (*text)
+        error_set(error, ERROR_TARGET, "process %d: %.*s", process->pid, (int)strcspn(text, "\n"),
+                  text);
+    else
+        error_set(error, ERROR_TARGET, "process %d: '%s': %s", process->pid, line,
+                  strerror(status));
     free(*answer);
     *answer = NULL;
-    return status == EOPNOTSUPP || status == EINVAL ? error_hint(error, "memoir help ctl") : false;
+    return false;
 }
 
 /* Says at length what attach_refusal says in short. */

@@ -17,42 +17,35 @@
 #include <unistd.h>
 
 static bool pid_read(const char *word, pid_t *pid, struct error *error);
-static bool line_make(char *line, size_t size, char **words, struct error *error);
+static bool words_send(const struct process *process, const char *verb, char **words, int fd,
+                       struct error *error);
+static bool dump_make(const struct process *process, const char *file, const char *format,
+                      struct error *error);
 static bool file_make(const char *path, int *fd, struct error *error);
 
 bool ctl_run(const struct arguments *arguments, struct error *error)
 {
-    char line[ATTACH_LINE_MAX + 1];
     char **words = arguments->operands + 1;
-    const char *file = NULL;
-    char *answer = NULL;
     struct process process;
     pid_t pid = 0;
-    int fd = -1;
 
     if (!pid_read(arguments->operands[0], &pid, error))
-        return false;
-    if (words[0] && strcmp(words[0], "dump") == 0 && words[1]) {
-        file = words[1];
-        words[1] = NULL;
-    }
-    if (!line_make(line, sizeof line, words, error))
         return false;
     if (!process_read(&process, pid)) {
         error_set(error, ERROR_TARGET, "no process %d", pid);
         return error_hint(error, "memoir ps");
     }
-    if (file && !file_make(file, &fd, error))
-        return false;
-    bool right = attach_ask(&process, line, fd, &answer, error);
-    if (fd >= 0 && close(fd) != 0 && right)
-        right = error_set(error, ERROR_INPUT, "%s: %s", file, strerror(errno));
-    if (fd >= 0 && !right)
-        unlink(file);
-    if (right && answer)
-        fputs(answer, stdout);
-    free(answer);
-    return right;
+    if (words[0] && strcmp(words[0], "dump") == 0)
+        return dump_make(&process, words[1], arguments_value(arguments, "--format"), error);
+    if (words[0] && strcmp(words[0], "set") == 0 && words[1])
+        words++;
+    if (words[0] && strchr(words[0], '=')) {
+        for (; *words; words++)
+            if (!words_send(&process, "set", (char *[]){*words, NULL}, -1, error))
+                return false;
+        return true;
+    }
+    return words_send(&process, words[0] ? "" : "show", words, -1, error);
 }
 
 static bool pid_read(const char *word, pid_t *pid, struct error *error)
@@ -67,20 +60,39 @@ static bool pid_read(const char *word, pid_t *pid, struct error *error)
     return error_hint(error, "memoir ps");
 }
 
-/* The words in one line; none is `show`, and key=value alone is `set key=value`. */
-static bool line_make(char *line, size_t size, char **words, struct error *error)
+/* Sends `verb` (or "") and the words as one line, and prints the answer. */
+static bool words_send(const struct process *process, const char *verb, char **words, int fd,
+                       struct error *error)
 {
-    size_t length = 0;
-    const char *first = words[0] ? (strchr(words[0], '=') ? "set" : "") : "show";
-    length += (size_t)snprintf(line, size, "%s", first);
+    char line[ATTACH_LINE_MAX + 1];
+    char *answer = NULL;
+    size_t length = (size_t)snprintf(line, sizeof line, "%s", verb);
     for (; *words; words++) {
-        size_t more = strlen(*words);
-        if (strchr(*words, '\n') || length + more + 2 > size)
+        if (strchr(*words, '\n') || length + strlen(*words) + 2 > sizeof line)
             return error_set(error, ERROR_USAGE, "the words are too long, or of several lines");
-        length +=
-            (size_t)snprintf(line + length, size - length, "%s%s", length > 0 ? " " : "", *words);
+        length += (size_t)snprintf(line + length, sizeof line - length, "%s%s",
+                                   length > 0 ? " " : "", *words);
     }
+    if (!attach_ask(process, line, fd, &answer, error))
+        return false;
+    fputs(answer, stdout);
+    free(answer);
     return true;
+}
+
+static bool dump_make(const struct process *process, const char *file, const char *format,
+                      struct error *error)
+{
+    char *words[] = {(char *)format, NULL};
+    int fd = -1;
+    if (file && !file_make(file, &fd, error))
+        return false;
+    bool right = words_send(process, "dump", words, fd, error);
+    if (fd >= 0 && close(fd) != 0 && right)
+        right = error_set(error, ERROR_INPUT, "%s: %s", file, strerror(errno));
+    if (fd >= 0 && !right)
+        unlink(file);
+    return right;
 }
 
 static bool file_make(const char *path, int *fd, struct error *error)
@@ -88,6 +100,7 @@ static bool file_make(const char *path, int *fd, struct error *error)
     *fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (*fd >= 0)
         return true;
-    error_set(error, ERROR_INPUT, "%s can't be made: %s", path, strerror(errno));
-    return errno == EEXIST ? error_hint(error, "rm %s, or give another name", path) : false;
+    int reason = errno;
+    error_set(error, ERROR_INPUT, "%s can't be made: %s", path, strerror(reason));
+    return reason == EEXIST ? error_hint(error, "rm %s, or give another name", path) : false;
 }

@@ -4,6 +4,7 @@
  * facts. A process of another user is asked only if root wants that, and one that can't be asked
  * has its reason in its row.
  */
+#include "base/config.h"
 #include "base/print.h"
 #include "tool/arguments.h"
 #include "tool/attach.h"
@@ -99,20 +100,29 @@ static void row_fill(struct row *row, bool all)
         snprintf(row->user, sizeof row->user, "%u", row->process.user);
     if (!refusal && row->process.user != geteuid() && !all)
         refusal = "not asked: another user's (--all)";
-    if (!refusal && !attach_ask(&row->process, "facts", -1, &answer, &error))
+    if (!refusal && !attach_ask(&row->process, "stats", -1, &answer, &error))
         refusal = "does not answer (memoir ctl says more)";
     if (refusal) {
         snprintf(row->reason, sizeof row->reason, "%s", refusal);
         return;
     }
-    if (fact_read(answer, "live.bytes:", &value))
+    if (fact_read(answer, "live_bytes:", &value))
         row->live_bytes = strtoull(value, NULL, 10);
-    row->sampling = fact_read(answer, "heap.rate:", &value);
-    if (row->sampling)
-        row->rate = strtoull(value, NULL, 10);
+    free(answer);
+    if (!attach_ask(&row->process, "show", -1, &answer, &error))
+        return;
+    row->sampling = fact_read(answer, "heap:", &value) && strncmp(value, "on\n", 3) == 0;
+    if (fact_read(answer, "heap.rate:", &value)) {
+        struct config options;
+        config_defaults(&options);
+        config_text(&options, value - strlen("heap.rate:"),
+                    strcspn(value, "\n") + strlen("heap.rate:"), "its answer");
+        row->rate = options.heap_rate;
+    }
     free(answer);
 }
 
+/* The value behind a key at the start of a line. */
 static bool fact_read(const char *text, const char *key, const char **value)
 {
     size_t length = strlen(key);

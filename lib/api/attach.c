@@ -14,9 +14,7 @@
 #include "base/os_socket.h"
 #include "base/os_thread.h"
 #include "base/sink.h"
-#include "lib/alloc/alloc.h"
 #include "lib/api/control.h"
-#include "lib/watch/watch.h"
 
 enum {
     STACK_SIZE = 512 << 10,
@@ -31,6 +29,20 @@ enum {
 static pid_t helper_of;
 static char path_now[ATTACH_PATH_MAX];
 
+/*
+ * Two threads make the helper. The listener has the sockets, in a table of descriptors of its own;
+ * the worker runs the requests with the program's table, where a capture may be open. They take
+ * turns. Only a request that came with a descriptor is run by the listener, which has it.
+ */
+enum { TURN_LISTENER, TURN_WORKER, TURN_END, TURN_GONE };
+static struct {
+    uint32_t turn;
+    int status;
+    const char *line;
+    size_t length;
+    struct sink *sink;
+} job;
+
 /* What makes the library known in a file, also in a stripped, static one. */
 static const struct {
     uint32_t owner_size, size, kind;
@@ -39,14 +51,15 @@ static const struct {
     sizeof ATTACH_NOTE_OWNER, sizeof note.version, ATTACH_NOTE, ATTACH_NOTE_OWNER, MEMOIR_VERSION};
 
 static void on_signal(int signal, siginfo_t *info, void *context);
-static void helper_run(void);
+static void listener_run(void);
+static void worker_run(void);
+static int worker_ask(const char *line, size_t length, struct sink *sink);
+static void worker_end(void);
 static int channel_open(const struct os_ids *ids);
 static bool ids_are_of_process(const struct os_ids *ids);
 static bool ids_line(const char *text, const char *key, const uint32_t ids[3]);
 static void client_serve(int fd, const struct os_ids *ids);
 static void client_ask(int fd, const char *line, size_t length, int passed);
-static bool is_facts(const char *line, size_t length);
-static void facts_write(struct sink *sink);
 static void answer_send(int fd, int status, const char *text, size_t length);
 static bool packet_send(int fd, const void *bytes, size_t length, uint64_t until_ms);
 
@@ -72,14 +85,19 @@ static void on_signal(int signal, siginfo_t *info, void *context)
         !__atomic_compare_exchange_n(&helper_of, &before, pid, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
         return;
-    if (os_thread_start(helper_run, STACK_SIZE) != 0)
+    if (os_thread_start(listener_run, STACK_SIZE) != 0)
         store_release(&helper_of, 0);
 }
 
-static void helper_run(void)
+static void listener_run(void)
 {
     struct os_ids ids;
-    os_thread_name("memoir");
+    os_thread_rename("memoir");
+    store_release(&job.turn, TURN_LISTENER);
+    if (os_thread_start(worker_run, STACK_SIZE) != 0) {
+        store_release(&helper_of, 0);
+        return;
+    }
     os_thread_own_files();
     os_ids(&ids);
     int fd = channel_open(&ids);
@@ -98,7 +116,49 @@ static void helper_run(void)
         os_remove(path_now);
         os_close(fd);
     }
+    worker_end();
     store_release(&helper_of, 0);
+}
+
+static void turn_pass(uint32_t to)
+{
+    store_release(&job.turn, to);
+    os_wake(&job.turn, 1);
+}
+
+static void worker_run(void)
+{
+    os_thread_rename("memoir");
+    for (;;) {
+        uint32_t turn = load_acquire(&job.turn);
+        if (turn == TURN_END)
+            break;
+        if (turn == TURN_WORKER) {
+            job.status = control_command(job.line, job.length, -1, job.sink);
+            turn_pass(TURN_LISTENER);
+        } else {
+            os_wait(&job.turn, turn, 0);
+        }
+    }
+    turn_pass(TURN_GONE);
+}
+
+static int worker_ask(const char *line, size_t length, struct sink *sink)
+{
+    job.line = line;
+    job.length = length;
+    job.sink = sink;
+    turn_pass(TURN_WORKER);
+    while (load_acquire(&job.turn) == TURN_WORKER)
+        os_wait(&job.turn, TURN_WORKER, 0);
+    return job.status;
+}
+
+static void worker_end(void)
+{
+    turn_pass(TURN_END);
+    while (load_acquire(&job.turn) == TURN_END)
+        os_wait(&job.turn, TURN_END, 0);
 }
 
 static int channel_open(const struct os_ids *ids)
@@ -211,44 +271,17 @@ static void client_ask(int fd, const char *line, size_t length, int passed)
 {
     char front[1024];
     struct answer answer = {os_map(ATTACH_TEXT_MAX), 0};
-    struct sink sink = {.buffer = front, .size = sizeof front, .fd = -1};
-    sink.write = answer_add;
-    sink.context = &answer;
+    struct sink sink;
+    sink_to_function(&sink, answer_add, &answer, front, sizeof front);
     if (answer.text == NULL) {
         answer_send(fd, ENOMEM, NULL, 0);
         return;
     }
-    int status = 0;
-    if (is_facts(line, length))
-        facts_write(&sink);
-    else
-        status = control_command(line, length, passed, &sink);
+    int status =
+        passed < 0 ? worker_ask(line, length, &sink) : control_command(line, length, passed, &sink);
     sink_flush(&sink);
     answer_send(fd, status, answer.text, answer.length);
     os_unmap(answer.text, ATTACH_TEXT_MAX);
-}
-
-/* The one line that is answered here: what memoir ps shows, and whoever wants to know whom they
- * are talking to. */
-static bool is_facts(const char *line, size_t length)
-{
-    static const char word[] = "facts";
-    return length == sizeof word - 1 && memcmp(line, word, length) == 0;
-}
-
-static void facts_write(struct sink *sink)
-{
-    struct account account;
-    account_take(&account);
-    sink_format(sink, "version:%s\npid:%d\n", MEMOIR_VERSION, (int)os_pid());
-    sink_format(sink, "live.bytes:%lu\nlive.blocks:%lu\n", account.live_bytes, account.live_blocks);
-    sink_format(sink, "allocated.bytes:%lu\nallocated.blocks:%lu\n", account.total.alloc_bytes,
-                account.total.allocs);
-    sink_format(sink, "resident.bytes:%lu\n", account.resident_bytes);
-    if (sampler_rate() == SAMPLER_OFF)
-        sink_text(sink, "heap:off\n");
-    else
-        sink_format(sink, "heap:on\nheap.rate:%lu\n", (uint64_t)sampler_rate());
 }
 
 static void answer_send(int fd, int status, const char *text, size_t length)

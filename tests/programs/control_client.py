@@ -69,7 +69,7 @@ def silent(pid):
 def slow(pid):
     channel = connect(pid)
     channel.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
-    channel.send(struct.pack("II", REQUEST, 5) + b"facts")
+    channel.send(struct.pack("II", REQUEST, 5) + b"stats")
     time.sleep(3)
 
 

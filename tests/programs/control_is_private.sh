@@ -24,7 +24,7 @@ with() { # COMMAND...: starts it under the library, waits for its "ready"; $pid
 
 alive() { # NAME
     kill -0 "$pid" 2>/dev/null || fail "$1: the program is gone: $(cat "$place/errors")"
-    "$MEMOIR_TOOL" ctl "$pid" facts >"$place/facts" 2>&1 || fail "$1: $(cat "$place/facts")"
+    "$MEMOIR_TOOL" ctl "$pid" stats >"$place/stats" 2>&1 || fail "$1: $(cat "$place/stats")"
 }
 
 stop() {
@@ -35,7 +35,7 @@ stop() {
 
 with "$target" busy
 before=$(ls "/proc/$pid/fd")
-python3 "$client" ask "$pid" facts | head -n 1 | grep -qx 0 || fail "a plain client is refused"
+python3 "$client" ask "$pid" stats | head -n 1 | grep -qx 0 || fail "a plain client is refused"
 python3 "$client" silent "$pid" || fail "a silent client"
 alive silent
 for _ in 1 2 3; do
@@ -67,7 +67,7 @@ with "$target" idle
 alive root
 "$target" knock "/tmp/memoir-0/$pid.sock" | grep -q '^status 0, [1-9]' || fail "root is turned away"
 got=0
-nobody "$place/memoir" ctl "$pid" facts >"$place/said" 2>&1 || got=$?
+nobody "$place/memoir" ctl "$pid" stats >"$place/said" 2>&1 || got=$?
 [ "$got" -eq 4 ] || fail "another user: exit code $got"
 grep -q 'belongs to root' "$place/said" || fail "another user: $(cat "$place/said")"
 nobody sh -c "cat '/tmp/memoir-0/$pid.sock'" 2>&1 | grep -q 'Permission denied' ||

@@ -116,7 +116,7 @@ static int knock(const char *path)
     static const struct {
         unsigned magic, length;
         char line[5];
-    } request = {ATTACH_REQUEST, 5, "facts"};
+    } request = {ATTACH_REQUEST, 5, "stats"};
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct attach_answer answer = {0};
     int channel = socket(AF_UNIX, SOCK_SEQPACKET, 0);

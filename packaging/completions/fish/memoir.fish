@@ -2,6 +2,24 @@
 function __memoir_option
     printf 'heap=%s\tsample the heap: keep a record of one block in every heap.rate bytes\n' on off
     printf 'heap.rate=\tbytes allocated between two samples, on average; 0 records every block\n'
+    printf 'heap.depth=\tframes of a stack that are kept, counted from the one that allocates\n'
+    printf 'heap.memory=\tcap on the memory for stacks and what is counted for them\n'
+    printf 'dump.prefix=\twhere dumps go and how their names begin; the program'\''s name here if empty\n'
+    printf 'dump.format=%s\twhat dumps are written as\n' memoir pprof jemalloc gperftools
+    printf 'dump.every=\ta dump whenever so many bytes more have been allocated; 0: none\n'
+    printf 'dump.freed=\ta dump whenever so many bytes more have been freed; 0: none\n'
+    printf 'dump.growth=\ta dump whenever the live heap is so many bytes above its size at the last such dump; 0: none\n'
+    printf 'dump.peak=\ta dump at every new maximum of the live heap, in steps of at least so many bytes; 0: none\n'
+    printf 'dump.interval=\ta dump each time so much time has passed\n'
+    printf 'dump.above=\ta dump when the live heap grows beyond so many bytes; 0: none\n'
+    printf 'dump.above_percent=\tthe same in percent of the memory that the process may have; 0: none\n'
+    printf 'dump.failure=%s\ta dump when an allocation fails, the first time\n' on off
+    printf 'dump.signal=\ta dump whenever this signal comes, by its number; 0: none\n'
+    printf 'dump.exit=%s\ta dump when the program ends\n' on off
+    printf 'dump.keep=\thow many dumps of a process are kept: older ones are removed; 0 keeps all\n'
+    printf 'dump.keep_bytes=\tthe same by their size in all; the last one is kept in any case; 0 keeps all\n'
+    printf 'capture=\tone file with the profile of the whole run, snapshot after snapshot; none if empty\n'
+    printf 'capture.interval=\thow often the capture gets a snapshot\n'
     printf 'return.delay=\thow long free memory is kept before it goes back to the kernel\n'
     printf 'thp=%s\ttransparent huge pages for the heap: off, on, or auto (not while the heap is small)\n' off on auto
     printf 'numa.nodes=\thow many memory nodes are kept apart; 0 keeps all of the machine'\''s\n'
@@ -16,7 +34,7 @@ complete -c memoir -f
 complete -c memoir -n __fish_use_subcommand -a run -d 'run a program under memoir'
 complete -c memoir -n '__fish_seen_subcommand_from run' -a '(__fish_complete_subcommand --fcs-skip=2)'
 complete -c memoir -n __fish_use_subcommand -a ctl -d 'control memoir in a running process'
-complete -c memoir -n '__fish_seen_subcommand_from ctl' -a 'start stop rate dump snapshot stats show set facts'
+complete -c memoir -n '__fish_seen_subcommand_from ctl' -a 'start stop rate dump snapshot mark reset purge stats show set version'
 complete -c memoir -n __fish_use_subcommand -a ps -d 'list the processes that run with memoir'
 complete -c memoir -n __fish_use_subcommand -a options -d 'describe the options of the library'
 complete -c memoir -n __fish_use_subcommand -a help -d 'explain a command, or list all of them'
@@ -27,6 +45,7 @@ complete -c memoir -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish
 complete -c memoir -n __fish_use_subcommand -a man -d 'print the manual page memoir(1), in roff'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l lib -d 'use this libmemoir.so' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from run' -l set -d 'set an option (memoir options lists them); may be repeated' -x -a '(__memoir_option)'
+complete -c memoir -n '__fish_seen_subcommand_from ctl' -l format -d 'what a dump is written as' -x -a 'memoir pprof jemalloc gperftools'
 complete -c memoir -n '__fish_seen_subcommand_from ps' -l all -d 'as root, ask the processes of other users as well'
 complete -c memoir -n '__fish_seen_subcommand_from ps' -l json -d 'as JSON, schema memoir.ps/1'
 complete -c memoir -n '__fish_seen_subcommand_from options' -l markdown -d 'as Markdown'
