@@ -93,7 +93,7 @@ static void show_bash(void)
            "    case $before in\n"
            "    --set) compopt -o nospace 2>/dev/null\n"
            "        COMPREPLY=($(compgen -W \"$keys\" -- \"$word\")); return ;;\n"
-           "    --lib) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n");
+           "    --lib|--output) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n");
     for (size_t i = 0; i < commands_flags_count; i++) {
         if (strchr(commands_flags[i].argument, '|')) {
             printf("    %s) COMPREPLY=($(compgen -W '", commands_flags[i].name);
@@ -135,6 +135,8 @@ static void zsh_action(const char *argument)
         printf(":path:_files");
     } else if (strcmp(argument, "KEY=VALUE") == 0) {
         printf(":option:_memoir_option");
+    } else if (!strchr(argument, '|')) {
+        printf(":value:");
     } else {
         printf(":word:(");
         put_words(argument);
@@ -249,6 +251,8 @@ static void show_fish(void)
             printf(" -r -F");
         } else if (strcmp(flag->argument, "KEY=VALUE") == 0) {
             printf(" -x -a '(__memoir_option)'");
+        } else if (flag->argument[0] && !strchr(flag->argument, '|')) {
+            printf(" -x");
         } else if (flag->argument[0]) {
             printf(" -x -a '");
             put_words(flag->argument);

@@ -31,7 +31,7 @@ function __memoir_option
 end
 
 complete -c memoir -f
-complete -c memoir -n __fish_use_subcommand -a run -d 'run a program under memoir'
+complete -c memoir -n __fish_use_subcommand -a run -d 'run a program under memoir, and say where its memory went'
 complete -c memoir -n '__fish_seen_subcommand_from run' -a '(__fish_complete_subcommand --fcs-skip=2)'
 complete -c memoir -n __fish_use_subcommand -a ctl -d 'control memoir in a running process'
 complete -c memoir -n '__fish_seen_subcommand_from ctl' -a 'start stop rate dump snapshot mark reset purge stats show set version'
@@ -43,6 +43,12 @@ complete -c memoir -n __fish_use_subcommand -a version -d 'print the version'
 complete -c memoir -n __fish_use_subcommand -a completion -d 'print the completion script of a shell'
 complete -c memoir -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
 complete -c memoir -n __fish_use_subcommand -a man -d 'print the manual page memoir(1), in roff'
+complete -c memoir -n '__fish_seen_subcommand_from run' -l output -d 'keep the recording as this file' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from run' -l format -d 'as a profile of this format' -x -a 'memoir pprof jemalloc gperftools'
+complete -c memoir -n '__fish_seen_subcommand_from run' -l rate -d 'record one block in so many bytes (512K); the option heap.rate' -x
+complete -c memoir -n '__fish_seen_subcommand_from run' -l exact -d 'record every block'
+complete -c memoir -n '__fish_seen_subcommand_from run' -l every -d 'a snapshot so often (10s); the option capture.interval' -x
+complete -c memoir -n '__fish_seen_subcommand_from run' -l no-summary -d 'become the program, without a recording'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l lib -d 'use this libmemoir.so' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from run' -l set -d 'set an option (memoir options lists them); may be repeated' -x -a '(__memoir_option)'
 complete -c memoir -n '__fish_seen_subcommand_from ctl' -l format -d 'what a dump is written as' -x -a 'memoir pprof jemalloc gperftools'
