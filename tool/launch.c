@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `memoir run`: puts the library and the options in the environment and starts the program: as a
- * child, for the summary at its end, or else by becoming it. What would fail later without a word (an unknown option, a program that no library can be preloaded
- * into) is said now.
+ * child, for the summary at its end, or else by becoming it. What would fail later without a word
+ * (an unknown option, a program that no library can be preloaded into) is said now.
  */
 #include "base/config.h"
 #include "base/nearest.h"

@@ -76,6 +76,8 @@ static void take_point(void *context, const struct capture_point *point)
     if (list_grow(summary, &summary->points, sizeof(struct point)))
         ((struct point *)summary->points.items)[summary->points.count++] =
             (struct point){point->time_ms, point->live_bytes};
+    if (point->time_ms < summary->start_ms) /* a forked child has its file later than its heap */
+        summary->start_ms = point->time_ms;
 }
 
 static void take_snapshot(void *context, const struct capture_snapshot *snapshot)

@@ -25,15 +25,15 @@ lines() { # of a summary of the target
 }
 
 # exact numbers, the exit code, one file
-expect 7 memoir run --exact "$place/target" exit 7 2>"$place/errors"
-said "^memoir: $place/target exit 7   exit 7   .* recorded every block"
+expect 7 memoir run --exact ../target exit 7 2>"$place/errors"
+said "^memoir: [.]{2}/target exit 7   exit 7   .* recorded every block"
 lines
 [ "$(files | wc -l)" -eq 1 ] || fail "not one file: $(files)"
 files | grep -Eq '^\./target-[0-9]{8}-[0-9]{6}-[0-9]+-peak(5[6-9]|6[0-2])M\.memoir$' || fail "named $(files)"
 rm -f ./*
 
 # sampled: the same names
-expect 0 memoir run --rate 64K "$place/target" 2>"$place/errors"
+expect 0 memoir run --rate 64K ../target 2>"$place/errors"
 said 'recorded 1 in 64.0 KiB'
 said '^ +biggest at peak .* build_index '
 said '^ +still alive at end .* keep_some '
@@ -41,7 +41,7 @@ rm -f ./*
 
 # another name, other formats
 for format in memoir pprof jemalloc gperftools; do
-    expect 0 memoir run --output "out.$format" --format $format "$place/target" 2>"$place/errors"
+    expect 0 memoir run --output "out.$format" --format $format ../target 2>"$place/errors"
     [ "$(files)" = "./out.$format" ] || fail "$format: $(files)"
     case $format in
     memoir) sed -n 1p out.memoir | grep -q memoir || fail "no capture" ;;
@@ -53,12 +53,12 @@ for format in memoir pprof jemalloc gperftools; do
 done
 
 # input and output
-printf 'one\ntwo\n' | memoir run "$place/target" copy >"$place/out" 2>"$place/errors"
+printf 'one\ntwo\n' | memoir run ../target copy >"$place/out" 2>"$place/errors"
 printf 'one\ntwo\n' | cmp -s - "$place/out" || fail "the output is not the program's"
 rm -f ./*
 
 # signals: those that are sent to memoir go on to the program, and its end is ours
-"$MEMOIR_TOOL" run "$place/target" wait >"$place/out" 2>"$place/errors" &
+"$MEMOIR_TOOL" run ../target wait >"$place/out" 2>"$place/errors" &
 job=$!
 for _ in $(seq 100); do
     grep -q ready "$place/out" && break
@@ -70,38 +70,38 @@ grep -q '^signal 10$' "$place/out" || fail "the signal did not arrive"
 rm -f ./*
 for number in 9 15; do
     got=0
-    memoir run "$place/target" signal $number 2>"$place/errors" || got=$?
+    memoir run ../target signal $number 2>"$place/errors" || got=$?
     [ "$got" -eq $((128 + number)) ] || fail "signal $number: exit code $got"
 done
 [ -z "$(files)" ] || fail "left behind: $(files)"
 
 # the program that matters may be a child of the one that was started
-expect 0 memoir run --exact "$place/target" child 2>"$place/errors"
-said "^ +the largest of 2 processes, [0-9]+: $place/target child"
+expect 0 memoir run --exact ../target child 2>"$place/errors"
+said "^ +the largest of 2 processes, [0-9]+: [.]{2}/target child"
 lines
 [ "$(files | wc -l)" -eq 1 ] || fail "child: $(files)"
 rm -f ./*
-expect 3 memoir run --exact sh -c "true; '$place/target' exit 3" 2>"$place/errors"
+expect 3 memoir run --exact sh -c "true; ../target exit 3" 2>"$place/errors"
 lines
 rm -f ./*
 
 # without symbols there is a place, and no invented name
-strip -o "$place/bare" "$place/target"
-expect 0 memoir run --exact "$place/bare" 2>"$place/errors"
+strip -o ../bare ../target
+expect 0 memoir run --exact ../bare 2>"$place/errors"
 said '^ +biggest at peak +(4[789]|5[0-2])\.[0-9] MiB +8[34] % +bare\+0x[0-9a-f]+'
 if grep -q 'build_index' "$place/errors"; then fail "a name from nowhere"; fi
 rm -f ./*
 
 # nothing of ours: no file, no line
-expect 7 memoir run --no-summary "$place/target" exit 7 2>"$place/errors"
+expect 7 memoir run --no-summary ../target exit 7 2>"$place/errors"
 [ ! -s "$place/errors" ] || fail "--no-summary: $(cat "$place/errors")"
-expect 7 memoir run --quiet "$place/target" exit 7 2>"$place/errors"
+expect 7 memoir run --quiet ../target exit 7 2>"$place/errors"
 [ ! -s "$place/errors" ] || fail "--quiet: $(cat "$place/errors")"
 expect 127 memoir run ./nothing 2>"$place/errors"
 printf '#!/no/such/interpreter\n' >"$place/orphan"
 chmod +x "$place/orphan"
 expect 127 memoir run "$place/orphan" 2>"$place/errors"
-expect 2 memoir run --rate lots "$place/target" 2>"$place/errors"
-expect 3 memoir run --output /nowhere/file "$place/target" 2>"$place/errors"
+expect 2 memoir run --rate lots ../target 2>"$place/errors"
+expect 3 memoir run --output /nowhere/file ../target 2>"$place/errors"
 [ -z "$(files)" ] || fail "left behind: $(files)"
 finish
