@@ -104,11 +104,54 @@ if [ -r "/proc/$pid/task/$pid/syscall" ]; then
 fi
 stop waiting
 
+# every verb, while three threads allocate
+ctl() { # WORDS...: what it answers is in $place/answer
+    "$MEMOIR_TOOL" ctl "$pid" "$@" >"$place/answer" 2>&1 || fail "ctl $*: $(cat "$place/answer")"
+}
+says() { # LINE
+    grep -qx -- "$1" "$place/answer" || fail "no line '$1' but: $(cat "$place/answer")"
+}
+MEMOIR=capture:$place/run.memoir,dump.prefix:$place/dump
+export MEMOIR
 with "$target" busy
-for _ in $(seq 40); do
+unset MEMOIR
+before=$(descriptors)
+for round in 1 2 3 4 5 6 7 8; do
     answers busy
+    ctl stop && says heap:off
+    ctl start 4K && says heap:on && says heap.rate:4K
+    ctl rate 64K && says heap.rate:64K
+    ctl heap.rate=16K dump.keep=3 && says heap.rate:16K && says dump.keep:3
+    ctl show heap.rate && says heap.rate:16K
+    ctl dump "$place/file$round"
+    [ -s "$place/file$round" ] || fail "an empty dump"
+    ctl dump --format jemalloc "$place/text$round"
+    grep -q '^heap_v2/16384$' "$place/text$round" || fail "no heap_v2 in $place/text$round"
+    ctl dump
+    written=$(sed -n 's/^dump://p' "$place/answer")
+    [ -s "$written" ] || fail "no dump $written"
+    ctl snapshot
+    ctl mark "round $round"
 done
+[ "$(descriptors)" = "$before" ] || fail "busy: other descriptors: $(descriptors)"
+[ -s "$place/run.memoir" ] || fail "no capture"
+for wrong in 'set nonsense=1' 'rate lots' 'set numa.nodes=1' nothing 'start now' 'dump --format'; do
+    got=0
+    # shellcheck disable=SC2086 # words
+    "$MEMOIR_TOOL" ctl "$pid" $wrong >"$place/answer" 2>&1 || got=$?
+    case $got in 2 | 4) ;; *) fail "ctl $wrong: exit code $got: $(cat "$place/answer")" ;; esac
+done
+expect 3 "$MEMOIR_TOOL" ctl "$pid" dump "$place/file1" 2>/dev/null
+expect 3 "$MEMOIR_TOOL" ctl "$pid" dump /nowhere/file 2>/dev/null
 stop busy
+
+with "$target" forks
+for _ in $(seq 30); do
+    answers forks
+    ctl dump "$place/forks"
+    rm "$place/forks"
+done
+stop forks
 
 launch "$place/static" idle
 answers static

@@ -81,6 +81,29 @@ static void busy(void)
     }
 }
 
+/* Forks again and again, while others allocate; every child allocates, too. */
+static void forks(void)
+{
+    pthread_t thread;
+    for (size_t i = 1; i <= 2; i++)
+        if (pthread_create(&thread, NULL, worker, (void *)i) != 0)
+            exit(2);
+    ready();
+    for (;;) {
+        int status = 1;
+        pid_t child = fork();
+        if (child == 0) {
+            void *volatile block = malloc(3000);
+            free(block);
+            _exit(0);
+        }
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+            continue;
+        if (status != 0)
+            abort();
+    }
+}
+
 static void deaf(void)
 {
     pthread_t thread;
@@ -142,6 +165,8 @@ int main(int argc, char **argv)
         waiting();
     else if (strcmp(state, "busy") == 0)
         busy();
+    else if (strcmp(state, "forks") == 0)
+        forks();
     else if (strcmp(state, "deaf") == 0)
         deaf();
     else if (strcmp(state, "own") == 0)
