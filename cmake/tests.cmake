@@ -107,12 +107,13 @@ function(discover_unit)
                 OR helper)
             continue()
         endif()
-        has(with_reader with-reader)
-        set(reader "")
-        if(with_reader)
-            set(reader ${PROJECT_SOURCE_DIR}/tool/profile/capture.c)
+        has(with_readers with-readers)
+        set(readers "")
+        if(with_readers)
+            file(GLOB readers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tool/profile/*.c
+                ${PROJECT_SOURCE_DIR}/tool/symbol/*.c)
         endif()
-        program(unit_${name} SOURCES ${file} ${reader} $<TARGET_OBJECTS:memoir_base>
+        program(unit_${name} SOURCES ${file} ${readers} $<TARGET_OBJECTS:memoir_base>
             $<TARGET_OBJECTS:memoir_alloc> $<TARGET_OBJECTS:memoir_watch>
             FLAGS ${MEMOIR_LIBRARY_FLAGS})
         if(MEMOIR_SANITIZE)

@@ -172,6 +172,12 @@ static bool operands_check(const struct arguments *arguments, struct error *erro
         error_set(error, ERROR_USAGE, "%s needs a program to run", command->verb);
         return error_hint(error, "memoir %s -- ./program", command->verb);
     }
+    if (strncmp(operands, "PID ", 4) == 0) {
+        if (arguments->operands_count > 0)
+            return true;
+        error_set(error, ERROR_USAGE, "%s needs the id of a process", command->verb);
+        return error_hint(error, "memoir ps");
+    }
     size_t allowed = operands[0] != '\0';
     if (arguments->operands_count > allowed) {
         error_set(error, ERROR_USAGE, "%s does not take '%s'", command->verb,

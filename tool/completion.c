@@ -34,6 +34,12 @@ static void put_words(const char *words)
         putchar(*words == '|' ? ' ' : *words);
 }
 
+/* The words of operands, without the process before them. */
+static const char *words_of(const char *operands)
+{
+    return strncmp(operands, "PID ", 4) == 0 ? operands + 4 : operands;
+}
+
 static void put_verbs(void)
 {
     for (size_t i = 0; i < commands_count; i++)
@@ -87,7 +93,7 @@ static void show_bash(void)
            "    case $before in\n"
            "    --set) compopt -o nospace 2>/dev/null\n"
            "        COMPREPLY=($(compgen -W \"$keys\" -- \"$word\")); return ;;\n"
-           "    --lib) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n");
+           "    --lib|--output) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n");
     for (size_t i = 0; i < commands_flags_count; i++) {
         if (strchr(commands_flags[i].argument, '|')) {
             printf("    %s) COMPREPLY=($(compgen -W '", commands_flags[i].name);
@@ -106,7 +112,7 @@ static void show_bash(void)
         if (strcmp(commands[i].operands, "VERB") == 0)
             put_verbs();
         else if (strcmp(commands[i].operands, "COMMAND") != 0)
-            put_words(commands[i].operands);
+            put_words(words_of(commands[i].operands));
         printf("' ;;\n");
     }
     printf("    esac\n"
@@ -129,6 +135,8 @@ static void zsh_action(const char *argument)
         printf(":path:_files");
     } else if (strcmp(argument, "KEY=VALUE") == 0) {
         printf(":option:_memoir_option");
+    } else if (!strchr(argument, '|')) {
+        printf(":value:");
     } else {
         printf(":word:(");
         put_words(argument);
@@ -183,8 +191,9 @@ static void show_zsh(void)
         else if (strcmp(operands, "VERB") == 0)
             printf(" \\\n            '1:command:(%s)'", "${verbs%%:*}");
         else if (operands[0]) {
-            printf(" \\\n            '1:word:(");
-            put_words(operands);
+            bool process = words_of(operands) != operands;
+            printf(" \\\n            %s", process ? "'1:process:_pids' '2:word:(" : "'1:word:(");
+            put_words(words_of(operands));
             printf(")'");
         }
         printf("\n        ;;\n");
@@ -227,7 +236,7 @@ static void show_fish(void)
         else if (strcmp(operands, "VERB") == 0)
             put_verbs();
         else
-            put_words(operands);
+            put_words(words_of(operands));
         printf("'\n");
     }
     for (size_t i = 0; i < commands_flags_count; i++) {
@@ -242,6 +251,8 @@ static void show_fish(void)
             printf(" -r -F");
         } else if (strcmp(flag->argument, "KEY=VALUE") == 0) {
             printf(" -x -a '(__memoir_option)'");
+        } else if (flag->argument[0] && !strchr(flag->argument, '|')) {
+            printf(" -x");
         } else if (flag->argument[0]) {
             printf(" -x -a '");
             put_words(flag->argument);

@@ -10,7 +10,8 @@
 
 enum error_status {
     ERROR_USAGE = 2,
-    ERROR_INPUT = 3, /* something can't be read or written */
+    ERROR_INPUT = 3,  /* something can't be read or written */
+    ERROR_TARGET = 4, /* a process is gone or refuses */
     ERROR_NOT_EXECUTABLE = 126,
     ERROR_NOT_FOUND = 127,
 };

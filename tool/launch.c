@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `memoir run`: puts the library and the options in the environment and becomes the program. What
- * would fail later without a word (an unknown option, a program that no library can be preloaded
- * into) is said now.
+ * `memoir run`: puts the library and the options in the environment and starts the program: as a
+ * child, for the summary at its end, or else by becoming it. What would fail later without a word
+ * (an unknown option, a program that no library can be preloaded into) is said now.
  */
 #include "base/config.h"
 #include "base/nearest.h"
 #include "tool/arguments.h"
+#include "tool/child.h"
 #include "tool/commands.h"
 #include "tool/inspect.h"
+#include "tool/record.h"
 #include "tool/terminal.h"
 
 #include <dirent.h>
@@ -25,6 +27,8 @@
 #define MEMOIR_LIBDIR "/usr/local/lib"
 #endif
 
+enum { OPTION_SIZE = 1024 };
+
 static const char library_name[] = "libmemoir.so";
 
 static bool options_check(const struct arguments *arguments, struct error *error);
@@ -36,9 +40,10 @@ static bool program_try(char path[PATH_MAX], const char *directory, size_t lengt
                         int *reason);
 static bool program_missing(const char *name, int reason, struct error *error);
 static void program_nearest(const char *name, char *best, size_t size);
-static void program_judge(const char *path);
+static bool program_judge(const char *path);
 static bool environment_prepare(const struct arguments *arguments, const char *library,
-                                struct error *error);
+                                const struct record *record, struct error *error);
+static bool option_add(const char *option);
 static bool variable_join(const char *name, const char *first, char separator, const char *second);
 
 /* The first warning of base/config.c about a --set, without its "memoir: ". */
@@ -49,21 +54,49 @@ bool launch_run(const struct arguments *arguments, struct error *error)
     char library[PATH_MAX];
     char program[PATH_MAX];
     const char *name = arguments->operands[0];
+    struct record record = {.folder = ""};
+    struct child child;
 
     if (!options_check(arguments, error) ||
         !library_find(library, arguments_value(arguments, "--lib"), error) ||
         !program_find(program, name, error))
         return false;
-    program_judge(program);
-    if (!environment_prepare(arguments, library, error))
+    bool fine = program_judge(program);
+    bool recorded = fine && !arguments_value(arguments, "--no-summary") && !terminal_is_quiet();
+    if ((recorded && !record_start(&record, arguments, error)) ||
+        !environment_prepare(arguments, library, recorded ? &record : NULL, error))
+        return false;
+    if (recorded && child_run(&child, arguments->operands, program, error)) {
+        record_finish(&record, &child, arguments->operands);
+        child_end_alike(&child);
+    }
+    record_drop(&record);
+    if (recorded)
         return false;
     execvp(name, arguments->operands); /* and not `program`: a script without #! needs the shell */
-    int reason = errno;
-    error_set(error, reason == ENOENT ? ERROR_NOT_FOUND : ERROR_NOT_EXECUTABLE,
-              "%s can't be started: %s", program, strerror(reason));
-    if (reason == ENOENT)
-        return error_hint(error, "its interpreter or loader is missing; see: file %s", program);
-    return false;
+    return child_not_started(program, errno, error);
+}
+
+/* The option that a flag stands for, or NULL. */
+static const char *option_of(const struct arguments_flag *flag, char *text, size_t size)
+{
+    static const struct {
+        const char *flag, *format;
+    } options[] = {
+        {"--set", "%s"},
+        {"--rate", "heap.rate=%s"},
+        {"--exact", "heap.rate=0"},
+        {"--every", "capture.interval=%s"},
+    };
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        const char *mark = strstr(options[i].format, "%s");
+        if (strcmp(flag->flag->name, options[i].flag) != 0)
+            continue;
+        snprintf(text, size, "%.*s%s", mark ? (int)(mark - options[i].format) : INT_MAX,
+                 options[i].format, mark ? flag->value : "");
+        return text;
+    }
+    return NULL;
 }
 
 /* Has the library's own parser look at every --set. */
@@ -74,9 +107,10 @@ static bool options_check(const struct arguments *arguments, struct error *error
     config_warn_to(warning_keep);
     for (size_t i = 0; i < arguments->flags_count; i++) {
         const struct arguments_flag *found = &arguments->flags[i];
-        if (strcmp(found->flag->name, "--set") != 0)
+        char text[OPTION_SIZE];
+        if (!option_of(found, text, sizeof text))
             continue;
-        config_text(&options, found->value, strlen(found->value), "--set");
+        config_text(&options, text, strlen(text), found->flag->name);
         if (option_warning[0]) {
             error_set(error, ERROR_USAGE, "%s", option_warning);
             return error_hint(error, "memoir options");
@@ -221,7 +255,8 @@ static void program_nearest(const char *name, char *best, size_t size)
     }
 }
 
-static void program_judge(const char *path)
+/* Warns of a program that the library can't get into; false then. */
+static bool program_judge(const char *path)
 {
     struct inspection found;
     inspect_program(&found, path);
@@ -251,24 +286,30 @@ static void program_judge(const char *path)
                       found.file, found.loader);
         break;
     }
+    return found.verdict == INSPECT_FINE;
 }
 
 static bool environment_prepare(const struct arguments *arguments, const char *library,
-                                struct error *error)
+                                const struct record *record, struct error *error)
 {
     const char *preload = getenv("LD_PRELOAD");
+    char text[OPTION_SIZE];
     bool done = true;
     if (!preload || strncmp(preload, library, strlen(library)) != 0)
         done = variable_join("LD_PRELOAD", library, ':', preload);
-    for (size_t i = 0; done && i < arguments->flags_count; i++) {
-        const struct arguments_flag *found = &arguments->flags[i];
-        if (strcmp(found->flag->name, "--set") != 0)
-            continue;
-        const char *before = getenv("MEMOIR");
-        done = before && *before ? variable_join("MEMOIR", before, ',', found->value)
-                                 : variable_join("MEMOIR", found->value, ',', NULL);
-    }
+    if (done && record)
+        done = option_add(record_options(record, text, sizeof text));
+    for (size_t i = 0; done && i < arguments->flags_count; i++)
+        if (option_of(&arguments->flags[i], text, sizeof text))
+            done = option_add(text);
     return done || error_set(error, ERROR_INPUT, "out of memory");
+}
+
+static bool option_add(const char *option)
+{
+    const char *before = getenv("MEMOIR");
+    return before && *before ? variable_join("MEMOIR", before, ',', option)
+                             : variable_join("MEMOIR", option, ',', NULL);
 }
 
 /* name=first<separator>second, or name=first where there is no second. */

@@ -2,7 +2,8 @@
 /*
  * The command `memoir`: finds the row of commands.def for its verb, has the words sorted, runs it,
  * and turns an error into a message and an exit status. 0 is success, 2 wrong usage, 3 something
- * that can't be read or written; `run` ends as the program does.
+ * that can't be read or written, 4 a process that is gone or refuses; `run` ends as the program
+ * does.
  */
 #include "tool/arguments.h"
 #include "tool/commands.h"

@@ -65,6 +65,16 @@ void terminal_quiet(void)
     terminal.quiet = true;
 }
 
+bool terminal_utf8(void)
+{
+    return terminal.utf8;
+}
+
+bool terminal_is_quiet(void)
+{
+    return terminal.quiet;
+}
+
 unsigned terminal_width(void)
 {
     return terminal.width;

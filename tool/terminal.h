@@ -31,6 +31,10 @@ void terminal_color(enum terminal_when when);
 /* --quiet: warnings and next steps do not appear. */
 void terminal_quiet(void);
 
+/* Whether the locale can show more than ASCII. */
+bool terminal_utf8(void);
+/* Whether --quiet was given. */
+bool terminal_is_quiet(void);
 /* Columns of the terminal behind standard output, 100 if there is none. */
 unsigned terminal_width(void);
 /* From here on standard output goes through $PAGER (less), if it is a terminal. */

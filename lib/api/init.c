@@ -15,6 +15,7 @@
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
+#include "lib/api/attach.h"
 #include "lib/api/cold.h"
 #include "lib/api/control.h"
 #include "lib/api/stats.h"
@@ -99,12 +100,14 @@ void init_thread(void *heap)
 
 __attribute__((constructor(101))) static void come_up(void)
 {
-    init_done();
+    if (init_done())
+        attach_init();
     objects_refresh();
 }
 
 __attribute__((destructor)) static void go(void)
 {
+    attach_end();
     if (load_acquire(&state) != READY)
         return;
     triggers_exit();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * with-reader: captures, written and read back: every row, node, thread and mark; what was in the
+ * with-readers: captures, written and read back: every row, node, thread and mark; what was in the
  * file is not written again; a file that is cut anywhere is read up to its last whole record; a
  * file with a changed bit is never taken for a whole one.
  */

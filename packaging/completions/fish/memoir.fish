@@ -25,22 +25,35 @@ function __memoir_option
     printf 'numa.nodes=\thow many memory nodes are kept apart; 0 keeps all of the machine'\''s\n'
     printf 'cache=\tcap on the free blocks that one thread keeps for itself\n'
     printf 'stats=%s\tprint the allocator'\''s accounting on standard error when the program ends\n' on off
+    printf 'control=%s\tanswer to memoir ctl and memoir ps\n' on off
     printf 'conf=\tone more file of options, read right after /etc/memoir.conf\n'
     printf 'verbose=%s\tprint every option and its value on standard error when the program starts\n' on off
 end
 
 complete -c memoir -f
-complete -c memoir -n __fish_use_subcommand -a run -d 'run a program under memoir'
+complete -c memoir -n __fish_use_subcommand -a run -d 'run a program under memoir, and say where its memory went'
 complete -c memoir -n '__fish_seen_subcommand_from run' -a '(__fish_complete_subcommand --fcs-skip=2)'
+complete -c memoir -n __fish_use_subcommand -a ctl -d 'control memoir in a running process'
+complete -c memoir -n '__fish_seen_subcommand_from ctl' -a 'start stop rate dump snapshot mark reset purge stats show set version'
+complete -c memoir -n __fish_use_subcommand -a ps -d 'list the processes that run with memoir'
 complete -c memoir -n __fish_use_subcommand -a options -d 'describe the options of the library'
 complete -c memoir -n __fish_use_subcommand -a help -d 'explain a command, or list all of them'
-complete -c memoir -n '__fish_seen_subcommand_from help' -a 'run options help version completion man'
+complete -c memoir -n '__fish_seen_subcommand_from help' -a 'run ctl ps options help version completion man'
 complete -c memoir -n __fish_use_subcommand -a version -d 'print the version'
 complete -c memoir -n __fish_use_subcommand -a completion -d 'print the completion script of a shell'
 complete -c memoir -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
 complete -c memoir -n __fish_use_subcommand -a man -d 'print the manual page memoir(1), in roff'
+complete -c memoir -n '__fish_seen_subcommand_from run' -l output -d 'keep the recording as this file' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from run' -l format -d 'as a profile of this format' -x -a 'memoir pprof jemalloc gperftools'
+complete -c memoir -n '__fish_seen_subcommand_from run' -l rate -d 'record one block in so many bytes (512K); the option heap.rate' -x
+complete -c memoir -n '__fish_seen_subcommand_from run' -l exact -d 'record every block'
+complete -c memoir -n '__fish_seen_subcommand_from run' -l every -d 'a snapshot so often (10s); the option capture.interval' -x
+complete -c memoir -n '__fish_seen_subcommand_from run' -l no-summary -d 'become the program, without a recording'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l lib -d 'use this libmemoir.so' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from run' -l set -d 'set an option (memoir options lists them); may be repeated' -x -a '(__memoir_option)'
+complete -c memoir -n '__fish_seen_subcommand_from ctl' -l format -d 'what a dump is written as' -x -a 'memoir pprof jemalloc gperftools'
+complete -c memoir -n '__fish_seen_subcommand_from ps' -l all -d 'as root, ask the processes of other users as well'
+complete -c memoir -n '__fish_seen_subcommand_from ps' -l json -d 'as JSON, schema memoir.ps/1'
 complete -c memoir -n '__fish_seen_subcommand_from options' -l markdown -d 'as Markdown'
 complete -c memoir -n '__fish_seen_subcommand_from options' -l man -d 'as the manual page memoir.conf(5), in roff'
 complete -c memoir -n '__fish_seen_subcommand_from options' -l json -d 'as JSON, schema memoir.options/1'

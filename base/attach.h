@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How `memoir ctl` and the library in another process find and understand each other. Both sides
+ * take it from here; docs/CONTROL.md tells the story.
+ *
+ * The client queues ATTACH_SIGNAL with the value ATTACH_VALUE; the library starts a thread that
+ * listens on a socket (SOCK_SEQPACKET) in the first folder of attach_folder that is fit. One
+ * connection carries one request and its answer:
+ *
+ *     request    struct attach_request and the line, one packet; a descriptor may come with it
+ *     answer     struct attach_answer, one packet; then `length` bytes of text in packets of at
+ *                most ATTACH_PACKET bytes
+ */
+#ifndef BASE_ATTACH_H
+#define BASE_ATTACH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/print.h"
+
+enum {
+    ATTACH_SIGNAL = 23, /* SIGURG: ignored by programs that do not know it */
+    ATTACH_VALUE = 0x6d656d31,
+    ATTACH_REQUEST = 0x3171656d,
+    ATTACH_ANSWER = 0x3161656d,
+    ATTACH_LINE_MAX = 4096,
+    ATTACH_PACKET = 16 << 10,
+    ATTACH_TEXT_MAX = 4 << 20,
+    ATTACH_FOLDERS = 4,
+    ATTACH_PATH_MAX = 108, /* what a socket's address holds, the end included */
+};
+
+struct attach_request {
+    uint32_t magic;  /* ATTACH_REQUEST */
+    uint32_t length; /* of the line behind it, without an end of line: 1 to ATTACH_LINE_MAX */
+};
+
+struct attach_answer {
+    uint32_t magic;  /* ATTACH_ANSWER */
+    int32_t status;  /* 0 or an errno value; the text says more */
+    uint32_t length; /* of the text in the packets that follow */
+};
+
+/* The note (SHT_NOTE, owner "memoir") that marks files with the library in them, also static and
+ * stripped programs. Its description is the version, a string. */
+enum { ATTACH_NOTE = 0x6d65 };
+#define ATTACH_NOTE_OWNER "memoir"
+
+/* The folder of the sockets of a user: the `which`-th one to try. The socket in it is PID.sock,
+ * with the pid that the process itself knows. */
+void attach_folder(unsigned which, uint32_t uid, struct print *path);
+void attach_socket(unsigned which, uint32_t uid, int pid, struct print *path);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* See base/os_thread.h. */
+#include "base/os_thread.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include "base/arch.h"
+#include "base/compiler.h"
+#include "base/os.h"
+
+enum {
+    CALL_CLOSE_RANGE = 436,
+    CLOSE_UNSHARE = 2,     /* CLOSE_RANGE_UNSHARE */
+    RESTORER = 0x04000000, /* SA_RESTORER */
+    /* libc's own data beside ours, for the few functions of it that may touch errno, and the
+     * thread's description that libc keeps around the thread pointer */
+    BESIDE = 64 << 10,
+    DESCRIPTION = 8 << 10,
+    DATA_MOST = 64 << 20,
+};
+
+/* Found in the initial image of our thread-local data, its place there tells where the image lies
+ * relative to the thread pointer. */
+enum { MARKER = 0x6d656d6f };
+static __thread volatile uint64_t marker[2] = {MARKER, ~(uint64_t)MARKER};
+
+/* The file that this code is part of: defined by the linker. */
+extern const Elf64_Ehdr __ehdr_start HIDDEN;
+
+static struct {
+    const char *image; /* initial values, then zeros */
+    size_t image_size, size;
+    ptrdiff_t distance; /* from the thread pointer to the data */
+} data;
+
+struct room {
+    char *map, *pointer; /* of the mapping; the thread pointer */
+    size_t size;
+};
+
+/* Lives on the new thread's stack. */
+struct start {
+    void (*run)(void);
+    struct room room;
+};
+
+static const char *marker_find(void)
+{
+    for (size_t at = 0; at + sizeof marker <= data.image_size; at += sizeof marker[0]) {
+        uint64_t value[2];
+        memcpy(value, data.image + at, sizeof value);
+        if (value[0] == MARKER && value[1] == ~(uint64_t)MARKER)
+            return data.image + at;
+    }
+    return NULL;
+}
+
+bool os_thread_prepare(void)
+{
+    const char *file = (const char *)&__ehdr_start;
+    const Elf64_Phdr *part = (const Elf64_Phdr *)(file + __ehdr_start.e_phoff);
+    const Elf64_Phdr *local = NULL;
+    uintptr_t base = 0;
+    for (unsigned i = 0; i < __ehdr_start.e_phnum; i++) {
+        if (part[i].p_type == PT_LOAD && part[i].p_offset == 0)
+            base = (uintptr_t)file - part[i].p_vaddr;
+        if (part[i].p_type == PT_TLS)
+            local = &part[i];
+    }
+    if (local == NULL || local->p_memsz > DATA_MOST)
+        return false;
+    data.image = (const char *)(base + local->p_vaddr);
+    data.image_size = local->p_filesz;
+    data.size = local->p_memsz;
+    const char *found = marker_find();
+    if (found == NULL)
+        return false;
+    data.distance = (const char *)marker - (found - data.image) - (char *)arch_thread();
+    return data.distance > -DATA_MOST && data.distance < DATA_MOST;
+}
+
+/* What lies below and above the thread pointer; ours is on one side of it. */
+static void data_extent(size_t *below, size_t *above)
+{
+    ptrdiff_t end = data.distance + (ptrdiff_t)data.size;
+    *below = (data.distance < 0 ? (size_t)-data.distance : 0) + BESIDE;
+    *above = (end > 0 ? (size_t)end : 0) + BESIDE;
+    *below = (*below + DESCRIPTION - 1) & ~(size_t)(DESCRIPTION - 1);
+    *above = (*above + DESCRIPTION - 1) & ~(size_t)(DESCRIPTION - 1);
+}
+
+static bool room_make(struct room *room, size_t stack_size)
+{
+    enum { FLOOR_PAGES = 1, NOT_IN_CHILDREN = 10 }; /* MADV_DONTFORK */
+    size_t below, above, page = os_page_size();
+    data_extent(&below, &above);
+    room->size = (FLOOR_PAGES * page + stack_size + below + above + page - 1) & ~(page - 1);
+    room->map = os_map(room->size);
+    if (room->map == NULL)
+        return false;
+    os_protect(room->map, FLOOR_PAGES * page, false);
+    arch_syscall(SYS_madvise, (long)room->map, (long)room->size, NOT_IN_CHILDREN, 0, 0, 0);
+    room->pointer = room->map + FLOOR_PAGES * page + stack_size + below;
+    memcpy(room->pointer + data.distance, data.image, data.image_size);
+    arch_thread_describe(room->pointer);
+    return true;
+}
+
+static void begin(void *argument)
+{
+    struct start *start = argument;
+    struct room room = start->room;
+    start->run();
+    arch_leave(room.map, room.size);
+}
+
+int os_thread_start(void (*run)(void), size_t stack_size)
+{
+    struct room room;
+    size_t below, above;
+    if (data.image == NULL || !room_make(&room, stack_size))
+        return -ENOMEM;
+    data_extent(&below, &above);
+    struct start *start = (struct start *)(room.pointer - below) - 1;
+    *start = (struct start){run, room};
+    void *top = (void *)((uintptr_t)start & ~(uintptr_t)15);
+    long got = arch_clone(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+                              CLONE_SYSVSEM | CLONE_SETTLS,
+                          top, room.pointer, begin, start);
+    if (got < 0)
+        os_unmap(room.map, room.size);
+    return got < 0 ? (int)got : 0;
+}
+
+void os_thread_rename(const char *name)
+{
+    arch_syscall(SYS_prctl, PR_SET_NAME, (long)name, 0, 0, 0, 0);
+}
+
+bool os_thread_own_files(void)
+{
+    enum { STANDARD_ERROR = 2, FIRST = 3, MOST = 1 << 16 };
+    if (arch_syscall(CALL_CLOSE_RANGE, FIRST, ~0u, CLOSE_UNSHARE, 0, 0, 0) != 0) {
+        /* a kernel before 5.9 */
+        struct rlimit limit = {0, 0};
+        if (arch_syscall(SYS_unshare, CLONE_FILES, 0, 0, 0, 0, 0) != 0)
+            return false;
+        arch_syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, (long)&limit, 0, 0);
+        int count = limit.rlim_cur < MOST ? (int)limit.rlim_cur : MOST;
+        for (int fd = FIRST; fd < count; fd++)
+            os_close(fd);
+    }
+    for (int fd = 0; fd < STANDARD_ERROR; fd++)
+        os_close(fd);
+    return true;
+}
+
+bool os_handler_set(int signal, void (*handler)(int, siginfo_t *, void *))
+{
+    struct {
+        void (*handler)(int, siginfo_t *, void *);
+        unsigned long flags;
+        void (*restorer)(void);
+        unsigned long mask;
+    } action = {0};
+    size_t size = sizeof action.mask;
+    if (arch_syscall(SYS_rt_sigaction, signal, 0, (long)&action, (long)size, 0, 0) != 0 ||
+        (uintptr_t)action.handler > (uintptr_t)SIG_IGN)
+        return false;
+    action.handler = handler;
+    action.flags = SA_RESTART | SA_SIGINFO | SA_ONSTACK;
+    action.restorer = arch_restorer;
+    action.flags |= action.restorer != NULL ? RESTORER : 0;
+    action.mask = ~0ul;
+    return arch_syscall(SYS_rt_sigaction, signal, (long)&action, 0, (long)size, 0, 0) == 0;
+}

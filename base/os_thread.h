@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A thread that libc does not know of, for work that nobody in the program should notice: made by
+ * the kernel alone, on memory of its own, with every signal blocked. It may run our code only.
+ * Nothing of libc beyond memcpy and the like: no errno that counts, no stdio, no malloc.
+ *
+ * Our thread-local variables work in it: they lie at a fixed distance from the thread pointer
+ * (initial-exec), so a block with a fresh copy of them at that distance is all they need.
+ *
+ *     [ floor | stack, grows down | thread-local data around the thread pointer ]
+ *     one mapping, which forked children do not get and which the thread unmaps as its last act
+ */
+#ifndef BASE_OS_THREAD_H
+#define BASE_OS_THREAD_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Finds our thread-local data. Once, before the first start; false: no such thread can be. */
+bool os_thread_prepare(void);
+/* Starts a thread that runs `run` and ends when that returns. May be called in a signal handler,
+ * which must run with all signals blocked: the new thread inherits that. 0 or a negative errno. */
+int os_thread_start(void (*run)(void), size_t stack_size);
+
+/* For the thread itself: the name that ps and debuggers show, at most 15 bytes. */
+void os_thread_rename(const char *name);
+/* For the thread itself: a table of descriptors of its own, with standard error in it and nothing
+ * else, so that what it opens has no number in the program and no child inherits it. False: it
+ * shares the program's. */
+bool os_thread_own_files(void);
+
+/* Sets a handler unless the program has one: it runs with all signals blocked, on the alternate
+ * stack if there is one, and system calls that can be restarted are. */
+bool os_handler_set(int signal, void (*handler)(int, siginfo_t *, void *));
+
+#endif

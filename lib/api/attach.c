@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/api/attach.h; base/attach.h has the protocol. */
+#include "lib/api/attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/attach.h"
+#include "base/compiler.h"
+#include "base/config.h"
+#include "base/os.h"
+#include "base/os_socket.h"
+#include "base/os_thread.h"
+#include "base/sink.h"
+#include "lib/api/control.h"
+
+enum {
+    STACK_SIZE = 512 << 10,
+    BACKLOG = 8,
+    IDLE_MS = 5000,   /* without a client, then the helper goes */
+    GLANCE_MS = 250,  /* how often it looks whether it may stay */
+    CLIENT_MS = 2000, /* for a client to say what it wants, */
+    TAKE_MS = 5000,   /* and to take the whole answer */
+};
+
+/* The process that has a helper: a forked child finds its parent's number here, and no helper. */
+static pid_t helper_of;
+static char path_now[ATTACH_PATH_MAX];
+
+/*
+ * Two threads make the helper. The listener has the sockets, in a table of descriptors of its own;
+ * the worker runs the requests with the program's table, where a capture may be open. They take
+ * turns. Only a request that came with a descriptor is run by the listener, which has it.
+ */
+enum { TURN_LISTENER, TURN_WORKER, TURN_END, TURN_GONE };
+static struct {
+    uint32_t turn;
+    int status;
+    const char *line;
+    size_t length;
+    struct sink *sink;
+} job;
+
+/* What makes the library known in a file, also in a stripped, static one. */
+static const struct {
+    uint32_t owner_size, size, kind;
+    char owner[8], version[16];
+} note __attribute__((section(".note.memoir"), used, aligned(4))) = {
+    sizeof ATTACH_NOTE_OWNER, sizeof note.version, ATTACH_NOTE, ATTACH_NOTE_OWNER, MEMOIR_VERSION};
+
+static void on_signal(int signal, siginfo_t *info, void *context);
+static void listener_run(void);
+static void worker_run(void);
+static int worker_ask(const char *line, size_t length, struct sink *sink);
+static void worker_end(void);
+static int channel_open(const struct os_ids *ids);
+static bool ids_are_of_process(const struct os_ids *ids);
+static bool ids_line(const char *text, const char *key, const uint32_t ids[3]);
+static void client_serve(int fd, const struct os_ids *ids);
+static void client_ask(int fd, const char *line, size_t length, int passed);
+static void answer_send(int fd, int status, const char *text, size_t length);
+static bool packet_send(int fd, const void *bytes, size_t length, uint64_t until_ms);
+
+void attach_init(void)
+{
+    if (config.control && !os_secure() && os_thread_prepare())
+        os_handler_set(ATTACH_SIGNAL, on_signal);
+}
+
+void attach_end(void)
+{
+    if (load_acquire(&helper_of) == os_pid())
+        os_remove(path_now);
+}
+
+/* In any thread, at any moment, with all signals blocked. Only kernel calls: errno stays. */
+static void on_signal(int signal, siginfo_t *info, void *context)
+{
+    (void)signal;
+    (void)context;
+    pid_t before = load_relaxed(&helper_of), pid = os_pid();
+    if (info->si_code != SI_QUEUE || info->si_value.sival_int != ATTACH_VALUE || before == pid ||
+        !__atomic_compare_exchange_n(&helper_of, &before, pid, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return;
+    if (os_thread_start(listener_run, STACK_SIZE) != 0)
+        store_release(&helper_of, 0);
+}
+
+static void listener_run(void)
+{
+    struct os_ids ids;
+    os_thread_rename("memoir");
+    store_release(&job.turn, TURN_LISTENER);
+    if (os_thread_start(worker_run, STACK_SIZE) != 0) {
+        store_release(&helper_of, 0);
+        return;
+    }
+    os_thread_own_files();
+    os_ids(&ids);
+    int fd = channel_open(&ids);
+    uint64_t last_ms = os_now_ms();
+    while (fd >= 0 && os_now_ms() - last_ms < IDLE_MS && ids_are_of_process(&ids)) {
+        if (!os_poll(fd, false, GLANCE_MS))
+            continue;
+        int client = os_accept(fd);
+        if (client < 0)
+            continue;
+        client_serve(client, &ids);
+        os_close(client);
+        last_ms = os_now_ms();
+    }
+    if (fd >= 0) {
+        os_remove(path_now);
+        os_close(fd);
+    }
+    worker_end();
+    store_release(&helper_of, 0);
+}
+
+static void turn_pass(uint32_t to)
+{
+    store_release(&job.turn, to);
+    os_wake(&job.turn, 1);
+}
+
+static void worker_run(void)
+{
+    os_thread_rename("memoir");
+    for (;;) {
+        uint32_t turn = load_acquire(&job.turn);
+        if (turn == TURN_END)
+            break;
+        if (turn == TURN_WORKER) {
+            job.status = control_command(job.line, job.length, -1, job.sink);
+            turn_pass(TURN_LISTENER);
+        } else {
+            os_wait(&job.turn, turn, 0);
+        }
+    }
+    turn_pass(TURN_GONE);
+}
+
+static int worker_ask(const char *line, size_t length, struct sink *sink)
+{
+    job.line = line;
+    job.length = length;
+    job.sink = sink;
+    turn_pass(TURN_WORKER);
+    while (load_acquire(&job.turn) == TURN_WORKER)
+        os_wait(&job.turn, TURN_WORKER, 0);
+    return job.status;
+}
+
+static void worker_end(void)
+{
+    turn_pass(TURN_END);
+    while (load_acquire(&job.turn) == TURN_END)
+        os_wait(&job.turn, TURN_END, 0);
+}
+
+static int channel_open(const struct os_ids *ids)
+{
+    enum { EFFECTIVE = 1 };
+    uint32_t user = ids->user[EFFECTIVE];
+    for (unsigned which = 0; which < ATTACH_FOLDERS; which++) {
+        struct print path;
+        print_start(&path, path_now, sizeof path_now);
+        attach_folder(which, user, &path);
+        if (!os_private_folder(print_string(&path), user))
+            continue;
+        print_start(&path, path_now, sizeof path_now);
+        attach_socket(which, user, os_pid(), &path);
+        os_remove(print_string(&path)); /* what a process with this number left behind */
+        int fd = os_listen(path_now, BACKLOG);
+        if (fd >= 0)
+            return fd;
+    }
+    return -1;
+}
+
+/* Whether the helper still has the rights of the program: setuid and its relatives change only
+ * the threads that libc knows. Without /proc nobody can tell. */
+static bool ids_are_of_process(const struct os_ids *ids)
+{
+    char text[2048];
+    struct print path;
+    print_start(&path, text, sizeof text);
+    print_format(&path, "/proc/self/task/%d/status", os_pid());
+    int fd = os_open(print_string(&path), O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    ssize_t got = os_read(fd, text, sizeof text - 1);
+    os_close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    return ids_line(text, "\nUid:", ids->user) && ids_line(text, "\nGid:", ids->group);
+}
+
+/* Whether the line has these three numbers: real, effective, saved. */
+static bool ids_line(const char *text, const char *key, const uint32_t ids[3])
+{
+    size_t length = strlen(key);
+    while (strncmp(text, key, length) != 0)
+        if (*text++ == '\0')
+            return false;
+    text += length;
+    for (int i = 0; i < 3; i++) {
+        uint64_t value = 0;
+        while (*text == '\t' || *text == ' ')
+            text++;
+        for (; *text >= '0' && *text <= '9'; text++)
+            value = value * 10 + (uint64_t)(*text - '0');
+        if (value != ids[i])
+            return false;
+    }
+    return true;
+}
+
+/* One request. Whatever a client sends or does not send, it costs some seconds at most. */
+static void client_serve(int fd, const struct os_ids *ids)
+{
+    enum { EFFECTIVE = 1, ROOT = 0 };
+    char packet[sizeof(struct attach_request) + ATTACH_LINE_MAX + 1];
+    uint32_t user;
+    int passed;
+    if (!os_peer(fd, &user) || (user != ids->user[EFFECTIVE] && user != ROOT)) {
+        answer_send(fd, EPERM, NULL, 0);
+        return;
+    }
+    if (!os_poll(fd, false, CLIENT_MS))
+        return;
+    ssize_t got = os_receive(fd, packet, sizeof packet, &passed);
+    struct attach_request request = {0, 0};
+    if (got >= (ssize_t)sizeof request)
+        memcpy(&request, packet, sizeof request);
+    if (got < 0 || !ids_are_of_process(ids)) {
+        /* nothing to say, or no right to do it */
+    } else if (request.magic != ATTACH_REQUEST || request.length == 0 ||
+               request.length > ATTACH_LINE_MAX || (size_t)got != sizeof request + request.length) {
+        answer_send(fd, EPROTO, NULL, 0);
+    } else if (passed >= 0 && !os_is_file(passed)) {
+        answer_send(fd, EINVAL, NULL, 0);
+    } else {
+        packet[got] = '\0';
+        client_ask(fd, packet + sizeof request, request.length, passed);
+    }
+    if (passed >= 0)
+        os_close(passed);
+}
+
+/* The text of an answer: complete before the first byte goes to the client, so that nobody waits
+ * for a client with a lock in hand. */
+struct answer {
+    char *text;
+    size_t length;
+};
+
+static int answer_add(void *context, const void *bytes, size_t length)
+{
+    struct answer *answer = context;
+    if (length > ATTACH_TEXT_MAX - answer->length)
+        return ENOBUFS;
+    memcpy(answer->text + answer->length, bytes, length);
+    answer->length += length;
+    return 0;
+}
+
+static void client_ask(int fd, const char *line, size_t length, int passed)
+{
+    char front[1024];
+    struct answer answer = {os_map(ATTACH_TEXT_MAX), 0};
+    struct sink sink;
+    sink_to_function(&sink, answer_add, &answer, front, sizeof front);
+    if (answer.text == NULL) {
+        answer_send(fd, ENOMEM, NULL, 0);
+        return;
+    }
+    int status =
+        passed < 0 ? worker_ask(line, length, &sink) : control_command(line, length, passed, &sink);
+    sink_flush(&sink);
+    answer_send(fd, status, answer.text, answer.length);
+    os_unmap(answer.text, ATTACH_TEXT_MAX);
+}
+
+static void answer_send(int fd, int status, const char *text, size_t length)
+{
+    struct attach_answer answer = {ATTACH_ANSWER, status, (uint32_t)length};
+    uint64_t until_ms = os_now_ms() + TAKE_MS;
+    if (!packet_send(fd, &answer, sizeof answer, until_ms))
+        return;
+    for (size_t at = 0; at < length; at += ATTACH_PACKET) {
+        size_t part = length - at < ATTACH_PACKET ? length - at : ATTACH_PACKET;
+        if (!packet_send(fd, text + at, part, until_ms))
+            return;
+    }
+}
+
+static bool packet_send(int fd, const void *bytes, size_t length, uint64_t until_ms)
+{
+    for (;;) {
+        ssize_t sent = os_send(fd, bytes, length);
+        if (sent != -EAGAIN && sent != -EINTR)
+            return sent == (ssize_t)length;
+        uint64_t now_ms = os_now_ms();
+        if (now_ms >= until_ms || !os_poll(fd, true, (uint32_t)(until_ms - now_ms)))
+            return false;
+    }
+}

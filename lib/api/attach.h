@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Control from outside without a resident thread. A signal that programs ignore, queued with our
+ * value, starts a helper (base/os_thread.h), which listens on a socket, hands what it is asked to
+ * control_command, and goes away when nobody has asked for some seconds.
+ *
+ * Its sockets are in no table of the program's, it holds no lock while it reads from or writes to a
+ * client, and it makes no heap: it never calls malloc.
+ */
+#ifndef API_ATTACH_H
+#define API_ATTACH_H
+
+/* Ready to be called from now on, unless the option `control` is off, the program has rights of its
+ * own (AT_SECURE) or wants the signal for itself. */
+void attach_init(void);
+/* The program ends: the socket goes, if there is one. */
+void attach_end(void);
+
+#endif

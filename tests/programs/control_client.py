@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""A client of the control channel that does what the tool never would.
+
+    control_client.py ask PID LINE       one request, its status and text
+    control_client.py silent PID         connects and says nothing until it is cut off
+    control_client.py slow PID           asks, and never takes the answer
+    control_client.py garbage PID SEED   connections full of nonsense
+    control_client.py stray PID          the signal in every wrong way
+"""
+import ctypes
+import os
+import random
+import socket
+import struct
+import sys
+import time
+
+SIGNAL, VALUE = 23, 0x6D656D31
+REQUEST, ANSWER = 0x3171656D, 0x3161656D
+LIBC = ctypes.CDLL(None, use_errno=True)
+LIBC.sigqueue.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_void_p]
+
+
+def call(pid, value=VALUE):
+    if LIBC.sigqueue(pid, SIGNAL, value) != 0:
+        raise OSError(ctypes.get_errno(), "sigqueue")
+
+
+def places(pid):
+    user = os.stat("/proc/%d" % pid).st_uid
+    for place in ("/tmp", "/dev/shm", "/var/tmp", "/run/user/%d" % user):
+        yield "%s/memoir-%d/%d.sock" % (place, user, pid)
+
+
+def connect(pid, wait_s=10):
+    end = time.time() + wait_s
+    while True:
+        for path in places(pid):
+            channel = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            try:
+                channel.connect(path)
+                channel.settimeout(20)
+                return channel
+            except OSError:
+                channel.close()
+        if time.time() > end:
+            raise SystemExit("no connection to %d" % pid)
+        call(pid)
+        time.sleep(0.02)
+
+
+def ask(pid, line):
+    channel = connect(pid)
+    channel.send(struct.pack("II", REQUEST, len(line)) + line)
+    magic, status, length = struct.unpack("IiI", channel.recv(12))
+    assert magic == ANSWER
+    text = b""
+    while len(text) < length:
+        text += channel.recv(1 << 16)
+    channel.close()
+    return status, text
+
+
+def silent(pid):
+    channel = connect(pid)
+    assert channel.recv(1) == b"", "an answer to nothing"
+
+
+def slow(pid):
+    channel = connect(pid)
+    channel.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+    channel.send(struct.pack("II", REQUEST, 5) + b"stats")
+    time.sleep(3)
+
+
+def garbage(pid, seed):
+    print("seed", seed)
+    chance = random.Random(seed)
+    files = [os.open("/dev/null", os.O_RDWR), *os.pipe(), os.open("/", os.O_RDONLY)]
+    for _ in range(1500):
+        channel = connect(pid)
+        shape = chance.randrange(7)
+        line = chance.randbytes(chance.choice([0, 1, 7, 100, 4096, 4097, 9000]))
+        length = chance.choice([len(line), len(line) + 1, 0, 1, 0xFFFFFFFF, 4096, 4097])
+        packet = struct.pack("II", REQUEST, length) + line
+        if shape == 0:
+            packet = line
+        elif shape == 1:
+            packet = packet[: chance.randrange(9)]
+        try:
+            if shape == 2:
+                passed = [chance.choice(files) for _ in range(chance.choice([1, 1, 2, 8, 200]))]
+                rights = struct.pack("%di" % len(passed), *passed)
+                channel.sendmsg([packet], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+            elif packet or shape == 3:
+                channel.send(packet)
+            if shape > 4:
+                channel.recv(12)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        channel.close()
+
+
+def stray(pid):
+    os.kill(pid, SIGNAL)
+    for value in (0, 1, VALUE + 1, 0xFFFFFFFF):
+        call(pid, value)
+    time.sleep(0.3)
+    for path in places(pid):
+        assert not os.path.exists(path), "a stray signal woke the helper"
+
+
+def main(verb, pid, *more):
+    if verb == "ask":
+        status, text = ask(int(pid), more[0].encode())
+        print(status)
+        sys.stdout.write(text.decode())
+    else:
+        {"silent": silent, "slow": slow, "garbage": garbage, "stray": stray}[verb](
+            int(pid), *(int(word) for word in more))
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,231 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Programs in every state answer to `memoir ctl`, lose nothing by it, and have no thread, socket or
+# descriptor more when nobody asks any longer. Those that can't answer are told apart.
+. "$(dirname "$0")/common.sh"
+need python3 ps
+target=$place/target
+build "$root/tests/programs/control_target.c" -o "$target"
+build -static "$root/tests/programs/control_target.c" "$MEMOIR_STATIC" -o "$place/static"
+client=$root/tests/programs/control_client.py
+running=''
+trap 'for p in $running; do kill "$p" 2>/dev/null; done; rm -rf "$place"' EXIT
+
+launch() { # COMMAND...: starts it, waits for its "ready"; $pid
+    : >"$place/out"
+    "$@" >"$place/out" 2>"$place/errors" &
+    pid=$!
+    running="$running $pid"
+    for _ in $(seq 100); do
+        grep -q ready "$place/out" && return
+        sleep 0.1
+    done
+    fail "not ready: $*"
+}
+
+with() { # COMMAND...: the same under the library
+    launch env LD_PRELOAD="$MEMOIR_LIB" "$@"
+}
+
+stop() {
+    kill -0 "$pid" 2>/dev/null || fail "$1: the program is gone: $(cat "$place/errors")"
+    kill "$pid" 2>/dev/null
+    wait "$pid" 2>/dev/null
+    quiet "$place/errors"
+}
+
+answers() { # NAME
+    "$MEMOIR_TOOL" ctl "$pid" stats >"$place/stats" 2>"$place/said" ||
+        fail "$1: exit code $?: $(cat "$place/said")"
+    grep -q '^live_bytes:[1-9]' "$place/stats" || fail "$1: no live bytes"
+}
+
+refuses() { # NAME TEXT
+    got=0
+    "$MEMOIR_TOOL" ctl "$pid" stats >"$place/stats" 2>"$place/said" || got=$?
+    [ "$got" -eq 4 ] || fail "$1: exit code $got, not 4"
+    grep -q -- "$2" "$place/said" || fail "$1: said $(cat "$place/said")"
+}
+
+descriptors() {
+    for fd in /proc/"$pid"/fd/*; do
+        echo "${fd##*/} $(readlink "$fd")"
+    done
+}
+
+threads() {
+    for task in /proc/"$pid"/task/*; do
+        echo "$task"
+    done | wc -l
+}
+
+alone() { # NAME THREADS: the helper goes, and its socket
+    for _ in $(seq 150); do
+        [ "$(threads)" -eq "$2" ] && break
+        sleep 0.1
+    done
+    [ "$(threads)" -eq "$2" ] || fail "$1: $(threads) threads, not $2, long after the last request"
+    [ ! -e "/tmp/memoir-$(id -u)/$pid.sock" ] || fail "$1: its socket is still there"
+}
+
+# idle in pause; the descriptors are the same before, while and after
+with "$target" idle
+before=$(descriptors)
+count=$(threads)
+answers idle
+[ "$(threads)" -gt "$count" ] || fail "idle: no helper to be seen"
+[ "$(descriptors)" = "$before" ] || fail "idle: other descriptors while the helper is there"
+[ "$(stat -c %a "/tmp/memoir-$(id -u)")" = 700 ] || fail "idle: the folder is not private"
+[ "$(stat -c %a "/tmp/memoir-$(id -u)/$pid.sock")" = 600 ] || fail "idle: the socket is not private"
+"$MEMOIR_TOOL" ps >"$place/list" 2>/dev/null || fail "ps: exit code $?"
+grep -Eq "^ *$pid .* (KiB|B) .* 512 KiB +$target idle" "$place/list" || fail "ps: $(cat "$place/list")"
+"$MEMOIR_TOOL" ps --json 2>/dev/null | python3 -c "
+import json, sys
+page = json.load(sys.stdin)
+rows = [row for row in page['processes'] if row['pid'] == $pid]
+sys.exit(page['schema'] != 'memoir.ps/1' or len(rows) != 1 or rows[0]['live_bytes'] < 1000)" ||
+    fail "ps --json"
+alone idle "$count"
+[ "$(descriptors)" = "$before" ] || fail "idle: other descriptors afterwards"
+mappings=$(wc -l <"/proc/$pid/maps")
+answers "idle again"
+alone "idle again" "$count"
+[ "$(wc -l <"/proc/$pid/maps")" -eq "$mappings" ] || fail "idle: a mapping was left behind"
+python3 "$client" stray "$pid" || fail "stray signals"
+kill -9 "$pid"
+wait "$pid" 2>/dev/null
+refuses gone "no process $pid"
+
+# one thread in a call that a signal would end, one in a call that goes on: the second is called
+with "$target" waiting
+answers waiting
+if [ -r "/proc/$pid/task/$pid/syscall" ]; then
+    [ "$(cat "$place/out")" = "ready $pid" ] || fail "waiting: $(cat "$place/out")"
+fi
+stop waiting
+
+# every verb, while three threads allocate
+ctl() { # WORDS...: what it answers is in $place/answer
+    "$MEMOIR_TOOL" ctl "$pid" "$@" >"$place/answer" 2>&1 || fail "ctl $*: $(cat "$place/answer")"
+}
+says() { # LINE
+    grep -qx -- "$1" "$place/answer" || fail "no line '$1' but: $(cat "$place/answer")"
+}
+MEMOIR=capture:$place/run.memoir,dump.prefix:$place/dump
+export MEMOIR
+with "$target" busy
+unset MEMOIR
+before=$(descriptors)
+for round in 1 2 3 4 5 6 7 8; do
+    answers busy
+    ctl stop && says heap:off
+    ctl start 4K && says heap:on && says heap.rate:4K
+    ctl rate 64K && says heap.rate:64K
+    ctl heap.rate=16K dump.keep=3 && says heap.rate:16K && says dump.keep:3
+    ctl show heap.rate && says heap.rate:16K
+    ctl dump "$place/file$round"
+    [ -s "$place/file$round" ] || fail "an empty dump"
+    ctl dump --format jemalloc "$place/text$round"
+    grep -q '^heap_v2/16384$' "$place/text$round" || fail "no heap_v2 in $place/text$round"
+    ctl dump
+    written=$(sed -n 's/^dump://p' "$place/answer")
+    [ -s "$written" ] || fail "no dump $written"
+    ctl snapshot
+    ctl mark "round $round"
+done
+[ "$(descriptors)" = "$before" ] || fail "busy: other descriptors: $(descriptors)"
+[ -s "$place/run.memoir" ] || fail "no capture"
+for wrong in 'set nonsense=1' 'rate lots' 'set numa.nodes=1' nothing 'start now' 'dump --format'; do
+    got=0
+    # shellcheck disable=SC2086 # words
+    "$MEMOIR_TOOL" ctl "$pid" $wrong >"$place/answer" 2>&1 || got=$?
+    case $got in 2 | 4) ;; *) fail "ctl $wrong: exit code $got: $(cat "$place/answer")" ;; esac
+done
+expect 3 "$MEMOIR_TOOL" ctl "$pid" dump "$place/file1" 2>/dev/null
+expect 3 "$MEMOIR_TOOL" ctl "$pid" dump /nowhere/file 2>/dev/null
+stop busy
+
+with "$target" forks
+for _ in $(seq 30); do
+    answers forks
+    ctl dump "$place/forks"
+    rm "$place/forks"
+done
+stop forks
+
+launch "$place/static" idle
+answers static
+stop static
+
+with "$target" fork
+child=$(sed -n 's/^ready //p' "$place/out" | head -n 1)
+parent=$pid
+pid=$child
+answers "a forked child"
+pid=$parent
+answers "its parent"
+pid=$child
+answers "the child again"
+kill "$child"
+pid=$parent
+stop fork
+
+with python3 -c "
+import time
+print('ready', flush=True)
+while True: time.sleep(60)"
+count=$(threads)
+answers python3
+alone python3 "$count"
+stop python3
+
+if command -v redis-server >/dev/null; then
+    (cd "$place" && exec env LD_PRELOAD="$MEMOIR_LIB" redis-server --port 0 \
+        --unixsocket "$place/redis" --save '' >/dev/null 2>"$place/errors") &
+    pid=$!
+    running="$running $pid"
+    for _ in $(seq 100); do
+        [ "$(redis-cli -s "$place/redis" ping 2>/dev/null)" = PONG ] && break
+        sleep 0.1
+    done
+    for _ in 1 2 3; do
+        answers redis
+        [ "$(redis-cli -s "$place/redis" ping)" = PONG ] || fail "redis: no PONG"
+    done
+    stop redis
+fi
+
+# those that can't answer
+with "$target" deaf
+refuses deaf 'all of its threads block SIGURG'
+stop deaf
+with "$target" own
+refuses own 'has a handler of its own for SIGURG'
+stop own
+launch "$target" idle
+refuses bare "process $pid runs without memoir"
+stop bare
+with env MEMOIR=control:off "$target" idle
+refuses off 'its option control is off'
+"$MEMOIR_TOOL" ps 2>/dev/null | grep -q "^ *$pid .*control is off" || fail "ps: no reason"
+kill -STOP "$pid"
+kill -CONT "$pid"
+stop off
+with "$target" idle
+kill -STOP "$pid"
+sleep 0.1
+refuses stopped 'is stopped'
+kill -CONT "$pid"
+stop stopped
+
+# a namespace of its own: another number inside, and another /proc
+if unshare --fork --pid --mount-proc true 2>/dev/null; then
+    with unshare --fork --pid --mount-proc --kill-child "$target" idle
+    outer=$pid
+    pid=$(ps -o pid= --ppid "$outer" | tr -d ' ')
+    "$MEMOIR_TOOL" ctl "$pid" stats >"$place/stats" 2>"$place/said" ||
+        fail "container: exit code $?: $(cat "$place/said")"
+    kill -9 "$pid" # the first process of a namespace obeys no other signal
+    wait "$outer" 2>/dev/null
+fi
+finish

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * helper: a program to be controlled from outside, in a state that the first word names. It says
+ * "ready" when it is in it, and ends by SIGTERM.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/attach.h"
+
+static int ends[2];
+
+static void ready(void)
+{
+    printf("ready %d\n", (int)getpid());
+    fflush(stdout);
+}
+
+static void *reader(void *nothing)
+{
+    char byte;
+    ssize_t got = read(ends[0], &byte, 1);
+    printf("read returned %zd\n", got);
+    fflush(stdout);
+    return nothing;
+}
+
+/* The main thread waits in a call that signals end for good, the other one in one that goes on. */
+static void waiting(void)
+{
+    pthread_t thread;
+    struct epoll_event event;
+    int poll = epoll_create1(0);
+    if (pipe(ends) != 0 || pthread_create(&thread, NULL, reader, NULL) != 0)
+        exit(2);
+    usleep(100000);
+    ready();
+    while (epoll_wait(poll, &event, 1, -1) < 0) {
+        printf("interrupted\n");
+        fflush(stdout);
+    }
+}
+
+static void *worker(void *seed)
+{
+    void *blocks[64] = {0};
+    unsigned random = (unsigned)(size_t)seed;
+    for (;;) {
+        random = random * 1103515245 + 12345;
+        unsigned i = random >> 16 & 63;
+        if (blocks[i] && *(unsigned char *)blocks[i] != i)
+            abort();
+        free(blocks[i]);
+        blocks[i] = malloc(1 + (random >> 8) % 5000);
+        *(unsigned char *)blocks[i] = (unsigned char)i;
+    }
+    return NULL;
+}
+
+static void busy(void)
+{
+    pthread_t thread;
+    for (size_t i = 1; i <= 3; i++)
+        if (pthread_create(&thread, NULL, worker, (void *)i) != 0)
+            exit(2);
+    ready();
+    for (;;) { /* errno is the program's own, whatever a handler does */
+        errno = 77;
+        for (int i = 0; i < 1000; i++)
+            if (errno != 77)
+                abort();
+    }
+}
+
+/* Forks again and again, while others allocate; every child allocates, too. */
+static void forks(void)
+{
+    pthread_t thread;
+    for (size_t i = 1; i <= 2; i++)
+        if (pthread_create(&thread, NULL, worker, (void *)i) != 0)
+            exit(2);
+    ready();
+    for (;;) {
+        int status = 1;
+        pid_t child = fork();
+        if (child == 0) {
+            void *volatile block = malloc(3000);
+            free(block);
+            _exit(0);
+        }
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+            continue;
+        if (status != 0)
+            abort();
+    }
+}
+
+static void deaf(void)
+{
+    pthread_t thread;
+    sigset_t all;
+    sigfillset(&all);
+    sigdelset(&all, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    if (pipe(ends) != 0 || pthread_create(&thread, NULL, reader, NULL) != 0)
+        exit(2);
+}
+
+static void on_urgent(int signal)
+{
+    (void)signal;
+}
+
+/* Gives up root when a line comes through the pipe. */
+static void drop(const char *path)
+{
+    char line[8];
+    FILE *pipe = fopen(path, "r+");
+    ready();
+    if (pipe == NULL || fgets(line, sizeof line, pipe) == NULL || setgid(65534) != 0 ||
+        setuid(65534) != 0)
+        exit(2);
+    printf("dropped\n");
+    fflush(stdout);
+}
+
+/* Asks another process through its socket and says with which status it was answered. */
+static int knock(const char *path)
+{
+    static const struct {
+        unsigned magic, length;
+        char line[5];
+    } request = {ATTACH_REQUEST, 5, "stats"};
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct attach_answer answer = {0};
+    int channel = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    if (connect(channel, (struct sockaddr *)&address, sizeof address) != 0) {
+        printf("can't connect: %s\n", strerror(errno));
+        return 1;
+    }
+    send(channel, &request, 13, MSG_NOSIGNAL); /* the answer may come first */
+    if (recv(channel, &answer, sizeof answer, 0) != sizeof answer || answer.magic != ATTACH_ANSWER)
+        return 1;
+    printf("status %d, %u bytes\n", answer.status, answer.length);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *state = argc > 1 ? argv[1] : "idle";
+    void *volatile block = malloc(1000);
+    if (strcmp(state, "knock") == 0)
+        return knock(argv[2]);
+    if (strcmp(state, "waiting") == 0)
+        waiting();
+    else if (strcmp(state, "busy") == 0)
+        busy();
+    else if (strcmp(state, "forks") == 0)
+        forks();
+    else if (strcmp(state, "deaf") == 0)
+        deaf();
+    else if (strcmp(state, "own") == 0)
+        signal(SIGURG, on_urgent);
+    else if (strcmp(state, "drop") == 0)
+        drop(argv[2]);
+    else if (strcmp(state, "fork") == 0 && fork() > 0)
+        wait(NULL);
+    if (strcmp(state, "drop") != 0)
+        ready();
+    for (;;)
+        pause();
+    free(block);
+    return 0;
+}

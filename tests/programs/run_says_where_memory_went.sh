@@ -1,0 +1,107 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# `memoir run`: the program's input, output, signals and end are its own; the summary names the
+# functions that have the memory, with numbers that are true; one file is left.
+. "$(dirname "$0")/common.sh"
+build -no-pie "$root/tests/programs/run_target.c" -o "$place/target"
+mkdir "$place/here"
+cd "$place/here" || exit 2
+memoir() { "$MEMOIR_TOOL" "$@"; }
+LC_ALL=C.UTF-8
+export LC_ALL
+
+files() { find . -mindepth 1 | sort; }
+
+said() { # PATTERN
+    grep -Eq -- "$1" "$place/errors" || fail "no line '$1' in: $(cat "$place/errors")"
+}
+
+lines() { # of a summary of the target
+    said '^ +peak (5[6-9]|6[0-2])\.[0-9] MiB at .* end 9\.[5-9][0-9]? MiB .* allocated (6[89]|7[0-4])\.?[0-9]* MiB in 30[0-9] K calls'
+    said '^ +biggest at peak +(4[789]|5[0-2])\.[0-9] MiB +8[34] % +build_index '
+    said '^ +9\.[5-9][0-9]* MiB +1[67] % +keep_some '
+    said '^ +still alive at end +9\.[5-9][0-9]* MiB +(99|100) % +keep_some '
+    said '^ +most short-lived +(300|29[0-9]) K +(99|100) % +short_lived '
+}
+
+# exact numbers, the exit code, one file
+expect 7 memoir run --exact ../target exit 7 2>"$place/errors"
+said "^memoir: [.]{2}/target exit 7   exit 7   .* recorded every block"
+lines
+[ "$(files | wc -l)" -eq 1 ] || fail "not one file: $(files)"
+files | grep -Eq '^\./target-[0-9]{8}-[0-9]{6}-[0-9]+-peak(5[6-9]|6[0-2])M\.memoir$' || fail "named $(files)"
+rm -f ./*
+
+# sampled: the same names
+expect 0 memoir run --rate 64K ../target 2>"$place/errors"
+said 'recorded 1 in 64.0 KiB'
+said '^ +biggest at peak .* build_index '
+said '^ +still alive at end .* keep_some '
+rm -f ./*
+
+# another name, other formats
+for format in memoir pprof jemalloc gperftools; do
+    expect 0 memoir run --output "out.$format" --format $format ../target 2>"$place/errors"
+    [ "$(files)" = "./out.$format" ] || fail "$format: $(files)"
+    case $format in
+    memoir) sed -n 1p out.memoir | grep -q memoir || fail "no capture" ;;
+    pprof) gzip -t out.pprof || fail "no gzip" ;;
+    jemalloc) grep -q '^heap_v2/' out.jemalloc || fail "no heap_v2" ;;
+    gperftools) grep -q '^heap profile:' out.gperftools || fail "no heap profile" ;;
+    esac
+    rm -f ./*
+done
+
+# input and output
+printf 'one\ntwo\n' | memoir run ../target copy >"$place/out" 2>"$place/errors"
+printf 'one\ntwo\n' | cmp -s - "$place/out" || fail "the output is not the program's"
+rm -f ./*
+
+# signals: those that are sent to memoir go on to the program, and its end is ours
+"$MEMOIR_TOOL" run ../target wait >"$place/out" 2>"$place/errors" &
+job=$!
+for _ in $(seq 100); do
+    grep -q ready "$place/out" && break
+    sleep 0.1
+done
+kill -USR1 "$job"
+wait "$job" || fail "wait: exit code $?"
+grep -q '^signal 10$' "$place/out" || fail "the signal did not arrive"
+rm -f ./*
+for number in 9 15; do
+    got=0
+    memoir run ../target signal $number 2>"$place/errors" || got=$?
+    [ "$got" -eq $((128 + number)) ] || fail "signal $number: exit code $got"
+done
+[ -z "$(files)" ] || fail "left behind: $(files)"
+
+# the program that matters may be a child of the one that was started
+expect 0 memoir run --exact ../target child 2>"$place/errors"
+said "^ +the largest of 2 processes, [0-9]+: [.]{2}/target child"
+lines
+[ "$(files | wc -l)" -eq 1 ] || fail "child: $(files)"
+rm -f ./*
+expect 3 memoir run --exact sh -c "true; ../target exit 3" 2>"$place/errors"
+lines
+rm -f ./*
+
+# without symbols there is a place, and no invented name
+strip -o ../bare ../target
+expect 0 memoir run --exact ../bare 2>"$place/errors"
+said '^ +biggest at peak +(4[789]|5[0-2])\.[0-9] MiB +8[34] % +bare\+0x[0-9a-f]+'
+if grep -q 'build_index' "$place/errors"; then fail "a name from nowhere"; fi
+rm -f ./*
+
+# nothing of ours: no file, no line
+expect 7 memoir run --no-summary ../target exit 7 2>"$place/errors"
+[ ! -s "$place/errors" ] || fail "--no-summary: $(cat "$place/errors")"
+expect 7 memoir run --quiet ../target exit 7 2>"$place/errors"
+[ ! -s "$place/errors" ] || fail "--quiet: $(cat "$place/errors")"
+expect 127 memoir run ./nothing 2>"$place/errors"
+printf '#!/no/such/interpreter\n' >"$place/orphan"
+chmod +x "$place/orphan"
+expect 127 memoir run "$place/orphan" 2>"$place/errors"
+expect 2 memoir run --rate lots ../target 2>"$place/errors"
+expect 3 memoir run --output /nowhere/file ../target 2>"$place/errors"
+[ -z "$(files)" ] || fail "left behind: $(files)"
+finish

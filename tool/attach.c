@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The client's side. A process that has no helper yet is called by its signal, at first through the
+ * thread that it disturbs least. The socket counts only if its folder belongs to the user of the
+ * process and to nobody else, and if the process itself is behind it.
+ */
+#include "tool/attach.h"
+
+#include "base/attach.h"
+#include "tool/arguments.h"
+#include "tool/commands.h"
+#include "tool/terminal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    ANSWER_MS = 30 * 1000, /* a dump of a large heap takes its time */
+    TRY_MS = 10,
+    CALL_EVERY = 30, /* tries between two calls */
+    TRIES = 300,
+};
+
+static bool refuse(const struct process *process, struct error *error);
+static bool channel_open(const struct process *process, int *channel, struct error *error);
+static int channel_try(const struct process *process);
+static bool folder_is_right(const char *path, unsigned user);
+static bool process_call(const struct process *process, pid_t thread, struct error *error);
+static bool line_send(int channel, const char *line, int fd);
+static bool answer_take(int channel, int32_t *status, char **answer);
+
+const char *attach_refusal(const struct process *process)
+{
+    if (process->state == 'Z' || process->state == 'X')
+        return "ended";
+    if (geteuid() != 0 && process->user != geteuid())
+        return "another user's";
+    if (process->library == PROCESS_WITHOUT)
+        return "without memoir";
+    if (process->library == PROCESS_UNKNOWN)
+        return "can't be looked at";
+    if (process->secure)
+        return "runs with rights of its own";
+    if (!process->listens)
+        return "control is off";
+    if (process->deaf)
+        return "blocks SIGURG";
+    return process->state == 'T' || process->state == 't' ? "stopped" : NULL;
+}
+
+bool attach_ask(const struct process *process, const char *line, int fd, char **answer,
+                struct error *error)
+{
+    int channel = -1;
+    int32_t status = 0;
+    *answer = NULL;
+    if (attach_refusal(process))
+        return refuse(process, error);
+    if (!channel_open(process, &channel, error))
+        return false;
+    bool right = line_send(channel, line, fd) && answer_take(channel, &status, answer);
+    int reason = errno;
+    close(channel);
+    if (!right)
+        return error_set(error, ERROR_TARGET, "process %d did not answer: %s", process->pid,
+                         strerror(reason));
+    if (status == 0)
+        return true;
+    const char *text = strncmp(*answer, "error: ", 7) == 0 ? *answer + 7 : *answer;
+    if (*text)
+        error_set(error, ERROR_TARGET, "process %d: %.*s", process->pid, (int)strcspn(text, "\n"),
+                  text);
+    else
+        error_set(error, ERROR_TARGET, "process %d: '%s': %s", process->pid, line,
+                  strerror(status));
+    free(*answer);
+    *answer = NULL;
+    return false;
+}
+
+/* Says at length what attach_refusal says in short. */
+static bool refuse(const struct process *process, struct error *error)
+{
+    pid_t pid = process->pid;
+    struct passwd *owner = getpwuid(process->user);
+    if (process->state == 'Z' || process->state == 'X')
+        return error_set(error, ERROR_TARGET, "process %d has ended", pid);
+    if (geteuid() != 0 && process->user != geteuid()) {
+        error_set(error, ERROR_TARGET, "process %d belongs to %s: only that user and root may", pid,
+                  owner ? owner->pw_name : "another user");
+        return error_hint(error, "sudo memoir ...");
+    }
+    if (process->library == PROCESS_WITHOUT) {
+        error_set(error, ERROR_TARGET, "process %d runs without memoir: %.60s", pid,
+                  process->command);
+        return error_hint(error, "start it with: memoir run -- COMMAND");
+    }
+    if (process->library == PROCESS_UNKNOWN) {
+        error_set(error, ERROR_TARGET,
+                  "whether process %d runs with memoir can't be told: the kernel hides its files",
+                  pid);
+        return error_hint(error, "%s", geteuid() == 0 ? "memoir ps" : "sudo memoir ...");
+    }
+    if (process->secure)
+        return error_set(error, ERROR_TARGET,
+                         "process %d runs with rights of its own (setuid, setgid or capabilities) "
+                         "and answers nobody",
+                         pid);
+    if (!process->listens) {
+        error_set(error, ERROR_TARGET,
+                  "process %d does not listen: its option control is off, or the program took back "
+                  "the signal (SIGURG)",
+                  pid);
+        return error_hint(error, "start it with: memoir run --set control=on -- COMMAND");
+    }
+    if (process->deaf) {
+        error_set(error, ERROR_TARGET,
+                  "process %d can't be called: all of its threads block SIGURG", pid);
+        return error_hint(error, "unblock SIGURG in one thread of it");
+    }
+    error_set(error, ERROR_TARGET, "process %d is stopped", pid);
+    return error_hint(error, "kill -CONT %d", pid);
+}
+
+static bool channel_open(const struct process *process, int *channel, struct error *error)
+{
+    struct timespec pause = {0, TRY_MS * 1000000L};
+    for (int i = 0; i < TRIES; i++) {
+        *channel = channel_try(process);
+        if (*channel >= 0)
+            return true;
+        pid_t thread = i == 0 ? process_calmest_thread(process) : 0;
+        if (i % CALL_EVERY == 0 && !process_call(process, thread, error))
+            return false;
+        nanosleep(&pause, NULL);
+    }
+    error_set(error, ERROR_TARGET,
+              "process %d was called and did not answer within %d s: the program has a handler of "
+              "its own for SIGURG, is too busy, or may not open a socket",
+              process->pid, TRIES * TRY_MS / 1000);
+    return error_hint(error, "grep -E 'Seccomp|SigCgt|State' /proc/%d/status", process->pid);
+}
+
+/* A connection to the process, or -1. */
+static int channel_try(const struct process *process)
+{
+    for (unsigned i = 0; i < 2 * ATTACH_FOLDERS; i++) {
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        struct ucred who = {0, 0, 0};
+        socklen_t size = sizeof who;
+        struct print path;
+        /* As the process sees it; and for those whose /proc/PID/root is closed to us, as we do. */
+        print_start(&path, address.sun_path, sizeof address.sun_path);
+        if (i < ATTACH_FOLDERS)
+            print_format(&path, "/proc/%d/root", process->pid);
+        attach_folder(i % ATTACH_FOLDERS, process->inner_user, &path);
+        if (!folder_is_right(print_string(&path), process->user))
+            continue;
+        print_format(&path, "/%d.sock", process->inner_pid);
+        print_string(&path);
+        int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+        if (fd < 0)
+            return -1;
+        if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+            getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.pid == process->pid)
+            return fd;
+        if (errno == ECONNREFUSED) /* left behind by one that was killed */
+            unlink(address.sun_path);
+        close(fd);
+    }
+    return -1;
+}
+
+static bool folder_is_right(const char *path, unsigned user)
+{
+    struct stat found;
+    return lstat(path, &found) == 0 && S_ISDIR(found.st_mode) && found.st_uid == user &&
+           (found.st_mode & 07777) == 0700;
+}
+
+/* Queues the signal, for one thread or (0) for whichever the kernel likes. */
+static bool process_call(const struct process *process, pid_t thread, struct error *error)
+{
+    siginfo_t info = {0};
+    info.si_signo = ATTACH_SIGNAL;
+    info.si_code = SI_QUEUE;
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    info.si_value.sival_int = ATTACH_VALUE;
+    long got = thread > 0
+                   ? syscall(SYS_rt_tgsigqueueinfo, process->pid, thread, ATTACH_SIGNAL, &info)
+                   : syscall(SYS_rt_sigqueueinfo, process->pid, ATTACH_SIGNAL, &info);
+    if (got == 0 || (thread > 0 && errno == ESRCH))
+        return true;
+    return errno == ESRCH ? error_set(error, ERROR_TARGET, "process %d has ended", process->pid)
+                          : error_set(error, ERROR_TARGET, "process %d can't be called: %s",
+                                      process->pid, strerror(errno));
+}
+
+static bool line_send(int channel, const char *line, int fd)
+{
+    struct attach_request request = {ATTACH_REQUEST, (uint32_t)strlen(line)};
+    struct iovec parts[] = {{&request, sizeof request}, {(char *)line, request.length}};
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof fd)] = {0};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    if (fd >= 0) {
+        message.msg_control = control;
+        message.msg_controllen = sizeof control;
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof fd);
+        memcpy(CMSG_DATA(header), &fd, sizeof fd);
+    }
+    return sendmsg(channel, &message, MSG_NOSIGNAL) > 0;
+}
+
+/* One packet, within the time that an answer may take. */
+static ssize_t packet_take(int channel, void *buffer, size_t size)
+{
+    struct pollfd one = {channel, POLLIN, 0};
+    int ready = poll(&one, 1, ANSWER_MS);
+    if (ready == 0)
+        errno = ETIMEDOUT;
+    return ready > 0 ? recv(channel, buffer, size, 0) : -1;
+}
+
+static bool answer_take(int channel, int32_t *status, char **answer)
+{
+    struct attach_answer head = {0};
+    ssize_t got = packet_take(channel, &head, sizeof head);
+    if (got < 0)
+        return false;
+    errno = got == 0 ? ECONNRESET : EPROTO;
+    if (got != (ssize_t)sizeof head || head.magic != ATTACH_ANSWER || head.length > ATTACH_TEXT_MAX)
+        return false;
+    *status = head.status;
+    char *text = malloc((size_t)head.length + 1);
+    if (!text)
+        return false;
+    for (size_t at = 0; at < head.length; at += (size_t)got) {
+        got = packet_take(channel, text + at, head.length - at);
+        if (got <= 0) {
+            errno = got == 0 ? ECONNRESET : errno;
+            free(text);
+            return false;
+        }
+    }
+    text[head.length] = '\0';
+    *answer = text;
+    return true;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Asking the library in another process; base/attach.h has the protocol. */
+#ifndef TOOL_ATTACH_H
+#define TOOL_ATTACH_H
+
+#include "tool/error.h"
+#include "tool/process.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Why a process can't be asked, a few words; NULL if it can. */
+const char *attach_refusal(const struct process *process);
+
+/* Sends one line, with the descriptor `fd` or none (-1), and brings its answer, a string to free.
+ * False: it could not be asked, or it refused; its own words are in the error then. */
+bool attach_ask(const struct process *process, const char *line, int fd, char **answer,
+                struct error *error);
+
+#endif

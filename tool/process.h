@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What /proc tells about a process, as far as control from outside must know it: who owns it, what
+ * it is called inside its own namespaces, whether the library is in it and could answer. Nothing
+ * here touches the process.
+ */
+#ifndef TOOL_PROCESS_H
+#define TOOL_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum process_library {
+    PROCESS_UNKNOWN, /* its files may not be looked at */
+    PROCESS_WITHOUT,
+    PROCESS_WITH,
+};
+
+struct process {
+    pid_t pid;
+    pid_t inner_pid; /* in its own namespace */
+    unsigned user;   /* effective */
+    unsigned inner_user;
+    char state;   /* R S D T Z ... */
+    bool listens; /* has some handler for the signal */
+    bool deaf;    /* all of its threads block the signal */
+    bool secure;  /* runs with rights of its own */
+    enum process_library library;
+    char version[32]; /* of the library */
+    uint64_t rss_bytes;
+    char command[512];
+};
+
+/* False: there is no such process. */
+bool process_read(struct process *process, pid_t pid);
+/* The thread that a signal disturbs least, or 0 if that can't be told: signals interrupt some
+ * waits for good (epoll_wait, sleep), others are restarted, and a busy thread notices nothing. */
+pid_t process_calmest_thread(const struct process *process);
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `memoir ps`: looks through /proc for processes with the library in them and asks each for its
+ * facts. A process of another user is asked only if root wants that, and one that can't be asked
+ * has its reason in its row.
+ */
+#include "base/config.h"
+#include "base/print.h"
+#include "tool/arguments.h"
+#include "tool/attach.h"
+#include "tool/commands.h"
+#include "tool/terminal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SIZE_TEXT = 24, REASON_SIZE = 64 };
+
+struct row {
+    struct process process;
+    char user[32];
+    char reason[REASON_SIZE]; /* why it was not asked, or "" */
+    bool sampling;
+    uint64_t live_bytes, rate;
+};
+
+static bool rows_collect(struct row **rows, size_t *count, size_t *unseen, bool all,
+                         struct error *error);
+static void row_fill(struct row *row, bool all);
+static bool fact_read(const char *text, const char *key, const char **value);
+static void rows_print(const struct row *rows, size_t count);
+static void rows_print_json(const struct row *rows, size_t count, size_t unseen);
+
+bool ps_show(const struct arguments *arguments, struct error *error)
+{
+    struct row *rows = NULL;
+    size_t count = 0, unseen = 0;
+    if (!rows_collect(&rows, &count, &unseen, arguments_value(arguments, "--all"), error)) {
+        free(rows);
+        return false;
+    }
+    if (arguments_value(arguments, "--json")) {
+        rows_print_json(rows, count, unseen);
+    } else {
+        rows_print(rows, count);
+        if (unseen > 0)
+            terminal_warn("processes that can't be looked at: %zu%s", unseen,
+                          geteuid() == 0 ? "" : " (sudo memoir ps)");
+        if (count == 0)
+            terminal_next("memoir run -- ./program");
+    }
+    free(rows);
+    return true;
+}
+
+static bool rows_collect(struct row **rows, size_t *count, size_t *unseen, bool all,
+                         struct error *error)
+{
+    DIR *listing = opendir("/proc");
+    struct dirent *entry;
+    if (!listing)
+        return error_set(error, ERROR_INPUT, "/proc can't be read: %s", strerror(errno));
+    while ((entry = readdir(listing))) {
+        struct process process;
+        pid_t pid = atoi(entry->d_name);
+        if (pid <= 0 || !process_read(&process, pid))
+            continue;
+        *unseen += process.library == PROCESS_UNKNOWN && process.rss_bytes > 0;
+        if (process.library != PROCESS_WITH)
+            continue;
+        struct row *more = realloc(*rows, (*count + 1) * sizeof **rows);
+        if (!more) {
+            closedir(listing);
+            return error_set(error, ERROR_INPUT, "out of memory");
+        }
+        *rows = more;
+        struct row *row = &more[(*count)++];
+        memset(row, 0, sizeof *row);
+        row->process = process;
+        row_fill(row, all);
+    }
+    closedir(listing);
+    return true;
+}
+
+static void row_fill(struct row *row, bool all)
+{
+    const struct passwd *owner = getpwuid(row->process.user);
+    const char *refusal = attach_refusal(&row->process), *value;
+    struct error error = {.status = ERROR_TARGET};
+    char *answer;
+    if (owner)
+        snprintf(row->user, sizeof row->user, "%s", owner->pw_name);
+    else
+        snprintf(row->user, sizeof row->user, "%u", row->process.user);
+    if (!refusal && row->process.user != geteuid() && !all)
+        refusal = "not asked: another user's (--all)";
+    if (!refusal && !attach_ask(&row->process, "stats", -1, &answer, &error))
+        refusal = "does not answer (memoir ctl says more)";
+    if (refusal) {
+        snprintf(row->reason, sizeof row->reason, "%s", refusal);
+        return;
+    }
+    if (fact_read(answer, "live_bytes:", &value))
+        row->live_bytes = strtoull(value, NULL, 10);
+    free(answer);
+    if (!attach_ask(&row->process, "show", -1, &answer, &error))
+        return;
+    row->sampling = fact_read(answer, "heap:", &value) && strncmp(value, "on\n", 3) == 0;
+    if (fact_read(answer, "heap.rate:", &value)) {
+        struct config options;
+        config_defaults(&options);
+        config_text(&options, value - strlen("heap.rate:"),
+                    strcspn(value, "\n") + strlen("heap.rate:"), "its answer");
+        row->rate = options.heap_rate;
+    }
+    free(answer);
+}
+
+/* The value behind a key at the start of a line. */
+static bool fact_read(const char *text, const char *key, const char **value)
+{
+    size_t length = strlen(key);
+    for (; *text; text += strcspn(text, "\n"), text += *text == '\n') {
+        if (strncmp(text, key, length) == 0) {
+            *value = text + length;
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *size_text(char text[SIZE_TEXT], uint64_t bytes)
+{
+    struct print print;
+    print_start(&print, text, SIZE_TEXT);
+    print_size(&print, bytes);
+    return print_string(&print);
+}
+
+static void rows_print(const struct row *rows, size_t count)
+{
+    char heap[SIZE_TEXT], rss[SIZE_TEXT], rate[SIZE_TEXT];
+    int width = (int)terminal_width() - 52;
+    width = width < 20 ? 20 : width;
+    if (count > 0)
+        printf("%7s  %-8s  %10s  %10s  %-9s %s\n", "PID", "USER", "HEAP", "RSS", "SAMPLING",
+               "COMMAND");
+    for (size_t i = 0; i < count; i++) {
+        const struct row *row = &rows[i];
+        bool asked = row->reason[0] == '\0';
+        const char *sampling = !asked           ? "?"
+                               : !row->sampling ? "off"
+                               : row->rate == 0 ? "exact"
+                                                : size_text(rate, row->rate);
+        printf("%7d  %-8.8s  %10s  %10s  %-9s ", row->process.pid, row->user,
+               asked ? size_text(heap, row->live_bytes) : "?",
+               size_text(rss, row->process.rss_bytes), sampling);
+        printf("%.*s", width, row->process.command);
+        if (!asked) {
+            printf("  ");
+            terminal_put(stdout, TERMINAL_DIM, row->reason, 0);
+        }
+        printf("\n");
+    }
+}
+
+/* How many bytes of a well-formed character begin here; 0: none does. */
+static size_t character_length(const unsigned char *at)
+{
+    size_t length = *at < 0x80                  ? 1
+                    : *at >= 0xc2 && *at < 0xe0 ? 2
+                    : *at >= 0xe0 && *at < 0xf0 ? 3
+                                                : 0;
+    for (size_t i = 1; i < length; i++)
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+    bool outside =
+        length == 3 && ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f));
+    return outside ? 0 : length;
+}
+
+static void json_text(const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    putchar('"');
+    while (*at) {
+        size_t length = character_length(at);
+        if (length == 0 || *at < ' ')
+            printf("\\ufffd");
+        else if (*at == '"' || *at == '\\')
+            printf("\\%c", *at);
+        else
+            fwrite(at, 1, length, stdout);
+        at += length == 0 ? 1 : length;
+    }
+    putchar('"');
+}
+
+static void rows_print_json(const struct row *rows, size_t count, size_t unseen)
+{
+    printf("{\"schema\":\"memoir.ps/1\",\"processes\":[");
+    for (size_t i = 0; i < count; i++) {
+        const struct row *row = &rows[i];
+        printf("%s\n{\"pid\":%d,\"user\":", i > 0 ? "," : "", row->process.pid);
+        json_text(row->user);
+        printf(",\"version\":");
+        json_text(row->process.version);
+        printf(",\"rss_bytes\":%lu,\"command\":", row->process.rss_bytes);
+        json_text(row->process.command);
+        if (row->reason[0]) {
+            printf(",\"reason\":");
+            json_text(row->reason);
+        } else {
+            printf(",\"live_bytes\":%lu,\"sampling\":%s", row->live_bytes,
+                   row->sampling ? "true" : "false");
+            if (row->sampling)
+                printf(",\"rate_bytes\":%lu", row->rate);
+        }
+        printf("}");
+    }
+    printf("\n],\"unseen\":%zu}\n", unseen);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/record.h. */
+#include "tool/record.h"
+
+#include "base/config.h"
+#include "base/print.h"
+#include "tool/summary.h"
+#include "tool/terminal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char folder_shape[] = "/.memoir-XXXXXX";
+static const char capture_name[] = "run.memoir";
+static const char dump_name[] = "dump";
+
+static bool folder_make(struct record *record, struct error *error);
+static bool folder_try(struct record *record, const char *place);
+static struct summary *largest_find(const struct record *record, pid_t pid, char *name, size_t size,
+                                    size_t *count);
+static void head_print(const struct child *child, const struct summary *summary, char **words);
+static void command_print(const char *command, size_t length);
+static bool dump_find(const struct record *record, int64_t pid, char *name, size_t size);
+static void file_keep(const struct record *record, const struct summary *summary, const char *name);
+
+bool record_start(struct record *record, const struct arguments *arguments, struct error *error)
+{
+    const char *output = arguments_value(arguments, "--output");
+    const char *slash = strrchr(arguments->operands[0], '/');
+    memset(record, 0, sizeof *record);
+    snprintf(record->program, sizeof record->program, "%s",
+             slash ? slash + 1 : arguments->operands[0]);
+    record->format = arguments_value(arguments, "--format");
+    if (record->format && strcmp(record->format, "memoir") == 0)
+        record->format = NULL;
+    if (output && output[0] == '/')
+        snprintf(record->wanted, sizeof record->wanted, "%s", output);
+    else if (output) {
+        if (!getcwd(record->wanted, sizeof record->wanted - strlen(output) - 1))
+            return error_set(error, ERROR_INPUT, "--output %s: %s", output, strerror(errno));
+        strcat(strcat(record->wanted, "/"), output);
+    }
+    return folder_make(record, error);
+}
+
+/* Beside the file to be, so that it only needs another name in the end; or else here, or where
+ * temporary files go. */
+static bool folder_make(struct record *record, struct error *error)
+{
+    char here[PATH_MAX];
+    if (record->wanted[0]) {
+        snprintf(here, sizeof here, "%s", record->wanted);
+        *strrchr(here, '/') = '\0';
+        if (folder_try(record, here))
+            return true;
+        return error_set(error, ERROR_INPUT, "--output %s: no file can be made there: %s",
+                         record->wanted, strerror(errno));
+    }
+    const char *temporary = getenv("TMPDIR");
+    if ((getcwd(here, sizeof here) && folder_try(record, here)) ||
+        (temporary && temporary[0] == '/' && folder_try(record, temporary)) ||
+        folder_try(record, "/tmp"))
+        return true;
+    error_set(error, ERROR_INPUT, "no folder for the recording here or in /tmp: %s",
+              strerror(errno));
+    return error_hint(error, "memoir run --output /elsewhere/FILE ..., or --no-summary");
+}
+
+static bool folder_try(struct record *record, const char *place)
+{
+    size_t length = strlen(place) + sizeof folder_shape + sizeof capture_name;
+    errno = ENAMETOOLONG;
+    if (length >= CONFIG_PATH_SIZE || length >= sizeof record->folder || strchr(place, ',') ||
+        strchr(place, '#'))
+        return false;
+    snprintf(record->folder, sizeof record->folder, "%s%s", place, folder_shape);
+    if (mkdtemp(record->folder))
+        return true;
+    record->folder[0] = '\0';
+    return false;
+}
+
+const char *record_options(const struct record *record, char *text, size_t size)
+{
+    int length = snprintf(text, size, "capture=%s/%s", record->folder, capture_name);
+    if (record->format && length > 0 && (size_t)length < size)
+        snprintf(text + length, size - (size_t)length,
+                 ",dump.exit=on,dump.format=%s,dump.prefix=%s/%s", record->format, record->folder,
+                 dump_name);
+    return text;
+}
+
+void record_finish(struct record *record, const struct child *child, char **words)
+{
+    char name[NAME_MAX + 1] = "";
+    size_t count = 0;
+    struct summary *summary = largest_find(record, child->pid, name, sizeof name, &count);
+    if (!summary) {
+        terminal_warn("nothing was recorded: the program runs without libmemoir.so, or ended by "
+                      "_exit or a signal before its first snapshot (--every 1s takes more)");
+        record_drop(record);
+        return;
+    }
+    head_print(child, summary, words);
+    if (count > 1) {
+        size_t length;
+        const char *command = summary_command(summary, &length);
+        fprintf(stderr, "    the largest of %zu processes, %ld: ", count,
+                (long)summary_pid(summary));
+        command_print(command, length);
+        fputc('\n', stderr);
+    }
+    summary_print(summary, stderr, child->time_ms, child->rss_peak_bytes);
+    if (!record->format || dump_find(record, summary_pid(summary), name, sizeof name))
+        file_keep(record, summary, name);
+    else
+        terminal_warn("no dump in the format %s was made", record->format);
+    summary_free(summary);
+    record_drop(record);
+}
+
+void record_drop(struct record *record)
+{
+    struct dirent *entry;
+    DIR *listing = record->folder[0] ? opendir(record->folder) : NULL;
+    if (!listing)
+        return;
+    while ((entry = readdir(listing)))
+        unlinkat(dirfd(listing), entry->d_name, 0);
+    closedir(listing);
+    rmdir(record->folder);
+    record->folder[0] = '\0';
+}
+
+/* The capture with the highest peak; of equals that of the program itself. */
+static struct summary *largest_find(const struct record *record, pid_t pid, char *name, size_t size,
+                                    size_t *count)
+{
+    struct summary *best = NULL;
+    struct dirent *entry;
+    DIR *listing = opendir(record->folder);
+    while (listing && (entry = readdir(listing))) {
+        char path[2 * PATH_MAX];
+        if (strncmp(entry->d_name, "run", 3) != 0)
+            continue;
+        snprintf(path, sizeof path, "%s/%s", record->folder, entry->d_name);
+        struct summary *one = summary_read(path);
+        if (!one)
+            continue;
+        ++*count;
+        if (best && (summary_peak(one) < summary_peak(best) ||
+                     (summary_peak(one) == summary_peak(best) && summary_pid(one) != pid))) {
+            summary_free(one);
+            continue;
+        }
+        summary_free(best);
+        best = one;
+        snprintf(name, size, "%s", entry->d_name);
+    }
+    if (listing)
+        closedir(listing);
+    return best;
+}
+
+/* Words with spaces between, cut, without anything that a terminal would obey. */
+static void command_print(const char *command, size_t length)
+{
+    enum { MOST = 60 };
+    while (length > 0 && command[length - 1] == '\0')
+        length--;
+    for (size_t i = 0; i < length && i < MOST; i++) {
+        unsigned char c = (unsigned char)command[i];
+        fputc(c == '\0' ? ' ' : c < ' ' || c == 127 ? '?' : c, stderr);
+    }
+    if (length > MOST)
+        fputs("...", stderr);
+}
+
+static void head_print(const struct child *child, const struct summary *summary, char **words)
+{
+    char command[512], time[SUMMARY_TIME], rate[32];
+    size_t length = 0;
+    for (; *words && length + strlen(*words) + 1 < sizeof command; words++) {
+        memcpy(command + length, *words, strlen(*words) + 1);
+        length += strlen(*words) + 1;
+    }
+    terminal_put(stderr, TERMINAL_BOLD, "memoir:", 0);
+    fputc(' ', stderr);
+    command_print(command, length);
+    if (WIFSIGNALED(child->status))
+        fprintf(stderr, "   ended by signal %d (%s)", WTERMSIG(child->status),
+                strsignal(WTERMSIG(child->status)));
+    else
+        fprintf(stderr, "   exit %d", WEXITSTATUS(child->status));
+    fprintf(stderr, "   %s", summary_time(time, child->time_ms));
+    if (summary_rate(summary) > 0) {
+        struct print print;
+        print_start(&print, rate, sizeof rate);
+        print_size(&print, (uint64_t)summary_rate(summary));
+        fprintf(stderr, "   recorded 1 in %s\n", print_string(&print));
+    } else {
+        fprintf(stderr, "   %s\n",
+                summary_rate(summary) == 0 ? "recorded every block" : "recorded no blocks");
+    }
+}
+
+/* The dump of a process: PREFIX-DATE-TIME-PID-... */
+static bool dump_find(const struct record *record, int64_t pid, char *name, size_t size)
+{
+    char part[32];
+    bool found = false;
+    struct dirent *entry;
+    DIR *listing = opendir(record->folder);
+    snprintf(part, sizeof part, "-%ld-", (long)pid);
+    while (listing && !found && (entry = readdir(listing))) {
+        found = strncmp(entry->d_name, dump_name, strlen(dump_name)) == 0 &&
+                strstr(entry->d_name, part);
+        if (found)
+            snprintf(name, size, "%s", entry->d_name);
+    }
+    if (listing)
+        closedir(listing);
+    return found;
+}
+
+/* "1.3G": a size for the name of a file. */
+static const char *size_short(char text[16], uint64_t bytes)
+{
+    static const char units[] = "BKMGT";
+    double value = (double)bytes;
+    size_t unit = 0;
+    for (; value >= 1000 && unit < sizeof units - 2; unit++)
+        value /= 1024;
+    snprintf(text, 16, unit == 0 || value >= 10 ? "%.0f%c" : "%.1f%c", value, units[unit]);
+    return text;
+}
+
+static void file_keep(const struct record *record, const struct summary *summary, const char *name)
+{
+    char from[2 * PATH_MAX], to[2 * PATH_MAX], here[PATH_MAX], peak[16], size[32];
+    struct stat stat_of_it;
+    struct print print;
+    struct tm now;
+    time_t seconds = time(NULL);
+    const char *suffix = record->format ? strstr(name, ".pb.gz") ? ".pb.gz" : ".heap" : ".memoir";
+    snprintf(from, sizeof from, "%s/%s", record->folder, name);
+    snprintf(to, sizeof to, "%s", record->wanted);
+    if (!to[0]) {
+        char date[32] = "";
+        if (localtime_r(&seconds, &now))
+            strftime(date, sizeof date, "%Y%m%d-%H%M%S", &now);
+        snprintf(to, sizeof to, "%.*s/%s-%s-%ld-peak%s%s",
+                 (int)(strrchr(record->folder, '/') - record->folder), record->folder,
+                 record->program, date, (long)summary_pid(summary),
+                 size_short(peak, summary_peak(summary)), suffix);
+    }
+    if (stat(from, &stat_of_it) != 0 || rename(from, to) != 0) {
+        terminal_warn("%s can't be made: %s", to, strerror(errno));
+        return;
+    }
+    print_start(&print, size, sizeof size);
+    print_size(&print, (uint64_t)stat_of_it.st_size);
+    size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
+    bool inside = length > 0 && strncmp(to, here, length) == 0 && to[length] == '/';
+    fprintf(stderr, "\n    %s   %s\n", inside ? to + length + 1 : to, print_string(&print));
+}

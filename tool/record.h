@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The files of one `memoir run`. A program and all that it starts write their captures, each its
+ * own, into a folder of ours; the one with the largest heap is what the user gets, under a name
+ * that tells what it is.
+ */
+#ifndef TOOL_RECORD_H
+#define TOOL_RECORD_H
+
+#include "tool/arguments.h"
+#include "tool/child.h"
+#include "tool/error.h"
+
+#include <limits.h>
+
+struct record {
+    char folder[PATH_MAX];  /* of the captures */
+    char wanted[PATH_MAX];  /* --output, absolute, or "" */
+    const char *format;     /* --format, or NULL */
+    char program[NAME_MAX]; /* its name, for that of the file */
+};
+
+/* Makes the folder. */
+bool record_start(struct record *record, const struct arguments *arguments, struct error *error);
+/* What the library must know, as options. */
+const char *record_options(const struct record *record, char *text, size_t size);
+/* Prints the summary, puts the file in its place and removes the folder. */
+void record_finish(struct record *record, const struct child *child, char **words);
+/* Removes the folder. */
+void record_drop(struct record *record);
+
+#endif
