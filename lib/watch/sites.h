@@ -31,18 +31,49 @@ struct site {
 
 /* The size, the rate and how often all was forgotten before, as one number. The class is one of the
  * allocator's or, from CLASS_COUNT on, a range of large sizes. */
-uint32_t site_kind(unsigned class, size_t usable, unsigned rate, unsigned era);
-unsigned site_class(const struct site *site);
-unsigned site_rate(const struct site *site); /* sampler_rate_of */
-unsigned site_era(const struct site *site);
+enum { SITE_CLASS_BITS = 9, SITE_RATE_BITS = 8 };
+uint32_t site_kind_large(size_t usable); /* without rate and era */
+INLINE uint32_t site_kind(unsigned class, size_t usable, unsigned rate, unsigned era)
+{
+    return (class < CLASS_COUNT ? class : site_kind_large(usable)) | rate << SITE_CLASS_BITS |
+           era << (SITE_CLASS_BITS + SITE_RATE_BITS);
+}
+
+INLINE unsigned site_class(const struct site *site)
+{
+    return site->entry.b & ((1u << SITE_CLASS_BITS) - 1);
+}
+
+/* sampler_rate_of */
+INLINE unsigned site_rate(const struct site *site)
+{
+    return site->entry.b >> SITE_CLASS_BITS & ((1u << SITE_RATE_BITS) - 1);
+}
+
+INLINE unsigned site_era(const struct site *site)
+{
+    return site->entry.b >> (SITE_CLASS_BITS + SITE_RATE_BITS);
+}
+
+INLINE uint32_t site_stack(const struct site *site)
+{
+    return (uint32_t)site->entry.a - 1;
+}
+
+INLINE uint32_t site_thread(const struct site *site)
+{
+    return (uint32_t)(site->entry.a >> 32);
+}
+
+extern HIDDEN struct table sites_table;
+INLINE struct site *site_at(uint32_t id)
+{
+    return table_at(&sites_table, id);
+}
 
 /* Where there is no memory for another site, one of no known stack and thread; where there is none
  * for that, 0. */
 uint32_t sites_find(uint32_t stack, uint32_t thread, uint32_t kind);
-struct site *site_at(uint32_t id);
-uint32_t site_stack(const struct site *site);
-uint32_t site_thread(const struct site *site);
-uint32_t sites_count(void);
 /* `count` more blocks ended at an age. `alone`: nobody else writes there. */
 void site_count_life(struct site_ends *ends, unsigned bucket, uint32_t count, bool alone);
 /* How many times the heap was larger than ever before. */

@@ -2,9 +2,6 @@
 /* See lib/watch/table.h. */
 #include "lib/watch/table.h"
 
-#include "base/compiler.h"
-#include "lib/alloc/alloc.h"
-
 enum { INDEX_SHIFT = 8, INDEX_STEP = 2 };
 
 static uint64_t bytes_taken;
@@ -17,13 +14,6 @@ uint64_t table_bytes(void)
 uint32_t table_count(const struct table *table)
 {
     return load_acquire(&table->count);
-}
-
-void *table_at(const struct table *table, uint32_t id)
-{
-    uint32_t slab = load_acquire(&table->slabs[id >> table->slab_shift]);
-    return (char *)meta_at(slab) +
-           (size_t)(id & ((1u << table->slab_shift) - 1)) * table->entry_bytes;
 }
 
 static uint64_t hash_of(uint64_t a, uint32_t b)
