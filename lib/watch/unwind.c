@@ -180,15 +180,17 @@ static bool memory_read(struct cfi_memory *memory, uintptr_t at, uintptr_t *valu
     return word_read((struct place *)memory, at, value);
 }
 
-/* Begins a readable range at any stack. */
+/* Begins a readable range at any stack; an empty one if there is none. */
 static bool stack_enter(struct place *place, uintptr_t sp)
 {
     uintptr_t page = os_page_size();
     place->low = sp & ~(page - 1);
     place->high = place->low + page;
-    place->grows = true;
+    place->grows = sp % sizeof sp == 0 && sp >> SP_BITS == 0 && page_readable(place->low);
     place->strayed = true;
-    return sp % sizeof sp == 0 && sp >> SP_BITS == 0 && page_readable(place->low);
+    if (!place->grows)
+        place->low = place->high = 0;
+    return place->grows;
 }
 
 /* The end of the calling thread's own stack: the C libraries keep what a thread is above its
@@ -264,7 +266,7 @@ static bool step_row(struct place *place, struct cfi_registers *registers)
     place->fp = registers->values[ARCH_FP];
     if (row.signal && (place->sp < sp || place->sp >= place->high))
         return stack_enter(place, place->sp);
-    return place->sp % sizeof sp == 0 && place->sp < place->high &&
+    return place->sp % sizeof sp == 0 && place->sp <= place->high &&
            (place->sp > sp || (place->sp == sp && !ARCH_PUSHES_RETURN));
 }
 
@@ -288,10 +290,11 @@ static NOINLINE bool step_far(struct place *place)
         if (!step_row(&own, &registers))
             return false;
         if (found) {
+            uintptr_t sp = place->sp;
             place->pc = own.pc;
             place->sp = own.sp;
             place->fp = own.fp;
-            return place->sp > place->low && place->sp < place->high;
+            return own.sp >= sp && (own.sp <= place->high || reach(place, sp, own.sp - sp));
         }
     }
     return false;
@@ -517,7 +520,7 @@ void unwind(struct walk *walk, const struct caller *from, unsigned most)
         if (place.old >= 0)
             place.meeting = walk->slots[place.old] & SP_MASK;
     } else if (!stack_enter(&place, place.sp)) {
-        most = 1;
+        place.sp = 0; /* from which nothing can be read */
     }
     unsigned at = climb(walk, &place, WALK_MOST - most);
     record(walk, &place, at, most);
