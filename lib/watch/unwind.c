@@ -166,6 +166,11 @@ static NOINLINE bool reach(struct place *place, uintptr_t at, size_t size)
     return true;
 }
 
+static bool within(struct place *place, uintptr_t start, uintptr_t end)
+{
+    return end <= place->high || reach(place, start, end - start);
+}
+
 static FOREIGN bool word_read(struct place *place, uintptr_t at, uintptr_t *value)
 {
     bool inside = at >= place->low && at + sizeof *value <= place->high && at < place->high;
@@ -266,8 +271,8 @@ static bool step_row(struct place *place, struct cfi_registers *registers)
     place->fp = registers->values[ARCH_FP];
     if (row.signal && (place->sp < sp || place->sp >= place->high))
         return stack_enter(place, place->sp);
-    return place->sp % sizeof sp == 0 && place->sp <= place->high &&
-           (place->sp > sp || (place->sp == sp && !ARCH_PUSHES_RETURN));
+    return place->sp % sizeof sp == 0 && place->sp >= sp + ARCH_PUSHES_RETURN &&
+           within(place, sp, place->sp);
 }
 
 /* A frame whose rule needs registers that the walk does not carry. They can be had by walking again
@@ -294,7 +299,7 @@ static NOINLINE bool step_far(struct place *place)
             place->pc = own.pc;
             place->sp = own.sp;
             place->fp = own.fp;
-            return own.sp >= sp && (own.sp <= place->high || reach(place, sp, own.sp - sp));
+            return own.sp >= sp && within(place, sp, own.sp);
         }
     }
     return false;
@@ -420,6 +425,17 @@ static FOREIGN bool meets(struct walk *walk, struct place *place, unsigned at, u
     return false;
 }
 
+/* The walk ends at `pc` without having come to an end. If that is in no object it was no return
+ * address, but a word that stood where one should be: 1, the number of frames to drop. */
+static NOINLINE unsigned is_stray(struct place *place, uintptr_t pc, unsigned at)
+{
+    struct object object;
+    if (at == WALK_MOST - 1 || object_find(pc - 1, &object))
+        return 0;
+    place->end = END_UNSURE;
+    return 1;
+}
+
 /* Walks from `place` and records frames from the end of the arrays down, until the stack ends, or
  * the way of the last walk is met, or `last` is reached. The index of the frame nearest to
  * the root. Cost: on the way from a return address to the next there are two loads. */
@@ -450,12 +466,12 @@ static FOREIGN __attribute__((noinline)) unsigned climb(struct walk *walk, struc
             use_frame_pointer(walk, at, fp);
             place->end = END_FINAL;
             if (cfa < sp || cfa - sp < slot || cfa % 8 != 0)
-                return at;
+                return at + is_stray(place, pc, at);
         }
         if (unlikely(cfa > high)) {
             place->end = END_FINAL;
-            if (!reach(place, sp, cfa - sp))
-                return at;
+            if (!within(place, sp, cfa))
+                return at + is_stray(place, pc, at);
             high = place->high;
         }
         pc = arch_plain(*(const uintptr_t *)(ARCH_PUSHES_RETURN ? cfa - 8 : cfa - slot + 8));
@@ -474,6 +490,8 @@ static FOREIGN __attribute__((noinline)) unsigned climb(struct walk *walk, struc
     if (pc == 0 && at < WALK_MOST - 1) { /* no frame: the word that was read says so */
         uint64_t slot = walk->slots[at++];
         place->end = slot & BARRIER ? END_UNSURE : return_slot(slot);
+    } else if (place->end != END_FINAL) {
+        at += is_stray(place, pc, at);
     }
     return at;
 }

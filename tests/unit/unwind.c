@@ -7,8 +7,12 @@
  */
 #include "tests/unit/unit.h"
 
+#include <limits.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
+#include "base/arch.h"
+#include "base/compiler.h"
 #include "base/object.h"
 #include "base/os.h"
 #include "lib/watch/unwind.h"
@@ -195,7 +199,7 @@ static void handler(int number)
     struct caller from = CALLER_HERE;
     memset(&fresh, 0, sizeof fresh);
     unwind(&fresh, &from, WALK_MOST);
-    /* Somewhere in it, the frames that called raise. */
+    /* Somewhere in it, the frames that raised it. */
     for (unsigned i = fresh.count - 1; i > 0 && expected_count > 1; i--)
         if (fresh.pcs[i] == expected[expected_count - 1] &&
             fresh.pcs[i - 1] == expected[expected_count - 2]) {
@@ -208,7 +212,8 @@ static void handler(int number)
 static __attribute__((noinline)) void leaf_raises(void)
 {
     ENTER;
-    raise(SIGUSR1);
+    /* Not by raise: musl has no tables for it. */
+    arch_syscall(SYS_tgkill, getpid(), os_tid(), SIGUSR1, 0, 0, 0);
     LEAVE;
 }
 
@@ -249,7 +254,8 @@ static void small_stacks_are_enough(void)
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
         taken += 512 << 10;
 #endif
-        assert(pthread_attr_setstacksize(&attributes, (taken + (16 << 10)) & ~(size_t)4095) == 0);
+        size_t size = (taken + (16 << 10)) & ~(size_t)4095, least = (size_t)PTHREAD_STACK_MIN;
+        assert(pthread_attr_setstacksize(&attributes, size < least ? least : size) == 0);
         assert(pthread_create(&thread, &attributes, small_thread, NULL) == 0);
         assert(pthread_join(thread, NULL) == 0);
         pthread_attr_destroy(&attributes);
@@ -301,7 +307,7 @@ static uintptr_t nonsense(const uintptr_t *near)
 }
 
 /* A copy of this stack between two holes, words of it overwritten. */
-static __attribute__((noinline)) void leaf_breaks_stacks(void)
+static FOREIGN __attribute__((noinline)) void leaf_breaks_stacks(void)
 {
     size_t page = os_page_size(), words = page / 8;
     struct caller from = CALLER_HERE;
@@ -309,8 +315,7 @@ static __attribute__((noinline)) void leaf_breaks_stacks(void)
     assert(holes != MAP_FAILED && mprotect(holes + page, page, PROT_READ | PROT_WRITE) == 0);
     uintptr_t *copy = (uintptr_t *)(holes + page);
     for (unsigned i = 0; i < unit_times(3000); i++) {
-        /* volatile: a sanitizer looks into memcpy */
-        const volatile uintptr_t *sp = (const volatile uintptr_t *)from.sp;
+        const uintptr_t *sp = (const uintptr_t *)from.sp;
         for (size_t k = 0; k < words && i % 16 == 0; k++) {
             uintptr_t word = sp[k % 400], distance = word - from.sp;
             copy[k] = distance < page ? (uintptr_t)copy + distance : word;
@@ -326,13 +331,7 @@ static __attribute__((noinline)) void leaf_breaks_stacks(void)
     munmap(holes, 3 * page);
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define UNWATCHED __attribute__((no_sanitize("address"), no_sanitize("thread")))
-#else
-#define UNWATCHED
-#endif
-
-static UNWATCHED void broken_stacks_are_survived(void)
+static void broken_stacks_are_survived(void)
 {
     at_leaf = leaf_breaks_stacks;
     may_be_huge = true;
