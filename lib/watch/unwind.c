@@ -185,7 +185,7 @@ static bool memory_read(struct cfi_memory *memory, uintptr_t at, uintptr_t *valu
     return word_read((struct place *)memory, at, value);
 }
 
-/* Begins a readable range at any stack; an empty one if there is none. */
+/* Begins a readable range at any stack; an empty one if nothing can be read. */
 static bool stack_enter(struct place *place, uintptr_t sp)
 {
     uintptr_t page = os_page_size();
@@ -363,8 +363,8 @@ static NOINLINE bool step_other(struct place *place, uint64_t rule)
 /* Where the return address of a frame was read. */
 INLINE uintptr_t return_slot(uint64_t slot)
 {
-    uintptr_t sp = slot & SP_MASK, below = slot >> SP_BITS << 3;
-    return ARCH_PUSHES_RETURN ? sp - 8 : sp - below + (slot & LONE ? 0 : 8);
+    uintptr_t sp = slot & SP_MASK;
+    return ARCH_PUSHES_RETURN ? sp - 8 : sp - (slot >> SP_BITS << 3) + (slot & LONE ? 0 : 8);
 }
 
 /* The last frame of the last walk, from the root, that is safe to meet: from there on to the root
@@ -538,7 +538,11 @@ void unwind(struct walk *walk, const struct caller *from, unsigned most)
         if (place.old >= 0)
             place.meeting = walk->slots[place.old] & SP_MASK;
     } else if (!stack_enter(&place, place.sp)) {
-        place.sp = 0; /* from which nothing can be read */
+        walk->pcs[0] = from->pc;
+        walk->count = 1;
+        walk->same = 0;
+        walk->end = END_UNSURE;
+        return;
     }
     unsigned at = climb(walk, &place, WALK_MOST - most);
     record(walk, &place, at, most);

@@ -28,10 +28,10 @@ struct caller {
 };
 
 /* In a function that is not inlined: who called it. */
-#define CALLER_HERE                                                                        \
-    {                                                                                      \
-        (uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa(),          \
-            *(uintptr_t *)__builtin_frame_address(0)                                       \
+#define CALLER_HERE                                                                \
+    {                                                                              \
+        (uintptr_t) __builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa(), \
+            *(uintptr_t *)__builtin_frame_address(0)                               \
     }
 
 /*
@@ -39,10 +39,10 @@ struct caller {
  * the part of the stack that did not change since the last walk is a prefix.
  */
 struct walk {
-    uint32_t count;           /* frames */
-    uint32_t same;            /* the first so many, from the root, are those of the walk before */
-    bool cut;                 /* the stack is deeper than that */
-    uintptr_t pcs[WALK_MOST]; /* return addresses; pcs[count - 1] is the caller's pc */
+    uint32_t count;            /* frames */
+    uint32_t same;             /* the first so many, from the root, are those of the walk before */
+    bool cut;                  /* the stack is deeper than that */
+    uintptr_t pcs[WALK_MOST];  /* return addresses; pcs[count - 1] is the caller's pc */
     uint32_t nodes[WALK_MOST]; /* belongs to stacks.c: known for the first `same` */
     /* What the unwinder must look at again to know that a frame is the same (unwind.c). */
     uintptr_t slots[WALK_MOST];  /* the stack pointer, and where things were read from below it */
