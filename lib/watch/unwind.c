@@ -77,6 +77,14 @@ static bool is_signal_code(const struct object *object, uintptr_t pc)
            arch_signal_code((const void *)pc);
 }
 
+/* The same outside of all objects: emulators put it at the start of a page of its own. */
+static bool is_lonely_signal_code(uintptr_t pc)
+{
+    enum { NEAR = 64 };
+    return pc % os_page_size() < NEAR && os_readable((const void *)pc, 2 * sizeof pc) &&
+           arch_signal_code((const void *)pc);
+}
+
 /* `lasting`: an object vouches for it, so it may be remembered. */
 static uint32_t rule_find(uintptr_t pc, bool *lasting)
 {
@@ -84,7 +92,7 @@ static uint32_t rule_find(uintptr_t pc, bool *lasting)
     struct cfi_row row;
     *lasting = object_find(pc - 1, &object);
     if (!*lasting)
-        return GUESS;
+        return is_lonely_signal_code(pc) ? SIGNAL : GUESS;
     bool known = cfi_row(object.header, pc - 1, &row);
     if ((!known || row.signal) && is_signal_code(&object, pc))
         return SIGNAL;
@@ -252,10 +260,9 @@ static bool step_row(struct place *place, struct cfi_registers *registers)
     struct object object;
     struct cfi_row row;
     uintptr_t code = place->pc - 1, sp = place->sp;
-    if (!object_find(code, &object))
-        return false;
-    bool known = cfi_row(object.header, code, &row);
-    if ((!known || row.signal) && is_signal_code(&object, place->pc)) {
+    bool found = object_find(code, &object), known = found && cfi_row(object.header, code, &row);
+    if (found ? (!known || row.signal) && is_signal_code(&object, place->pc)
+              : is_lonely_signal_code(place->pc)) {
         registers->known = ((uint64_t)1 << ARCH_REGISTERS) - 1;
         for (unsigned i = 0; i < ARCH_REGISTERS; i++)
             if (!word_read(place, sp + arch_signal_slot(i), &registers->values[i]))

@@ -2,8 +2,8 @@
 // helper: built by walks_survive_a_storm.sh. Threads throw exceptions through deep stacks, others
 // load and unload a library and run its code, and a timer interrupts all of them, some thousand
 // times a second, with a handler that walks. Nothing may hang or crash, and walks must come to
-// the thread's first function, but for a few: an exception that lands changes saved registers in the
-// stack of those that still run, and code of a library that is just coming or going is nobody's.
+// the thread's first function, but for a few: an exception that lands changes saved registers in
+// the stack of those that still run, and a library that is just coming or going is no object.
 //
 //     storm LIBRARY SECONDS
 #include <dlfcn.h>

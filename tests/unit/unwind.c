@@ -217,7 +217,7 @@ static __attribute__((noinline)) void leaf_raises(void)
     LEAVE;
 }
 
-static void handlers_see_what_they_interrupted(void)
+static __attribute__((unused)) void handlers_see_what_they_interrupted(void)
 {
     static char stack[64 << 10];
     struct sigaction action = {.sa_handler = handler};
@@ -229,8 +229,7 @@ static void handlers_see_what_they_interrupted(void)
         handled = 0;
         for (int i = 0; i < 20; i++)
             next(20);
-        /* qemu's way back from a handler is in no object. */
-        assert(handled == 20 || unit_emulated());
+        assert(handled == 20);
     }
 }
 
@@ -357,7 +356,9 @@ int main(void)
     expected_count = 0;
     all_frames_are_seen();
     few_frames_are_those_near_the_leaf();
+#ifndef __SANITIZE_THREAD__ /* it calls handlers when it likes */
     handlers_see_what_they_interrupted();
+#endif
     small_stacks_are_enough();
     code_without_tables_is_crossed();
     broken_stacks_are_survived();
