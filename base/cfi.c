@@ -337,8 +337,8 @@ struct machine {
     struct bytes code;
     uintptr_t at;
     struct cfi_row *row;
-    struct cfi_place start[ARCH_REGISTERS + 1]; /* after the common instructions; the CFA last */
-    struct cfi_place saved[SAVED_ROWS][ARCH_REGISTERS + 1];
+    struct cfi_place start[ARCH_REGISTERS];        /* after the common instructions */
+    struct cfi_place (*saved)[ARCH_REGISTERS + 1]; /* SAVED_ROWS of them */
     unsigned depth;
 };
 
@@ -511,12 +511,9 @@ bool cfi_row(const void *header, uintptr_t pc, struct cfi_row *row)
         return false;
     if (pc < function.start || pc >= function.end)
         return false;
-    struct machine machine;
-    machine.function = &function;
-    machine.at = function.start;
-    machine.row = row;
-    machine.depth = 0;
-    memset(machine.start, 0, sizeof machine.start);
+    struct cfi_place saved[SAVED_ROWS][ARCH_REGISTERS + 1]; /* the CFA last */
+    struct machine machine = {
+        .function = &function, .at = function.start, .row = row, .saved = saved};
     memset(row, 0, sizeof *row);
     row->tables = entry;
     row->signal = function.signal;

@@ -109,7 +109,8 @@ static void binary_run(struct stack *stack, unsigned op)
         result = b < 64 ? a >> b : 0;
         break;
     case OP_SHRA:
-        result = (uint64_t)((int64_t)a >> (b < 64 ? b : 63));
+        b = b < 64 ? b : 63;
+        result = a >> 63 ? ~(~a >> b) : a >> b;
         break;
     case OP_EQ:
         result = a == b;

@@ -196,10 +196,14 @@ void objects_refresh(void)
     enum { IDLE, BUSY, AGAIN };
     static uint8_t state;
     static bool looked;
-    if (!__atomic_exchange_n(&looked, true, __ATOMIC_ACQ_REL))
+    bool first = !__atomic_exchange_n(&looked, true, __ATOMIC_ACQ_REL);
+    if (first)
         program_read();
-    if (find_object != NULL)
+    if (find_object != NULL) {
+        if (first)
+            table_add_kernel();
         return;
+    }
     /* Whoever comes while one is at it leaves the work to that one, which begins again: waiting
      * could wait for a thread that waits for the loader's lock, which the caller may hold. */
     if (__atomic_exchange_n(&state, AGAIN, __ATOMIC_ACQ_REL) != IDLE)

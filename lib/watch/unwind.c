@@ -77,6 +77,14 @@ static bool is_signal_code(const struct object *object, uintptr_t pc)
            arch_signal_code((const void *)pc);
 }
 
+/* The same outside of all objects: emulators put it at the start of a page of its own. */
+static bool is_lonely_signal_code(uintptr_t pc)
+{
+    enum { NEAR = 64 };
+    return pc % os_page_size() < NEAR && os_readable((const void *)pc, 2 * sizeof pc) &&
+           arch_signal_code((const void *)pc);
+}
+
 /* `lasting`: an object vouches for it, so it may be remembered. */
 static uint32_t rule_find(uintptr_t pc, bool *lasting)
 {
@@ -84,7 +92,7 @@ static uint32_t rule_find(uintptr_t pc, bool *lasting)
     struct cfi_row row;
     *lasting = object_find(pc - 1, &object);
     if (!*lasting)
-        return GUESS;
+        return is_lonely_signal_code(pc) ? SIGNAL : GUESS;
     bool known = cfi_row(object.header, pc - 1, &row);
     if ((!known || row.signal) && is_signal_code(&object, pc))
         return SIGNAL;
@@ -166,6 +174,11 @@ static NOINLINE bool reach(struct place *place, uintptr_t at, size_t size)
     return true;
 }
 
+static bool within(struct place *place, uintptr_t start, uintptr_t end)
+{
+    return end <= place->high || reach(place, start, end - start);
+}
+
 static FOREIGN bool word_read(struct place *place, uintptr_t at, uintptr_t *value)
 {
     bool inside = at >= place->low && at + sizeof *value <= place->high && at < place->high;
@@ -180,15 +193,17 @@ static bool memory_read(struct cfi_memory *memory, uintptr_t at, uintptr_t *valu
     return word_read((struct place *)memory, at, value);
 }
 
-/* Begins a readable range at any stack. */
+/* Begins a readable range at any stack; an empty one if nothing can be read. */
 static bool stack_enter(struct place *place, uintptr_t sp)
 {
     uintptr_t page = os_page_size();
     place->low = sp & ~(page - 1);
     place->high = place->low + page;
-    place->grows = true;
+    place->grows = sp % sizeof sp == 0 && sp >> SP_BITS == 0 && page_readable(place->low);
     place->strayed = true;
-    return sp % sizeof sp == 0 && sp >> SP_BITS == 0 && page_readable(place->low);
+    if (!place->grows)
+        place->low = place->high = 0;
+    return place->grows;
 }
 
 /* The end of the calling thread's own stack: the C libraries keep what a thread is above its
@@ -245,10 +260,9 @@ static bool step_row(struct place *place, struct cfi_registers *registers)
     struct object object;
     struct cfi_row row;
     uintptr_t code = place->pc - 1, sp = place->sp;
-    if (!object_find(code, &object))
-        return false;
-    bool known = cfi_row(object.header, code, &row);
-    if ((!known || row.signal) && is_signal_code(&object, place->pc)) {
+    bool found = object_find(code, &object), known = found && cfi_row(object.header, code, &row);
+    if (found ? (!known || row.signal) && is_signal_code(&object, place->pc)
+              : is_lonely_signal_code(place->pc)) {
         registers->known = ((uint64_t)1 << ARCH_REGISTERS) - 1;
         for (unsigned i = 0; i < ARCH_REGISTERS; i++)
             if (!word_read(place, sp + arch_signal_slot(i), &registers->values[i]))
@@ -264,8 +278,8 @@ static bool step_row(struct place *place, struct cfi_registers *registers)
     place->fp = registers->values[ARCH_FP];
     if (row.signal && (place->sp < sp || place->sp >= place->high))
         return stack_enter(place, place->sp);
-    return place->sp % sizeof sp == 0 && place->sp < place->high &&
-           (place->sp > sp || (place->sp == sp && !ARCH_PUSHES_RETURN));
+    return place->sp % sizeof sp == 0 && place->sp >= sp + ARCH_PUSHES_RETURN &&
+           within(place, sp, place->sp);
 }
 
 /* A frame whose rule needs registers that the walk does not carry. They can be had by walking again
@@ -288,10 +302,11 @@ static NOINLINE bool step_far(struct place *place)
         if (!step_row(&own, &registers))
             return false;
         if (found) {
+            uintptr_t sp = place->sp;
             place->pc = own.pc;
             place->sp = own.sp;
             place->fp = own.fp;
-            return place->sp > place->low && place->sp < place->high;
+            return own.sp >= sp && within(place, sp, own.sp);
         }
     }
     return false;
@@ -355,8 +370,8 @@ static NOINLINE bool step_other(struct place *place, uint64_t rule)
 /* Where the return address of a frame was read. */
 INLINE uintptr_t return_slot(uint64_t slot)
 {
-    uintptr_t sp = slot & SP_MASK, below = slot >> SP_BITS << 3;
-    return ARCH_PUSHES_RETURN ? sp - 8 : sp - below + (slot & LONE ? 0 : 8);
+    uintptr_t sp = slot & SP_MASK;
+    return ARCH_PUSHES_RETURN ? sp - 8 : sp - (slot >> SP_BITS << 3) + (slot & LONE ? 0 : 8);
 }
 
 /* The last frame of the last walk, from the root, that is safe to meet: from there on to the root
@@ -417,6 +432,17 @@ static FOREIGN bool meets(struct walk *walk, struct place *place, unsigned at, u
     return false;
 }
 
+/* The walk ends at `pc` without having come to an end. If that is in no object it was no return
+ * address, but a word that stood where one should be: 1, the number of frames to drop. */
+static NOINLINE unsigned is_stray(struct place *place, uintptr_t pc, unsigned at)
+{
+    struct object object;
+    if (at == WALK_MOST - 1 || object_find(pc - 1, &object))
+        return 0;
+    place->end = END_UNSURE;
+    return 1;
+}
+
 /* Walks from `place` and records frames from the end of the arrays down, until the stack ends, or
  * the way of the last walk is met, or `last` is reached. The index of the frame nearest to
  * the root. Cost: on the way from a return address to the next there are two loads. */
@@ -447,12 +473,12 @@ static FOREIGN __attribute__((noinline)) unsigned climb(struct walk *walk, struc
             use_frame_pointer(walk, at, fp);
             place->end = END_FINAL;
             if (cfa < sp || cfa - sp < slot || cfa % 8 != 0)
-                return at;
+                return at + is_stray(place, pc, at);
         }
         if (unlikely(cfa > high)) {
             place->end = END_FINAL;
-            if (!reach(place, sp, cfa - sp))
-                return at;
+            if (!within(place, sp, cfa))
+                return at + is_stray(place, pc, at);
             high = place->high;
         }
         pc = arch_plain(*(const uintptr_t *)(ARCH_PUSHES_RETURN ? cfa - 8 : cfa - slot + 8));
@@ -471,6 +497,8 @@ static FOREIGN __attribute__((noinline)) unsigned climb(struct walk *walk, struc
     if (pc == 0 && at < WALK_MOST - 1) { /* no frame: the word that was read says so */
         uint64_t slot = walk->slots[at++];
         place->end = slot & BARRIER ? END_UNSURE : return_slot(slot);
+    } else if (place->end != END_FINAL) {
+        at += is_stray(place, pc, at);
     }
     return at;
 }
@@ -517,7 +545,11 @@ void unwind(struct walk *walk, const struct caller *from, unsigned most)
         if (place.old >= 0)
             place.meeting = walk->slots[place.old] & SP_MASK;
     } else if (!stack_enter(&place, place.sp)) {
-        most = 1;
+        walk->pcs[0] = from->pc;
+        walk->count = 1;
+        walk->same = 0;
+        walk->end = END_UNSURE;
+        return;
     }
     unsigned at = climb(walk, &place, WALK_MOST - most);
     record(walk, &place, at, most);

@@ -190,7 +190,7 @@ static void object_has_rules(uintptr_t pc)
     assert(object_find(pc, &object));
     assert(object.header != NULL && pc >= object.start && pc < object.end);
     unsigned rows = 0, rules = 0;
-    for (uintptr_t at = object.start; at < object.end; at += 61) {
+    for (uintptr_t at = object.start; at < object.end; at += 2503 / unit_times(40)) {
         struct cfi_row row;
         if (cfi_row(object.header, at, &row)) {
             rows++;
@@ -199,7 +199,7 @@ static void object_has_rules(uintptr_t pc)
         }
     }
     fprintf(stderr, "%u places, %u by rules\n", rows, rules);
-    assert(rows > 50);
+    assert(rows > 10); /* musl has tables for little more */
     /* On aarch64 the return address of small functions stays in its register. */
     assert(rules >= rows * (ARCH_PUSHES_RETURN ? 0.98 : 0.5));
 }

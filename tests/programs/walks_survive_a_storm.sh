@@ -1,0 +1,29 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Walks in a signal handler, thousands a second, while threads throw exceptions and libraries come
+# and go: see walks_survive_a_storm.cc. MEMOIR_STORM_SECONDS makes it longer.
+. "$(dirname "$0")/common.sh"
+
+cd "$place" || exit 2
+command -v "$CXX" >/dev/null 2>&1 || skip "there is no C++ compiler"
+cat >library.c <<'END'
+void call(void (*what)(void));
+static int depth;
+void call(void (*what)(void))
+{
+    volatile char room[300] = {0};
+    if (++depth % 5 == 0)
+        what();
+    else
+        call(what);
+    room[1] = (char)depth;
+}
+END
+build -O2 -fPIC -shared library.c -o library.so
+for file in lib/watch/unwind base/cfi base/cfi_expression base/object base/os; do
+    build -O2 -c "$root/$file.c" -o "$(basename $file).o"
+done
+"$CXX" -std=c++17 -O2 -g -w -I"$root" "$root/tests/programs/walks_survive_a_storm.cc" ./*.o \
+    -pthread -ldl -lrt -o storm || exit 2
+expect 0 ./storm ./library.so "${MEMOIR_STORM_SECONDS:-3}"
+finish
