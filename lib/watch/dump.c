@@ -26,9 +26,26 @@ static char buffer[BUFFER_SIZE], line[LINE_SIZE], reason_text[128];
 char dump_last_name[DUMP_NAME_SIZE];
 static uint64_t written, failed;
 static int last_error; /* of automatic dumps: a full disk is told once */
+static bool copied;    /* by a fork, since `process` was set */
 static int process;    /* whose files are remembered */
 static struct os_signals signals;
 static unsigned cleaned; /* a bit for each kind of names */
+
+/* A forked child leaves its parent's files alone. One made by vfork has another id, too, but its
+ * memory is the parent's. */
+static void own_process(void)
+{
+    int pid = os_pid();
+    bool same = process == pid || (process != 0 && !copied && !alloc_forked());
+    copied = false;
+    if (same)
+        return;
+    if (process != 0) {
+        dump_file_keep_forget();
+        capture_file_forked();
+    }
+    process = pid;
+}
 
 /* No handler of the program's runs on top of a dump: it might jump out of it, or allocate. */
 bool dump_lock(bool wait)
@@ -44,13 +61,7 @@ bool dump_lock(bool wait)
         return false;
     }
     signals = before;
-    int pid = os_pid();
-    if (process != pid) {
-        dump_file_keep_forget();
-        if (process != 0)
-            capture_file_forked();
-        process = pid;
-    }
+    own_process();
     return true;
 }
 
@@ -81,6 +92,7 @@ uint64_t dumps_failed(void)
 
 void dumps_recover(uint32_t parent_id)
 {
+    copied = true;
     if (lock_break(&lock, parent_id))
         dump_file_recover();
 }

@@ -73,8 +73,9 @@ done <"$place/calls"
 
 # Files that may not be that large: the signal for it must not end the program, either.
 fresh
-(ulimit -f 0 && preload "$place/program" grow 1) 2>&1 | cat >"$place/said"
+(ulimit -f 0 && preload "$place/program" grow 1 && echo "it went on") 2>&1 | cat >"$place/said"
 grep -q '^memoir: no dump .*ulimit -f' "$place/said" || fail "ulimit -f: $(cat "$place/said")"
+grep -qx 'it went on' "$place/said" || fail "ulimit -f: it ended the program"
 [ -z "$(ls -A "$out")" ] || fail "ulimit -f: left $(ls -A "$out")"
 
 # No folder; a file in its place.

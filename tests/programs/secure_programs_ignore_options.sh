@@ -17,7 +17,10 @@ build -static "$source" "$MEMOIR_STATIC" -o "$place/static"
 printf 'stats:on\nheap.rate:3K\n' >"$place/options"
 
 options="stats:on,verbose:on,heap.rate:3K,nonsense:1,conf:$place/options"
+options="$options,dump.exit:on,dump.prefix:$place/files/d,capture:$place/files/c"
 run() { # PROGRAM
+    rm -rf "$place/files"
+    mkdir -m 777 "$place/files"
     MEMOIR=$options "$1" >"$place/out" 2>"$place/errors" || fail "$1: exit code $?"
 }
 
@@ -28,6 +31,7 @@ for way in linked static; do
     run "$program"
     grep -q '^secure 0 rate 3072$' "$place/out" || fail "$way, plain: $(cat "$place/out")"
     [ -s "$place/errors" ] || fail "$way, plain: the options had no effect to begin with"
+    [ "$(find "$place/files" -type f | wc -l)" -eq 2 ] || fail "$way, plain: no dump, or no capture"
 
     chown 65534:0 "$program"
     chmod 4755 "$program"
@@ -37,12 +41,14 @@ for way in linked static; do
     fi
     grep -q '^secure 1 rate 524288$' "$place/out" || fail "$way, set-uid: $(cat "$place/out")"
     [ ! -s "$place/errors" ] || fail "$way, set-uid: said $(head -n 1 "$place/errors")"
+    [ -z "$(ls -A "$place/files")" ] || fail "$way, set-uid: wrote $(ls -A "$place/files")"
 
     chown 0:65534 "$program"
     chmod 2755 "$program"
     run "$program"
     grep -q '^secure 1 rate 524288$' "$place/out" || fail "$way, set-gid: $(cat "$place/out")"
     [ ! -s "$place/errors" ] || fail "$way, set-gid: said $(head -n 1 "$place/errors")"
+    [ -z "$(ls -A "$place/files")" ] || fail "$way, set-gid: wrote $(ls -A "$place/files")"
 
     chown 0:0 "$program"
     chmod 755 "$program"
