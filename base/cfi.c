@@ -15,6 +15,7 @@
 
 #include "base/cfi_expression.h"
 #include "base/compiler.h"
+#include "base/os.h"
 
 enum { SAVED_ROWS = 6 }; /* nested remember_state; compilers use one */
 
@@ -195,7 +196,8 @@ static const uint8_t *entry_find(const uint8_t *header, uintptr_t pc)
     struct bytes bytes = {header + HEAD, header + HEAD_MAX, false};
     if (header[0] != 1 || header[2] == POINTER_ABSENT)
         return NULL;
-    pointer_read(&bytes, header[1], (uintptr_t)header); /* .eh_frame */
+    if (header[1] != POINTER_ABSENT)
+        pointer_read(&bytes, header[1], (uintptr_t)header); /* .eh_frame */
     uint64_t count = pointer_read(&bytes, header[2], (uintptr_t)header);
     bool is_long = header[3] == (RELATIVE_HEADER | FORMAT_S8);
     if (bytes.bad || count == 0 || (!is_long && header[3] != (RELATIVE_HEADER | FORMAT_S4)))
@@ -214,6 +216,87 @@ static const uint8_t *entry_find(const uint8_t *header, uintptr_t pc)
     if (bytes_signed(table + low * 2 * width, width) > wanted)
         return NULL;
     return header + bytes_signed(table + (low * 2 + 1) * width, width);
+}
+
+/* Calls `found` for every function in the tables. */
+static void tables_walk(const uint8_t *tables, size_t size,
+                        void (*found)(void *context, const uint8_t *entry, uintptr_t start),
+                        void *context)
+{
+    const uint8_t *at = tables, *end = tables + size;
+    while (end - at > 4) {
+        struct bytes entry = entry_at(at);
+        struct function function;
+        if (entry.bad || entry.end > end || entry.end <= at)
+            return; /* the zero at the end, above all */
+        if (function_read(at, &function) && function.start != 0)
+            found(context, at, function.start);
+        at = entry.end;
+    }
+}
+
+/* A header like the linker's but for eight bytes a number: it may be far from the code. */
+struct header {
+    uint8_t version, tables_encoding, count_encoding, table_encoding;
+    uint32_t none;
+    uint64_t count;
+    struct {
+        int64_t code, entry;
+    } table[];
+};
+
+static void header_count(void *header, const uint8_t *entry, uintptr_t start)
+{
+    (void)entry;
+    (void)start;
+    ((struct header *)header)->count++;
+}
+
+static void header_add(void *context, const uint8_t *entry, uintptr_t start)
+{
+    struct header *header = context;
+    header->table[header->count].code = (int64_t)(start - (uintptr_t)header);
+    header->table[header->count++].entry = (int64_t)((uintptr_t)entry - (uintptr_t)header);
+}
+
+/* Sinks row `at` in a heap of `count` rows. */
+static void header_sink(struct header *header, uint64_t at, uint64_t count)
+{
+    for (uint64_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
+        if (child + 1 < count && header->table[child + 1].code > header->table[child].code)
+            child++;
+        if (header->table[at].code >= header->table[child].code)
+            return;
+        __typeof__(header->table[0]) swap = header->table[at];
+        header->table[at] = header->table[child];
+        header->table[child] = swap;
+        at = child;
+    }
+}
+
+const void *cfi_header_make(const uint8_t *tables, size_t size)
+{
+    struct header count = {0}, *header;
+    tables_walk(tables, size, header_count, &count);
+    if (count.count == 0)
+        return NULL;
+    header = os_map(sizeof *header + count.count * sizeof header->table[0]);
+    if (header == NULL)
+        return NULL;
+    header->version = 1;
+    header->tables_encoding = FORMAT_U4;
+    header->count_encoding = FORMAT_U8;
+    header->table_encoding = RELATIVE_HEADER | FORMAT_S8;
+    tables_walk(tables, size, header_add, header);
+    for (uint64_t i = header->count / 2; i-- > 0;)
+        header_sink(header, i, header->count);
+    for (uint64_t last = header->count - 1; last > 0; last--) {
+        __typeof__(header->table[0]) swap = header->table[0];
+        header->table[0] = header->table[last];
+        header->table[last] = swap;
+        header_sink(header, 0, last);
+    }
+    return header;
 }
 
 enum {
@@ -435,7 +518,7 @@ bool cfi_row(const void *header, uintptr_t pc, struct cfi_row *row)
     machine.depth = 0;
     memset(machine.start, 0, sizeof machine.start);
     memset(row, 0, sizeof *row);
-    row->tables = header;
+    row->tables = entry;
     row->signal = function.signal;
     if (!machine_run(&machine, function.common, UINTPTR_MAX))
         return false;

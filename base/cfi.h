@@ -12,6 +12,7 @@
 #define BASE_CFI_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/arch.h"
@@ -20,8 +21,9 @@
  * A rule:   | slot: 12 bits | offset: 14 bits | kind: 3 bits |
  *
  * CFA = a register + 8 * offset. On x86-64 the return address is in the word below the CFA and the
- * frame pointer is saved 8 * slot below it, or is unchanged (slot 0). On aarch64 the frame pointer
- * is saved 8 * slot below it and the return address in the next word.
+ * frame pointer is saved 8 * slot below it; slot 1 says that it is unchanged. On aarch64 the frame
+ * pointer is saved 8 * slot below it and the return address in the next word. With CFI_SP both are
+ * above the stack pointer.
  */
 enum cfi_kind {
     CFI_NONE,   /* never a rule of anything */
@@ -39,10 +41,12 @@ enum {
     CFI_SLOT_BITS = 12,
     CFI_BITS = CFI_KIND_BITS + CFI_OFFSET_BITS + CFI_SLOT_BITS,
 };
-/* The fields as distances in bytes. */
+/* Slot and offset in bytes, which are multiples of eight. */
+#define CFI_RULE(kind, slot, offset) \
+    ((uint32_t)(slot) << CFI_OFFSET_BITS | (uint32_t)(offset) | (uint32_t)(kind))
 #define CFI_KIND(rule)   ((rule) & ((1u << CFI_KIND_BITS) - 1))
-#define CFI_OFFSET(rule) ((rule) & (((1u << CFI_OFFSET_BITS) - 1) << 3))
-#define CFI_SLOT(rule)   (((rule) >> (CFI_OFFSET_BITS + CFI_KIND_BITS)) << 3)
+#define CFI_OFFSET(rule) ((rule) & ((1u << CFI_OFFSET_BITS) - 1) << 3)
+#define CFI_SLOT(rule)   ((rule) >> CFI_OFFSET_BITS & ((1u << CFI_SLOT_BITS) - 1) << 3)
 
 /* Where a register of the caller is. */
 enum cfi_where {
@@ -54,14 +58,14 @@ enum cfi_where {
     CFI_SAVED_EXPRESSION, /* in memory at what an expression says */
     CFI_EXPRESSION,       /* it is what an expression says */
 };
-/* An expression is at `header` + number, its length before it. */
+/* An expression is at `tables` + number, its length before it. */
 struct cfi_place {
     uint8_t where;
     uint8_t base; /* of the CFA alone: the register */
     int32_t number;
 };
 struct cfi_row {
-    const uint8_t *tables; /* what expressions are relative to */
+    const uint8_t *tables; /* expressions are relative to this */
     bool signal;           /* the exact pc counts in the frame above */
     struct cfi_place cfa;  /* CFI_OFFSET_OF `base`, or CFI_EXPRESSION */
     struct cfi_place places[ARCH_REGISTERS];
@@ -70,7 +74,10 @@ struct cfi_row {
 /* The row for the code at `pc`. `header` is the .eh_frame_hdr of the object that it belongs to.
  * False: no tables for this place. */
 bool cfi_row(const void *header, uintptr_t pc, struct cfi_row *row);
-/* The row as a rule; CFI_ROW if it does not fit. */
+/* A sorted header for tables that have none, in memory of its own that is never given back. NULL
+ * when there is no memory, or nothing to sort. */
+const void *cfi_header_make(const uint8_t *tables, size_t size);
+/* The row as a rule, one of the kind CFI_ROW if it does not fit. */
 uint32_t cfi_rule(const struct cfi_row *row, uintptr_t pc);
 
 /* Registers of one frame; those without their bit in `known` are lost. */

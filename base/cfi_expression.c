@@ -305,13 +305,19 @@ bool cfi_step(const struct cfi_row *row, struct cfi_memory *memory, struct cfi_r
     return (registers->known >> ARCH_SP & 1) && (registers->known >> ARCH_RETURN & 1);
 }
 
+/* Kinds without fields. */
+enum {
+    RULE_ROW = CFI_RULE(CFI_ROW, 0, 0),
+    RULE_END = CFI_RULE(CFI_END, 0, 0),
+};
+
 static uint32_t rule_make(enum cfi_kind kind, int64_t offset, int64_t slot)
 {
-    bool fits = offset % 8 == 0 && slot % 8 == 0 && offset >= 0 && slot >= 0 &&
+    bool fits = offset % 8 == 0 && slot % 8 == 0 && offset >= 0 && slot >= 8 &&
                 offset >> (CFI_OFFSET_BITS + 3) == 0 && slot >> (CFI_SLOT_BITS + 3) == 0;
-    if (!fits)
-        return CFI_ROW;
-    return (uint32_t)(slot << (CFI_OFFSET_BITS + CFI_KIND_BITS - 3) | offset) | kind;
+    if (!fits || ((kind == CFI_SP || kind == CFI_LONE) && offset < slot))
+        return RULE_ROW;
+    return CFI_RULE(kind, slot, offset);
 }
 
 /* An expression that adds a constant to the stack pointer at this one place, as in the procedure
@@ -354,21 +360,26 @@ uint32_t cfi_rule(const struct cfi_row *row, uintptr_t pc)
     int64_t offset = row->cfa.number;
     enum cfi_kind kind = CFI_ROW;
     if (back->where == CFI_UNDEFINED)
-        return CFI_END;
+        return RULE_END;
     if (row->places[ARCH_SP].where != CFI_SAME || back->where != CFI_SAVED)
-        return CFI_ROW;
+        return RULE_ROW;
     if (row->cfa.where == CFI_OFFSET_OF)
         kind = row->cfa.base == ARCH_SP ? CFI_SP : row->cfa.base == ARCH_FP ? CFI_FP : CFI_ROW;
     else if (is_constant(row->tables + row->cfa.number, pc, &offset))
         kind = CFI_SP;
     else if (ARCH_PUSHES_RETURN && back->number == -8 && is_realigned(row, &offset))
-        return rule_make(CFI_MEMORY, offset, 0);
+        return rule_make(CFI_MEMORY, offset, 8);
     if (kind == CFI_ROW || (fp->where != CFI_SAME && fp->where != CFI_SAVED))
-        return CFI_ROW;
-    int64_t slot = fp->where == CFI_SAVED ? -(int64_t)fp->number : 0;
-    if (ARCH_PUSHES_RETURN)
-        return back->number == -8 ? rule_make(kind, offset, slot) : CFI_ROW;
+        return RULE_ROW;
+    if (ARCH_PUSHES_RETURN) {
+        if (back->number != -8 || (fp->where == CFI_SAVED && fp->number > -16))
+            return RULE_ROW;
+        /* Saved below the stack pointer: it has been popped, and tables do not say so. */
+        bool unchanged = fp->where == CFI_SAME || (kind == CFI_SP && -(int64_t)fp->number > offset);
+        return rule_make(kind, offset, unchanged ? 8 : -(int64_t)fp->number);
+    }
     if (fp->where == CFI_SAVED)
-        return back->number == fp->number + 8 ? rule_make(kind, offset, slot) : CFI_ROW;
-    return kind == CFI_SP ? rule_make(CFI_LONE, offset, -(int64_t)back->number) : CFI_ROW;
+        return back->number == fp->number + 8 ? rule_make(kind, offset, -(int64_t)fp->number)
+                                              : RULE_ROW;
+    return kind == CFI_SP ? rule_make(CFI_LONE, offset, -(int64_t)back->number) : RULE_ROW;
 }

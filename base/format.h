@@ -19,7 +19,7 @@ enum {
     FORMAT_LIVES = 16,
 };
 
-#define FORMAT_MAGIC "\x89memoir\n"
+static const uint8_t FORMAT_MAGIC[8] = {0x89, 'm', 'e', 'm', 'o', 'i', 'r', '\n'};
 
 enum format_record {
     RECORD_PROCESS = 1,    /* always the first */
@@ -59,7 +59,7 @@ static inline uint64_t format_get(const uint8_t *at, unsigned bytes)
 /* Small numbers of either sign become small numbers: 0, -1, 1, -2, ... */
 static inline uint64_t format_fold(int64_t value)
 {
-    return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
+    return value < 0 ? ~((uint64_t)value << 1) : (uint64_t)value << 1;
 }
 
 static inline int64_t format_unfold(uint64_t value)

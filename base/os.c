@@ -170,7 +170,8 @@ bool os_readable(const void *at, size_t size)
     enum { NONSENSE = -1, WORD = 8 };
     uintptr_t first = (uintptr_t)at, last = first + size - WORD;
     return arch_syscall(SYS_rt_sigprocmask, NONSENSE, (long)first, 0, WORD, 0, 0) == -EINVAL &&
-           arch_syscall(SYS_rt_sigprocmask, NONSENSE, (long)last, 0, WORD, 0, 0) == -EINVAL;
+           (first == last ||
+            arch_syscall(SYS_rt_sigprocmask, NONSENSE, (long)last, 0, WORD, 0, 0) == -EINVAL);
 }
 
 uintptr_t os_break(void)
@@ -258,9 +259,9 @@ ssize_t os_read(int fd, void *buffer, size_t size)
     return call3(SYS_read, fd, (long)buffer, (long)size);
 }
 
-ssize_t os_read_at(int fd, void *buffer, size_t size, uint64_t offset)
+ssize_t os_read_at(int fd, void *buffer, size_t size, uint64_t at)
 {
-    return arch_syscall(SYS_pread64, fd, (long)buffer, (long)size, (long)offset, 0, 0);
+    return arch_syscall(SYS_pread64, fd, (long)buffer, (long)size, (long)at, 0, 0);
 }
 
 ssize_t os_write(int fd, const void *buffer, size_t size)
@@ -344,7 +345,7 @@ int os_unlink(const char *path)
 
 enum os_file os_file_at(const char *path)
 {
-    struct stat about;
+    struct stat about = {0};
     if (arch_syscall(SYS_newfstatat, CURRENT_DIRECTORY, (long)path, (long)&about,
                      AT_SYMLINK_NOFOLLOW, 0, 0) != 0)
         return OS_FILE_NONE;
@@ -362,7 +363,7 @@ enum os_file os_file_at(const char *path)
 
 struct os_file_id os_file_id(int fd)
 {
-    struct stat about;
+    struct stat about = {0};
     if (call3(SYS_fstat, fd, (long)&about, 0) != 0)
         return (struct os_file_id){0, 0};
     return (struct os_file_id){about.st_dev, about.st_ino};

@@ -71,7 +71,8 @@ uint64_t os_random(void);
 
 int os_open(const char *path, int flags, int mode);
 ssize_t os_read(int fd, void *buffer, size_t size);
-ssize_t os_read_at(int fd, void *buffer, size_t size, uint64_t offset);
+/* From a place in the file; the file's own place stays. */
+ssize_t os_read_at(int fd, void *buffer, size_t size, uint64_t at);
 ssize_t os_write(int fd, const void *buffer, size_t size);
 int os_close(int fd);
 /* The target of a symbolic link, without an end; its length or a negative errno. */

@@ -115,15 +115,20 @@ enum format_kind control_format(unsigned word)
     return formats[word];
 }
 
-static void apply_style(void)
+static struct dump_style style_from_options(void)
 {
     struct dump_style style = control_memoir;
     style.format = control_format(config.dump_format);
     style.keep = config.dump_keep;
     style.keep_bytes = config.dump_keep_bytes;
     memcpy(style.prefix, config.dump_prefix, sizeof style.prefix);
-    if (memcmp(&style, &control_memoir, sizeof style) != 0)
-        dump_style_set(&control_memoir, &style);
+    return style;
+}
+
+static void apply_style(void)
+{
+    struct dump_style style = style_from_options();
+    dump_style_set(&control_memoir, &style);
 }
 
 static void apply_every(void)
@@ -201,7 +206,7 @@ static void apply_capture_interval(void)
 const struct control_row control_rows[] = {
     {"heap", apply_heap, false},
     {"heap.rate", apply_rate, false},
-    {"dump.format", apply_style, true},
+    {"dump.format", apply_style, false},
     {"dump.keep", apply_style, false},
     {"dump.keep_bytes", apply_style, false},
     {"dump.every", apply_every, true},
@@ -221,6 +226,7 @@ const size_t control_rows_count = COUNT_OF(control_rows);
 void control_init(void)
 {
     control_gperftools.owner = os_pid();
+    control_memoir = style_from_options();
     if (config.capture[0] != '\0' && dump_capture(config.capture) != 0)
         config.capture[0] = '\0';
     for (size_t i = 0; i < control_rows_count; i++)

@@ -7,10 +7,11 @@
  * of its own keeps it.
  *
  * And libraries that are allocators, opened by programs that look for their functions: those are
- * ours.
+ * ours. And libraries that go: what the unwinder remembers of their code must go, too.
  *
  * Not in the static archive. A plain dlopen is passed on by a jump, so that the loader sees the
- * real caller, whose search path counts.
+ * real caller, whose search path counts; musl's has no such thing, and there the unwinder needs to
+ * know of new libraries at once.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -20,10 +21,46 @@
 
 #include "base/arch.h"
 #include "base/compiler.h"
+#include "base/object.h"
 #include "base/os.h"
 #include "lib/api/libc.h"
+#include "lib/watch/watch.h"
 
-#ifdef RTLD_DEEPBIND
+static void *(*next_dlopen(void))(const char *, int)
+{
+    static void *(*next)(const char *, int);
+    void *(*found)(const char *, int) = load_relaxed(&next);
+    if (found == NULL) {
+        found = (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen");
+        store_relaxed(&next, found);
+    }
+    return found;
+}
+
+EXPORT int dlclose(void *handle)
+{
+    static int (*next)(void *);
+    int (*found)(void *) = load_relaxed(&next);
+    if (found == NULL) {
+        found = (int (*)(void *))dlsym(RTLD_NEXT, "dlclose");
+        store_relaxed(&next, found);
+    }
+    int result = found(handle);
+    objects_refresh();
+    unwind_forget();
+    return result;
+}
+
+#ifndef RTLD_DEEPBIND
+
+EXPORT void *dlopen(const char *file, int mode)
+{
+    void *handle = next_dlopen()(file, mode);
+    objects_refresh();
+    return handle;
+}
+
+#else
 
 struct binding {
     const char *name;
@@ -46,7 +83,7 @@ static struct binding bindings[] = {
 };
 
 /* One loaded object, as far as we need it. */
-struct object {
+struct library {
     uintptr_t base, low, high; /* low to high: its memory */
     uintptr_t relro, relro_end;
     const ElfW(Sym) * symbols;
@@ -61,10 +98,10 @@ static const struct binding *binding_of(const char *name)
     return NULL;
 }
 
-static void slot_set(const struct object *object, void **slot, void *value)
+static void slot_set(const struct library *library, void **slot, void *value)
 {
     uintptr_t page = os_page_size(), at = (uintptr_t)slot & ~(page - 1);
-    bool locked = (uintptr_t)slot >= object->relro && (uintptr_t)slot < object->relro_end;
+    bool locked = (uintptr_t)slot >= library->relro && (uintptr_t)slot < library->relro_end;
     if (locked && !os_protect((void *)at, page, true))
         return;
     store_relaxed(slot, value);
@@ -72,38 +109,38 @@ static void slot_set(const struct object *object, void **slot, void *value)
         os_protect((void *)at, page, false);
 }
 
-static void relocations_walk(const struct object *object, const ElfW(Rela) * table, size_t bytes)
+static void relocations_walk(const struct library *library, const ElfW(Rela) * table, size_t bytes)
 {
     for (size_t i = 0; i < bytes / sizeof *table; i++) {
         unsigned type = (unsigned)ELF64_R_TYPE(table[i].r_info);
         if (type != ARCH_RELOCATION_SLOT && type != ARCH_RELOCATION_DATA)
             continue;
-        const ElfW(Sym) *symbol = &object->symbols[ELF64_R_SYM(table[i].r_info)];
-        const struct binding *binding = binding_of(object->names + symbol->st_name);
+        const ElfW(Sym) *symbol = &library->symbols[ELF64_R_SYM(table[i].r_info)];
+        const struct binding *binding = binding_of(library->names + symbol->st_name);
         if (binding == NULL || symbol->st_shndx != SHN_UNDEF)
             continue;
-        void **slot = (void **)(object->base + table[i].r_offset);
+        void **slot = (void **)(library->base + table[i].r_offset);
         uintptr_t value = (uintptr_t)load_relaxed(slot);
         /* Bound to libc, or not bound yet: then it points at the object's own stub. */
-        if ((void *)value == binding->libcs || (value >= object->low && value < object->high))
-            slot_set(object, slot, binding->ours);
+        if ((void *)value == binding->libcs || (value >= library->low && value < library->high))
+            slot_set(library, slot, binding->ours);
     }
 }
 
-static void object_walk(struct object *object, const ElfW(Dyn) * dynamic)
+static void object_walk(struct library *library, const ElfW(Dyn) * dynamic)
 {
     uintptr_t value[DT_JMPREL + 1] = {0};
     for (; dynamic->d_tag != DT_NULL; dynamic++)
         if (dynamic->d_tag > 0 && dynamic->d_tag <= DT_JMPREL)
             value[dynamic->d_tag] = dynamic->d_un.d_val;
-    if (value[DT_SYMTAB] < object->low || value[DT_STRTAB] < object->low)
+    if (value[DT_SYMTAB] < library->low || value[DT_STRTAB] < library->low)
         return; /* not relocated: the kernel's own object */
-    object->symbols = (const ElfW(Sym) *)value[DT_SYMTAB];
-    object->names = (const char *)value[DT_STRTAB];
+    library->symbols = (const ElfW(Sym) *)value[DT_SYMTAB];
+    library->names = (const char *)value[DT_STRTAB];
     if (value[DT_JMPREL] != 0 && value[DT_PLTREL] == DT_RELA)
-        relocations_walk(object, (const ElfW(Rela) *)value[DT_JMPREL], value[DT_PLTRELSZ]);
+        relocations_walk(library, (const ElfW(Rela) *)value[DT_JMPREL], value[DT_PLTRELSZ]);
     if (value[DT_RELA] != 0)
-        relocations_walk(object, (const ElfW(Rela) *)value[DT_RELA], value[DT_RELASZ]);
+        relocations_walk(library, (const ElfW(Rela) *)value[DT_RELA], value[DT_RELASZ]);
 }
 
 static int object_visit(struct dl_phdr_info *info, size_t size, void *unused)
@@ -111,37 +148,26 @@ static int object_visit(struct dl_phdr_info *info, size_t size, void *unused)
     (void)size;
     (void)unused;
     const ElfW(Dyn) *dynamic = NULL;
-    struct object object = {.base = info->dlpi_addr, .low = UINTPTR_MAX};
+    struct library library = {.base = info->dlpi_addr, .low = UINTPTR_MAX};
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
         uintptr_t start = info->dlpi_addr + part->p_vaddr, end = start + part->p_memsz;
         if (part->p_type == PT_LOAD) {
-            object.low = start < object.low ? start : object.low;
-            object.high = end > object.high ? end : object.high;
+            library.low = start < library.low ? start : library.low;
+            library.high = end > library.high ? end : library.high;
         } else if (part->p_type == PT_DYNAMIC) {
             dynamic = (const ElfW(Dyn) *)start;
         } else if (part->p_type == PT_GNU_RELRO) {
-            object.relro = start;
-            object.relro_end = end;
+            library.relro = start;
+            library.relro_end = end;
         }
     }
     /* Neither ourselves nor libc. */
     uintptr_t us = (uintptr_t)object_visit, libc = (uintptr_t)bindings[0].libcs;
-    if (dynamic != NULL && !(us >= object.low && us < object.high) &&
-        !(libc >= object.low && libc < object.high))
-        object_walk(&object, dynamic);
+    if (dynamic != NULL && !(us >= library.low && us < library.high) &&
+        !(libc >= library.low && libc < library.high))
+        object_walk(&library, dynamic);
     return 0;
-}
-
-static void *(*next_dlopen(void))(const char *, int)
-{
-    static void *(*next)(const char *, int);
-    void *(*found)(const char *, int) = load_relaxed(&next);
-    if (found == NULL) {
-        found = (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen");
-        store_relaxed(&next, found);
-    }
-    return found;
 }
 
 static NOINLINE void *open_deep(const char *file, int mode)
@@ -185,6 +211,7 @@ static NOINLINE void *open_replaced(const char *file, int mode)
 
 EXPORT void *dlopen(const char *file, int mode)
 {
+    objects_refresh(); /* of what came before, where the C library has no `_dl_find_object` */
     if (unlikely(file != NULL && is_replaced(file)))
         return open_replaced(file, mode);
     if (unlikely(mode & RTLD_DEEPBIND))

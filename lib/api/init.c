@@ -11,6 +11,7 @@
 
 #include "base/config.h"
 #include "base/lock.h"
+#include "base/object.h"
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
@@ -101,6 +102,7 @@ __attribute__((constructor(101))) static void come_up(void)
 {
     if (init_done())
         attach_init();
+    objects_refresh();
 }
 
 __attribute__((destructor)) static void go(void)

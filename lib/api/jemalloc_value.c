@@ -149,7 +149,7 @@ static const char *word_parse(const struct jemalloc_option *option, const char *
 static const char *flags_parse(const struct jemalloc_option *option, const char *text,
                                size_t length, const char **kept)
 {
-    char flags[16];
+    char flags[16] = "";
     size_t used = 0;
     for (size_t i = 0; i < length && used < sizeof flags; i++)
         if (text[i] != '\0' && strchr(option->words, text[i]) != NULL &&

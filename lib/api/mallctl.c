@@ -79,9 +79,10 @@ static size_t row_find(const char *name, size_t numbers[MALLCTL_NUMBERS])
 
 static int row_serve(size_t row, const struct request *request)
 {
-    struct node option = row < ROWS ? (struct node){0} : option_node(row);
-    const struct node *node = row < ROWS ? &nodes[row] : &option;
-    return node->serve(request, node);
+    if (row < ROWS)
+        return nodes[row].serve(request, &nodes[row]);
+    struct node option = option_node(row);
+    return option.serve(request, &option);
 }
 
 /* A program whose allocator is not up, or a signal handler in the middle of it, gets no answer. */
@@ -111,7 +112,7 @@ EXPORT int mallctlnametomib(const char *name, size_t *mib, size_t *mib_length)
 {
     if (!can_answer())
         return EAGAIN;
-    size_t numbers[MALLCTL_NUMBERS];
+    size_t numbers[MALLCTL_NUMBERS] = {0};
     size_t row = row_find(name, numbers);
     if (row == SIZE_MAX)
         return ENOENT;

@@ -318,7 +318,7 @@ void capture_begin(struct capture *capture, struct sink *sink)
     memset(capture, 0, sizeof *capture);
     capture->sink = sink;
     capture->nodes = STACK_OTHER + 1;
-    memcpy(head, FORMAT_MAGIC, 8);
+    memcpy(head, FORMAT_MAGIC, sizeof FORMAT_MAGIC);
     format_put(head + 8, FORMAT_VERSION, 2);
     format_put(head + 10, ARCH_MACHINE, 2);
     sink_bytes(sink, head, sizeof head);

@@ -4,9 +4,9 @@
  * reads up to its last whole record, however the program ends. Called with the lock of dump.c.
  *
  * The file is locked while its process lives. Who finds the name locked is a child of that process
- * or a second copy of the program, and writes run-PID.memoir where
- * the option says run.memoir; a capture that nobody has locked is an
- * earlier run's and is replaced. Any other file stays, and there is no capture.
+ * or a second copy of the program, and writes run-PID.memoir where the option says run.memoir; a
+ * capture that nobody has locked is an earlier run's and is replaced. Any other file stays, and
+ * there is no capture.
  */
 #ifndef WATCH_CAPTURE_FILE_H
 #define WATCH_CAPTURE_FILE_H

@@ -128,6 +128,12 @@ static bool is_automatic(enum dump_reason reason)
     return reason != DUMP_CALL && reason != DUMP_OUTSIDE;
 }
 
+/* There is no second chance for the last one. */
+static bool waits(enum dump_reason reason)
+{
+    return !is_automatic(reason) || reason == DUMP_EXIT;
+}
+
 static int complain(const struct dump_style *style, enum dump_reason reason, const char *name,
                     int error)
 {
@@ -260,7 +266,7 @@ int dump_write(const struct dump_style *style, enum dump_reason reason, const ch
 {
     if (name != NULL)
         name[0] = '\0';
-    if (!dump_lock(!is_automatic(reason)))
+    if (!dump_lock(waits(reason)))
         return lock_held == 0
                    ? EBUSY
                    : complain(style, reason, path == NULL ? style->prefix : path, EDEADLK);
@@ -276,7 +282,7 @@ int dump_write(const struct dump_style *style, enum dump_reason reason, const ch
 
 int dump_to_fd(const struct dump_style *style, enum dump_reason reason, int fd)
 {
-    if (!dump_lock(!is_automatic(reason)))
+    if (!dump_lock(waits(reason)))
         return lock_held == 0 ? EBUSY : EDEADLK;
     uint64_t bytes = 0;
     int error = write_profile(style, fd, dump_name_word(reason), &bytes);

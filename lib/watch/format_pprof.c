@@ -58,27 +58,31 @@ enum {
     FUNCTION_SYSTEM_NAME = 3,
 };
 
+/* Functions that stand between malloc's caller and us, if any. */
+static const char dropped[] =
+    "(__libc_|__)?(malloc|calloc|realloc|memalign|valloc|pvalloc|free)"
+    "|reallocarray|aligned_alloc|posix_memalign|operator new(\\[\\])?|memoir_.*";
+
 /* The first strings have fixed numbers. */
-#define STRINGS(X)                                                                 \
-    X(EMPTY, "")                                                                   \
-    X(COUNT, "count")                                                              \
-    X(BYTES, "bytes")                                                              \
-    X(SPACE, "space")                                                              \
-    X(ALLOC_OBJECTS, "alloc_objects")                                              \
-    X(ALLOC_SPACE, "alloc_space")                                                  \
-    X(INUSE_OBJECTS, "inuse_objects")                                              \
-    X(INUSE_SPACE, "inuse_space")                                                  \
-    X(PEAK_OBJECTS, "peak_objects")                                                \
-    X(PEAK_SPACE, "peak_space")                                                    \
-    X(ALLOC_REQUESTED, "alloc_requested")                                          \
-    X(INUSE_REQUESTED, "inuse_requested")                                          \
-    X(THREAD, "thread")                                                            \
-    X(THREAD_ID, "thread_id")                                                      \
-    X(ID, "id")                                                                    \
-    X(OTHER_THREADS, "other threads")                                              \
-    X(NO_STACK, "[stack not recorded]")                                            \
-    X(DROPPED, "(__libc_|__)?(malloc|calloc|realloc|memalign|valloc|pvalloc|free)" \
-               "|reallocarray|aligned_alloc|posix_memalign|operator new(\\[\\])?|memoir_.*")
+#define STRINGS(X)                        \
+    X(EMPTY, "")                          \
+    X(COUNT, "count")                     \
+    X(BYTES, "bytes")                     \
+    X(SPACE, "space")                     \
+    X(ALLOC_OBJECTS, "alloc_objects")     \
+    X(ALLOC_SPACE, "alloc_space")         \
+    X(INUSE_OBJECTS, "inuse_objects")     \
+    X(INUSE_SPACE, "inuse_space")         \
+    X(PEAK_OBJECTS, "peak_objects")       \
+    X(PEAK_SPACE, "peak_space")           \
+    X(ALLOC_REQUESTED, "alloc_requested") \
+    X(INUSE_REQUESTED, "inuse_requested") \
+    X(THREAD, "thread")                   \
+    X(THREAD_ID, "thread_id")             \
+    X(ID, "id")                           \
+    X(OTHER_THREADS, "other threads")     \
+    X(NO_STACK, "[stack not recorded]")   \
+    X(DROPPED, dropped)
 #define X(name, text) STRING_##name,
 enum { STRINGS(X) STRINGS_FIXED };
 #undef X

@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See lib/watch/unwind.h. A step from a frame to its caller needs the rule for the frame's code. A
- * cache of rules makes that a hash and a load; it is an array of words that are each complete in
- * themselves, so that it needs no lock: the code address is scrambled to 48 bits, 13 of which
- * choose a set of two words; the word holds the other 35 and the rule's 29.
+ * cache of rules makes that one load: the table's index is some low bits of the address, a word
+ * holds all other bits (so that the whole is compared) and the rule, and is complete in itself, so
+ * that no lock is needed. The second place for a rule is half the table away.
  *
- * The code address of a frame is its return address less one: the call itself. The frame that a
- * signal interrupted has no call, so its exact address plus one stands in its place, here and in
- * what is recorded.
+ * Memory is read only above the frame's stack pointer and only where it is known to be readable.
+ * For the thread's own stack, which stays as long as the thread, that is remembered from one walk
+ * to the next; on any other (coroutines, handlers with a stack of their own) each walk tries anew,
+ * page by page.
  *
- * Memory is read only where it is known to be readable: between the frame's stack pointer and the
- * end of what was tried before, which grows page by page.
+ * A walk on the thread's own stack keeps the unchanged part of the one before. From the root on,
+ * every word that led from one frame to the next is compared with what it was; then the walk needs
+ * to come from the leaf only to the first frame in that part whose registers are the same. That is
+ * all a walk would have read there, so the result is what it would have been; but rules
+ * may change when code is unloaded, hence the generation.
  */
 #include "lib/watch/unwind.h"
 
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "base/arch.h"
 #include "base/cfi.h"
@@ -22,24 +27,49 @@
 #include "base/object.h"
 #include "base/os.h"
 
-enum { SET_BITS = 13, WAYS = 2, KEY_BITS = 48, ROWS_MOST = 16, OWN_MOST = 64 };
-static const uint64_t SCRAMBLE = 0x9e3779b97f4a7c15u;
+enum { INDEX_BITS = 14, ENTRIES = 1 << INDEX_BITS, OTHER = ENTRIES / 2, LOW_BITS = ARCH_PC_ZEROS };
+enum { ROWS_MOST = 16, OWN_MOST = 64 };
 
-static uint64_t rules[1 << SET_BITS][WAYS];
-static uint32_t generation;
+static uint64_t rules[ENTRIES];
+static uint32_t generation = 1;
 
-/* Where a walk is. */
+/*
+ * An element of walk->slots:   | slot, in words: 16 bits | stack pointer: 45 bits | flags: 3 bits |
+ *
+ * The slot is that of the rule that led here. USED: the frame pointer here decided how the walk
+ * went on. BARRIER: a step by other means led here. LONE: one by a rule of that kind.
+ */
+enum { USED = 1, BARRIER = 2, LONE = 4 };
+enum { SP_BITS = 48 };
+static const uint64_t SP_MASK = (((uint64_t)1 << SP_BITS) - 1) & ~(uint64_t)7;
+
+/* walk->end: nothing can change it; the word at this address was zero; or that. */
+enum { END_FINAL = 0 };
+static const uintptr_t END_UNSURE = UINTPTR_MAX;
+
+/* Where a walk is. The registers are not neighbours, or else compilers keep two in one of the wide
+ * registers, which doubles the time of a step. */
 struct place {
     struct cfi_memory memory; /* first: rows read through it */
-    uintptr_t pc, sp, fp;
-    uintptr_t low, high; /* readable */
-    unsigned rows;       /* steps by rows so far */
+    uintptr_t pc;
+    uintptr_t low; /* to high: readable */
+    uintptr_t sp;
+    uintptr_t high;
+    uintptr_t fp;
+    bool grows;    /* pages above may be tried */
+    bool strayed;  /* to another stack */
+    unsigned rows; /* steps by rows so far */
+    uint64_t mark; /* of the frame, for walk->slots */
+    uintptr_t end;
+    uintptr_t meeting; /* the stack pointer from which on to ask `meets` */
+    int old;           /* the last walk's frames up to this one may be met; or -1 */
+    bool met;
 };
 
 /* ---- rules ---------------------------------------------------------------------------- */
 
 /* What stands for code without tables: a frame pointer is taken to be one. */
-enum { GUESS = CFI_FP | 16 | 2 << (CFI_KIND_BITS + CFI_OFFSET_BITS) };
+enum { GUESS = CFI_RULE(CFI_FP, 16, 16), SIGNAL = CFI_RULE(CFI_SIGNAL, 0, 0) };
 
 static bool is_signal_code(const struct object *object, uintptr_t pc)
 {
@@ -47,85 +77,101 @@ static bool is_signal_code(const struct object *object, uintptr_t pc)
            arch_signal_code((const void *)pc);
 }
 
-static NOINLINE uint32_t rule_find(uintptr_t code, bool *lasting)
+/* `lasting`: an object vouches for it, so it may be remembered. */
+static uint32_t rule_find(uintptr_t pc, bool *lasting)
 {
     struct object object;
     struct cfi_row row;
-    *lasting = object_find(code, &object);
+    *lasting = object_find(pc - 1, &object);
     if (!*lasting)
         return GUESS;
-    bool known = cfi_row(object.header, code, &row);
-    /* The tables of a signal's return begin one byte early, for those who subtract one. */
-    if ((!known || row.signal) && is_signal_code(&object, code + 1))
-        return CFI_SIGNAL;
-    return known ? cfi_rule(&row, code) : GUESS;
+    bool known = cfi_row(object.header, pc - 1, &row);
+    if ((!known || row.signal) && is_signal_code(&object, pc))
+        return SIGNAL;
+    return known ? cfi_rule(&row, pc - 1) : GUESS;
 }
 
-static NOINLINE uint32_t rule_learn(uintptr_t code, uint64_t hash)
+/* The shape spares the machine a shift. */
+INLINE uint64_t *rule_at(uintptr_t pc)
 {
+    uintptr_t mask = (uintptr_t)(ENTRIES - 1) << LOW_BITS;
+    return (uint64_t *)((char *)rules + (pc & mask) * (sizeof rules[0] >> LOW_BITS));
+}
+
+/* What is left of the address: all but the index, of which the top bit is kept since a rule may be
+ * in its other place. */
+INLINE uint64_t rule_tag(uintptr_t pc)
+{
+    uint64_t low = ((uint64_t)1 << LOW_BITS) - 1;
+    return pc >> (INDEX_BITS - 1 + LOW_BITS) << LOW_BITS | (pc & low);
+}
+
+static NOINLINE uint64_t rule_learn(uintptr_t pc)
+{
+    uint64_t *first = rule_at(pc), *other = rules + ((size_t)(first - rules) ^ OTHER);
+    uint64_t word = load_relaxed(other), tag = rule_tag(pc);
+    if (word >> CFI_BITS == tag && word != 0)
+        return word;
+    if (pc >> ARCH_PC_BITS != 0 || tag >> LOW_BITS == 0)
+        return CFI_NONE;
     uint32_t before = load_acquire(&generation);
     bool lasting;
-    uint32_t rule = rule_find(code, &lasting);
-    if (!lasting || code >> KEY_BITS != 0)
-        return rule;
-    uint64_t *set = rules[hash >> (64 - SET_BITS)], word = hash << SET_BITS | rule;
-    store_relaxed(&set[1], load_relaxed(&set[0]));
-    store_relaxed(&set[0], word);
+    word = tag << CFI_BITS | rule_find(pc, &lasting);
+    if (!lasting)
+        return word;
+    store_relaxed(other, load_relaxed(first));
+    store_relaxed(first, word);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (load_relaxed(&generation) != before)
-        store_relaxed(&set[0], 0);
-    return rule;
+    if (load_relaxed(&generation) != before) {
+        store_relaxed(first, 0);
+        store_relaxed(other, 0);
+    }
+    return word;
 }
 
-INLINE uint32_t rule_of(uintptr_t pc)
+/* A rule, and bits of the address above it. Cost: one load. */
+INLINE uint64_t rule_of(uintptr_t pc)
 {
-    uintptr_t code = pc - 1;
-    uint64_t hash = (code << (64 - KEY_BITS)) * SCRAMBLE;
-    const uint64_t *set = rules[hash >> (64 - SET_BITS)];
-    for (unsigned i = 0; i < WAYS; i++) {
-        uint64_t rule = load_relaxed(&set[i]) ^ hash << SET_BITS;
-        if (likely(rule < (uint64_t)1 << CFI_BITS && rule != 0))
-            return (uint32_t)rule;
-    }
-    return rule_learn(code, hash);
+    uint64_t word = load_relaxed(rule_at(pc));
+    return likely(word >> CFI_BITS == rule_tag(pc)) ? word : rule_learn(pc);
 }
 
 void unwind_forget(void)
 {
     __atomic_fetch_add(&generation, 1, __ATOMIC_SEQ_CST);
-    for (size_t i = 0; i < COUNT_OF(rules); i++)
-        for (unsigned way = 0; way < WAYS; way++)
-            if (load_relaxed(&rules[i][way]) != 0) /* a page that nobody used stays so */
-                store_relaxed(&rules[i][way], 0);
+    for (size_t i = 0; i < ENTRIES; i++)
+        if (load_relaxed(&rules[i]) != 0) /* a page that nobody used stays so */
+            store_relaxed(&rules[i], 0);
 }
 
 /* ---- memory ---------------------------------------------------------------------------- */
 
+static bool page_readable(uintptr_t at)
+{
+    return os_readable((const void *)at, sizeof(uintptr_t));
+}
+
 /* Makes [at, at + size) part of the readable range, which grows upward only. */
 static NOINLINE bool reach(struct place *place, uintptr_t at, size_t size)
 {
-    uintptr_t page = os_page_size();
-    if (at < place->low || at + size < at || at + size - place->high > 1u << 20)
+    enum { FAR = 1 << 20 };
+    uintptr_t end = at + size;
+    if (!place->grows || at < place->low || end < at || end > place->high + FAR)
         return false;
-    while (place->high < at + size) {
-        if (!os_readable((const void *)place->high, page))
+    while (place->high < end) {
+        if (!page_readable(place->high))
             return false;
-        place->high += page;
+        place->high += os_page_size();
     }
     return true;
 }
 
-INLINE bool can_read(struct place *place, uintptr_t at, size_t size)
+static FOREIGN bool word_read(struct place *place, uintptr_t at, uintptr_t *value)
 {
-    return likely(at >= place->low && at + size <= place->high && at + size > at) ||
-           reach(place, at, size);
-}
-
-static RACY bool word_read(struct place *place, uintptr_t at, uintptr_t *value)
-{
-    if (!can_read(place, at, sizeof *value))
+    bool inside = at >= place->low && at + sizeof *value <= place->high && at < place->high;
+    if (at % sizeof *value != 0 || (!inside && !reach(place, at, sizeof *value)))
         return false;
-    memcpy(value, (const void *)at, sizeof *value);
+    *value = *(const uintptr_t *)at;
     return true;
 }
 
@@ -134,13 +180,46 @@ static bool memory_read(struct cfi_memory *memory, uintptr_t at, uintptr_t *valu
     return word_read((struct place *)memory, at, value);
 }
 
-/* Starts a readable range at another stack. */
+/* Begins a readable range at any stack. */
 static bool stack_enter(struct place *place, uintptr_t sp)
 {
     uintptr_t page = os_page_size();
     place->low = sp & ~(page - 1);
     place->high = place->low + page;
-    return place->high > page && os_readable((const void *)place->low, page);
+    place->grows = true;
+    place->strayed = true;
+    return sp % sizeof sp == 0 && sp >> SP_BITS == 0 && page_readable(place->low);
+}
+
+/* The end of the calling thread's own stack: the C libraries keep what a thread is above its
+ * stack, the kernel puts some random bytes above the first thread's. */
+static uintptr_t stack_end(void)
+{
+    return os_tid() == os_pid() ? getauxval(AT_RANDOM) : arch_thread();
+}
+
+/* Whether `sp` is in the thread's own stack: whether all pages from there to its end can be read.
+ * They are tried from the end down, some at each call. */
+static NOINLINE bool stack_owns(struct walk *walk, uintptr_t sp)
+{
+    enum { FAR = 64 << 20, PAGES_MOST = 64 };
+    uintptr_t page = os_page_size();
+    if (walk->high == 0) {
+        walk->low = stack_end() & ~(page - 1);
+        walk->high = walk->low + page;
+    }
+    if (sp >= walk->high || sp < walk->floor || walk->high - sp > FAR)
+        return false;
+    for (unsigned i = 0; walk->low > sp; i++) {
+        if (i == PAGES_MOST)
+            return false;
+        if (!page_readable(walk->low - page)) {
+            walk->floor = walk->low;
+            return false;
+        }
+        walk->low -= page;
+    }
+    return true;
 }
 
 /* ---- steps ---------------------------------------------------------------------------- */
@@ -155,7 +234,7 @@ static bool step_signal(struct place *place)
     place->pc = pc + 1;
     place->sp = sp;
     place->fp = fp;
-    if (sp < place->low || sp >= place->high)
+    if (sp <= from || sp >= place->high || sp % sizeof sp != 0)
         return stack_enter(place, sp);
     return true;
 }
@@ -169,22 +248,24 @@ static bool step_row(struct place *place, struct cfi_registers *registers)
     if (!object_find(code, &object))
         return false;
     bool known = cfi_row(object.header, code, &row);
-    if ((!known || row.signal) && is_signal_code(&object, code + 1)) {
+    if ((!known || row.signal) && is_signal_code(&object, place->pc)) {
         registers->known = ((uint64_t)1 << ARCH_REGISTERS) - 1;
         for (unsigned i = 0; i < ARCH_REGISTERS; i++)
             if (!word_read(place, sp + arch_signal_slot(i), &registers->values[i]))
                 return false;
         return step_signal(place);
     }
-    registers->values[ARCH_RETURN] = ARCH_PUSHES_RETURN ? code : registers->values[ARCH_RETURN];
+    if (ARCH_PUSHES_RETURN)
+        registers->values[ARCH_RETURN] = code;
     if (!known || !cfi_step(&row, &place->memory, registers))
         return false;
     place->pc = arch_plain(registers->values[ARCH_RETURN]) + row.signal;
     place->sp = registers->values[ARCH_SP];
     place->fp = registers->values[ARCH_FP];
-    if (row.signal && (place->sp < place->low || place->sp >= place->high))
+    if (row.signal && (place->sp < sp || place->sp >= place->high))
         return stack_enter(place, place->sp);
-    return place->sp > sp || (place->sp == sp && !ARCH_PUSHES_RETURN);
+    return place->sp % sizeof sp == 0 && place->sp < place->high &&
+           (place->sp > sp || (place->sp == sp && !ARCH_PUSHES_RETURN));
 }
 
 /* A frame whose rule needs registers that the walk does not carry. They can be had by walking again
@@ -207,70 +288,240 @@ static NOINLINE bool step_far(struct place *place)
         if (!step_row(&own, &registers))
             return false;
         if (found) {
-            unsigned rows = place->rows;
-            *place = own;
-            place->rows = rows;
-            return true;
+            place->pc = own.pc;
+            place->sp = own.sp;
+            place->fp = own.fp;
+            return place->sp > place->low && place->sp < place->high;
         }
     }
     return false;
 }
 
-static RACY bool step_plain(struct place *place, uint32_t rule)
+/* A realigned frame: the CFA is in memory. */
+static bool step_memory(struct place *place, uint64_t rule)
 {
-    unsigned kind = CFI_KIND(rule);
-    uintptr_t cfa = (kind == CFI_FP ? place->fp : place->sp) + CFI_OFFSET(rule);
-    uintptr_t slot = CFI_SLOT(rule), back = 8, fp = place->fp;
-    if (kind == CFI_MEMORY) {
-        if (fp < place->sp || !word_read(place, fp - CFI_OFFSET(rule), &cfa))
-            return false;
-        slot = cfa - fp;
-    }
-    if (!ARCH_PUSHES_RETURN)
-        back = kind == CFI_LONE ? slot : slot - 8;
-    if (cfa < place->sp || cfa - place->sp < back || cfa - place->sp < slot || cfa % 8 != 0)
+    uintptr_t cfa, pc, fp;
+    if (place->fp < place->sp || !word_read(place, place->fp - CFI_OFFSET(rule), &cfa) ||
+        cfa <= place->fp || !word_read(place, cfa - 8, &pc) || !word_read(place, place->fp, &fp))
         return false;
-    uintptr_t pc;
-    if (!word_read(place, cfa - back, &pc))
-        return false;
-    if (slot != 0 && kind != CFI_LONE && !word_read(place, cfa - slot, &fp))
-        return false;
-    place->pc = arch_plain(pc);
+    place->pc = pc;
     place->sp = cfa;
     place->fp = fp;
     return true;
 }
 
-static bool step(struct place *place)
+static bool step_lone(struct place *place, uint64_t rule)
 {
-    uint32_t rule = rule_of(place->pc);
+    uintptr_t cfa = place->sp + CFI_OFFSET(rule), pc;
+    if (!word_read(place, cfa - CFI_SLOT(rule), &pc))
+        return false;
+    place->pc = arch_plain(pc);
+    place->sp = cfa;
+    return true;
+}
+
+/* Steps that are rare. */
+static NOINLINE bool step_other(struct place *place, uint64_t rule)
+{
+    bool done = false;
+    place->mark = BARRIER;
+    place->end = END_UNSURE;
     switch (CFI_KIND(rule)) {
     case CFI_END:
+        place->end = END_FINAL;
         return false;
     case CFI_SIGNAL:
-        return step_signal(place);
+        done = step_signal(place);
+        break;
     case CFI_ROW:
-        return step_far(place);
+        done = step_far(place);
+        break;
+    case CFI_MEMORY:
+        done = step_memory(place, rule);
+        break;
+    case CFI_LONE:
+        done = step_lone(place, rule);
+        place->mark = LONE | CFI_SLOT(rule) << (SP_BITS - 3);
+        break;
     default:
-        return step_plain(place, rule);
+        break;
     }
+    place->mark |= place->sp;
+    return done;
+}
+
+/* ---- the walk -------------------------------------------------------------------------- */
+
+/* Where the return address of a frame was read. */
+INLINE uintptr_t return_slot(uint64_t slot)
+{
+    uintptr_t sp = slot & SP_MASK, below = slot >> SP_BITS << 3;
+    return ARCH_PUSHES_RETURN ? sp - 8 : sp - below + (slot & LONE ? 0 : 8);
+}
+
+/* The last frame of the last walk, from the root, that is safe to meet: from there on to the root
+ * all words are the same that led from one to the next. Cost: three loads a frame. */
+static FOREIGN int unchanged(const struct walk *walk, int count)
+{
+    if (walk->end != END_FINAL && *(const uintptr_t *)walk->end != 0)
+        return -1;
+    for (int i = 0; i < count; i++) {
+        uint64_t slot = walk->slots[i];
+        uintptr_t sp = slot & SP_MASK, below = slot >> SP_BITS << 3;
+        if (unlikely(slot & (USED | BARRIER))) {
+            if (slot & BARRIER)
+                return i;
+            bool loaded = ARCH_PUSHES_RETURN ? below != 8 : !(slot & LONE);
+            if (loaded && *(const uintptr_t *)(sp - below) != walk->frames[i])
+                return i;
+        }
+        if (arch_plain(*(const uintptr_t *)return_slot(slot)) != walk->pcs[i])
+            return i;
+    }
+    return count - 1;
+}
+
+/* The frame pointer of frame `at` mattered: so did that of the frames that handed it on. */
+INLINE void use_frame_pointer(struct walk *walk, unsigned at, uintptr_t fp)
+{
+    for (;; at++) {
+        uint64_t slot = walk->slots[at];
+        walk->slots[at] = slot | USED;
+        walk->frames[at] = fp;
+        bool loaded = ARCH_PUSHES_RETURN ? slot >> SP_BITS != 1 : !(slot & LONE);
+        if (likely(loaded || (slot & BARRIER)) || at == WALK_MOST - 1)
+            return;
+    }
+}
+
+/* Whether the walk, now at frame `at` of the new record, is on the way of the last one. */
+static FOREIGN bool meets(struct walk *walk, struct place *place, unsigned at, uintptr_t fp)
+{
+    uintptr_t sp = walk->slots[at] & SP_MASK;
+    int old = place->old < (int)at ? place->old : (int)at - 1;
+    while (old >= 0 && (walk->slots[old] & SP_MASK) < sp)
+        old--;
+    if (old >= 0 && (walk->slots[old] & SP_MASK) == sp) {
+        bool used = walk->slots[old] & USED;
+        if (walk->pcs[old] == walk->pcs[at] && (!used || walk->frames[old] == fp)) {
+            if (used)
+                use_frame_pointer(walk, at, fp);
+            place->old = old;
+            place->met = true;
+            return true;
+        }
+        old--;
+    }
+    place->old = old;
+    place->meeting = old < 0 ? UINTPTR_MAX : walk->slots[old] & SP_MASK;
+    return false;
+}
+
+/* Walks from `place` and records frames from the end of the arrays down, until the stack ends, or
+ * the way of the last walk is met, or `last` is reached. The index of the frame nearest to
+ * the root. Cost: on the way from a return address to the next there are two loads. */
+static FOREIGN __attribute__((noinline)) unsigned climb(struct walk *walk, struct place *place,
+                                                        unsigned last)
+{
+    uintptr_t pc = place->pc, sp = place->sp, fp = place->fp, high = place->high, cfa;
+    uint64_t mark = sp | (uint64_t)1 << SP_BITS | BARRIER;
+    unsigned at = WALK_MOST;
+    for (;;) {
+        walk->pcs[--at] = pc;
+        walk->slots[at] = mark;
+        if (unlikely(sp >= place->meeting) && meets(walk, place, at, fp))
+            return at;
+        uint64_t rule = rule_of(pc);
+        uintptr_t slot = CFI_SLOT(rule);
+        cfa = sp + CFI_OFFSET(rule);
+        if (unlikely(CFI_KIND(rule) != CFI_SP)) {
+            if (unlikely(CFI_KIND(rule) != CFI_FP)) {
+                place->pc = pc, place->sp = sp, place->fp = fp;
+                if (pc == 0 || !step_other(place, rule))
+                    break;
+                pc = place->pc, sp = place->sp, fp = place->fp, high = place->high;
+                mark = place->mark;
+                goto next;
+            }
+            cfa = fp + CFI_OFFSET(rule);
+            use_frame_pointer(walk, at, fp);
+            place->end = END_FINAL;
+            if (cfa < sp || cfa - sp < slot || cfa % 8 != 0)
+                return at;
+        }
+        if (unlikely(cfa > high)) {
+            place->end = END_FINAL;
+            if (!reach(place, sp, cfa - sp))
+                return at;
+            high = place->high;
+        }
+        pc = arch_plain(*(const uintptr_t *)(ARCH_PUSHES_RETURN ? cfa - 8 : cfa - slot + 8));
+        uintptr_t saved = *(const uintptr_t *)(cfa - slot);
+        /* No branch: which functions save it is hard to foretell. */
+        fp ^= (fp ^ saved) & ((uintptr_t)(ARCH_PUSHES_RETURN && slot == 8) - 1);
+        sp = cfa;
+        mark = sp | slot << (SP_BITS - 3);
+    next:
+        if (unlikely(at == last)) {
+            walk->cut = pc != 0;
+            place->end = END_UNSURE;
+            return at;
+        }
+    }
+    if (pc == 0 && at < WALK_MOST - 1) { /* no frame: the word that was read says so */
+        uint64_t slot = walk->slots[at++];
+        place->end = slot & BARRIER ? END_UNSURE : return_slot(slot);
+    }
+    return at;
+}
+
+/* Puts the new frames, from `at` on, above those that were kept. Where that is more than `most`,
+ * the ones nearest to the root go. */
+static void record(struct walk *walk, const struct place *place, unsigned at, unsigned most)
+{
+    unsigned fresh = WALK_MOST - at, kept = place->met ? (unsigned)place->old : 0;
+    walk->same = place->met ? kept + 1 : 0;
+    if (!place->met)
+        walk->end = place->end;
+    if (kept + fresh > most) {
+        unsigned less = kept + fresh - most;
+        memmove(walk->pcs, walk->pcs + less, (kept - less) * sizeof walk->pcs[0]);
+        kept -= less;
+        walk->same = 0;
+        walk->cut = true;
+        walk->end = END_UNSURE;
+    }
+    for (unsigned i = 0; i < fresh; i++) {
+        walk->pcs[kept + i] = walk->pcs[at + i];
+        walk->slots[kept + i] = walk->slots[at + i];
+        if (walk->slots[at + i] & USED)
+            walk->frames[kept + i] = walk->frames[at + i];
+    }
+    walk->count = kept + fresh;
 }
 
 void unwind(struct walk *walk, const struct caller *from, unsigned most)
 {
-    struct place place = {{memory_read}, from->pc, from->sp, from->fp, 0, 0, 0};
-    unsigned count = 0;
+    struct place place = {.memory.read = memory_read, .old = -1, .meeting = UINTPTR_MAX};
+    uint32_t now = load_acquire(&generation);
+    place.pc = from->pc, place.sp = from->sp, place.fp = from->fp;
+    bool own =
+        place.sp % sizeof place.sp == 0 &&
+        (likely(place.sp >= walk->low && place.sp < walk->high) || stack_owns(walk, place.sp));
     walk->cut = false;
-    walk->same = 0;
-    bool more = stack_enter(&place, place.sp);
-    do {
-        if (count == most) {
-            walk->cut = true;
-            break;
-        }
-        walk->pcs[WALK_MOST - ++count] = place.pc;
-        more = more && step(&place);
-    } while (more && place.pc != 0);
-    memmove(walk->pcs, walk->pcs + WALK_MOST - count, count * sizeof walk->pcs[0]);
-    walk->count = count;
+    if (likely(own)) {
+        place.low = place.sp;
+        place.high = walk->high;
+        if (walk->generation == now && walk->end != END_UNSURE)
+            place.old = unchanged(walk, (int)walk->count);
+        if (place.old >= 0)
+            place.meeting = walk->slots[place.old] & SP_MASK;
+    } else if (!stack_enter(&place, place.sp)) {
+        most = 1;
+    }
+    unsigned at = climb(walk, &place, WALK_MOST - most);
+    record(walk, &place, at, most);
+    if (place.strayed)
+        walk->end = END_UNSURE;
+    walk->generation = now;
 }

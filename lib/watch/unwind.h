@@ -17,7 +17,10 @@
 
 enum { WALK_MOST = 256 }; /* frames */
 
-/* The state in which a function of ours will return to its caller. */
+/* The state in which a function of ours will return to its caller; or that of code which a signal
+ * interrupted, with its exact address plus one in the place of the return address. Whoever looks
+ * up a return address looks one byte before it, and so finds the right place in both cases; frames
+ * below a signal handler are recorded in the same way. */
 struct caller {
     uintptr_t pc; /* the return address */
     uintptr_t sp; /* the stack pointer after the return */
@@ -41,10 +44,11 @@ struct walk {
     bool cut;                  /* the stack is deeper than that */
     uintptr_t pcs[WALK_MOST];  /* return addresses; pcs[count - 1] is the caller's pc */
     uint32_t nodes[WALK_MOST]; /* belongs to stacks.c: known for the first `same` */
-    /* What the unwinder must look at again to know that a frame is the same. */
-    uintptr_t slots[WALK_MOST];  /* where the return address was read from */
-    uintptr_t frames[WALK_MOST]; /* what else decided: see unwind.c */
-    uintptr_t low, high;         /* of the stack, as far as it is known to be readable */
+    /* What the unwinder must look at again to know that a frame is the same (unwind.c). */
+    uintptr_t slots[WALK_MOST];  /* the stack pointer, and where things were read from below it */
+    uintptr_t frames[WALK_MOST]; /* the frame pointer, where it mattered */
+    uintptr_t end;               /* how the walk ended */
+    uintptr_t low, high, floor;  /* of the thread's own stack, as far as it was found readable */
     uint32_t generation;         /* of the rules */
 };
 

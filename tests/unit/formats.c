@@ -159,6 +159,20 @@ static void numbers_for_readers_that_scale(void)
     assert(estimate_round(1e30) == UINT64_MAX && estimate_round(0.4) == 0);
 }
 
+/* No memory for tables: less order and fewer words, the same sums. */
+static void without_memory(void)
+{
+    struct rlimit none = {1, 1};
+    unsigned long objects, live = 0;
+    setrlimit(RLIMIT_AS, &none);
+    for (int kind = FORMAT_CAPTURE; kind <= FORMAT_GPERFTOOLS; kind++)
+        if (make((enum format_kind)kind, true, sizeof text - 1) != 0 || text_length < 100)
+            _exit(10 + kind);
+    for (char *at = strchr(text, '\n') + 1; *at != '\n'; at = strchr(at, '\n') + 1)
+        live += sscanf(at, "%lu:", &objects) == 1 ? objects : 0;
+    _exit(live == BLOCKS / 2 + MANY ? 0 : 20);
+}
+
 int main(void)
 {
     struct sums sums = {0};
@@ -176,5 +190,12 @@ int main(void)
             assert(make((enum format_kind)kind, true, most) == ENOSPC && text_length <= most);
         assert(format_suffix((enum format_kind)kind)[0] == '.');
     }
+    /* A sanitizer needs memory of its own. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    char said[256];
+    assert(unit_child(without_memory, said, sizeof said) == 0);
+#else
+    (void)without_memory;
+#endif
     return 0;
 }

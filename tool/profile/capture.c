@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See tool/profile/capture.h. All payload is taken through `number` and `text`, which know where
- * the record ends; after the first failure they give zeros, and the record's reader looks once,
- * before it hands anything on.
+ * the record ends; after the first failure they give zeros, and nothing is handed on any more.
  *
  * Records and parts of records that a later version adds are passed over: unknown types, and bytes
  * behind the known ones in records that hold one thing.
@@ -96,10 +95,11 @@ static struct capture_sum sum(struct reader *reader)
     return got;
 }
 
-#define CALL(reader, name, ...)                                                  \
-    do {                                                                         \
-        if ((reader)->wrong == NULL && (reader)->calls->name != NULL)            \
-            (reader)->calls->name((reader)->context __VA_OPT__(, ) __VA_ARGS__); \
+/* Hands a thing on, if nothing is wrong so far and somebody wants it. */
+#define CALL(reader, name, ...)                                       \
+    do {                                                              \
+        if ((reader)->wrong == NULL && (reader)->calls->name != NULL) \
+            (reader)->calls->name(__VA_ARGS__);                       \
     } while (0)
 
 /* ---- records ---- */
@@ -120,13 +120,13 @@ static void read_process(struct reader *reader)
     process.version = text(reader);
     process.program = text(reader);
     process.command = text(reader);
-    CALL(reader, process, &process);
+    CALL(reader, process, reader->context, &process);
 }
 
 static void read_maps(struct reader *reader)
 {
     if ((number(reader) & MAPS_FIRST) != 0)
-        CALL(reader, maps);
+        CALL(reader, maps, reader->context);
     while (more(reader)) {
         struct capture_map map;
         map.start = number(reader);
@@ -140,7 +140,7 @@ static void read_maps(struct reader *reader)
         map.path = text(reader);
         map.build_id = text(reader);
         holds(reader, map.build_id.length <= ID_MOST, "a build id that is too long");
-        CALL(reader, map, &map);
+        CALL(reader, map, reader->context, &map);
     }
 }
 
@@ -156,7 +156,7 @@ static void read_nodes(struct reader *reader)
         pc = changed(reader, pc);
         if (!holds(reader, reader->nodes < UINT32_MAX, "too many nodes"))
             return;
-        CALL(reader, node, (uint32_t)reader->nodes, (uint32_t)caller, pc);
+        CALL(reader, node, reader->context, (uint32_t)reader->nodes, (uint32_t)caller, pc);
         reader->nodes++;
     }
 }
@@ -171,7 +171,7 @@ static void read_threads(struct reader *reader)
         thread.alive = (number(reader) & THREAD_ALIVE) != 0;
         thread.since_ms = number(reader);
         thread.name = text(reader);
-        CALL(reader, thread, &thread);
+        CALL(reader, thread, reader->context, &thread);
     }
 }
 
@@ -184,7 +184,7 @@ static void read_series(struct reader *reader)
         point.allocated_bytes = changed(reader, point.allocated_bytes);
         point.allocated_objects = changed(reader, point.allocated_objects);
         point.resident_bytes = changed(reader, point.resident_bytes);
-        CALL(reader, point, &point);
+        CALL(reader, point, reader->context, &point);
     }
 }
 
@@ -198,7 +198,7 @@ static void read_snapshot(struct reader *reader)
     snapshot.reason = text(reader);
     reader->inside = true;
     reader->rows = 0;
-    CALL(reader, snapshot, &snapshot);
+    CALL(reader, snapshot, reader->context, &snapshot);
 }
 
 static double weight(struct reader *reader)
@@ -240,7 +240,7 @@ static void read_row(struct reader *reader, uint64_t *stack)
             row.lives[i] = (lives >> i & 1) != 0 ? number(reader) : 0;
     }
     reader->rows++;
-    CALL(reader, row, &row);
+    CALL(reader, row, reader->context, &row);
 }
 
 static void read_rows(struct reader *reader)
@@ -257,7 +257,7 @@ static void read_whole(struct reader *reader)
     holds(reader, reader->inside, "the end of no snapshot");
     holds(reader, rows == reader->rows, "a snapshot with too few or too many rows");
     reader->inside = false;
-    CALL(reader, whole, rows);
+    CALL(reader, whole, reader->context, rows);
 }
 
 static void read_totals(struct reader *reader)
@@ -271,12 +271,12 @@ static void read_totals(struct reader *reader)
     totals.seen_allocated = number(reader);
     totals.lost = number(reader);
     totals.refused = optional(reader);
-    CALL(reader, totals, &totals);
+    CALL(reader, totals, reader->context, &totals);
 }
 
 static void read_allocator(struct reader *reader)
 {
-    struct capture_allocator allocator;
+    struct capture_allocator allocator = {0};
     uint64_t *const fields[] = {
         &allocator.allocs,         &allocator.frees,
         &allocator.alloc_bytes,    &allocator.free_bytes,
@@ -288,21 +288,21 @@ static void read_allocator(struct reader *reader)
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         *fields[i] = optional(reader);
-    CALL(reader, allocator, &allocator);
+    CALL(reader, allocator, reader->context, &allocator);
 }
 
 static void read_mark(struct reader *reader)
 {
     uint64_t time_ms = number(reader);
     struct capture_text name = text(reader);
-    CALL(reader, mark, time_ms, name);
+    CALL(reader, mark, reader->context, time_ms, name);
 }
 
 static void read_end(struct reader *reader)
 {
     uint64_t time_ms = number(reader);
     reader->ended = true;
-    CALL(reader, end, time_ms);
+    CALL(reader, end, reader->context, time_ms);
 }
 
 static void (*const readers[])(struct reader *) = {
@@ -352,7 +352,7 @@ enum capture_result capture_read(const void *bytes, size_t size, const struct ca
 {
     const uint8_t *file = bytes;
     struct reader reader = {.calls = calls, .context = context, .nodes = FIRST_NODE};
-    if (size < FORMAT_HEAD_SIZE || memcmp(file, FORMAT_MAGIC, 8) != 0)
+    if (size < FORMAT_HEAD_SIZE || memcmp(file, FORMAT_MAGIC, sizeof FORMAT_MAGIC) != 0)
         return stop(error, 0, "this is no capture of memoir", CAPTURE_REFUSED);
     if (format_get(file + 8, 2) != FORMAT_VERSION)
         return stop(error, 8, "a newer memoir wrote this capture", CAPTURE_REFUSED);

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* helper: what the verbs of the protocol answer and do. Linked with the sources of the library,
+ * because no symbol of theirs leads there. */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/api/control.h"
+
+static char answer[16384];
+
+static int ask(const char *line, int fd)
+{
+    char name[] = "answer.XXXXXX", buffer[256];
+    int file = mkstemp(name);
+    assert(file >= 0);
+    struct sink sink;
+    sink_to_fd(&sink, file, buffer, sizeof buffer);
+    int error = control_command(line, strlen(line), fd, &sink);
+    assert(sink_flush(&sink) == 0);
+    ssize_t length = pread(file, answer, sizeof answer - 1, 0);
+    assert(length >= 0);
+    answer[length] = '\0';
+    close(file);
+    unlink(name);
+    return error;
+}
+
+static void expect(const char *line, int error, const char *text)
+{
+    int got = ask(line, -1);
+    if (got != error || strstr(answer, text) == NULL) {
+        printf("'%s': error %d, not %d, and answered: %s", line, got, error, answer);
+        exit(1);
+    }
+}
+
+static void wrong_lines_say_what_to_do(void)
+{
+    expect("", EINVAL, "error: no verb ''; 'help' lists them\n");
+    expect("dmup", EINVAL, "error: no verb 'dmup'");
+    expect("purge all", EINVAL, "takes no argument");
+    expect("start fast", EINVAL, "such as 512K");
+    expect("rate -1", EINVAL, "such as 512K");
+    expect("dump text", EINVAL, "memoir, pprof, jemalloc");
+    expect("set", EINVAL, "KEY=VALUE");
+    expect("set heap.rat=1", EINVAL, "error: no option 'heap.rat'");
+    expect("set heap.rate=soon", EINVAL, "accepted: 0 to 1T bytes");
+    expect("set cache=1", EPERM, "can't change while the program runs");
+    expect("set dump.prefix=/etc/x", EPERM, "can't change while the program runs");
+    expect("show nothing", EINVAL, "error: no option 'nothing'");
+    expect("mark", EINVAL, "mark NAME");
+    expect("mark here", ENOENT, "capture:PATH");
+    expect("snapshot", ENOENT, "capture:PATH");
+    expect("d\xc3\xa9\n", EINVAL, "error: no verb 'd??'");
+}
+
+static void the_rate_is_one_for_all(void)
+{
+    expect("start 64K", 0, "heap:on\nheap.rate:64K\n");
+    assert(control_active() && control_rate() == 64 << 10);
+    expect(" stop ", 0, "heap:off\nheap.rate:64K\n");
+    assert(!control_active());
+    expect("rate 32K", 0, "heap:off\nheap.rate:32K\n");
+    expect("start", 0, "heap:on\nheap.rate:32K\n");
+    expect("set heap.rate=1M", 0, "heap.rate:1M\n");
+    assert(control_active() && control_rate() == 1 << 20);
+    expect("set heap:off", 0, "heap:off\n");
+    assert(!control_active());
+    expect("show heap.rate", 0, "heap.rate:1M\n");
+    control_start(0);
+    expect("show", 0, "heap:on\nheap.rate:0\n");
+}
+
+static void triggers_change_at_once(void)
+{
+    expect("set dump.above=40M", 0, "dump.above:40M\n");
+    assert(profile_limits.live == 40 << 20);
+    expect("set dump.above=0", 0, "dump.above:0\n");
+    assert(profile_limits.live == 0);
+    expect("set dump.keep=2", 0, "dump.keep:2\n");
+    assert(control_memoir.keep == 2);
+    expect("set dump.format=jemalloc", 0, "dump.format:jemalloc\n");
+    assert(control_memoir.format == FORMAT_JEMALLOC);
+}
+
+static void dumps_go_to_their_folder_or_a_descriptor(void)
+{
+    char name[200] = "", text[20] = "";
+    expect("dump", 0, "dump:control_verbs-");
+    assert(sscanf(answer, "dump:%199s", name) == 1 && strstr(name, "-outside-") != NULL);
+    assert(access(name, R_OK) == 0);
+    expect("dump pprof", 0, ".pb.gz\n");
+    expect("dump", 0, "dump:");
+    assert(access(name, R_OK) != 0); /* dump.keep is 2 */
+    int ends[2];
+    assert(pipe(ends) == 0);
+    assert(ask("dump gperftools", ends[1]) == 0 && answer[0] == '\0');
+    assert(read(ends[0], text, 13) == 13 && memcmp(text, "heap profile:", 13) == 0);
+    assert(chdir("/proc/self") == 0);
+    int error = control_dump(DUMP_OUTSIDE, NULL, NULL);
+    assert(error != 0 && dumps_failed() == 1);
+}
+
+int main(void)
+{
+    wrong_lines_say_what_to_do();
+    the_rate_is_one_for_all();
+    triggers_change_at_once();
+    expect("version", 0, "version:1.2.3\n");
+    expect("help", 0, "dump [FORMAT]: ");
+    expect("stats", 0, "\nlive_bytes:");
+    expect("reset", 0, "reset:done\n");
+    expect("purge", 0, "purged:");
+    dumps_go_to_their_folder_or_a_descriptor();
+    return 0;
+}

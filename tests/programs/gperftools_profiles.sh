@@ -1,0 +1,124 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Everything that guides to gperftools' heap profiler tell one to do, done with this library, and
+# what it wrote read with google-pprof and go tool pprof.
+. "$(dirname "$0")/common.sh"
+cd "$place" || exit 2
+build "$root/tests/programs/leaking.c" -o leaking
+
+run() { # COMMAND... with HEAPPROFILE
+    rm -f ./*.heap
+    HEAPPROFILE=out preload "$@" 2>errors
+}
+
+files() { # NUMBER
+    number=$1
+    set -- ./*.heap
+    [ -e "$1" ] || set --
+    [ $# -eq "$number" ] || fail "$# files, not $number: $*"
+}
+
+said() { # LINE
+    grep -Fxq "$1" errors || fail "not said: $1; but: $(cat errors)"
+}
+
+# share FUNCTION LOW HIGH PROGRAM FILE: percent of the memory that the readers charge to it
+readers="google-pprof go"
+share() {
+    function=$1 low=$2 high=$3
+    shift 3
+    for reader in $readers; do
+        command -v "$reader" >/dev/null || continue
+        [ "$reader" = go ] && reader="go tool pprof"
+        PPROF_TMPDIR=$place $reader --text "$@" >shown 2>/dev/null
+        percent=$(awk -v f="$function" '$6 == f { print int($2) }' shown)
+        [ "${percent:-0}" -ge "$low" ] && [ "${percent:-0}" -le "$high" ] ||
+            fail "$reader: $function has ${percent:-no} percent, not $low to $high"
+    done
+}
+
+# The whole program: every block, to the byte.
+run ./leaking || fail "code $?"
+said "Starting tracking the heap"
+said "Dumping heap profile to out.0001.heap (Exiting, 6 MB in use)"
+files 1
+head -n 1 out.0001.heap | grep -Eq '^heap profile: +120: +6430720 \[ +120: +6430720\] @ heapprofile$' ||
+    fail "other totals: $(head -n 1 out.0001.heap)"
+share do_something 50 50 leaking out.0001.heap
+share do_something_else 49 49 leaking out.0001.heap
+
+# A file for every megabyte, or by use; the difference of two.
+HEAP_PROFILE_ALLOCATION_INTERVAL=1048576 run ./leaking
+files 6
+said "Dumping heap profile to out.0003.heap (3 MB allocated cumulatively, 3 MB currently in use)"
+readers=google-pprof
+share do_something_else 100 100 --base=out.0004.heap leaking out.0006.heap
+readers="google-pprof go"
+HEAP_PROFILE_INUSE_INTERVAL=2097152 run ./leaking
+said "Dumping heap profile to out.0001.heap (2 MB currently in use)"
+
+# Old files go, unless they should stay; silence.
+touch out.0077.heap
+HEAPPROFILE=out PERFTOOLS_VERBOSE=-1 preload ./leaking 2>errors
+files 1
+[ ! -s errors ] || fail "not quiet: $(cat errors)"
+touch out.0077.heap
+HEAPPROFILE=out HEAP_PROFILE_CLEANUP=false preload ./leaking 2>errors
+files 2
+
+# A part of the program, by calls; a library that is opened; a signal.
+rm -f ./*.heap
+preload ./leaking block 2>errors || fail "block: code $?"
+said "Dumping heap profile to block.0001.heap (end of the block)"
+files 1
+share do_something_else 100 100 leaking block.0001.heap
+for name in libtcmalloc.so /usr/lib/nowhere/libtcmalloc_and_profiler.so.4; do
+    rm -f ./*.heap
+    preload ./leaking dlopen "$name" 2>errors || fail "dlopen: code $?"
+    said "Dumping heap profile to opened.0001.heap (over)"
+    share do_something 100 100 leaking opened.0001.heap
+done
+HEAPPROFILESIGNAL=12 run ./leaking signal || fail "signal: code $?"
+said "Using signal 12 as heap profiling switch"
+said "Dumping heap profile to out.0001.heap (signal)"
+files 2
+share do_something 100 100 leaking out.0001.heap
+
+# Children, forked or started, have files of their own.
+run ./leaking fork || fail "fork: code $?"
+files 2
+child=$(echo out_*.0001.heap)
+[ -s out.0001.heap ] && [ -s "$child" ] || fail "no files of parent and child"
+share do_something 100 100 leaking out.0001.heap
+share do_something_else 49 49 leaking "$child"
+run perl -e 'system("./leaking"); exit 0'
+files 2
+[ -s out.0001.heap ] && [ -s "$(echo out_*.0001.heap)" ] || fail "no files of perl and its child"
+
+# Linked under gperftools' name, and with the real one.
+mkdir names
+ln -s "$MEMOIR_LIB" names/libtcmalloc_and_profiler.so
+"$CC" -w -g -fno-builtin "$root/tests/programs/leaking.c" -Lnames -ltcmalloc_and_profiler -ldl \
+    -o linked || fail "does not link with -ltcmalloc_and_profiler"
+rm -f ./*.heap
+HEAPPROFILE=out LD_LIBRARY_PATH=$(dirname "$MEMOIR_LIB") ./linked block 2>errors || fail "linked: code $?"
+said "Starting tracking the heap"
+if "$CC" -w -g "$root/tests/programs/leaking.c" -Wl,--no-as-needed -l:libtcmalloc.so.4 -ldl -o real \
+    2>/dev/null; then
+    HEAPPROFILESIGNAL=12 run ./real signal || fail "real: code $?"
+    [ "$(grep -c 'Starting tracking' errors)" -eq 1 ] || fail "started twice: $(cat errors)"
+    files 2
+    share do_something 48 50 real out.0002.heap
+    rm -f ./*.heap
+    mkdir copies
+    cp "$MEMOIR_LIB" copies/libtcmalloc.so.4
+    HEAPPROFILE=out LD_LIBRARY_PATH=$place/copies ./real 2>errors || fail "in its place: code $?"
+    files 1
+fi
+
+# Statistics at the end.
+MALLOCSTATS=1 preload ./leaking 2>errors
+grep -Eq '^MALLOC:  +[0-9]+ \( +6\.[0-9] MiB\) Bytes in use by application$' errors ||
+    fail "no statistics: $(cat errors)"
+finish

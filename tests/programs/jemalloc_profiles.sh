@@ -1,0 +1,126 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Everything that guides to jemalloc's profiler tell one to do, done with this library, and what it
+# wrote read with jeprof.
+. "$(dirname "$0")/common.sh"
+cd "$place" || exit 2
+build "$root/tests/programs/leaking.c" -o leaking
+unset MALLOC_CONF JE_MALLOC_CONF
+
+run() { # OPTIONS COMMAND...
+    options=$1
+    shift
+    rm -f ./*.heap
+    MALLOC_CONF=$options preload "$@" 2>errors
+}
+
+count() { # PATTERN NUMBER
+    # shellcheck disable=SC2086
+    set -- "$2" $1
+    [ -e "$2" ] || set -- "$1"
+    [ $(($# - 1)) -ge "$1" ] || fail "$(($# - 1)) files, not $1 at least: $options"
+}
+
+# share FUNCTION LOW HIGH ARGUMENT...: percent of the memory that jeprof charges to the function
+share() {
+    command -v jeprof >/dev/null || return 0
+    function=$1 low=$2 high=$3
+    shift 3
+    jeprof --text "$@" >shown 2>/dev/null
+    percent=$(awk -v f="$function" '$6 == f { print int($2) }' shown)
+    [ "${percent:-0}" -ge "$low" ] && [ "${percent:-0}" -le "$high" ] ||
+        fail "$function has ${percent:-no} percent, not $low to $high: $options"
+}
+
+# What is left at the end.
+run prof_leak:true,lg_prof_sample:0,prof_final:true ./leaking || fail "leak check: code $?"
+grep -Eq '^<jemalloc>: Leak approximation summary: ~6[0-9]{6} bytes, ~120 objects, >= 2 contexts$' \
+    errors || fail "no summary: $(cat errors)"
+grep -Eq '^<jemalloc>: Run jeprof on "jeprof\.[0-9]+\.0\.f\.heap" for leak detail$' errors ||
+    fail "no hint: $(cat errors)"
+grep -q '^heap_v2/1$' jeprof.*.f.heap || fail "no exact profile"
+share do_something 49 53 leaking jeprof.*.f.heap
+share do_something_else 47 51 leaking jeprof.*.f.heap
+
+# The same as an error, and nothing of what the program wrote is lost.
+run prof_leak_error:true,lg_prof_sample:0,prof_final:true ./leaking print >output
+[ $? -eq 1 ] || fail "leaks are no error"
+[ "$(cat output)" = "not lost" ] || fail "output is lost"
+grep -q 'Exiting with error code because memory leaks were detected' errors || fail "not said"
+tail -n 1 jeprof.*.f.heap | grep -q . || fail "the dump is empty"
+run prof_leak_error:true ./leaking || fail "an error without prof_final"
+grep -q '^<jemalloc>: prof_leak_error is set w/o prof_final.$' errors || fail "no warning"
+
+# A dump every megabyte, and at new maxima.
+run prof:true,lg_prof_interval:20 ./leaking
+count 'jeprof.*.i*.heap' 3
+first=$(echo jeprof.*.0.i0.heap)
+if command -v jeprof >/dev/null; then
+    jeprof --text leaking --base="$first" "$first" 2>/dev/null | grep -q do_something &&
+        fail "a dump differs from itself"
+fi
+run prof:true,prof_gdump:true ./leaking
+count 'jeprof.*.u*.heap' 2
+run prof:true,prof_prefix: ./leaking
+count '*.heap' 0
+[ ! -e ./*.heap ] || fail "dumps without a prefix"
+
+# By calls; linked under jemalloc's name.
+mkdir names
+ln -s "$MEMOIR_LIB" names/libjemalloc.so
+"$CC" -w -g -fno-builtin -I"$root/include/memoir/compat" "$root/tests/programs/leaking.c" \
+    -Lnames -ljemalloc -ldl -o linked || fail "does not link with -ljemalloc"
+rm -f ./*.heap
+MALLOC_CONF=prof:true,prof_prefix:out LD_LIBRARY_PATH=$(dirname "$MEMOIR_LIB") ./linked mallctl ||
+    fail "linked: code $?"
+for name in 0.m0 1.m1 2.m2; do
+    [ -s "$(echo out.*."$name".heap)" ] || fail "no dump $name"
+done
+run prof:true,prof_active:false,prof_prefix:steady,lg_prof_sample:12 ./leaking steady ||
+    fail "steady: code $?"
+share do_something_else 100 100 leaking steady.*.0.m0.heap
+JE_MALLOC_CONF=prof:true,prof_prefix:other run "" ./leaking mallctl
+count 'other.*.heap' 3
+run "" ./leaking steady || fail "prof.active needs prof:true"
+
+# Options of the program itself.
+build -DBUILT_IN_OPTIONS='"prof:true,prof_final:true,prof_prefix:inside"' -rdynamic \
+    "$root/tests/programs/leaking.c" -o inside
+rm -f ./*.heap
+preload ./inside
+count 'inside.*.f.heap' 1
+run prof_prefix:outside ./inside
+count 'outside.*.f.heap' 1
+
+# A program that is linked with the real one: it stays idle and sees no option.
+if "$CC" -w -g "$root/tests/programs/leaking.c" -Wl,--no-as-needed -l:libjemalloc.so.2 -ldl -o real \
+    2>/dev/null; then
+    run prof:true,prof_final:true,lg_prof_sample:0,no_such:1 ./real mallctl || fail "real: code $?"
+    [ "$(grep -c no_such errors)" -eq 1 ] || fail "said more than once: $(cat errors)"
+    set -- ./*.heap
+    [ $# -eq 4 ] || fail "$# files of a program linked with jemalloc"
+    share do_something 48 53 real jeprof.*.f.heap
+fi
+
+# Complaints are jemalloc's.
+run 'prof:true,lg_prof_interval:20,prof_log:true,log=.' ./leaking
+grep -q '^<jemalloc>: Malformed conf string$' errors || fail "log=. is fine"
+count 'jeprof.*.i*.heap' 3
+run 'prof:1,no_such:2,lg_prof_interval:64,narenas:0,' ./leaking
+cat >expected <<'END'
+<jemalloc>: Invalid conf value: prof:1
+<jemalloc>: Invalid conf pair: no_such:2
+<jemalloc>: Out-of-range conf value: lg_prof_interval:64
+<jemalloc>: Conf string ends with comma
+<jemalloc>: Out-of-range conf value: narenas:0
+END
+diff expected errors >&2 || fail "other complaints"
+run 'confirm_conf:true,thp:never' ./leaking
+grep -q '^<jemalloc>: -- Set conf value: thp:never$' errors || fail "not confirmed"
+run abort_conf:true,no_such:2 ./leaking
+[ $? -eq 134 ] || fail "abort_conf does not abort"
+run stats_print:true,stats_print_opts:J ./leaking
+python3 -c 'import json; json.load(open("errors"))["jemalloc"]["stats"]["allocated"]' ||
+    fail "no JSON"
+finish
