@@ -42,7 +42,7 @@ bool os_private_folder(const char *path, uint32_t owner)
 {
     enum { PRIVATE = 0700, MODE = 07777, OTHERS_WRITE = 022, STICKY = 01000 };
     char above[256];
-    struct stat found;
+    struct stat found = {.st_size = 0};
     size_t slash = strlen(path);
     while (slash > 0 && path[slash] != '/')
         slash--;
@@ -65,7 +65,7 @@ void os_remove(const char *path)
 
 bool os_is_file(int fd)
 {
-    struct stat found;
+    struct stat found = {.st_size = 0};
     return call3(SYS_fstat, fd, (long)&found, 0) == 0 && S_ISREG(found.st_mode);
 }
 
@@ -108,7 +108,7 @@ bool os_peer(int fd, uint32_t *user)
 ssize_t os_receive(int fd, void *buffer, size_t size, int *passed)
 {
     enum { PASSED_MOST = 8 };
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(PASSED_MOST * sizeof(int))];
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(PASSED_MOST * sizeof(int))] = {0};
     struct iovec part = {buffer, size};
     struct msghdr message = {.msg_iov = &part,
                              .msg_iovlen = 1,

@@ -248,7 +248,7 @@ static bool answer_take(int channel, int32_t *status, char **answer)
     if (got != (ssize_t)sizeof head || head.magic != ATTACH_ANSWER || head.length > ATTACH_TEXT_MAX)
         return false;
     *status = head.status;
-    char *text = malloc((size_t)head.length + 1);
+    char *text = calloc(1, (size_t)head.length + 1);
     if (!text)
         return false;
     for (size_t at = 0; at < head.length; at += (size_t)got) {
@@ -259,7 +259,7 @@ static bool answer_take(int channel, int32_t *status, char **answer)
             return false;
         }
     }
-    text[head.length] = '\0';
+    terminal_clean(text, head.length);
     *answer = text;
     return true;
 }

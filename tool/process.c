@@ -4,6 +4,7 @@
 
 #include "base/attach.h"
 #include "base/os_socket.h"
+#include "tool/terminal.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -170,10 +171,10 @@ static void command_read(struct process *process)
     size_t length = got > 0 ? (size_t)got : 0;
     while (length > 0 && process->command[length - 1] == '\0')
         length--;
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)process->command[i];
-        process->command[i] = (char)(c == '\0' ? ' ' : c < ' ' || c == 127 ? '?' : c);
-    }
+    for (size_t i = 0; i < length; i++)
+        if (process->command[i] == '\0' || process->command[i] == '\n')
+            process->command[i] = ' ';
+    terminal_clean(process->command, length);
     process->command[length] = '\0';
 }
 

@@ -41,12 +41,14 @@ bool record_start(struct record *record, const struct arguments *arguments, stru
     record->format = arguments_value(arguments, "--format");
     if (record->format && strcmp(record->format, "memoir") == 0)
         record->format = NULL;
-    if (output && output[0] == '/')
-        snprintf(record->wanted, sizeof record->wanted, "%s", output);
-    else if (output) {
-        if (!getcwd(record->wanted, sizeof record->wanted - strlen(output) - 1))
-            return error_set(error, ERROR_INPUT, "--output %s: %s", output, strerror(errno));
-        strcat(strcat(record->wanted, "/"), output);
+    if (output) {
+        char here[PATH_MAX] = "";
+        bool whole = output[0] == '/' || getcwd(here, sizeof here);
+        int length = snprintf(record->wanted, sizeof record->wanted, "%s%s%s", here,
+                              here[0] ? "/" : "", output);
+        if (!whole || length >= (int)sizeof record->wanted)
+            return error_set(error, ERROR_INPUT, "--output %.80s: %s", output,
+                             strerror(whole ? ENAMETOOLONG : errno));
     }
     return folder_make(record, error);
 }
@@ -170,18 +172,20 @@ static struct summary *largest_find(const struct record *record, pid_t pid, char
     return best;
 }
 
-/* Words with spaces between, cut, without anything that a terminal would obey. */
+/* Words with spaces between, cut. */
 static void command_print(const char *command, size_t length)
 {
     enum { MOST = 60 };
+    char text[MOST];
     while (length > 0 && command[length - 1] == '\0')
         length--;
-    for (size_t i = 0; i < length && i < MOST; i++) {
-        unsigned char c = (unsigned char)command[i];
-        fputc(c == '\0' ? ' ' : c < ' ' || c == 127 ? '?' : c, stderr);
-    }
-    if (length > MOST)
-        fputs("...", stderr);
+    size_t shown = length < MOST ? length : MOST;
+    memcpy(text, command, shown);
+    for (size_t i = 0; i < shown; i++)
+        if (text[i] == '\0' || text[i] == '\n')
+            text[i] = ' ';
+    terminal_clean(text, shown);
+    fprintf(stderr, "%.*s%s", (int)shown, text, length > MOST ? "..." : "");
 }
 
 static void head_print(const struct child *child, const struct summary *summary, char **words)

@@ -158,6 +158,18 @@ void terminal_fold(FILE *file, const char *text, unsigned indent)
     }
 }
 
+void terminal_clean(char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)text[i];
+        unsigned char next = i + 1 < length ? (unsigned char)text[i + 1] : 0;
+        if ((c < ' ' && c != '\n' && c != '\t') || c == 127)
+            text[i] = '?';
+        else if (c == 0xc2 && next >= 0x80 && next < 0xa0) /* the other controls, in UTF-8 */
+            text[i] = text[i + 1] = '?';
+    }
+}
+
 void terminal_warn(const char *format, ...)
 {
     va_list list;

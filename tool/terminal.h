@@ -47,6 +47,10 @@ void terminal_put(FILE *file, enum terminal_paint paint, const char *text, unsig
 /* Paragraphs (each ends in '\n') folded into the width, behind `indent` spaces. */
 void terminal_fold(FILE *file, const char *text, unsigned indent);
 
+/* Makes text of unknown origin harmless: what a terminal would obey becomes '?', but for ends of
+ * lines. */
+void terminal_clean(char *text, size_t length);
+
 /* "memoir: ..." */
 void terminal_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void terminal_error(const struct error *error);
