@@ -64,6 +64,8 @@ static bool begin(void)
 static void end(void)
 {
     lock_leave(LOCK_INSIDE);
+    if (unlikely(young.look != NULL))
+        young.look();
     if (unlikely(load_relaxed(&profile_due)))
         triggers_run();
 }

@@ -139,6 +139,8 @@ void jemalloc_ready(void)
         return;
     if (!jemalloc_on(JEMALLOC_prof_thread_active_init))
         profile_set_threads_active(false);
+    if (jemalloc_on(JEMALLOC_prof_log))
+        jemalloc_log_start(NULL);
     if (control_jemalloc.prefix[0] == '\0')
         return;
     int64_t interval = (int64_t)jemalloc_values[JEMALLOC_lg_prof_interval].number;
@@ -211,6 +213,7 @@ static void final_dump(void)
 
 void jemalloc_exit(void)
 {
+    jemalloc_log_stop();
     if (jemalloc_on(JEMALLOC_stats_print))
         jemalloc_stats(NULL, NULL, jemalloc_values[JEMALLOC_stats_print_opts].text);
     if (jemalloc_values[JEMALLOC_prof].given && jemalloc_on(JEMALLOC_prof) &&

@@ -30,6 +30,9 @@ extern struct jemalloc_state jemalloc_state;
 /* Dumps, unless the prefix is empty. 0 or an errno value. */
 int jemalloc_dump(const char *path);
 void jemalloc_set_gdump(bool on);
+/* The log of blocks that end. False if it runs already, or does not; or it can't be written. */
+bool jemalloc_log_start(const char *name);
+bool jemalloc_log_stop(void);
 bool jemalloc_set_prefix(const char *prefix);
 /* Mean bytes between samples for a value of lg_prof_sample. */
 int64_t jemalloc_rate(uint64_t lg_sample);

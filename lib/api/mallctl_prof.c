@@ -152,6 +152,25 @@ int serve_prof_lg_sample(const struct request *request, const struct node *node)
     return refused ? refused : request_give(request, &lg_sample, sizeof lg_sample);
 }
 
+int serve_prof_log_start(const struct request *request, const struct node *node)
+{
+    (void)node;
+    const char *path = NULL;
+    bool came;
+    int refused = request_write_only(request);
+    int wrong = refused ? refused : request_take(request, &path, sizeof path, &came);
+    if (wrong)
+        return wrong;
+    return jemalloc_log_start(path) ? 0 : EFAULT;
+}
+
+int serve_prof_log_stop(const struct request *request, const struct node *node)
+{
+    (void)request;
+    (void)node;
+    return jemalloc_log_stop() ? 0 : EFAULT;
+}
+
 /* Requested bytes and picked blocks of one class, live and in all. */
 struct class_sums {
     size_t size;

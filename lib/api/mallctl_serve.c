@@ -14,6 +14,7 @@
 #include "lib/api/cold.h"
 #include "lib/api/jemalloc_conf.h"
 #include "lib/api/mallctl.h"
+#include "lib/api/young.h"
 
 enum { ARENAS_MOST = 4095 };
 
@@ -22,7 +23,8 @@ static uint64_t epoch;
 static unsigned arenas = 1, caches;
 
 /* What this thread allocated and freed, where its allocatedp and deallocatedp point; and the most
- * that the difference was when somebody looked. */
+ * that the difference was. Brought up to date when somebody asks; from the first question about the
+ * pointers or the peak on, also whenever the thread leaves the hot path. */
 static __thread uint64_t thread_sums[2];
 static __thread uint64_t thread_peak, thread_peak_base;
 
@@ -422,6 +424,12 @@ static void thread_look(void)
         thread_peak = live - thread_peak_base;
 }
 
+static void thread_watch(void)
+{
+    thread_look();
+    young.look = thread_look;
+}
+
 int serve_thread_sum(const struct request *request, const struct node *node)
 {
     thread_look();
@@ -431,7 +439,7 @@ int serve_thread_sum(const struct request *request, const struct node *node)
 
 int serve_thread_pointer(const struct request *request, const struct node *node)
 {
-    thread_look();
+    thread_watch();
     const uint64_t *where = &thread_sums[node->number];
     int refused = request_read_only(request);
     return refused ? refused : request_give(request, &where, sizeof where);
@@ -440,7 +448,7 @@ int serve_thread_pointer(const struct request *request, const struct node *node)
 int serve_thread_peak(const struct request *request, const struct node *node)
 {
     (void)node;
-    thread_look();
+    thread_watch();
     int refused = request_read_only(request);
     return refused ? refused : request_give(request, &thread_peak, sizeof thread_peak);
 }
@@ -451,7 +459,7 @@ int serve_thread_peak_reset(const struct request *request, const struct node *no
     int refused = request_nothing(request);
     if (refused)
         return refused;
-    thread_look();
+    thread_watch();
     thread_peak_base = thread_sums[0] - thread_sums[1];
     thread_peak = 0;
     return 0;

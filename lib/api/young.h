@@ -23,6 +23,7 @@ struct young {
     int64_t clock;       /* bytes until the next sample */
     uint64_t random;
     struct heap_sums sums; /* blocks that no bin saw, for the thread's own totals */
+    void (*look)(void);    /* somebody watches those totals: called after each slow call */
 };
 
 extern HIDDEN __thread struct young young;

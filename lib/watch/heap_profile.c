@@ -123,10 +123,15 @@ static uint64_t born_of(const struct record *record)
     return (uint64_t)record->born_high << 32 | record->born_low;
 }
 
-static unsigned life_bucket(uint64_t born)
+static uint64_t age_us(uint64_t born)
 {
     uint64_t ticks = (born_now() - born) & (((uint64_t)1 << BORN_BITS) - 1);
-    uint64_t us = (uint64_t)((unsigned __int128)ticks * load_relaxed(&tick_us) >> 32);
+    return (uint64_t)((unsigned __int128)ticks * load_relaxed(&tick_us) >> 32);
+}
+
+static unsigned life_bucket(uint64_t born)
+{
+    uint64_t us = age_us(born);
     if (us == 0)
         return 0;
     unsigned bucket = 1 + (63u - (unsigned)__builtin_clzll(us)) / 2;
@@ -272,6 +277,8 @@ void profile_end(struct record *record, size_t usable, size_t requested, bool mo
     bool own = site_thread(site) == threads_self() && site_thread(site) != THREAD_OTHER;
     struct site_ends *ends = own ? &site->own : &site->others;
     record->site = 0;
+    if (unlikely(load_relaxed(&block_log_on)))
+        block_log_add(site_stack(site), site_thread(site), age_us(born), usable);
     site_save(site);
     if (site_era(site) == load_relaxed(&era)) {
         uint64_t bytes, objects;

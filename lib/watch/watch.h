@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/watch/block_log.h"
 #include "lib/watch/dump.h"
 #include "lib/watch/format.h"
 #include "lib/watch/heap_profile.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */ /* static-too */
 /* gperftools' calls: the heap profiler sees every block between start and stop, numbers its files,
  * and answers with its text; tc_malloc and its family share the heap; properties tell of it. */
-#include "memoir/compat/google/heap-profiler.h"
+#include "memoir/compat/gperftools/heap-profiler.h"
 #include "memoir/compat/gperftools/malloc_extension_c.h"
 #include "memoir/compat/gperftools/tcmalloc.h"
 

@@ -117,6 +117,15 @@ if "$CC" -w -g "$root/tests/programs/leaking.c" -Wl,--no-as-needed -l:libtcmallo
     files 1
 fi
 
+# The headers, in both of their places.
+for header in heap-profiler malloc_extension_c tcmalloc; do
+    printf '#include <google/%s.h>\n#include <gperftools/%s.h>\nint main(void) { return 0; }\n' \
+        $header $header >header.c
+    "$CC" -Wall -Werror -I"$root/include/memoir/compat" header.c -o header || fail "$header.h in C"
+    "$CXX" -x c++ -Wall -Werror -I"$root/include/memoir/compat" header.c -o header 2>/dev/null ||
+        ! command -v "$CXX" >/dev/null || fail "$header.h in C++"
+done
+
 # Statistics at the end.
 MALLOCSTATS=1 preload ./leaking 2>errors
 grep -Eq '^MALLOC:  +[0-9]+ \( +6\.[0-9] MiB\) Bytes in use by application$' errors ||

@@ -54,14 +54,18 @@ grep -q '^<jemalloc>: prof_leak_error is set w/o prof_final.$' errors || fail "n
 
 # A dump every megabyte, and at new maxima.
 run prof:true,lg_prof_interval:20 ./leaking
-count 'jeprof.*.i*.heap' 3
+count 'jeprof.*.i*.heap' 1
+run prof:true,lg_prof_interval:20,lg_prof_sample:0 ./leaking
+count 'jeprof.*.i*.heap' 5
 first=$(echo jeprof.*.0.i0.heap)
 if command -v jeprof >/dev/null; then
     jeprof --text leaking --base="$first" "$first" 2>/dev/null | grep -q do_something &&
         fail "a dump differs from itself"
 fi
 run prof:true,prof_gdump:true ./leaking
-count 'jeprof.*.u*.heap' 2
+count 'jeprof.*.u*.heap' 1
+run prof:true,prof_gdump:true,lg_prof_sample:0 ./leaking
+count 'jeprof.*.u*.heap' 5
 run prof:true,prof_prefix: ./leaking
 count '*.heap' 0
 [ ! -e ./*.heap ] || fail "dumps without a prefix"
@@ -106,7 +110,7 @@ fi
 # Complaints are jemalloc's.
 run 'prof:true,lg_prof_interval:20,prof_log:true,log=.' ./leaking
 grep -q '^<jemalloc>: Malformed conf string$' errors || fail "log=. is fine"
-count 'jeprof.*.i*.heap' 3
+count 'jeprof.*.i*.heap' 1
 run 'prof:1,no_such:2,lg_prof_interval:64,narenas:0,' ./leaking
 cat >expected <<'END'
 <jemalloc>: Invalid conf value: prof:1
@@ -120,6 +124,21 @@ run 'confirm_conf:true,thp:never' ./leaking
 grep -q '^<jemalloc>: -- Set conf value: thp:never$' errors || fail "not confirmed"
 run abort_conf:true,no_such:2 ./leaking
 [ $? -eq 134 ] || fail "abort_conf does not abort"
+
+# The log of blocks that ended: those of perl, all of them.
+run prof:true,lg_prof_sample:0,prof_log:true,prof_prefix:log perl -e 'my @a = map { "x" x 5000 } 1 .. 50;
+    undef @a; exit 0'
+python3 - log.*.0.json <<'END' || fail "another log: $(head -c 300 log.*.json)"
+import json, sys
+log = json.load(open(sys.argv[1]))
+assert log["info"]["lg_sample_rate"] == 0 and log["threads"][0]["thr_uid"] == 0
+rows = log["allocations"]
+assert sum(5000 <= row["usize"] < 6000 for row in rows) >= 50
+for row in rows:
+    assert row["alloc_timestamp"] <= row["free_timestamp"]
+    assert len(log["stack_traces"][row["alloc_trace"]]) > 1
+    assert row["alloc_thread"] < len(log["threads"])
+END
 run stats_print:true,stats_print_opts:J ./leaking
 python3 -c 'import json; json.load(open("errors"))["jemalloc"]["stats"]["allocated"]' ||
     fail "no JSON"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# A set-uid, set-gid or file-capability program obeys no variable, file or socket: MEMOIR changes
-# nothing and prints nothing there. The same program without the bit shows that the options would
-# have done something.
+# A set-uid, set-gid or file-capability program obeys no variable, file or socket: MEMOIR,
+# MALLOC_CONF and HEAPPROFILE change nothing and print nothing there. The same program without the bit shows that the
+# options would have done something.
 . "$(dirname "$0")/common.sh"
 [ "$(id -u)" -eq 0 ] || skip "needs root to make set-uid programs"
 need stat
@@ -33,6 +33,12 @@ for way in linked static; do
     [ -s "$place/errors" ] || fail "$way, plain: the options had no effect to begin with"
     [ "$(find "$place/files" -type f | wc -l)" -eq 2 ] || fail "$way, plain: no dump, or no capture"
 
+    MEMOIR='' MALLOC_CONF=prof:true,lg_prof_sample:12,nonsense:1 "$program" >"$place/out" \
+        2>"$place/errors"
+    grep -q '^secure 0 rate 4096$' "$place/out" || fail "$way, MALLOC_CONF: $(cat "$place/out")"
+    export MALLOC_CONF=prof:true,lg_prof_sample:12,prof_final:true,nonsense:1
+    export HEAPPROFILE="$place/profile" MALLOCSTATS=1
+
     chown 65534:0 "$program"
     chmod 4755 "$program"
     run "$program"
@@ -59,5 +65,7 @@ for way in linked static; do
         grep -q '^secure 1 rate 524288$' "$place/out" || fail "$way, capability: $(cat "$place/out")"
         [ ! -s "$place/errors" ] || fail "$way, capability: said $(head -n 1 "$place/errors")"
     fi
+    unset MALLOC_CONF HEAPPROFILE MALLOCSTATS
 done
+[ ! -e "$place/profile.0001.heap" ] || fail "a secure program wrote a profile"
 finish

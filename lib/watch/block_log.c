@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See lib/watch/block_log.h. Rows lie in chunks that are mapped when they are needed and stay; a
+ * row is claimed by counting up. Its size is written last: a row without one is not complete.
+ * Where a block was freed is not walked, so all frees share one empty stack. The rows of threads
+ * that ended may be others' by the time it is written.
+ */
+#include "lib/watch/block_log.h"
+
+#include <errno.h>
+
+#include "base/os.h"
+#include "base/sink.h"
+#include "lib/watch/dump_file.h"
+#include "lib/watch/dump_lock.h"
+#include "lib/watch/stacks.h"
+#include "lib/watch/threads.h"
+#include "lib/watch/unwind.h"
+
+enum { CHUNK_ROWS = 1 << 15, CHUNKS = 1 << 10, BUFFER_SIZE = 4096 };
+
+struct row {
+    uint64_t allocated_ns, freed_ns, usable;
+    uint32_t stack, allocated_by, freed_by, unused;
+};
+
+bool block_log_on;
+static struct row *chunks[CHUNKS];
+static uint64_t count, started_ns;
+
+bool block_log_start(void)
+{
+    if (load_relaxed(&block_log_on))
+        return false;
+    started_ns = os_now_ns();
+    store_relaxed(&count, 0);
+    store_release(&block_log_on, true);
+    return true;
+}
+
+static struct row *row_at(uint64_t number)
+{
+    struct row *chunk = load_acquire(&chunks[number / CHUNK_ROWS]);
+    return chunk == NULL ? NULL : &chunk[number % CHUNK_ROWS];
+}
+
+static struct row *row_new(void)
+{
+    uint64_t number = __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
+    if (number >= (uint64_t)CHUNK_ROWS * CHUNKS)
+        return NULL;
+    struct row **place = &chunks[number / CHUNK_ROWS], *none = NULL;
+    if (load_acquire(place) == NULL) {
+        struct row *chunk = os_map(CHUNK_ROWS * sizeof *chunk);
+        if (chunk != NULL && !__atomic_compare_exchange_n(place, &none, chunk, false,
+                                                          __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            os_unmap(chunk, CHUNK_ROWS * sizeof *chunk);
+    }
+    return row_at(number);
+}
+
+void block_log_add(uint32_t stack, uint32_t thread, uint64_t age_us, size_t usable)
+{
+    struct row *row = row_new();
+    if (row == NULL)
+        return;
+    row->freed_ns = os_now_ns();
+    row->allocated_ns = row->freed_ns - age_us * 1000;
+    row->stack = stack;
+    row->allocated_by = thread;
+    row->freed_by = threads_self();
+    store_release(&row->usable, usable);
+}
+
+/* Numbers in the arrays of the file, by stack. 0: not in it; the empty one is the first. */
+struct numbers {
+    uint32_t *of_stack, *stacks; /* number + 1; the stacks in the order of their numbers */
+    uint32_t count, most;
+};
+
+static void numbers_fill(struct numbers *numbers, uint64_t rows)
+{
+    for (uint64_t i = 0; i < rows; i++) {
+        const struct row *row = row_at(i);
+        if (row == NULL || load_acquire(&row->usable) == 0 || row->stack >= numbers->most)
+            continue;
+        if (numbers->of_stack[row->stack] == 0) {
+            numbers->stacks[numbers->count] = row->stack;
+            numbers->of_stack[row->stack] = ++numbers->count;
+        }
+    }
+}
+
+static void write_threads(struct sink *sink)
+{
+    sink_text(sink, "\"threads\":[");
+    for (uint32_t i = 0; i < threads_count(); i++) {
+        struct thread_row row = {.id = i};
+        threads_row(i, &row);
+        sink_format(sink, "%s{\"thr_uid\":%u,\"thr_name\":\"", i == 0 ? "" : ",", row.id);
+        for (const char *c = row.name; *c != '\0'; c++)
+            sink_format(sink, "%s%c", *c == '"' || *c == '\\' ? "\\" : "",
+                        (unsigned char)*c < ' ' ? '?' : *c);
+        sink_text(sink, "\"}");
+    }
+    sink_text(sink, "],");
+}
+
+static void write_stacks(struct sink *sink, const struct numbers *numbers)
+{
+    uintptr_t pcs[WALK_MOST];
+    sink_text(sink, "\"stack_traces\":[");
+    for (uint32_t i = 0; i < numbers->count; i++) {
+        unsigned depth = i == 0 ? 0 : stacks_frames(numbers->stacks[i], pcs, WALK_MOST);
+        sink_text(sink, i == 0 ? "[" : ",[");
+        for (unsigned frame = 0; frame < depth; frame++)
+            sink_format(sink, "%s\"0x%lx\"", frame == 0 ? "" : ",", (unsigned long)pcs[frame]);
+        sink_text(sink, "]");
+    }
+    sink_text(sink, "],");
+}
+
+static void write_rows(struct sink *sink, const struct numbers *numbers, uint64_t rows)
+{
+    uint32_t threads = threads_count();
+    bool first = true;
+    sink_text(sink, "\"allocations\":[");
+    for (uint64_t i = 0; i < rows; i++) {
+        struct row *row = row_at(i);
+        uint64_t usable = row == NULL ? 0 : load_acquire(&row->usable);
+        if (usable == 0)
+            continue;
+        uint32_t number = row->stack < numbers->most ? numbers->of_stack[row->stack] : 1;
+        sink_format(sink, "%s{\"alloc_thread\":%u,\"free_thread\":%u,\"alloc_trace\":%u,",
+                    first ? "" : ",", row->allocated_by < threads ? row->allocated_by : 0,
+                    row->freed_by < threads ? row->freed_by : 0, number - 1);
+        sink_format(sink,
+                    "\"free_trace\":0,\"alloc_timestamp\":%lu,\"free_timestamp\":%lu,"
+                    "\"usize\":%lu}",
+                    row->allocated_ns, row->freed_ns, usable);
+        first = false;
+        store_relaxed(&row->usable, 0);
+    }
+    sink_text(sink, "]}");
+}
+
+static int write_log(int fd, const char *version, unsigned lg_sample, struct numbers *numbers)
+{
+    char buffer[BUFFER_SIZE];
+    struct sink sink;
+    uint64_t rows = load_relaxed(&count), most = (uint64_t)CHUNK_ROWS * CHUNKS;
+    rows = rows < most ? rows : most;
+    numbers_fill(numbers, rows);
+    sink_to_fd(&sink, fd, buffer, sizeof buffer);
+    sink_format(&sink,
+                "{\"info\":{\"duration\":%lu,\"version\":\"%s\",\"lg_sample_rate\":%u,"
+                "\"prof_time_resolution\":\"default\",\"pid\":%d},",
+                os_now_ns() - started_ns, version, lg_sample, (int)os_pid());
+    write_threads(&sink);
+    write_stacks(&sink, numbers);
+    write_rows(&sink, numbers, rows);
+    return sink_flush(&sink);
+}
+
+static int write_locked(const char *path, const char *version, unsigned lg_sample)
+{
+    uint32_t most = stacks_count();
+    size_t bytes = ((size_t)most + 1) * sizeof(uint32_t);
+    struct numbers numbers = {os_map(bytes), os_map(bytes), 1, most};
+    int error = ENOMEM;
+    if (numbers.of_stack != NULL && numbers.stacks != NULL) {
+        numbers.of_stack[STACK_NONE] = 1; /* where nobody knows */
+        int fd = dump_file_open(path);
+        error = fd < 0 ? -fd : write_log(fd, version, lg_sample, &numbers);
+        if (fd >= 0 && error == 0)
+            error = dump_file_finish(path, true);
+        else if (fd >= 0)
+            dump_file_abandon();
+    }
+    if (numbers.of_stack != NULL)
+        os_unmap(numbers.of_stack, bytes);
+    if (numbers.stacks != NULL)
+        os_unmap(numbers.stacks, bytes);
+    return error;
+}
+
+int block_log_stop(const char *path, const char *version, unsigned lg_sample)
+{
+    if (!load_relaxed(&block_log_on))
+        return EINVAL;
+    if (!dump_lock(true))
+        return EDEADLK;
+    store_release(&block_log_on, false);
+    int error = write_locked(path, version, lg_sample);
+    dump_unlock();
+    return error;
+}
