@@ -19,13 +19,6 @@ uint32_t table_count(const struct table *table)
     return load_acquire(&table->count);
 }
 
-void *table_at(const struct table *table, uint32_t id)
-{
-    uint32_t slab = load_acquire(&table->slabs[id >> table->slab_shift]);
-    return (char *)meta_at(slab) +
-           (size_t)(id & ((1u << table->slab_shift) - 1)) * table->entry_bytes;
-}
-
 static uint64_t hash_of(uint64_t a, uint32_t b)
 {
     uint64_t x = (a ^ (uint64_t)b << 40 ^ b) * UINT64_C(0x9e3779b97f4a7c15);

@@ -20,6 +20,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
+#include "lib/alloc/alloc.h"
+
 /* How every entry begins. */
 struct table_entry {
     uint64_t a; /* the key: a is not 0 */
@@ -41,7 +44,12 @@ struct table {
  * for it, or all tables would take more than `most` bytes. */
 uint32_t table_add(struct table *table, uint64_t a, uint32_t b, uint64_t most, bool *fresh);
 /* The entry of a number that was handed out. */
-void *table_at(const struct table *table, uint32_t id);
+INLINE void *table_at(const struct table *table, uint32_t id)
+{
+    uint32_t slab = load_acquire(&table->slabs[id >> table->slab_shift]);
+    return (char *)meta_at(slab) +
+           (size_t)(id & ((1u << table->slab_shift) - 1)) * table->entry_bytes;
+}
 /* Numbers below it were handed out. */
 uint32_t table_count(const struct table *table);
 /* Bytes of all tables. */
