@@ -27,12 +27,13 @@ import stats
 from allocators import Allocator, find_library
 from rows import Row, find_program
 
-LIMIT_HEAPTRACK = 1 / 5   # the aim is half of these two
+LIMIT_HEAPTRACK = 1 / 5  # the aim is half of these two
 LIMIT_HEAPPROFILE = 1 / 25
 LIMIT_RECORD_BYTES = 40
 LIMIT_SAMPLE_NS = 1000
 BARE = {"sampled": "off", "exact": "off", "heaptrack": "glibc", "heapprofile": "tcmalloc"}
 HEAPTRACK = "/usr/lib/heaptrack/libheaptrack_preload.so"
+COUNTED = ("tree", "python", "perl")  # valgrind is slow
 HELD, PAIRS, FRAMES, SAMPLE_RATE = 1000000, 10000000, 30, 4096
 
 
@@ -130,7 +131,7 @@ def record_bytes(bench, every):
 
 
 def sample_ns(bench, every, rounds):
-    """One sampled block at 30 frames, its end included: the median of the rounds' least noise."""
+    """One sampled block at 30 frames, its end included, by the quickest runs."""
     row = Row("pairs", "", "", [bench.binary("deep"), "pairs", str(FRAMES), str(PAIRS)])
     often = Allocator("often", every["off"].path, {"MEMOIR": "heap.rate:%d" % SAMPLE_RATE})
     best = {}
@@ -146,15 +147,16 @@ def sample_ns(bench, every, rounds):
 
 
 def added(row, mode, clock):
-    """Seconds that the profiler adds, one for each round."""
+    """Seconds that the profiler adds, one for each round; None for a run that failed."""
     pairs = zip(row["samples"].get(mode, []), row["samples"].get(BARE[mode], []))
-    return [stats.metric(a, clock) - stats.metric(b, clock) for a, b in pairs
-            if a["ok"] and b["ok"]]
+    return [stats.metric(a, clock) - stats.metric(b, clock) if a["ok"] and b["ok"] else None
+            for a, b in pairs]
 
 
 def added_ratio(row, mode, other, clock):
-    pairs = [(a, b) for a, b in zip(added(row, mode, clock), added(row, other, clock)) if b > 0]
-    return stats.middle_ratio([max(a, 0) / b for a, b in pairs]) if pairs else None
+    pairs = [(a, b) for a, b in zip(added(row, mode, clock), added(row, other, clock))
+             if a is not None and b]
+    return stats.middle_ratio([max(a, 0) / max(b, 1e-9) for a, b in pairs]) if pairs else None
 
 
 def verdicts(results):
@@ -187,14 +189,14 @@ def verdicts(results):
 
 def show(results):
     clock = results["judge"]
-    print("\nSeconds added (%s time, median over rounds), over the same allocator bare" % clock)
-    print("%-10s %9s %9s %9s %9s %12s %12s %12s" % ("program", "glibc", *BARE, "to heaptrack",
-                                                    "to heapprof."))
+    print("\nSeconds: glibc's, and what each profiler adds (%s time, median over rounds)" % clock)
+    print("%-10s %9s %9s %9s %9s %12s %12s %12s"
+          % ("program", "glibc", *BARE, "to heaptrack", "to heapprof."))
     for row in results["rows"]:
         bare = stats.middle(row, "glibc", clock)
         cells = ["%9.3f" % bare if bare else "%9s" % "-"]
         for mode in BARE:
-            found = sorted(added(row, mode, clock))
+            found = sorted(seconds for seconds in added(row, mode, clock) if seconds is not None)
             width = 12 if mode == "heapprofile" else 9
             cells.append("%*s" % (width, "%.3f" % found[len(found) // 2] if found else "-"))
         for peer in ("heaptrack", "heapprofile"):
@@ -215,7 +217,7 @@ def run(bench, args):
               if re.search(args.rows, row.name) and not row.missing()]
     rounds = args.rounds or (2 if args.quick else 5)
     results = {"judge": args.judge, "rows": run_rounds(bench, chosen, every, rounds, args.quick)}
-    counted = [row for row in chosen if row.name != "tree-4"] if find_program("valgrind") else []
+    counted = [row for row in chosen if row.name in COUNTED] if find_program("valgrind") else []
     results["instructions"] = {}
     for row in counted:
         print("bench: counting instructions of " + row.name, file=sys.stderr)
