@@ -12,7 +12,8 @@ import tempfile
 
 FLAGS = ["-std=gnu11", "-O2", "-g", "-fno-builtin", "-pthread", "-I."]
 BINARIES = {
-    "micro": ["micro.c", "single.c", "shapes.c", "multi.c"],
+    "micro": ["micro.c", "blocks.c", "single.c", "shapes.c", "multi.c"],
+    "deep": ["deep.c", "blocks.c"],
     "threads": ["threads.c"],
     "launch": ["launch.c"],
 }

@@ -170,6 +170,10 @@ def verdict_lines(results, paint):
     found = stats.verdicts(results)
     if not found:
         return ["", "No budget is judged: there is no library of ours in this run."]
+    return budget_lines(found, paint)
+
+
+def budget_lines(found, paint):
     lines = ["", paint("1", "Budgets")]
     for one in found:
         is_count = isinstance(one["value"], int)

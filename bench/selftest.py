@@ -9,6 +9,7 @@ import io
 import xml.etree.ElementTree
 
 import plot
+import profilers
 import report
 import stats
 
@@ -95,8 +96,62 @@ PLANTED = [
 ]
 
 
+PROFILE_WALL = {"glibc": 1.0, "off": 0.8, "sampled": 0.8, "exact": 1.0, "heaptrack": 3.0,
+                "tcmalloc": 1.1, "heapprofile": 11.1}
+
+
+def made_up_profile():
+    """Costs of profilers that meet every budget: exact adds 0.2 s, heaptrack 2, the other 10."""
+    rows = [{"name": name, "in_mean": True,
+             "samples": {mode: [sample(wall * (1 + r), 1000) for r in range(ROUNDS)]
+                         for mode, wall in PROFILE_WALL.items()}} for name in ROWS]
+    return {"judge": "cpu", "rows": rows, "memory": (30.0, 24.0), "sample_ns": 800.0,
+            "instructions": {name: {"off": 1000000, "sampled": 1004000} for name in ROWS}}
+
+
+def exact_slow_on_one_row(results):
+    change(results, "heaptrack", "user", 0.5, rows=("gamma",))
+
+
+def exact_slow_everywhere(results):
+    change(results, "heapprofile", "user", 0.4)
+
+
+def sampling_counted(results):
+    results["instructions"]["alpha"]["sampled"] = 1014000
+
+
+def sampling_clocked(results):
+    change(results, "sampled", "user", 1.02)
+
+
+def records_fat(results):
+    results["memory"] = (44.0, 24.0)
+
+
+def sample_slow(results):
+    results["sample_ns"] = 1100.0
+
+
+def exact_crash(results):
+    results["rows"][0]["samples"]["exact"][2] = {"ok": False, "error": "exit 139", "output": ""}
+
+
+def nothing_measured(results):
+    results.update(rows=[], instructions={}, memory=None, sample_ns=None)
+
+
+PLANTED_PROFILE = [
+    (exact_slow_on_one_row, ["heaptrack"]), (exact_slow_everywhere, ["heapprofile"]),
+    (sampling_counted, ["instructions"]), (sampling_clocked, ["time"]),
+    (records_fat, ["memory"]), (sample_slow, ["sample"]), (exact_crash, ["runs"]),
+    (nothing_measured, ["heaptrack", "heapprofile", "instructions", "time", "memory", "sample"]),
+]
+
+
 def missed(results):
-    return [one["what"] for one in stats.verdicts(results) if not one["met"]]
+    judge = profilers.verdicts if "instructions" in results else stats.verdicts
+    return [one["what"] for one in judge(results) if not one["met"]]
 
 
 def main():
@@ -105,6 +160,11 @@ def main():
         results = copy.deepcopy(made_up())
         plant(results)
         checks.append((plant.__name__, missed(results), [seen_by]))
+    checks.append(("all budgets of profilers met", missed(made_up_profile()), []))
+    for plant, seen_by in PLANTED_PROFILE:
+        results = made_up_profile()
+        plant(results)
+        checks.append((plant.__name__, missed(results), seen_by))
     peers_only = made_up()
     peers_only["allocators"] = [a for a in peers_only["allocators"] if a["role"] == "peer"]
     checks.append(("nothing of ours", stats.verdicts(peers_only), []))

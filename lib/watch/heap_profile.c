@@ -4,10 +4,10 @@
  * bytes, for what must be known at every event: the peak, the limits of triggers, the heap over
  * time.
  *
- * Who held memory at the peak costs next to nothing: a new peak only counts `sites_peak_epoch` up.
- * The next change of a site first saves what was live there, if that was not done for this peak
- * yet; so a site that is unchanged since the peak still is what it was then, and all others have
- * saved it.
+ * Who held memory at the peak costs next to nothing: a new peak only counts `sites_peak_epoch` up,
+ * and while each block makes it higher still, not even that. The next change of a site first saves
+ * what was live there, if that was not done for this peak yet; so a site that is unchanged since
+ * the peak still is what it was then, and all others have saved it.
  *
  * While every block is recorded, a thread adds up its events and shares them in batches. It takes
  * its own batch into account, so that with one thread the peak is exact; with more it can be missed
@@ -41,6 +41,7 @@ static struct {
 
 static struct {
     uint64_t bytes, time_ms;
+    bool lasts; /* nothing changed since but by blocks that made it higher still */
 } peak __attribute__((aligned(64)));
 
 struct profile_limits profile_limits;
@@ -146,7 +147,7 @@ static void share(struct recorder *recorder)
     __atomic_fetch_add(&totals.allocated, recorder->allocated, __ATOMIC_RELAXED);
     __atomic_fetch_add(&totals.freed, recorder->freed, __ATOMIC_RELAXED);
     __atomic_fetch_add(&totals.objects, recorder->objects, __ATOMIC_RELAXED);
-    recorder->allocated = recorder->freed = recorder->objects = 0;
+    recorder_clear(recorder);
 }
 
 /* `own` is what this thread has not shared. */
@@ -163,40 +164,90 @@ struct profile_now profile_now(void)
     return own == NULL ? totals_now(0, 0) : totals_now(own->allocated, own->freed);
 }
 
-/* Looks at the totals after an event. */
-static void totals_look(uint64_t own_allocated, uint64_t own_freed)
+static uint64_t least(uint64_t a, uint64_t b)
 {
-    struct profile_now now = totals_now(own_allocated, own_freed);
-    uint64_t allocated = now.allocated, freed = now.freed, live = now.live;
-    if (live > load_relaxed(&peak.bytes)) {
-        store_relaxed(&peak.bytes, live);
-        store_relaxed(&peak.time_ms, os_now_ms());
-        __atomic_fetch_add(&sites_peak_epoch, 1, __ATOMIC_RELAXED);
-    }
-    /* A limit of 0 is none: one less is never below. */
-    if (unlikely(load_relaxed(&profile_limits.allocated) - 1 < allocated ||
-                 load_relaxed(&profile_limits.freed) - 1 < freed ||
-                 load_relaxed(&profile_limits.live) - 1 < live))
-        store_relaxed(&profile_due, true);
+    return a < b ? a : b;
 }
 
-static void totals_add(struct recorder *recorder, uint64_t allocated, uint64_t freed,
-                       uint64_t objects)
+/* How far `now` is from a limit; 0 when it is reached. A limit of 0 is none. */
+static uint64_t distance(const uint64_t *limit, uint64_t now)
 {
-    if (recorder == NULL) {
-        struct recorder once = {.allocated = allocated, .freed = freed, .objects = objects};
+    uint64_t last = load_relaxed(limit) - 1;
+    return last < now ? 0 : last - now;
+}
+
+/* Looks at the totals after an event. True if the heap is larger than ever before. */
+static bool totals_look(struct profile_now now)
+{
+    bool grown = now.live > load_relaxed(&peak.bytes);
+    if (grown) {
+        store_relaxed(&peak.bytes, now.live);
+        if (!load_relaxed(&peak.lasts)) {
+            store_relaxed(&peak.lasts, true);
+            store_relaxed(&peak.time_ms, os_now_ms());
+            __atomic_fetch_add(&sites_peak_epoch, 1, __ATOMIC_RELAXED);
+        }
+    }
+    if (unlikely(load_relaxed(&profile_limits.allocated) - 1 < now.allocated ||
+                 load_relaxed(&profile_limits.freed) - 1 < now.freed ||
+                 load_relaxed(&profile_limits.live) - 1 < now.live))
+        store_relaxed(&profile_due, true);
+    return grown;
+}
+
+/* The same, and how much the thread may do before it is time to look again. */
+static bool recorder_look(struct recorder *recorder)
+{
+    struct profile_now now = totals_now(recorder->allocated, recorder->freed);
+    bool grown = totals_look(now);
+    uint64_t highest = load_relaxed(&peak.bytes), batch = highest / BATCH_SHARE;
+    batch = batch > BATCH_BYTES ? batch : BATCH_BYTES;
+    if (recorder->allocated > batch || recorder->freed > batch)
+        share(recorder);
+    recorder->allocated_most =
+        least(batch, recorder->allocated + distance(&profile_limits.allocated, now.allocated));
+    recorder->freed_most =
+        least(batch, recorder->freed + distance(&profile_limits.freed, now.freed));
+    recorder->room = least(highest > now.live ? highest - now.live : 0,
+                           distance(&profile_limits.live, now.live));
+    return grown;
+}
+
+/* True if that makes the heap larger than ever before. */
+static bool totals_grow(struct recorder *recorder, uint64_t bytes, uint64_t objects)
+{
+    if (unlikely(!recorder->kept)) {
+        struct recorder once = {.allocated = bytes, .objects = objects};
         share(&once);
-        totals_look(0, 0);
+        return totals_look(totals_now(0, 0));
+    }
+    recorder->allocated += bytes;
+    recorder->objects += objects;
+    if (unlikely(bytes > recorder->room || recorder->allocated > recorder->allocated_most))
+        return recorder_look(recorder);
+    recorder->room -= bytes;
+    return false;
+}
+
+static void totals_shrink(struct recorder *recorder, uint64_t bytes)
+{
+    if (unlikely(recorder == NULL)) {
+        __atomic_fetch_add(&totals.freed, bytes, __ATOMIC_RELAXED);
+        totals_look(totals_now(0, 0));
         return;
     }
-    recorder->allocated += allocated;
-    recorder->freed += freed;
-    recorder->objects += objects;
-    totals_look(recorder->allocated, recorder->freed);
-    uint64_t batch = load_relaxed(&peak.bytes) / BATCH_SHARE;
-    batch = batch > BATCH_BYTES ? batch : BATCH_BYTES;
-    if (unlikely(recorder->allocated > batch || recorder->freed > batch))
-        share(recorder);
+    recorder->freed += bytes;
+    recorder->room += bytes;
+    if (unlikely(recorder->freed > recorder->freed_most))
+        recorder_look(recorder);
+}
+
+/* Before a site changes by anything but a block that makes the heap larger than ever. */
+INLINE void site_change(struct site *site)
+{
+    if (unlikely(load_relaxed(&peak.lasts)))
+        store_relaxed(&peak.lasts, false);
+    site_save(site);
 }
 
 /* ---- events ------------------------------------------------------------------------------------
@@ -247,12 +298,12 @@ void profile_begin(struct record *record, const struct caller *caller, unsigned 
     if (id != 0) {
         struct site *site = site_at(id);
         uint64_t bytes, objects;
-        site_save(site);
+        estimate(rate, usable, &bytes, &objects);
+        if (!totals_grow(recorder, bytes, objects))
+            site_change(site);
         sum_add(&site->allocated, requested, usable, site_thread(site) != THREAD_OTHER);
         if (born != 0)
-            __atomic_fetch_add(&site->moved_in, 1, __ATOMIC_RELAXED);
-        estimate(rate, usable, &bytes, &objects);
-        totals_add(recorder->kept ? recorder : NULL, bytes, 0, objects);
+            site_count(&site->moved_in, 1, false);
     } else {
         __atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
     }
@@ -279,16 +330,16 @@ void profile_end(struct record *record, size_t usable, size_t requested, bool mo
     record->site = 0;
     if (unlikely(load_relaxed(&block_log_on)))
         block_log_add(site_stack(site), site_thread(site), age_us(born), usable);
-    site_save(site);
+    site_change(site);
     if (site_era(site) == load_relaxed(&era)) {
         uint64_t bytes, objects;
         estimate(site_rate(site), usable, &bytes, &objects);
-        totals_add(recorder_kept(), 0, bytes, 0);
+        totals_shrink(recorder_kept(), bytes);
     }
     if (moved)
-        __atomic_fetch_add(&site->moved_out, 1, __ATOMIC_RELAXED);
+        site_count(&site->moved_out, 1, false);
     else
-        site_count_life(ends, life_bucket(born), 1, own);
+        site_count(&ends->lives[life_bucket(born)], 1, own);
     sum_add(&ends->freed, requested, usable, own); /* last: without live blocks it may be folded */
 }
 
@@ -297,6 +348,8 @@ void profile_tick(uint64_t now_ms)
     uint64_t limit = load_relaxed(&profile_limits.time_ms);
     if (limit - 1 < now_ms)
         store_relaxed(&profile_due, true);
+    if (load_relaxed(&peak.lasts))
+        store_relaxed(&peak.time_ms, now_ms);
     if (!series_due(now_ms))
         return;
     ticks_measure();
@@ -398,7 +451,10 @@ void profile_reset(void)
     store_relaxed(&totals.freed, 0);
     store_relaxed(&totals.objects, 0);
     store_relaxed(&peak.bytes, 0);
+    store_relaxed(&peak.lasts, false);
     store_relaxed(&lost, 0);
+    if (recorder_kept() != NULL)
+        recorder_clear(recorder_kept());
 }
 
 /* Threads that stayed behind had batches of their own: the totals come from the sites again. */
@@ -418,7 +474,7 @@ void profile_recover(uint32_t parent_id)
     threads_recover(parent_id);
     struct recorder *recorder = recorder_kept();
     if (recorder != NULL)
-        recorder->allocated = recorder->freed = recorder->objects = 0;
+        recorder_clear(recorder);
     totals.allocated = totals.freed = totals.objects = 0;
     profile_each(recover_row, NULL);
 }

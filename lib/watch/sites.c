@@ -11,6 +11,7 @@
 enum {
     LARGE_STEPS_SHIFT = 3, /* large sizes: eight ranges a doubling */
     LARGE_LEAST_LOG = 15,
+    LOOKS = 3, /* sites of a stack that are tried before the table is */
 };
 
 uint32_t sites_peak_epoch = 1; /* no site has saved this one yet */
@@ -26,10 +27,15 @@ uint32_t site_kind_large(size_t usable)
     return CLASS_COUNT + ((log - LARGE_LEAST_LOG) << LARGE_STEPS_SHIFT) + step;
 }
 
+static uint64_t key_of(uint32_t stack, uint32_t thread)
+{
+    return (uint64_t)thread << 32 | (stack + 1);
+}
+
 static uint32_t find(uint32_t stack, uint32_t thread, uint32_t kind, uint64_t most)
 {
     bool fresh;
-    uint32_t id = table_add(&sites_table, (uint64_t)thread << 32 | (stack + 1), kind, most, &fresh);
+    uint32_t id = table_add(&sites_table, key_of(stack, thread), kind, most, &fresh);
     if (fresh) {
         uint32_t *first = stacks_sites(stack), next = load_relaxed(first);
         struct site *site = site_at(id);
@@ -48,13 +54,22 @@ static uint32_t find(uint32_t stack, uint32_t thread, uint32_t kind, uint64_t mo
 
 uint32_t sites_find(uint32_t stack, uint32_t thread, uint32_t kind)
 {
-    uint32_t id = find(stack, thread, kind, config.heap_memory);
+    /* Most stacks have one site or a few: no need to search among all. */
+    uint64_t key = key_of(stack, thread);
+    uint32_t id = load_acquire(stacks_sites(stack));
+    for (unsigned looks = 0; id != 0 && looks < LOOKS; looks++) {
+        const struct site *site = site_at(id);
+        if (likely(site->entry.a == key && site->entry.b == kind))
+            return id;
+        id = load_relaxed(&site->entry.link);
+    }
+    id = find(stack, thread, kind, config.heap_memory);
     return likely(id != 0) ? id : find(STACK_OTHER, THREAD_OTHER, kind, UINT64_MAX);
 }
 
-void site_count_life(struct site_ends *ends, unsigned bucket, uint32_t count, bool alone)
+void site_count(uint32_t *place, uint32_t count, bool alone)
 {
-    uint32_t *place = &ends->lives[bucket], before = load_relaxed(place), after;
+    uint32_t before = load_relaxed(place), after;
     do
         after = before + count < before ? UINT32_MAX : before + count;
     while (alone ? (store_relaxed(place, after), false)
@@ -106,14 +121,14 @@ static void fold(struct site *to, struct site *from)
     }
     from->peak_epoch = 0;
     sum_move(&to->allocated, &from->allocated);
-    __atomic_fetch_add(&to->moved_in, from->moved_in, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&to->moved_out, from->moved_out, __ATOMIC_RELAXED);
+    site_count(&to->moved_in, from->moved_in, false);
+    site_count(&to->moved_out, from->moved_out, false);
     from->moved_in = from->moved_out = 0;
     struct site_ends *ends[] = {&from->own, &from->others};
     for (unsigned k = 0; k < COUNT_OF(ends); k++) {
         sum_move(&to->others.freed, &ends[k]->freed);
         for (unsigned i = 0; i < LIFE_BUCKETS; i++) {
-            site_count_life(&to->others, i, ends[k]->lives[i], false);
+            site_count(&to->others.lives[i], ends[k]->lives[i], false);
             ends[k]->lives[i] = 0;
         }
     }

@@ -19,15 +19,17 @@ struct site_ends {
     uint32_t lives[LIFE_BUCKETS]; /* stay at their highest value */
 };
 
+/* What an allocation counts is in the first cache line, what a free counts in that and the next. */
 struct site {
     struct table_entry entry; /* a: the stack + 1 and the thread; b: the kind; link: next site */
+    uint32_t thread_link;     /* the next site of the thread */
+    uint32_t peak_epoch;      /* `peak` is what was live at that peak */
     struct profile_sum allocated;
-    uint64_t moved_in, moved_out;
     struct site_ends own, others;
-    uint32_t thread_link;    /* the next site of the thread */
-    uint32_t peak_epoch;     /* `peak` is what was live at that peak, */
-    struct profile_sum peak; /* saved before the first change after it */
+    uint32_t moved_in, moved_out; /* stay at their highest value */
+    struct profile_sum peak;      /* saved before the first change after it */
 };
+_Static_assert(sizeof(struct site) == 256, "slabs of them are powers of two");
 
 /* The size, the rate and how often all was forgotten before, as one number. The class is one of the
  * allocator's or, from CLASS_COUNT on, a range of large sizes. */
@@ -74,8 +76,8 @@ INLINE struct site *site_at(uint32_t id)
 /* Where there is no memory for another site, one of no known stack and thread; where there is none
  * for that, 0. */
 uint32_t sites_find(uint32_t stack, uint32_t thread, uint32_t kind);
-/* `count` more blocks ended at an age. `alone`: nobody else writes there. */
-void site_count_life(struct site_ends *ends, unsigned bucket, uint32_t count, bool alone);
+/* Adds to a number that stays at its highest value. `alone`: nobody else writes there. */
+void site_count(uint32_t *place, uint32_t count, bool alone);
 /* How many times the heap was larger than ever before. */
 extern HIDDEN uint32_t sites_peak_epoch;
 /* Before a site changes: saves what was live at the last peak, unless that is done. */
