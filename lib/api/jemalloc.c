@@ -22,7 +22,7 @@ typedef void message_function(void *opaque, const char *text);
 extern message_function *malloc_message, *je_malloc_message;
 EXPORT message_function *malloc_message, *je_malloc_message;
 
-enum { RATE_LG_MOST = 40, SAY_SIZE = 1024 };
+enum { RATE_LG_MOST = 40, SAY_SIZE = 1024, GDUMP_STEP = 1 << 20 };
 
 struct jemalloc_state jemalloc_state;
 
@@ -119,17 +119,20 @@ void jemalloc_init(void)
 bool jemalloc_set_prefix(const char *prefix)
 {
     size_t length = strlen(prefix);
-    if (length >= sizeof control_jemalloc.prefix)
+    struct dump_style style = control_jemalloc;
+    if (length >= sizeof style.prefix)
         return false;
-    memcpy(control_jemalloc.prefix, prefix, length + 1);
+    memcpy(style.prefix, prefix, length + 1);
+    dump_style_set(&control_jemalloc, &style);
     return true;
 }
 
-/* jemalloc dumps each time that the heap takes one page more than ever before. */
+/* jemalloc dumps each time that the heap takes one page more than ever before: hundreds of files
+ * while a program starts. A step keeps that to a few. */
 void jemalloc_set_gdump(bool on)
 {
     store_relaxed(&jemalloc_state.gdump, on);
-    trigger_set(&control_jemalloc, DUMP_PEAK, on ? os_page_size() : 0);
+    trigger_set(&control_jemalloc, DUMP_PEAK, on ? GDUMP_STEP : 0);
 }
 
 /* Dumps by themselves come only if the program was to be profiled and the prefix is not empty. */
