@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * helper: preloaded by walks_agree_with_libunwind.sh. At every $EVERY-th malloc of a thread it
- * walks the stack with our unwinder and with libunwind's, and compares; at the end it appends "WALKS
- * DIFFERENT CUT" to $VERDICT, and shows the first difference on standard error. $PLANT makes it
- * change one frame in a thousand walks, so that the comparison is seen to compare.
+ * walks the stack with our unwinder and with libunwind's, and compares; at the end it appends
+ * "WALKS DIFFERENT CUT" to $VERDICT, and shows the first difference on standard error. $PLANT makes
+ * it change one frame in a thousand walks, so that the comparison is seen to compare.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
