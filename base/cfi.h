@@ -26,10 +26,11 @@
  * above the stack pointer.
  */
 enum cfi_kind {
-    CFI_NONE,   /* never a rule of anything */
-    CFI_SP,     /* CFA from the stack pointer */
-    CFI_FP,     /* CFA from the frame pointer */
-    CFI_MEMORY, /* x86-64: realigned frame, CFA = *(fp - 8 * offset), fp saved at fp */
+    CFI_NONE,               /* never a rule of anything */
+    CFI_SP,                 /* CFA from the stack pointer */
+    CFI_FP,                 /* CFA from the frame pointer */
+    CFI_MEMORY,             /* x86-64: realigned frame, CFA = *(fp - 8 * offset), fp saved at fp */
+    CFI_GUESS = CFI_MEMORY, /* aarch64: no tables, but fp points at the pair; no row says so */
     CFI_LONE,   /* aarch64: CFA from sp, only the return address is saved, 8 * slot below */
     CFI_END,    /* nothing called this */
     CFI_SIGNAL, /* the kernel did, to run a signal handler */

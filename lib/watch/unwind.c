@@ -69,7 +69,10 @@ struct place {
 /* ---- rules ---------------------------------------------------------------------------- */
 
 /* What stands for code without tables: a frame pointer is taken to be one. */
-enum { GUESS = CFI_RULE(CFI_FP, 16, 16), SIGNAL = CFI_RULE(CFI_SIGNAL, 0, 0) };
+enum {
+    GUESS = CFI_RULE(ARCH_PUSHES_RETURN ? CFI_FP : CFI_GUESS, 16, 16),
+    SIGNAL = CFI_RULE(CFI_SIGNAL, 0, 0),
+};
 
 static bool is_signal_code(const struct object *object, uintptr_t pc)
 {
@@ -325,6 +328,23 @@ static bool step_memory(struct place *place, uint64_t rule)
     return true;
 }
 
+/* On aarch64 a frame pointer does not tell where the frame ends, which the caller's rule may count
+ * on; but it is the caller's pair that the new frame pointer points at. */
+static bool step_guess(struct place *place)
+{
+    uintptr_t pc, fp, sp = place->fp + 16;
+    if (place->fp < place->sp || !word_read(place, place->fp, &fp) ||
+        !word_read(place, place->fp + 8, &pc))
+        return false;
+    place->pc = arch_plain(pc);
+    uint64_t rule = rule_of(place->pc);
+    if (CFI_KIND(rule) == CFI_SP && fp + CFI_SLOT(rule) >= sp + CFI_OFFSET(rule))
+        sp = fp + CFI_SLOT(rule) - CFI_OFFSET(rule);
+    place->sp = sp;
+    place->fp = fp;
+    return sp % sizeof sp == 0 && within(place, place->low, sp);
+}
+
 static bool step_lone(struct place *place, uint64_t rule)
 {
     uintptr_t cfa = place->sp + CFI_OFFSET(rule), pc;
@@ -352,7 +372,7 @@ static NOINLINE bool step_other(struct place *place, uint64_t rule)
         done = step_far(place);
         break;
     case CFI_MEMORY:
-        done = step_memory(place, rule);
+        done = ARCH_PUSHES_RETURN ? step_memory(place, rule) : step_guess(place);
         break;
     case CFI_LONE:
         done = step_lone(place, rule);
