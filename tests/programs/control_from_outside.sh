@@ -78,7 +78,7 @@ answers idle
 [ "$(stat -c %a "/tmp/memoir-$(id -u)")" = 700 ] || fail "idle: the folder is not private"
 [ "$(stat -c %a "/tmp/memoir-$(id -u)/$pid.sock")" = 600 ] || fail "idle: the socket is not private"
 "$MEMOIR_TOOL" ps >"$place/list" 2>/dev/null || fail "ps: exit code $?"
-grep -Eq "^ *$pid .* (KiB|B) .* 512 KiB +$target idle" "$place/list" || fail "ps: $(cat "$place/list")"
+grep -Eq "^ *$pid .* (KiB|B) .* 512 KiB +/" "$place/list" || fail "ps: $(cat "$place/list")"
 "$MEMOIR_TOOL" ps --json 2>/dev/null | python3 -c "
 import json, sys
 page = json.load(sys.stdin)
