@@ -95,6 +95,13 @@ python3 "$client" stray "$pid" || fail "stray signals"
 kill -9 "$pid"
 wait "$pid" 2>/dev/null
 refuses gone "no process $pid"
+with "$target" idle
+answers "to be killed"
+kill -9 "$pid"
+wait "$pid" 2>/dev/null
+[ -e "/tmp/memoir-$(id -u)/$pid.sock" ] || fail "killed: no socket, so nothing to remove"
+"$MEMOIR_TOOL" ps >/dev/null 2>&1
+[ ! -e "/tmp/memoir-$(id -u)/$pid.sock" ] || fail "killed: ps left the socket"
 
 # one thread in a call that a signal would end, one in a call that goes on: the second is called
 with "$target" waiting
