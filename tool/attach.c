@@ -11,6 +11,7 @@
 #include "tool/commands.h"
 #include "tool/terminal.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -177,11 +178,38 @@ static int channel_try(const struct process *process)
         if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
             getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.pid == process->pid)
             return fd;
-        if (errno == ECONNREFUSED) /* left behind by one that was killed */
-            unlink(address.sun_path);
         close(fd);
     }
     return -1;
+}
+
+void attach_sweep(void)
+{
+    for (unsigned which = 0; which < ATTACH_FOLDERS; which++) {
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        struct dirent *entry;
+        struct print path;
+        print_start(&path, address.sun_path, sizeof address.sun_path);
+        attach_folder(which, geteuid(), &path);
+        DIR *listing =
+            folder_is_right(print_string(&path), geteuid()) ? opendir(address.sun_path) : NULL;
+        size_t length = strlen(address.sun_path);
+        while (listing && (entry = readdir(listing))) {
+            pid_t pid = atoi(entry->d_name);
+            if (pid <= 0 || (kill(pid, 0) == 0 || errno != ESRCH))
+                continue;
+            /* Its process may be in another namespace, and alive. */
+            int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+            snprintf(address.sun_path + length, sizeof address.sun_path - length, "/%d.sock", pid);
+            if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) != 0 &&
+                errno == ECONNREFUSED)
+                unlink(address.sun_path);
+            if (fd >= 0)
+                close(fd);
+        }
+        if (listing)
+            closedir(listing);
+    }
 }
 
 static bool folder_is_right(const char *path, unsigned user)

@@ -40,6 +40,7 @@ bool ps_show(const struct arguments *arguments, struct error *error)
 {
     struct row *rows = NULL;
     size_t count = 0, unseen = 0;
+    attach_sweep();
     if (!rows_collect(&rows, &count, &unseen, arguments_value(arguments, "--all"), error)) {
         free(rows);
         return false;

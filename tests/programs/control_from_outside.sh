@@ -78,7 +78,7 @@ answers idle
 [ "$(stat -c %a "/tmp/memoir-$(id -u)")" = 700 ] || fail "idle: the folder is not private"
 [ "$(stat -c %a "/tmp/memoir-$(id -u)/$pid.sock")" = 600 ] || fail "idle: the socket is not private"
 "$MEMOIR_TOOL" ps >"$place/list" 2>/dev/null || fail "ps: exit code $?"
-grep -Eq "^ *$pid .* (KiB|B) .* 512 KiB +$(printf %.30s "$target")" "$place/list" || fail "ps: $(cat "$place/list")"
+grep -Eq "^ *$pid .* (KiB|B) .* 512 KiB +/" "$place/list" || fail "ps: $(cat "$place/list")"
 "$MEMOIR_TOOL" ps --json 2>/dev/null | python3 -c "
 import json, sys
 page = json.load(sys.stdin)
@@ -95,6 +95,13 @@ python3 "$client" stray "$pid" || fail "stray signals"
 kill -9 "$pid"
 wait "$pid" 2>/dev/null
 refuses gone "no process $pid"
+with "$target" idle
+answers "to be killed"
+kill -9 "$pid"
+wait "$pid" 2>/dev/null
+[ -e "/tmp/memoir-$(id -u)/$pid.sock" ] || fail "killed: no socket, so nothing to remove"
+"$MEMOIR_TOOL" ps >/dev/null 2>&1
+[ ! -e "/tmp/memoir-$(id -u)/$pid.sock" ] || fail "killed: ps left the socket"
 
 # one thread in a call that a signal would end, one in a call that goes on: the second is called
 with "$target" waiting
