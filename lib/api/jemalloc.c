@@ -101,6 +101,15 @@ static void apply_profile(void)
     }
 }
 
+static bool put_prefix(struct dump_style *style, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    if (length >= sizeof style->prefix)
+        return false;
+    memcpy(style->prefix, prefix, length + 1);
+    return true;
+}
+
 void jemalloc_init(void)
 {
     jemalloc_conf_load();
@@ -112,17 +121,15 @@ void jemalloc_init(void)
     control_jemalloc.options.accum = jemalloc_on(JEMALLOC_prof_accum);
     control_jemalloc.options.raw = !jemalloc_on(JEMALLOC_prof_unbias);
     control_jemalloc.pid_namespace = jemalloc_on(JEMALLOC_prof_pid_namespace);
-    if (!jemalloc_set_prefix(jemalloc_values[JEMALLOC_prof_prefix].text))
+    if (!put_prefix(&control_jemalloc, jemalloc_values[JEMALLOC_prof_prefix].text))
         jemalloc_write("<jemalloc>: prof_prefix is too long; dumps are named jeprof...\n");
 }
 
 bool jemalloc_set_prefix(const char *prefix)
 {
-    size_t length = strlen(prefix);
     struct dump_style style = control_jemalloc;
-    if (length >= sizeof style.prefix)
+    if (!put_prefix(&style, prefix))
         return false;
-    memcpy(style.prefix, prefix, length + 1);
     dump_style_set(&control_jemalloc, &style);
     return true;
 }
