@@ -46,7 +46,7 @@ if(tool_sources)
     add_executable(memoir_tool ${tool_sources} $<TARGET_OBJECTS:memoir_base>)
     target_compile_options(memoir_tool PRIVATE ${MEMOIR_WARNINGS})
     target_compile_definitions(memoir_tool PRIVATE MEMOIR_LIBDIR="${CMAKE_INSTALL_FULL_LIBDIR}")
-    target_link_libraries(memoir_tool PRIVATE Threads::Threads)
+    target_link_libraries(memoir_tool PRIVATE Threads::Threads m)
     set_target_properties(memoir_tool PROPERTIES
         OUTPUT_NAME memoir
         POSITION_INDEPENDENT_CODE ON

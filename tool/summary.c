@@ -84,6 +84,7 @@ static void take_snapshot(void *context, const struct capture_snapshot *snapshot
 {
     struct summary *summary = context;
     summary->rows.count = 0;
+    summary->peak_variance = 0;
     summary->rate = snapshot->rate;
 }
 
@@ -100,6 +101,11 @@ static void take_row(void *context, const struct capture_row *row)
     memset(kept, 0, sizeof *kept);
     kept->stack = row->stack;
     kept->values[VALUE_PEAK] = row->weight * (double)row->peak.usable;
+    if (row->peak.objects > 0) { /* each was picked with probability 1 / weight */
+        double size = (double)row->peak.usable / (double)row->peak.objects;
+        summary->peak_variance +=
+            (double)row->peak.objects * size * size * row->weight * (row->weight - 1);
+    }
     kept->values[VALUE_LIVE] = row->weight * (double)row->live.usable;
     kept->values[VALUE_BRIEF] = row->weight * (double)brief;
 }

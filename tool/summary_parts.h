@@ -51,6 +51,7 @@ struct summary {
     int64_t pid, rate;
     char command[1024];
     size_t command_length;
+    double peak_variance; /* of the estimate */
     uint64_t start_ms, peak_ms, peak_bytes, live_bytes, end_bytes, alloc_bytes, allocs;
 };
 

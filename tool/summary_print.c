@@ -6,6 +6,7 @@
 #include "tool/summary_parts.h"
 #include "tool/terminal.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,14 +53,25 @@ const char *summary_time(char text[SUMMARY_TIME], uint64_t time_ms)
     return text;
 }
 
+/* How far the peak may be off, in 95 of 100 cases; nothing if that is little. */
+static const char *error_text(char text[SIZE_TEXT], const struct summary *summary)
+{
+    static const double deviations = 1.96, least = 0.02;
+    double error = deviations * sqrt(summary->peak_variance) / (double)summary->peak_bytes;
+    text[0] = '\0';
+    if (summary->peak_bytes > 0 && error > least)
+        snprintf(text, SIZE_TEXT, " ±%.0f %%", error < 1 ? error * 100 : 100);
+    return text;
+}
+
 void summary_print(struct summary *summary, FILE *file, uint64_t time_ms, uint64_t rss_peak_bytes)
 {
     char size[SIZE_TEXT], count[SIZE_TEXT], rate[SIZE_TEXT], time[SUMMARY_TIME];
     uint64_t at_ms =
         summary->peak_ms > summary->start_ms ? summary->peak_ms - summary->start_ms : 0;
     if (summary->rate >= 0)
-        fprintf(file, "    peak %s at %s", size_text(size, summary->peak_bytes),
-                summary_time(time, at_ms));
+        fprintf(file, "    peak %s%s at %s", size_text(size, summary->peak_bytes),
+                error_text(count, summary), summary_time(time, at_ms));
     fprintf(file, "     %s %s", summary->ended ? "end" : "last seen",
             size_text(size, summary->end_bytes));
     fprintf(file, "     allocated %s in %s calls", size_text(size, summary->alloc_bytes),
