@@ -66,3 +66,18 @@ void sizes_init(void)
         size_small_class[granules] = (uint8_t) class;
     }
 }
+
+/* Blocks lie at multiples of their size from a unit's start. */
+size_t sizes_room(size_t size, size_t align)
+{
+    size = size == 0 ? 1 : size;
+    if (likely(align <= GRANULE))
+        return size;
+    size_t rounded = (size + align - 1) & ~(align - 1);
+    if (align > UNIT || rounded < size || rounded > BLOCK_MAX)
+        return BLOCK_MAX + 1;
+    unsigned class = class_of(rounded);
+    while (class < CLASS_COUNT && class_size(class) % align != 0)
+        class ++;
+    return class < CLASS_COUNT ? class_size(class) : BLOCK_MAX + 1;
+}

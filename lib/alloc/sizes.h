@@ -65,6 +65,9 @@ extern HIDDEN struct size_class size_classes[CLASS_COUNT];
 extern HIDDEN uint8_t size_small_class[SMALL_GRANULES + 1]; /* by granules, rounded up */
 
 void sizes_init(void);
+/* How large a block must be so that one with a class fits and is aligned. More than BLOCK_MAX: none
+ * is. */
+size_t sizes_room(size_t size, size_t align);
 
 /* For 1 <= size <= BLOCK_MAX. */
 INLINE unsigned class_of(size_t size)

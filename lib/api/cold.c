@@ -275,26 +275,11 @@ static struct heap *heap_here(void)
     return heap_self == NULL && young_is() ? NULL : enter();
 }
 
-/* Blocks lie at multiples of their size from a unit's start. */
-size_t cold_room(size_t size, size_t align)
-{
-    size = size == 0 ? 1 : size;
-    if (likely(align <= GRANULE))
-        return size;
-    size_t rounded = (size + align - 1) & ~(align - 1);
-    if (align > UNIT || rounded < size || rounded > BLOCK_MAX)
-        return BLOCK_MAX + 1;
-    unsigned class = class_of(rounded);
-    while (class < CLASS_COUNT && class_size(class) % align != 0)
-        class ++;
-    return class < CLASS_COUNT ? class_size(class) : BLOCK_MAX + 1;
-}
-
 /* Any size, any alignment; *zero: the block reads as zero. */
 static void *take_inside(size_t size, size_t align, const struct origin *origin, bool *zero)
 {
     struct heap *heap = heap_here();
-    size_t room = cold_room(size, align);
+    size_t room = sizes_room(size, align);
     if (room > BLOCK_MAX)
         return take_large(heap, size == 0 ? 1 : size, align, origin, zero);
     if (heap != NULL)
@@ -570,13 +555,29 @@ size_t cold_trim(void)
     return bytes;
 }
 
-void cold_flush(void)
+void cold_region_begin(struct record *record, size_t size, const struct caller *caller)
+{
+    record->site = 0;
+    if (!begin())
+        return;
+    profile_begin(record, caller, CLASS_COUNT, size, size, 0);
+    end();
+}
+
+void cold_region_end(struct record *record, size_t size)
 {
     if (!begin())
         return;
-    if (heap_self != NULL)
-        heap_flush(heap_self);
+    profile_end(record, size, size, false);
     end();
+}
+
+void cold_flush(void)
+{
+    if (heap_self != NULL && begin()) {
+        heap_flush(heap_self);
+        end();
+    }
 }
 
 void cold_thread_sums(struct account_sum *sum)

@@ -26,9 +26,11 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller);
 /* `align` is a power of two. */
 void *cold_aligned(size_t align, size_t size, const struct caller *caller);
 size_t cold_usable(const void *p);
-/* How large a block must be so that one with a class fits and is aligned. More than BLOCK_MAX: none
- * is. */
-size_t cold_room(size_t size, size_t align);
+
+/* Memory that the program mapped by itself and wants in the profile, and its end. */
+struct record;
+void cold_region_begin(struct record *record, size_t size, const struct caller *caller);
+void cold_region_end(struct record *record, size_t size);
 
 /* In a forked child, by the thread that forked: mends what the others left behind, unless this one
  * was interrupted inside; then its next slow call does. */

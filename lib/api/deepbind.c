@@ -23,7 +23,9 @@
 #include "base/compiler.h"
 #include "base/object.h"
 #include "base/os.h"
+#include "lib/api/deepbind.h"
 #include "lib/api/libc.h"
+#include "lib/api/mmap_profile.h"
 #include "lib/watch/watch.h"
 
 static void *(*next_dlopen(void))(const char *, int)
@@ -60,13 +62,14 @@ EXPORT void *dlopen(const char *file, int mode)
     return handle;
 }
 
-#else
+bool deepbind_apply(struct binding *rows, size_t count)
+{
+    (void)rows;
+    (void)count;
+    return false;
+}
 
-struct binding {
-    const char *name;
-    void *ours;
-    void *libcs; /* found at the first use */
-};
+#else
 
 static struct binding bindings[] = {
     {"malloc", (void *)malloc, NULL},
@@ -88,13 +91,20 @@ struct library {
     uintptr_t relro, relro_end;
     const ElfW(Sym) * symbols;
     const char *names;
+    const struct wanted *wanted;
 };
 
-static const struct binding *binding_of(const char *name)
+/* What is looked for in all of them. */
+struct wanted {
+    struct binding *rows;
+    size_t count;
+};
+
+static const struct binding *binding_of(const struct wanted *wanted, const char *name)
 {
-    for (size_t i = 0; i < COUNT_OF(bindings); i++)
-        if (strcmp(name, bindings[i].name) == 0)
-            return &bindings[i];
+    for (size_t i = 0; i < wanted->count; i++)
+        if (strcmp(name, wanted->rows[i].name) == 0)
+            return &wanted->rows[i];
     return NULL;
 }
 
@@ -116,7 +126,8 @@ static void relocations_walk(const struct library *library, const ElfW(Rela) * t
         if (type != ARCH_RELOCATION_SLOT && type != ARCH_RELOCATION_DATA)
             continue;
         const ElfW(Sym) *symbol = &library->symbols[ELF64_R_SYM(table[i].r_info)];
-        const struct binding *binding = binding_of(library->names + symbol->st_name);
+        const struct binding *binding =
+            binding_of(library->wanted, library->names + symbol->st_name);
         if (binding == NULL || symbol->st_shndx != SHN_UNDEF)
             continue;
         void **slot = (void **)(library->base + table[i].r_offset);
@@ -143,12 +154,12 @@ static void object_walk(struct library *library, const ElfW(Dyn) * dynamic)
         relocations_walk(library, (const ElfW(Rela) *)value[DT_RELA], value[DT_RELASZ]);
 }
 
-static int object_visit(struct dl_phdr_info *info, size_t size, void *unused)
+static int object_visit(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
-    (void)unused;
+    const struct wanted *wanted = context;
     const ElfW(Dyn) *dynamic = NULL;
-    struct library library = {.base = info->dlpi_addr, .low = UINTPTR_MAX};
+    struct library library = {.base = info->dlpi_addr, .low = UINTPTR_MAX, .wanted = wanted};
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
         uintptr_t start = info->dlpi_addr + part->p_vaddr, end = start + part->p_memsz;
@@ -163,7 +174,7 @@ static int object_visit(struct dl_phdr_info *info, size_t size, void *unused)
         }
     }
     /* Neither ourselves nor libc. */
-    uintptr_t us = (uintptr_t)object_visit, libc = (uintptr_t)bindings[0].libcs;
+    uintptr_t us = (uintptr_t)object_visit, libc = (uintptr_t)wanted->rows[0].libcs;
     if (dynamic != NULL && !(us >= library.low && us < library.high) &&
         !(libc >= library.low && libc < library.high))
         object_walk(&library, dynamic);
@@ -175,10 +186,17 @@ static NOINLINE void *open_deep(const char *file, int mode)
     void *handle = next_dlopen()(file, mode);
     if (handle == NULL || dlsym(RTLD_DEFAULT, "malloc") != (void *)malloc)
         return handle; /* or the program's malloc is not ours */
-    for (size_t i = 0; i < COUNT_OF(bindings); i++)
-        bindings[i].libcs = dlsym(RTLD_NEXT, bindings[i].name);
-    dl_iterate_phdr(object_visit, NULL);
+    deepbind_apply(bindings, COUNT_OF(bindings));
     return handle;
+}
+
+bool deepbind_apply(struct binding *rows, size_t count)
+{
+    struct wanted wanted = {rows, count};
+    for (size_t i = 0; i < count; i++)
+        rows[i].libcs = dlsym(RTLD_NEXT, rows[i].name);
+    dl_iterate_phdr(object_visit, &wanted);
+    return true;
 }
 
 /* Whether the file is one of the allocators whose place we have taken, by its name: libtcmalloc and
@@ -212,6 +230,7 @@ static NOINLINE void *open_replaced(const char *file, int mode)
 EXPORT void *dlopen(const char *file, int mode)
 {
     objects_refresh(); /* of what came before, where the C library has no `_dl_find_object` */
+    mmap_profile_loaded();
     if (unlikely(file != NULL && is_replaced(file)))
         return open_replaced(file, mode);
     if (unlikely(mode & RTLD_DEEPBIND))

@@ -17,6 +17,7 @@
 #include "lib/api/control.h"
 #include "lib/api/environment.h"
 #include "lib/api/libc.h"
+#include "lib/api/mmap_profile.h"
 #include "lib/watch/watch.h"
 
 void HeapProfilerStart(const char *prefix);
@@ -124,6 +125,8 @@ void gperftools_before_main(void)
         environment_add(entry);
     if (settings->signal != 0)
         set_signal(settings->signal);
+    if (settings->mmap || settings->mmap_log)
+        mmap_profile_start(settings->mmap, settings->only_mmap, settings->mmap_log);
 }
 
 static bool can_act(void)

@@ -19,6 +19,7 @@ struct gperftools_settings {
     uint64_t sample_bytes; /* TCMALLOC_SAMPLE_PARAMETER; 0: as it is */
     unsigned signal, stats_level;
     bool use_pid, cleanup, quiet;
+    bool mmap, only_mmap, mmap_log;
 };
 extern struct gperftools_settings gperftools_settings;
 void gperftools_settings_read(void);

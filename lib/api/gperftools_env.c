@@ -57,6 +57,9 @@ void gperftools_settings_read(void)
     settings->signal = signal > 64 ? 0 : (unsigned)signal;
     settings->use_pid = flag("HEAPPROFILE_USE_PID", false);
     settings->cleanup = flag("HEAP_PROFILE_CLEANUP", true);
+    settings->only_mmap = flag("HEAP_PROFILE_ONLY_MMAP", false);
+    settings->mmap = settings->only_mmap || flag("HEAP_PROFILE_MMAP", false);
+    settings->mmap_log = flag("HEAP_PROFILE_MMAP_LOG", false);
     settings->quiet = number("PERFTOOLS_VERBOSE", 0) < 0;
     if (environment_get("MALLOCSTATS") != NULL) {
         uint64_t level = positive("MALLOCSTATS", 1);

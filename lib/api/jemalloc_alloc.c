@@ -106,7 +106,7 @@ EXPORT size_t nallocx(size_t size, int flags)
 {
     if (size == 0 || size > PTRDIFF_MAX || !init_done())
         return 0;
-    size_t room = cold_room(size, align_of(flags));
+    size_t room = sizes_room(size, align_of(flags));
     if (room <= BLOCK_MAX)
         return class_size(class_of(room));
     size_t units = units_of(size);

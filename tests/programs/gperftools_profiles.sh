@@ -117,6 +117,17 @@ if "$CC" -w -g "$root/tests/programs/leaking.c" -Wl,--no-as-needed -l:libtcmallo
     files 1
 fi
 
+# Mappings of the program's own: as well, alone, in words.
+HEAP_PROFILE_MMAP=1 run ./leaking mmap || fail "mmap: code $?"
+head -n 1 out.0001.heap | grep -Eq "^heap profile: +83: +$((3235840 + (6 << 20) + 100000)) " ||
+    fail "other totals with mappings: $(head -n 1 out.0001.heap)"
+HEAP_PROFILE_ONLY_MMAP=1 run ./leaking mmap
+head -n 1 out.0001.heap | grep -Eq "^heap profile: +3: +$(((6 << 20) + 100000)) " ||
+    fail "other totals of mappings: $(head -n 1 out.0001.heap)"
+HEAP_PROFILE_MMAP_LOG=1 run ./leaking mmap
+head -n 1 out.0001.heap | grep -Eq "^heap profile: +80: +3235840 " || fail "the log changes totals"
+grep -Eq '^munmap\(start=0x[0-9a-f]+, len=3145728\) = 0x0$' errors || fail "no log: $(cat errors)"
+
 # The headers, in both of their places.
 for header in heap-profiler malloc_extension_c tcmalloc; do
     printf '#include <google/%s.h>\n#include <gperftools/%s.h>\nint main(void) { return 0; }\n' \

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* helper: leaks a known amount from two functions, 3235840 bytes in 80 blocks and 3194880 in 40;
  * the first argument says what else happens on the way. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -81,6 +85,20 @@ static int by_dlopen(const char *library)
     return dlclose(handle);
 }
 
+__attribute__((noinline)) static char *map_some(size_t size)
+{
+    return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+/* 6 MiB of mappings are left, and 100000 bytes by sbrk. */
+static int with_mappings(void)
+{
+    char *gone = map_some(3 << 20), *cut = map_some(2 << 20), *grown = map_some(1 << 20);
+    return munmap(gone, 3 << 20) != 0 || munmap(cut + (1 << 20), 1 << 20) != 0 ||
+           mremap(grown, 1 << 20, 5 << 20, MREMAP_MAYMOVE) == MAP_FAILED ||
+           sbrk(100000) == (void *)-1;
+}
+
 static int with_child(void)
 {
     first_half();
@@ -105,6 +123,10 @@ int main(int argc, char **argv)
         return by_dlopen(argv[2]);
     if (strcmp(what, "fork") == 0)
         return with_child();
+    if (strcmp(what, "mmap") == 0) {
+        first_half();
+        return with_mappings();
+    }
     if (strcmp(what, "block") == 0) {
         first_half();
         HeapProfilerStart("block");
