@@ -217,8 +217,8 @@ static bool recorder_look(struct recorder *recorder)
 static bool totals_grow(struct recorder *recorder, uint64_t bytes, uint64_t objects)
 {
     if (unlikely(!recorder->kept)) {
-        struct recorder once = {.allocated = bytes, .objects = objects};
-        share(&once);
+        __atomic_fetch_add(&totals.allocated, bytes, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&totals.objects, objects, __ATOMIC_RELAXED);
         return totals_look(totals_now(0, 0));
     }
     recorder->allocated += bytes;
