@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
+# run-serial: all processes of a user share one folder of sockets.
 # Promise 17: nobody but the same user and root reaches the control channel, and no client, silent,
 # slow or mad, stalls the program or brings it down.
 . "$(dirname "$0")/common.sh"
