@@ -14,7 +14,47 @@ static struct table nodes = {
     .entry_bytes = sizeof(struct table_entry), .slab_shift = 8, .count = 2, .slabs = slabs};
 static uint64_t refused;
 
+static uint32_t add(struct walk *walk);
+
+/* Where a stack that was seen lately is looked for first: by the addresses next to its leaf. */
+static uint32_t *memo_of(const struct walk *walk)
+{
+    enum { NEAR = 8, SHIFT = 12 };
+    static uint32_t memo[1 << SHIFT];
+    uint64_t hash = walk->count;
+    for (uint32_t i = walk->count - NEAR; i < walk->count; i++)
+        hash = (hash ^ walk->pcs[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    return &memo[hash >> (64 - SHIFT)];
+}
+
+/* Whether the nodes from there to the root are those of the walk; then walk->nodes are known. Nodes
+ * that were added together lie side by side, so this is faster than looking up each. */
+static bool is_stack(struct walk *walk, uint32_t node)
+{
+    for (uint32_t i = walk->count; i-- > 0;) {
+        const struct table_entry *entry = table_at(&nodes, node);
+        if (node <= STACK_OTHER || entry->a != walk->pcs[i])
+            return false;
+        walk->nodes[i] = node;
+        node = entry->b;
+    }
+    return node == STACK_NONE;
+}
+
 uint32_t stacks_add(struct walk *walk)
+{
+    enum { FEW = 8 };
+    if (walk->count - walk->same <= FEW)
+        return add(walk);
+    uint32_t *memo = memo_of(walk), stack = load_relaxed(memo);
+    if (stack != 0 && is_stack(walk, stack))
+        return stack;
+    stack = add(walk);
+    store_relaxed(memo, stack);
+    return stack;
+}
+
+static uint32_t add(struct walk *walk)
 {
     uint32_t node = walk->same == 0 ? STACK_NONE : walk->nodes[walk->same - 1];
     for (uint32_t i = walk->same; i < walk->count; i++) {
