@@ -142,26 +142,30 @@ static unsigned life_bucket(uint64_t born)
 /* ---- totals ------------------------------------------------------------------------------------
  */
 
+static void totals_add(const struct batch *batch)
+{
+    __atomic_fetch_add(&totals.allocated, batch->allocated, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&totals.freed, batch->freed, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&totals.objects, batch->objects, __ATOMIC_RELAXED);
+}
+
 static void share(struct recorder *recorder)
 {
-    __atomic_fetch_add(&totals.allocated, recorder->allocated, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&totals.freed, recorder->freed, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&totals.objects, recorder->objects, __ATOMIC_RELAXED);
+    totals_add(&recorder->batch);
     recorder_clear(recorder);
 }
 
-/* `own` is what this thread has not shared. */
-static struct profile_now totals_now(uint64_t own_allocated, uint64_t own_freed)
+/* `own` is what this thread has not shared; NULL: nothing. */
+static struct profile_now totals_now(const struct recorder *own)
 {
-    uint64_t freed = load_relaxed(&totals.freed) + own_freed;
-    uint64_t allocated = load_relaxed(&totals.allocated) + own_allocated;
+    uint64_t freed = load_relaxed(&totals.freed) + (own == NULL ? 0 : own->batch.freed);
+    uint64_t allocated = load_relaxed(&totals.allocated) + (own == NULL ? 0 : own->batch.allocated);
     return (struct profile_now){allocated, freed, allocated > freed ? allocated - freed : 0};
 }
 
 struct profile_now profile_now(void)
 {
-    const struct recorder *own = recorder_kept();
-    return own == NULL ? totals_now(0, 0) : totals_now(own->allocated, own->freed);
+    return totals_now(recorder_kept());
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -198,16 +202,16 @@ static bool totals_look(struct profile_now now)
 /* The same, and how much the thread may do before it is time to look again. */
 static bool recorder_look(struct recorder *recorder)
 {
-    struct profile_now now = totals_now(recorder->allocated, recorder->freed);
+    struct profile_now now = totals_now(recorder);
     bool grown = totals_look(now);
     uint64_t highest = load_relaxed(&peak.bytes), batch = highest / BATCH_SHARE;
     batch = batch > BATCH_BYTES ? batch : BATCH_BYTES;
-    if (recorder->allocated > batch || recorder->freed > batch)
+    if (recorder->batch.allocated > batch || recorder->batch.freed > batch)
         share(recorder);
-    recorder->allocated_most =
-        least(batch, recorder->allocated + distance(&profile_limits.allocated, now.allocated));
+    recorder->allocated_most = least(batch, recorder->batch.allocated +
+                                                distance(&profile_limits.allocated, now.allocated));
     recorder->freed_most =
-        least(batch, recorder->freed + distance(&profile_limits.freed, now.freed));
+        least(batch, recorder->batch.freed + distance(&profile_limits.freed, now.freed));
     recorder->room = least(highest > now.live ? highest - now.live : 0,
                            distance(&profile_limits.live, now.live));
     return grown;
@@ -217,13 +221,12 @@ static bool recorder_look(struct recorder *recorder)
 static bool totals_grow(struct recorder *recorder, uint64_t bytes, uint64_t objects)
 {
     if (unlikely(!recorder->kept)) {
-        struct recorder once = {.allocated = bytes, .objects = objects};
-        share(&once);
-        return totals_look(totals_now(0, 0));
+        totals_add(&(struct batch){.allocated = bytes, .objects = objects});
+        return totals_look(totals_now(NULL));
     }
-    recorder->allocated += bytes;
-    recorder->objects += objects;
-    if (unlikely(bytes > recorder->room || recorder->allocated > recorder->allocated_most))
+    recorder->batch.allocated += bytes;
+    recorder->batch.objects += objects;
+    if (unlikely(bytes > recorder->room || recorder->batch.allocated > recorder->allocated_most))
         return recorder_look(recorder);
     recorder->room -= bytes;
     return false;
@@ -232,13 +235,13 @@ static bool totals_grow(struct recorder *recorder, uint64_t bytes, uint64_t obje
 static void totals_shrink(struct recorder *recorder, uint64_t bytes)
 {
     if (unlikely(recorder == NULL)) {
-        __atomic_fetch_add(&totals.freed, bytes, __ATOMIC_RELAXED);
-        totals_look(totals_now(0, 0));
+        totals_add(&(struct batch){.freed = bytes});
+        totals_look(totals_now(NULL));
         return;
     }
-    recorder->freed += bytes;
+    recorder->batch.freed += bytes;
     recorder->room += bytes;
-    if (unlikely(recorder->freed > recorder->freed_most))
+    if (unlikely(recorder->batch.freed > recorder->freed_most))
         recorder_look(recorder);
 }
 
@@ -283,11 +286,10 @@ void profile_begin(struct record *record, const struct caller *caller, unsigned 
                    size_t usable, size_t requested, uint64_t born)
 {
     unsigned rate = sampler_number();
-    bool exact = sampler_rate_of(rate) == SAMPLER_EXACT;
     record->site = 0;
     if (unlikely(!profile_thread_active()))
         return;
-    struct recorder *recorder = recorder_take(exact);
+    struct recorder *recorder = recorder_take();
     if (recorder == NULL) {
         __atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
         return;

@@ -123,10 +123,22 @@ static void random_events(uint64_t *random, unsigned events)
     compare();
 }
 
+/* Threads with such a heap keep a recorder. */
+static void record_every_block(void)
+{
+    struct heap *heap = heap_make(0, 0);
+    assert(heap != NULL);
+    heap->watched = true;
+}
+
 static void *random_events_elsewhere(void *random)
 {
+    if (unit_random(random) % 4 != 0)
+        record_every_block();
     random_events(random, 2000);
     profile_thread_end();
+    if (heap_self != NULL)
+        heap_end(heap_self);
     return NULL;
 }
 
@@ -249,6 +261,8 @@ int main(void)
     uint64_t random = 88172645463325252;
     unit_start();
     sampler_set_rate(SAMPLER_EXACT);
+    random_events(&random, unit_times(2000));
+    record_every_block();
     random_events(&random, unit_times(20000));
     threads_come_and_go(&random);
     limits_make_it_due();
