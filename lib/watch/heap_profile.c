@@ -283,9 +283,8 @@ static uint32_t site_for(struct recorder *recorder, uint32_t stack, uint32_t kin
 }
 
 void profile_begin(struct record *record, const struct caller *caller, unsigned class,
-                   size_t usable, size_t requested, uint64_t born)
+                   size_t usable, size_t requested, uint64_t born, unsigned rate)
 {
-    unsigned rate = sampler_number();
     record->site = 0;
     if (unlikely(!profile_thread_active()))
         return;
@@ -318,6 +317,14 @@ void profile_begin(struct record *record, const struct caller *caller, unsigned 
 uint64_t profile_born(const struct record *record)
 {
     return record->site == 0 ? PROFILE_MOVED : born_of(record);
+}
+
+bool profile_rate(const struct record *record, unsigned *rate)
+{
+    if (record->site == 0)
+        return false;
+    *rate = site_rate(site_at(record->site));
+    return true;
 }
 
 void profile_end(struct record *record, size_t usable, size_t requested, bool moved)

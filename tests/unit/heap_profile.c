@@ -28,7 +28,8 @@ static void begin(unsigned block, unsigned site, size_t requested, uint64_t born
 {
     struct caller caller = {0x1000 + site, 0, 0};
     struct shadow *shadow = &shadows[site];
-    profile_begin(&records[block], &caller, CLASS, class_size(CLASS), requested, born);
+    profile_begin(&records[block], &caller, CLASS, class_size(CLASS), requested, born,
+                  sampler_number());
     site_of_block[block] = site;
     sizes[block] = requested;
     struct profile_sum one = {1, requested, class_size(CLASS)};
@@ -222,11 +223,11 @@ static void a_thread_can_stay_out(void)
     struct caller caller = {0x1000, 0, 0};
     profile_set_thread_active(false);
     assert(!profile_thread_active());
-    profile_begin(&record, &caller, CLASS, class_size(CLASS), 1, 0);
+    profile_begin(&record, &caller, CLASS, class_size(CLASS), 1, 0, sampler_number());
     assert(record.site == 0);
     profile_end(&record, class_size(CLASS), 1, false);
     profile_set_thread_active(true);
-    profile_begin(&record, &caller, CLASS, class_size(CLASS), 1, 0);
+    profile_begin(&record, &caller, CLASS, class_size(CLASS), 1, 0, sampler_number());
     assert(record.site != 0);
     profile_end(&record, class_size(CLASS), 1, false);
 }
