@@ -46,7 +46,6 @@ static struct {
 
 struct profile_limits profile_limits;
 bool profile_due;
-static unsigned era;
 static uint64_t lost;
 
 enum { THREAD_AS_ALL, THREAD_ON, THREAD_OFF };
@@ -155,6 +154,18 @@ static void share(struct recorder *recorder)
     recorder_clear(recorder);
 }
 
+/* The batch of a thread, or none: what is from before all was forgotten does not count. */
+static struct recorder *kept_now(void)
+{
+    struct recorder *recorder = recorder_kept();
+    unsigned now = load_relaxed(&sites_era);
+    if (recorder != NULL && unlikely(recorder->era != now)) {
+        recorder_clear(recorder);
+        recorder->era = now;
+    }
+    return recorder;
+}
+
 /* `own` is what this thread has not shared; NULL: nothing. */
 static struct profile_now totals_now(const struct recorder *own)
 {
@@ -165,7 +176,7 @@ static struct profile_now totals_now(const struct recorder *own)
 
 struct profile_now profile_now(void)
 {
-    return totals_now(recorder_kept());
+    return totals_now(kept_now());
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -218,9 +229,10 @@ static bool recorder_look(struct recorder *recorder)
 }
 
 /* True if that makes the heap larger than ever before. */
-static bool totals_grow(struct recorder *recorder, uint64_t bytes, uint64_t objects)
+static bool totals_grow(uint64_t bytes, uint64_t objects)
 {
-    if (unlikely(!recorder->kept)) {
+    struct recorder *recorder = kept_now();
+    if (unlikely(recorder == NULL)) {
         totals_add(&(struct batch){.allocated = bytes, .objects = objects});
         return totals_look(totals_now(NULL));
     }
@@ -232,8 +244,9 @@ static bool totals_grow(struct recorder *recorder, uint64_t bytes, uint64_t obje
     return false;
 }
 
-static void totals_shrink(struct recorder *recorder, uint64_t bytes)
+static void totals_shrink(uint64_t bytes)
 {
+    struct recorder *recorder = kept_now();
     if (unlikely(recorder == NULL)) {
         totals_add(&(struct batch){.freed = bytes});
         totals_look(totals_now(NULL));
@@ -295,23 +308,25 @@ void profile_begin(struct record *record, const struct caller *caller, unsigned 
     }
     unwind(&recorder->walk, caller, config.heap_depth);
     uint32_t stack = stacks_add(&recorder->walk);
-    uint32_t id = site_for(recorder, stack, site_kind(class, usable, rate, load_relaxed(&era)));
+    uint32_t word = 0, id = site_for(recorder, stack, site_kind(class, usable, rate));
     if (id != 0) {
         struct site *site = site_at(id);
         uint64_t bytes, objects;
+        site_use(site);
         estimate(rate, usable, &bytes, &objects);
-        if (!totals_grow(recorder, bytes, objects))
+        if (!totals_grow(bytes, objects))
             site_change(site);
         sum_add(&site->allocated, requested, usable, site_thread(site) != THREAD_OTHER);
         if (born != 0)
             site_count(&site->moved_in, 1, false);
+        word = site_word(id, site_era(load_relaxed(&site->thread_link)));
     } else {
         __atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
     }
     recorder_give(recorder);
     born_set(record, born != 0 && born != PROFILE_MOVED ? born : born_now());
     record->slack = (uint16_t)(usable - requested);
-    record->site = id;
+    record->site = word;
 }
 
 uint64_t profile_born(const struct record *record)
@@ -323,28 +338,27 @@ bool profile_rate(const struct record *record, unsigned *rate)
 {
     if (record->site == 0)
         return false;
-    *rate = site_rate(site_at(record->site));
+    *rate = site_rate(site_at(site_id(record->site)));
     return true;
 }
 
 void profile_end(struct record *record, size_t usable, size_t requested, bool moved)
 {
-    uint32_t id = record->site;
-    if (id == 0)
+    uint32_t word = record->site;
+    if (word == 0)
         return;
-    uint64_t born = born_of(record);
-    struct site *site = site_at(id);
-    bool own = site_thread(site) == threads_self() && site_thread(site) != THREAD_OTHER;
-    struct site_ends *ends = own ? &site->own : &site->others;
+    uint64_t born = born_of(record), bytes, objects;
+    struct site *site = site_at(site_id(word));
     record->site = 0;
     if (unlikely(load_relaxed(&block_log_on)))
         block_log_add(site_stack(site), site_thread(site), age_us(born), usable);
+    if (unlikely(site_era(word) != load_relaxed(&sites_era)))
+        return;
+    bool own = site_thread(site) == threads_self() && site_thread(site) != THREAD_OTHER;
+    struct site_ends *ends = own ? &site->own : &site->others;
     site_change(site);
-    if (site_era(site) == load_relaxed(&era)) {
-        uint64_t bytes, objects;
-        estimate(site_rate(site), usable, &bytes, &objects);
-        totals_shrink(recorder_kept(), bytes);
-    }
+    estimate(site_rate(site), usable, &bytes, &objects);
+    totals_shrink(bytes);
     if (moved)
         site_count(&site->moved_out, 1, false);
     else
@@ -373,7 +387,7 @@ void profile_tick(uint64_t now_ms)
 
 void profile_settle(void)
 {
-    struct recorder *recorder = recorder_kept();
+    struct recorder *recorder = kept_now();
     if (recorder != NULL)
         share(recorder);
     recorder_drop();
@@ -390,7 +404,9 @@ void profile_thread_end(void)
 
 static bool row_fill(struct profile_row *row, uint32_t stack, const struct site *site)
 {
-    unsigned class = site_class(site);
+    unsigned class = site_class(site), era = load_relaxed(&sites_era);
+    if (site_era(load_acquire(&site->thread_link)) != era)
+        return false;
     *row = (struct profile_row){
         .stack = stack,
         .thread = site_thread(site),
@@ -403,7 +419,7 @@ static bool row_fill(struct profile_row *row, uint32_t stack, const struct site 
                       load_relaxed(&site->allocated.requested),
                       load_relaxed(&site->allocated.usable)},
     };
-    if (row->allocated.objects == 0 || site_era(site) != load_relaxed(&era))
+    if (row->allocated.objects == 0)
         return false;
     bool saved = load_acquire(&site->peak_epoch) == load_relaxed(&sites_peak_epoch);
     row->peak = saved ? site->peak : row->live;
@@ -411,7 +427,7 @@ static bool row_fill(struct profile_row *row, uint32_t stack, const struct site 
         row->lives[i] = load_relaxed(&site->own.lives[i]) + load_relaxed(&site->others.lives[i]);
     double mean = (double)row->allocated.usable / (double)row->allocated.objects;
     row->weight = 1 / sampler_picked(mean, row->rate);
-    return true;
+    return load_relaxed(&sites_era) == era;
 }
 
 void profile_each(void (*row)(void *context, const struct profile_row *row), void *context)
@@ -423,7 +439,13 @@ void profile_each(void (*row)(void *context, const struct profile_row *row), voi
             struct profile_row copy;
             const struct site *site = site_at(id);
             id = load_relaxed(&site->entry.link);
-            if (row_fill(&copy, stack, site))
+            uint32_t still;
+            bool any;
+            do {
+                still = sites_still();
+                any = row_fill(&copy, stack, site);
+            } while (!sites_stood(still));
+            if (any)
                 row(context, &copy);
         }
     }
@@ -455,15 +477,13 @@ void profile_totals(struct profile_totals *out)
 
 void profile_reset(void)
 {
-    __atomic_fetch_add(&era, 1, __ATOMIC_RELAXED);
+    sites_forget();
     store_relaxed(&totals.allocated, 0);
     store_relaxed(&totals.freed, 0);
     store_relaxed(&totals.objects, 0);
     store_relaxed(&peak.bytes, 0);
     store_relaxed(&peak.lasts, false);
     store_relaxed(&lost, 0);
-    if (recorder_kept() != NULL)
-        recorder_clear(recorder_kept());
 }
 
 /* Threads that stayed behind had batches of their own: the totals come from the sites again. */
@@ -481,6 +501,7 @@ void profile_recover(uint32_t parent_id)
     series_recover();
     stacks_recover();
     threads_recover(parent_id);
+    sites_recover(parent_id);
     struct recorder *recorder = recorder_kept();
     if (recorder != NULL)
         recorder_clear(recorder);

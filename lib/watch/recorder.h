@@ -24,6 +24,7 @@ struct recorder {
         uint32_t stack, kind, site;
     } sites[RECORDER_SITES];
     struct batch batch; /* counted by this thread */
+    unsigned era;       /* in which it was */
     /* Above these, or when the heap has grown by so much, it is time to look at the totals. */
     uint64_t allocated_most, freed_most, room;
     bool kept;
