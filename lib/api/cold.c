@@ -195,7 +195,7 @@ static void forget_large(struct span *span, size_t usable, bool moved)
 static void *take_direct(struct heap *heap, unsigned class, size_t size,
                          const struct origin *origin)
 {
-    unsigned mark = mark_make(class, young.colour);
+    unsigned mark = mark_make(class, heap == NULL ? young.colour : heap->colour);
     void *block = central_take_one(pool_of(heap), origin ? CENTRAL_WATCHED + class : mark);
     if (block == NULL)
         return NULL;
@@ -228,8 +228,9 @@ static void *take_block(struct heap *heap, size_t room, size_t size, const struc
     unsigned mark = (unsigned)hot_mark(heap, room);
     if (heap->watched) {
         void *block = heap_pop_watched(heap, mark);
-        if (block != NULL)
-            record(block, mark_class(mark), size, origin, SAMPLER_EXACT_NUMBER);
+        if (unlikely(block == NULL)) /* there may be memory for the block, if not for its record */
+            return take_direct(heap, mark_class(mark), size, NULL);
+        record(block, mark_class(mark), size, origin, SAMPLER_EXACT_NUMBER);
         return block;
     }
     for (;;) {

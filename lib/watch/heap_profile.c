@@ -19,6 +19,7 @@
 #include "base/compiler.h"
 #include "base/config.h"
 #include "base/os.h"
+#include "base/print.h"
 #include "lib/alloc/alloc.h"
 #include "lib/watch/recorder.h"
 #include "lib/watch/series.h"
@@ -295,6 +296,23 @@ static uint32_t site_for(struct recorder *recorder, uint32_t stack, uint32_t kin
     return site;
 }
 
+/* The first time that a stack is not kept: it would take more memory than it may, or than there is.
+ */
+static NOINLINE void tell_other(void)
+{
+    static bool told;
+    char buffer[160];
+    struct print line;
+    if (load_relaxed(&told) || __atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
+        return;
+    print_start(&line, buffer, sizeof buffer);
+    print_text(&line, "memoir: the heap profile is full, new stacks are counted together as one; "
+                      "raise heap.memory above ");
+    print_size(&line, config.heap_memory);
+    print_char(&line, '\n');
+    print_flush(&line, 2);
+}
+
 void profile_begin(struct record *record, const struct caller *caller, unsigned class,
                    size_t usable, size_t requested, uint64_t born, unsigned rate)
 {
@@ -319,6 +337,8 @@ void profile_begin(struct record *record, const struct caller *caller, unsigned 
         sum_add(&site->allocated, requested, usable, site_thread(site) != THREAD_OTHER);
         if (born != 0)
             site_count(&site->moved_in, 1, false);
+        if (unlikely(site_stack(site) == STACK_OTHER))
+            tell_other();
         word = site_word(id, site_era(load_relaxed(&site->thread_link)));
     } else {
         __atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
@@ -466,6 +486,7 @@ static void totals_row(void *context, const struct profile_row *row)
     sum_scaled(&sum->peak, &row->peak, row->weight);
     sum->seen_live += row->live.objects;
     sum->seen_allocated += row->allocated.objects;
+    sum->other += row->stack == STACK_OTHER ? row->allocated.objects : 0;
 }
 
 void profile_totals(struct profile_totals *out)

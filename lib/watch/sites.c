@@ -143,7 +143,7 @@ void site_renew(struct site *site)
     lock_give(&renew_lock);
 }
 
-/* Numbers of eras are used again: sites that nobody uses any more must not be taken for new ones. */
+/* Numbers of eras are used again: sites that nobody uses any more must not be taken for new. */
 static void void_but(unsigned era)
 {
     for (uint32_t id = 1; id < table_count(&sites_table); id++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Every block is recorded, in threads that make a few calls and are gone, in threads that make many,
- * and in their destructors after the library's own ran. What the library keeps for itself does not
- * grow with their number; nor do live blocks. */
+/* Every block is recorded, in threads that make a few calls and are gone, in threads that make
+ * many, and in their destructors after the library's own ran. What the library keeps for itself
+ * does not grow with their number; nor do live blocks. */
 #include "memoir/memoir.h"
 #include "tests/programs/work.h"
 
