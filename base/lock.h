@@ -24,6 +24,7 @@ enum lock_rank {
     LOCK_REGISTRY,
     LOCK_CENTRAL,
     LOCK_THREADS,
+    LOCK_SITES,
     LOCK_PAGES,
     LOCK_META,
     LOCK_ARENA,

@@ -148,16 +148,24 @@ struct origin {
     uint64_t born;
 };
 
+/* The rate that this thread picks blocks at. Its heap may not know the one of this moment yet; it
+ * matters where every block is picked and would count for many. */
+static unsigned rate_here(const struct heap *heap)
+{
+    return heap != NULL && heap->watched ? SAMPLER_EXACT_NUMBER : sampler_number();
+}
+
 /* A block of a watched span gets its record. */
-static void record(void *block, unsigned class, size_t size, const struct origin *origin)
+static void record(void *block, unsigned class, size_t size, const struct origin *origin,
+                   unsigned rate)
 {
     struct record *place = central_record(span_of(block), block);
-    profile_begin(place, origin->caller, class, class_size(class), size, origin->born);
+    profile_begin(place, origin->caller, class, class_size(class), size, origin->born, rate);
     store_relaxed(mark_at(block), MARK_WATCHED);
 }
 
 /* A large block becomes a watched one, if there is memory for its record. */
-static void record_large(void *block, size_t size, const struct origin *origin)
+static void record_large(void *block, size_t size, const struct origin *origin, unsigned rate)
 {
     struct span *span = span_of(block);
     struct large_record *place = meta_take(sizeof *place);
@@ -168,8 +176,8 @@ static void record_large(void *block, size_t size, const struct origin *origin)
     place->requested = size;
     span->record = meta_id(place);
     span->watched = true;
-    profile_begin(&place->record, origin->caller, CLASS_COUNT, large_size(span), size,
-                  origin->born);
+    profile_begin(&place->record, origin->caller, CLASS_COUNT, large_size(span), size, origin->born,
+                  rate);
     store_relaxed(mark_at(block), MARK_WATCHED);
 }
 
@@ -187,13 +195,13 @@ static void forget_large(struct span *span, size_t usable, bool moved)
 static void *take_direct(struct heap *heap, unsigned class, size_t size,
                          const struct origin *origin)
 {
-    unsigned mark = mark_make(class, young.colour);
+    unsigned mark = mark_make(class, heap == NULL ? young.colour : heap->colour);
     void *block = central_take_one(pool_of(heap), origin ? CENTRAL_WATCHED + class : mark);
     if (block == NULL)
         return NULL;
     count_direct((struct heap_sums){.allocs = 1, .alloc_bytes = class_size(class)});
     if (origin != NULL)
-        record(block, class, size, origin);
+        record(block, class, size, origin, rate_here(heap));
     else
         store_relaxed(mark_at(block), (uint8_t)mark);
     return block;
@@ -220,8 +228,9 @@ static void *take_block(struct heap *heap, size_t room, size_t size, const struc
     unsigned mark = (unsigned)hot_mark(heap, room);
     if (heap->watched) {
         void *block = heap_pop_watched(heap, mark);
-        if (block != NULL)
-            record(block, mark_class(mark), size, origin);
+        if (unlikely(block == NULL)) /* there may be memory for the block, if not for its record */
+            return take_direct(heap, mark_class(mark), size, NULL);
+        record(block, mark_class(mark), size, origin, SAMPLER_EXACT_NUMBER);
         return block;
     }
     for (;;) {
@@ -263,7 +272,7 @@ static void *take_large(struct heap *heap, size_t size, size_t align, const stru
     size_t usable = large_size(span_of(block));
     count_large(heap, (struct heap_sums){.allocs = 1, .alloc_bytes = usable});
     if (ring(heap, usable))
-        record_large(block, size, origin);
+        record_large(block, size, origin, rate_here(heap));
     else
         store_relaxed(mark_at(block), MARK_LARGE);
     return block;
@@ -424,22 +433,25 @@ static void resized(struct heap *heap, void *p, struct span *span, size_t before
 {
     size_t now = large_size(span);
     struct origin origin = {caller, PROFILE_MOVED};
-    bool keep = true;
-    if (now > before) {
+    unsigned rate = 0;
+    bool known = false;
+    if (now > before)
         count_large(heap, (struct heap_sums){.alloc_bytes = now - before});
-    } else {
+    else
         count_large(heap, (struct heap_sums){.free_bytes = before - now});
-        keep = sampler_keeps(heap == NULL ? &young.random : &heap->random, before, now);
-    }
     if (span->watched) {
         struct large_record *place = meta_at(span->record);
         origin.born = profile_born(&place->record);
+        known = profile_rate(&place->record, &rate);
         forget_large(span, before, true);
         store_relaxed(mark_at(p), MARK_LARGE);
-        if (keep)
-            record_large(p, size, &origin);
+    }
+    uint64_t *random = heap == NULL ? &young.random : &heap->random;
+    if (known) {
+        if (now >= before || sampler_keeps(random, before, now, sampler_rate_of(rate)))
+            record_large(p, size, &origin, rate);
     } else if (now > before && ring(heap, now - before)) {
-        record_large(p, size, &origin);
+        record_large(p, size, &origin, rate_here(heap));
     }
 }
 
@@ -488,10 +500,11 @@ static void renew(void *p, size_t usable, size_t size, const struct caller *call
     } else {
         struct record *place = central_record(span, p);
         uint64_t born = profile_born(place);
-        bool known = place->site != 0;
+        unsigned rate;
+        bool known = profile_rate(place, &rate);
         profile_end(place, usable, usable - place->slack, true);
         if (known)
-            profile_begin(place, caller, mark_class(span->mark), usable, size, born);
+            profile_begin(place, caller, mark_class(span->mark), usable, size, born, rate);
     }
     end();
 }
@@ -560,7 +573,7 @@ void cold_region_begin(struct record *record, size_t size, const struct caller *
     record->site = 0;
     if (!begin())
         return;
-    profile_begin(record, caller, CLASS_COUNT, size, size, 0);
+    profile_begin(record, caller, CLASS_COUNT, size, size, 0, SAMPLER_EXACT_NUMBER);
     end();
 }
 
@@ -578,13 +591,4 @@ void cold_flush(void)
         heap_flush(heap_self);
         end();
     }
-}
-
-void cold_thread_sums(struct account_sum *sum)
-{
-    account_thread(heap_self, sum);
-    sum->allocs += young.sums.allocs;
-    sum->frees += young.sums.frees;
-    sum->alloc_bytes += young.sums.alloc_bytes;
-    sum->free_bytes += young.sums.free_bytes;
 }

@@ -43,8 +43,5 @@ void cold_set_rate(long long bytes);
 size_t cold_trim(void);
 /* The calling thread keeps no free blocks for itself. */
 void cold_flush(void);
-struct account_sum;
-/* What the calling thread has allocated and freed. */
-void cold_thread_sums(struct account_sum *sum);
 
 #endif

@@ -337,6 +337,7 @@ static int verb_stats(struct request *request)
     number(request, "profile.live_bytes", totals.live.usable);
     number(request, "profile.allocated_bytes", totals.allocated.usable);
     number(request, "profile.peak_bytes", totals.peak.usable);
+    number(request, "profile.other", totals.other);
     number(request, "profile.lost", totals.lost);
     number(request, "dumps", dumps_written());
     number(request, "dumps_failed", dumps_failed());

@@ -416,7 +416,7 @@ int serve_thread_arena(const struct request *request, const struct node *node)
 static void thread_look(void)
 {
     struct account_sum sum;
-    cold_thread_sums(&sum);
+    young_thread_sums(&sum);
     store_relaxed(&thread_sums[0], sum.alloc_bytes);
     store_relaxed(&thread_sums[1], sum.free_bytes);
     uint64_t live = sum.alloc_bytes - sum.free_bytes;

@@ -9,6 +9,7 @@
 #include "lib/api/api.h"
 #include "lib/api/cold.h"
 #include "lib/api/control.h"
+#include "lib/api/young.h"
 #include "lib/watch/watch.h"
 
 EXPORT const char *memoir_version(void)
@@ -55,7 +56,7 @@ EXPORT bool memoir_thread_totals(struct memoir_totals *out)
     if (!init_done())
         return false;
     struct account_sum sum;
-    cold_thread_sums(&sum);
+    young_thread_sums(&sum);
     totals(out, &sum);
     return true;
 }

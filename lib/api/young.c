@@ -57,3 +57,12 @@ bool young_ring(size_t bytes)
     young.clock = sampler_bytes(&young.random);
     return sampler_rate() != SAMPLER_OFF;
 }
+
+void young_thread_sums(struct account_sum *sum)
+{
+    account_thread(heap_self, sum);
+    sum->allocs += young.sums.allocs;
+    sum->frees += young.sums.frees;
+    sum->alloc_bytes += young.sums.alloc_bytes;
+    sum->free_bytes += young.sums.free_bytes;
+}

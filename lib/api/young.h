@@ -34,5 +34,7 @@ bool young_is(void);
 uint64_t young_seed(void);
 /* True if `bytes` more include a sample. */
 bool young_ring(size_t bytes);
+/* What the calling thread has allocated and freed, before it had a heap and since. */
+void young_thread_sums(struct account_sum *sum);
 
 #endif

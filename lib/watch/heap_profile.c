@@ -19,6 +19,7 @@
 #include "base/compiler.h"
 #include "base/config.h"
 #include "base/os.h"
+#include "base/print.h"
 #include "lib/alloc/alloc.h"
 #include "lib/watch/recorder.h"
 #include "lib/watch/series.h"
@@ -46,7 +47,6 @@ static struct {
 
 struct profile_limits profile_limits;
 bool profile_due;
-static unsigned era;
 static uint64_t lost;
 
 enum { THREAD_AS_ALL, THREAD_ON, THREAD_OFF };
@@ -142,26 +142,42 @@ static unsigned life_bucket(uint64_t born)
 /* ---- totals ------------------------------------------------------------------------------------
  */
 
+static void totals_add(const struct batch *batch)
+{
+    __atomic_fetch_add(&totals.allocated, batch->allocated, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&totals.freed, batch->freed, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&totals.objects, batch->objects, __ATOMIC_RELAXED);
+}
+
 static void share(struct recorder *recorder)
 {
-    __atomic_fetch_add(&totals.allocated, recorder->allocated, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&totals.freed, recorder->freed, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&totals.objects, recorder->objects, __ATOMIC_RELAXED);
+    totals_add(&recorder->batch);
     recorder_clear(recorder);
 }
 
-/* `own` is what this thread has not shared. */
-static struct profile_now totals_now(uint64_t own_allocated, uint64_t own_freed)
+/* The batch of a thread, or none: what is from before all was forgotten does not count. */
+static struct recorder *kept_now(void)
 {
-    uint64_t freed = load_relaxed(&totals.freed) + own_freed;
-    uint64_t allocated = load_relaxed(&totals.allocated) + own_allocated;
+    struct recorder *recorder = recorder_kept();
+    unsigned now = load_relaxed(&sites_era);
+    if (recorder != NULL && unlikely(recorder->era != now)) {
+        recorder_clear(recorder);
+        recorder->era = now;
+    }
+    return recorder;
+}
+
+/* `own` is what this thread has not shared; NULL: nothing. */
+static struct profile_now totals_now(const struct recorder *own)
+{
+    uint64_t freed = load_relaxed(&totals.freed) + (own == NULL ? 0 : own->batch.freed);
+    uint64_t allocated = load_relaxed(&totals.allocated) + (own == NULL ? 0 : own->batch.allocated);
     return (struct profile_now){allocated, freed, allocated > freed ? allocated - freed : 0};
 }
 
 struct profile_now profile_now(void)
 {
-    const struct recorder *own = recorder_kept();
-    return own == NULL ? totals_now(0, 0) : totals_now(own->allocated, own->freed);
+    return totals_now(kept_now());
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -198,47 +214,48 @@ static bool totals_look(struct profile_now now)
 /* The same, and how much the thread may do before it is time to look again. */
 static bool recorder_look(struct recorder *recorder)
 {
-    struct profile_now now = totals_now(recorder->allocated, recorder->freed);
+    struct profile_now now = totals_now(recorder);
     bool grown = totals_look(now);
     uint64_t highest = load_relaxed(&peak.bytes), batch = highest / BATCH_SHARE;
     batch = batch > BATCH_BYTES ? batch : BATCH_BYTES;
-    if (recorder->allocated > batch || recorder->freed > batch)
+    if (recorder->batch.allocated > batch || recorder->batch.freed > batch)
         share(recorder);
-    recorder->allocated_most =
-        least(batch, recorder->allocated + distance(&profile_limits.allocated, now.allocated));
+    recorder->allocated_most = least(batch, recorder->batch.allocated +
+                                                distance(&profile_limits.allocated, now.allocated));
     recorder->freed_most =
-        least(batch, recorder->freed + distance(&profile_limits.freed, now.freed));
+        least(batch, recorder->batch.freed + distance(&profile_limits.freed, now.freed));
     recorder->room = least(highest > now.live ? highest - now.live : 0,
                            distance(&profile_limits.live, now.live));
     return grown;
 }
 
 /* True if that makes the heap larger than ever before. */
-static bool totals_grow(struct recorder *recorder, uint64_t bytes, uint64_t objects)
+static bool totals_grow(uint64_t bytes, uint64_t objects)
 {
-    if (unlikely(!recorder->kept)) {
-        __atomic_fetch_add(&totals.allocated, bytes, __ATOMIC_RELAXED);
-        __atomic_fetch_add(&totals.objects, objects, __ATOMIC_RELAXED);
-        return totals_look(totals_now(0, 0));
+    struct recorder *recorder = kept_now();
+    if (unlikely(recorder == NULL)) {
+        totals_add(&(struct batch){.allocated = bytes, .objects = objects});
+        return totals_look(totals_now(NULL));
     }
-    recorder->allocated += bytes;
-    recorder->objects += objects;
-    if (unlikely(bytes > recorder->room || recorder->allocated > recorder->allocated_most))
+    recorder->batch.allocated += bytes;
+    recorder->batch.objects += objects;
+    if (unlikely(bytes > recorder->room || recorder->batch.allocated > recorder->allocated_most))
         return recorder_look(recorder);
     recorder->room -= bytes;
     return false;
 }
 
-static void totals_shrink(struct recorder *recorder, uint64_t bytes)
+static void totals_shrink(uint64_t bytes)
 {
+    struct recorder *recorder = kept_now();
     if (unlikely(recorder == NULL)) {
-        __atomic_fetch_add(&totals.freed, bytes, __ATOMIC_RELAXED);
-        totals_look(totals_now(0, 0));
+        totals_add(&(struct batch){.freed = bytes});
+        totals_look(totals_now(NULL));
         return;
     }
-    recorder->freed += bytes;
+    recorder->batch.freed += bytes;
     recorder->room += bytes;
-    if (unlikely(recorder->freed > recorder->freed_most))
+    if (unlikely(recorder->batch.freed > recorder->freed_most))
         recorder_look(recorder);
 }
 
@@ -279,38 +296,57 @@ static uint32_t site_for(struct recorder *recorder, uint32_t stack, uint32_t kin
     return site;
 }
 
-void profile_begin(struct record *record, const struct caller *caller, unsigned class,
-                   size_t usable, size_t requested, uint64_t born)
+/* The first time that a stack is not kept: it would take more memory than it may, or than there is.
+ */
+static NOINLINE void tell_other(void)
 {
-    unsigned rate = sampler_number();
-    bool exact = sampler_rate_of(rate) == SAMPLER_EXACT;
+    static bool told;
+    char buffer[160];
+    struct print line;
+    if (load_relaxed(&told) || __atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
+        return;
+    print_start(&line, buffer, sizeof buffer);
+    print_text(&line, "memoir: the heap profile is full, new stacks are counted together as one; "
+                      "raise heap.memory above ");
+    print_size(&line, config.heap_memory);
+    print_char(&line, '\n');
+    print_flush(&line, 2);
+}
+
+void profile_begin(struct record *record, const struct caller *caller, unsigned class,
+                   size_t usable, size_t requested, uint64_t born, unsigned rate)
+{
     record->site = 0;
     if (unlikely(!profile_thread_active()))
         return;
-    struct recorder *recorder = recorder_take(exact);
+    struct recorder *recorder = recorder_take();
     if (recorder == NULL) {
         __atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
         return;
     }
     unwind(&recorder->walk, caller, config.heap_depth);
     uint32_t stack = stacks_add(&recorder->walk);
-    uint32_t id = site_for(recorder, stack, site_kind(class, usable, rate, load_relaxed(&era)));
+    uint32_t word = 0, id = site_for(recorder, stack, site_kind(class, usable, rate));
     if (id != 0) {
         struct site *site = site_at(id);
         uint64_t bytes, objects;
+        site_use(site);
         estimate(rate, usable, &bytes, &objects);
-        if (!totals_grow(recorder, bytes, objects))
+        if (!totals_grow(bytes, objects))
             site_change(site);
         sum_add(&site->allocated, requested, usable, site_thread(site) != THREAD_OTHER);
         if (born != 0)
             site_count(&site->moved_in, 1, false);
+        if (unlikely(site_stack(site) == STACK_OTHER))
+            tell_other();
+        word = site_word(id, site_era(load_relaxed(&site->thread_link)));
     } else {
         __atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
     }
     recorder_give(recorder);
     born_set(record, born != 0 && born != PROFILE_MOVED ? born : born_now());
     record->slack = (uint16_t)(usable - requested);
-    record->site = id;
+    record->site = word;
 }
 
 uint64_t profile_born(const struct record *record)
@@ -318,24 +354,31 @@ uint64_t profile_born(const struct record *record)
     return record->site == 0 ? PROFILE_MOVED : born_of(record);
 }
 
+bool profile_rate(const struct record *record, unsigned *rate)
+{
+    if (record->site == 0)
+        return false;
+    *rate = site_rate(site_at(site_id(record->site)));
+    return true;
+}
+
 void profile_end(struct record *record, size_t usable, size_t requested, bool moved)
 {
-    uint32_t id = record->site;
-    if (id == 0)
+    uint32_t word = record->site;
+    if (word == 0)
         return;
-    uint64_t born = born_of(record);
-    struct site *site = site_at(id);
-    bool own = site_thread(site) == threads_self() && site_thread(site) != THREAD_OTHER;
-    struct site_ends *ends = own ? &site->own : &site->others;
+    uint64_t born = born_of(record), bytes, objects;
+    struct site *site = site_at(site_id(word));
     record->site = 0;
     if (unlikely(load_relaxed(&block_log_on)))
         block_log_add(site_stack(site), site_thread(site), age_us(born), usable);
+    if (unlikely(site_era(word) != load_relaxed(&sites_era)))
+        return;
+    bool own = site_thread(site) == threads_self() && site_thread(site) != THREAD_OTHER;
+    struct site_ends *ends = own ? &site->own : &site->others;
     site_change(site);
-    if (site_era(site) == load_relaxed(&era)) {
-        uint64_t bytes, objects;
-        estimate(site_rate(site), usable, &bytes, &objects);
-        totals_shrink(recorder_kept(), bytes);
-    }
+    estimate(site_rate(site), usable, &bytes, &objects);
+    totals_shrink(bytes);
     if (moved)
         site_count(&site->moved_out, 1, false);
     else
@@ -364,7 +407,7 @@ void profile_tick(uint64_t now_ms)
 
 void profile_settle(void)
 {
-    struct recorder *recorder = recorder_kept();
+    struct recorder *recorder = kept_now();
     if (recorder != NULL)
         share(recorder);
     recorder_drop();
@@ -381,7 +424,9 @@ void profile_thread_end(void)
 
 static bool row_fill(struct profile_row *row, uint32_t stack, const struct site *site)
 {
-    unsigned class = site_class(site);
+    unsigned class = site_class(site), era = load_relaxed(&sites_era);
+    if (site_era(load_acquire(&site->thread_link)) != era)
+        return false;
     *row = (struct profile_row){
         .stack = stack,
         .thread = site_thread(site),
@@ -394,7 +439,7 @@ static bool row_fill(struct profile_row *row, uint32_t stack, const struct site 
                       load_relaxed(&site->allocated.requested),
                       load_relaxed(&site->allocated.usable)},
     };
-    if (row->allocated.objects == 0 || site_era(site) != load_relaxed(&era))
+    if (row->allocated.objects == 0)
         return false;
     bool saved = load_acquire(&site->peak_epoch) == load_relaxed(&sites_peak_epoch);
     row->peak = saved ? site->peak : row->live;
@@ -402,7 +447,7 @@ static bool row_fill(struct profile_row *row, uint32_t stack, const struct site 
         row->lives[i] = load_relaxed(&site->own.lives[i]) + load_relaxed(&site->others.lives[i]);
     double mean = (double)row->allocated.usable / (double)row->allocated.objects;
     row->weight = 1 / sampler_picked(mean, row->rate);
-    return true;
+    return load_relaxed(&sites_era) == era;
 }
 
 void profile_each(void (*row)(void *context, const struct profile_row *row), void *context)
@@ -414,7 +459,13 @@ void profile_each(void (*row)(void *context, const struct profile_row *row), voi
             struct profile_row copy;
             const struct site *site = site_at(id);
             id = load_relaxed(&site->entry.link);
-            if (row_fill(&copy, stack, site))
+            uint32_t still;
+            bool any;
+            do {
+                still = sites_still();
+                any = row_fill(&copy, stack, site);
+            } while (!sites_stood(still));
+            if (any)
                 row(context, &copy);
         }
     }
@@ -435,6 +486,7 @@ static void totals_row(void *context, const struct profile_row *row)
     sum_scaled(&sum->peak, &row->peak, row->weight);
     sum->seen_live += row->live.objects;
     sum->seen_allocated += row->allocated.objects;
+    sum->other += row->stack == STACK_OTHER ? row->allocated.objects : 0;
 }
 
 void profile_totals(struct profile_totals *out)
@@ -446,15 +498,13 @@ void profile_totals(struct profile_totals *out)
 
 void profile_reset(void)
 {
-    __atomic_fetch_add(&era, 1, __ATOMIC_RELAXED);
+    sites_forget();
     store_relaxed(&totals.allocated, 0);
     store_relaxed(&totals.freed, 0);
     store_relaxed(&totals.objects, 0);
     store_relaxed(&peak.bytes, 0);
     store_relaxed(&peak.lasts, false);
     store_relaxed(&lost, 0);
-    if (recorder_kept() != NULL)
-        recorder_clear(recorder_kept());
 }
 
 /* Threads that stayed behind had batches of their own: the totals come from the sites again. */
@@ -472,6 +522,7 @@ void profile_recover(uint32_t parent_id)
     series_recover();
     stacks_recover();
     threads_recover(parent_id);
+    sites_recover(parent_id);
     struct recorder *recorder = recorder_kept();
     if (recorder != NULL)
         recorder_clear(recorder);

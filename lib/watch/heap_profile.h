@@ -43,11 +43,14 @@ struct record;
 
 /* A block was picked: who asked for it is found out and counted. `class` is the allocator's, or
  * CLASS_COUNT for a large block. `born` is 0, or, if the block goes on from one that realloc
- * replaces, `profile_born` of that one; PROFILE_MOVED where that had no record. */
+ * replaces, `profile_born` of that one; PROFILE_MOVED where that had no record. `rate` is the
+ * number (watch.h) of the one that it was picked at, which may be in force no more. */
 static const uint64_t PROFILE_MOVED = UINT64_MAX;
 void profile_begin(struct record *record, const struct caller *caller, unsigned class,
-                   size_t usable, size_t requested, uint64_t born);
+                   size_t usable, size_t requested, uint64_t born, unsigned rate);
 uint64_t profile_born(const struct record *record);
+/* False if the block is not counted, for its thread did not take part or memory was out. */
+bool profile_rate(const struct record *record, unsigned *rate);
 /* A picked block ends, or goes on elsewhere (`moved`). */
 void profile_end(struct record *record, size_t usable, size_t requested, bool moved);
 /* The calling thread will not record every block any more. */
@@ -72,6 +75,7 @@ struct profile_totals {
     struct profile_sum live, allocated, peak;
     uint64_t peak_ms;                   /* os_now_ms() of the peak */
     uint64_t seen_live, seen_allocated; /* picked blocks */
+    uint64_t other;                     /* of those, the ones whose stack was too much to keep */
     uint64_t lost;                      /* picked blocks that there was no memory to record */
 };
 void profile_totals(struct profile_totals *totals);

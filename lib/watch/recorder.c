@@ -21,10 +21,11 @@ struct recorder *recorder_kept(void)
     return kept;
 }
 
-struct recorder *recorder_take(bool keep)
+struct recorder *recorder_take(void)
 {
     if (likely(kept != NULL))
         return kept;
+    bool keep = heap_self != NULL && heap_self->watched;
     struct recorder *recorder = NULL;
     for (unsigned i = 0; i < IDLE_MOST && recorder == NULL; i++)
         if (load_relaxed(&idle[i]) != NULL)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a thread needs while it records a block: room for a walk, and sites that it found lately.
- * When every block is recorded a thread keeps its recorder, and each walk begins where the last one
- * left off; otherwise it borrows one for the moment, since ten thousand threads with a sample
- * each must not have ten thousand of them.
+ * While a thread's heap has every block recorded, the thread keeps its recorder, and each walk
+ * begins where the last one left off; otherwise it borrows one for the moment, since ten thousand
+ * threads with a sample each must not have ten thousand of them. Nor may a thread without a heap
+ * keep one: nobody would hear of its end.
  */
 #ifndef WATCH_RECORDER_H
 #define WATCH_RECORDER_H
@@ -12,25 +13,30 @@
 
 enum { RECORDER_SITES = 64 };
 
+/* Estimates that are not yet added to the totals of all. */
+struct batch {
+    uint64_t allocated, freed, objects;
+};
+
 struct recorder {
     struct walk walk;
     struct {
         uint32_t stack, kind, site;
     } sites[RECORDER_SITES];
-    /* Counted by this thread and not yet added to the totals of all. */
-    uint64_t allocated, freed, objects;
+    struct batch batch; /* counted by this thread */
+    unsigned era;       /* in which it was */
     /* Above these, or when the heap has grown by so much, it is time to look at the totals. */
     uint64_t allocated_most, freed_most, room;
     bool kept;
 };
 
 /* NULL when memory is out. */
-struct recorder *recorder_take(bool keep);
+struct recorder *recorder_take(void);
 void recorder_give(struct recorder *recorder);
 /* Nothing is counted, and the next event looks at the totals. */
 INLINE void recorder_clear(struct recorder *recorder)
 {
-    recorder->allocated = recorder->freed = recorder->objects = 0;
+    recorder->batch = (struct batch){0};
     recorder->allocated_most = recorder->freed_most = recorder->room = 0;
 }
 /* The calling thread's own, if it keeps one. */

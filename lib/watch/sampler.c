@@ -6,9 +6,9 @@
 #include <string.h>
 
 /* Every rate that was ever set, numbered, so that what was counted at one can be told from what was
- * counted at another. When all numbers are taken, the last one is used for all that follows. */
+ * counted at another; 0: nobody has the number yet, but for the first, which is SAMPLER_EXACT's.
+ * When all numbers are taken, the last one is used for all that follows. */
 static int64_t rates[SAMPLER_RATES];
-static unsigned known;
 static int64_t rate = SAMPLER_OFF;
 static unsigned number;
 
@@ -17,17 +17,26 @@ int64_t sampler_rate(void)
     return load_relaxed(&rate);
 }
 
+/* Several threads may set rates at the same time. */
+static unsigned number_for(int64_t bytes)
+{
+    if (bytes == SAMPLER_EXACT)
+        return SAMPLER_EXACT_NUMBER;
+    for (unsigned at = SAMPLER_EXACT_NUMBER + 1; at < SAMPLER_RATES; at++) {
+        int64_t there = 0;
+        if (__atomic_compare_exchange_n(&rates[at], &there, bytes, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED) ||
+            there == bytes)
+            return at;
+    }
+    store_relaxed(&rates[SAMPLER_RATES - 1], bytes);
+    return SAMPLER_RATES - 1;
+}
+
 void sampler_set_rate(int64_t bytes)
 {
-    unsigned at = 0;
-    if (bytes != SAMPLER_OFF) {
-        while (at < known && rates[at] != bytes)
-            at++;
-        at = at < SAMPLER_RATES ? at : SAMPLER_RATES - 1;
-        store_relaxed(&rates[at], bytes);
-        known = at < known ? known : at + 1;
-        store_relaxed(&number, at);
-    }
+    if (bytes != SAMPLER_OFF)
+        store_relaxed(&number, number_for(bytes));
     store_relaxed(&rate, bytes);
 }
 
@@ -124,9 +133,8 @@ double sampler_picked(double size, int64_t mean)
     return share;
 }
 
-bool sampler_keeps(uint64_t *random, size_t before, size_t now)
+bool sampler_keeps(uint64_t *random, size_t before, size_t now, int64_t mean)
 {
-    int64_t mean = sampler_rate();
     if (mean <= 0)
         return true;
     double was = (double)before / (double)mean, is = (double)now / (double)mean;

@@ -2,8 +2,10 @@
 /* See lib/watch/sites.h. */
 #include "lib/watch/sites.h"
 
+#include "base/arch.h"
 #include "base/compiler.h"
 #include "base/config.h"
+#include "base/lock.h"
 #include "lib/alloc/alloc.h"
 #include "lib/watch/stacks.h"
 #include "lib/watch/threads.h"
@@ -11,14 +13,20 @@
 enum {
     LARGE_STEPS_SHIFT = 3, /* large sizes: eight ranges a doubling */
     LARGE_LEAST_LOG = 15,
-    LOOKS = 3, /* sites of a stack that are tried before the table is */
+    LOOKS = 3,        /* sites of a stack that are tried before the table is */
+    PATIENCE = 10000, /* looks until a reader goes on, whatever a thread that folds is doing */
 };
 
+unsigned sites_era;
 uint32_t sites_peak_epoch = 1; /* no site has saved this one yet */
 
+static struct lock renew_lock = {0, LOCK_SITES}; /* for sites that no thread has for its own */
+static uint32_t folds;                           /* odd while one is under way */
 static uint32_t slabs[TABLE_SLABS];
 struct table sites_table = {
     .entry_bytes = sizeof(struct site), .slab_shift = 3, .count = 1, .slabs = slabs};
+
+_Static_assert(TABLE_SLABS << 3 == 1 << SITE_ID_BITS, "numbers of sites have room");
 
 uint32_t site_kind_large(size_t usable)
 {
@@ -77,19 +85,27 @@ void site_count(uint32_t *place, uint32_t count, bool alone)
                                                 __ATOMIC_RELAXED));
 }
 
+/* Never below zero, even if a reader meets a fold. */
+static uint64_t less(const uint64_t *allocated, uint64_t freed)
+{
+    uint64_t all = load_relaxed(allocated);
+    return all > freed ? all - freed : 0;
+}
+
 struct profile_sum site_live(const struct site *site)
 {
     const struct profile_sum *own = &site->own.freed, *others = &site->others.freed;
-    struct profile_sum live = {
+    struct profile_sum freed = {
         load_relaxed(&own->objects) + load_relaxed(&others->objects),
         load_relaxed(&own->requested) + load_relaxed(&others->requested),
         load_relaxed(&own->usable) + load_relaxed(&others->usable),
     };
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    live.objects = load_relaxed(&site->allocated.objects) - live.objects;
-    live.requested = load_relaxed(&site->allocated.requested) - live.requested;
-    live.usable = load_relaxed(&site->allocated.usable) - live.usable;
-    return live;
+    return (struct profile_sum){
+        less(&site->allocated.objects, freed.objects),
+        less(&site->allocated.requested, freed.requested),
+        less(&site->allocated.usable, freed.usable),
+    };
 }
 
 void site_save(struct site *site)
@@ -104,6 +120,53 @@ void site_save(struct site *site)
     store_release(&site->peak_epoch, epoch);
 }
 
+/* Nobody else allocates there, and whoever frees a block of this era comes later. */
+static void renew_alone(struct site *site)
+{
+    unsigned era = load_relaxed(&sites_era);
+    uint32_t next = site_id(site->thread_link);
+    site->allocated = site->peak = (struct profile_sum){0};
+    site->own = site->others = (struct site_ends){0};
+    site->moved_in = site->moved_out = site->peak_epoch = 0;
+    store_release(&site->thread_link, site_word(next, era));
+}
+
+void site_renew(struct site *site)
+{
+    if (site_thread(site) != THREAD_OTHER) {
+        renew_alone(site);
+        return;
+    }
+    lock_take(&renew_lock);
+    if (site_era(site->thread_link) != load_relaxed(&sites_era))
+        renew_alone(site);
+    lock_give(&renew_lock);
+}
+
+/* Numbers of eras are used again: sites that nobody uses any more must not be taken for new. */
+static void void_but(unsigned era)
+{
+    for (uint32_t id = 1; id < table_count(&sites_table); id++) {
+        struct site *site = site_at(id);
+        uint32_t word = load_relaxed(&site->thread_link);
+        if (site_era(word) != era)
+            __atomic_compare_exchange_n(&site->thread_link, &word,
+                                        site_word(site_id(word), SITE_NO_ERA), false,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    }
+}
+
+void sites_forget(void)
+{
+    unsigned before = load_relaxed(&sites_era), next;
+    do {
+        next = (before + 1) % SITE_NO_ERA;
+        if (next % (SITE_NO_ERA / 2) == 0)
+            void_but(before);
+    } while (!__atomic_compare_exchange_n(&sites_era, &before, next, false, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED));
+}
+
 static void sum_move(struct profile_sum *to, struct profile_sum *from)
 {
     __atomic_fetch_add(&to->objects, from->objects, __ATOMIC_RELAXED);
@@ -112,9 +175,11 @@ static void sum_move(struct profile_sum *to, struct profile_sum *from)
     *from = (struct profile_sum){0};
 }
 
-/* Nobody else touches a site whose thread has ended and that has no live block. */
+/* Nobody else writes to a site whose thread has ended and that has no live block. */
 static void fold(struct site *to, struct site *from)
 {
+    store_relaxed(&folds, folds + 1);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
     if (from->peak_epoch == load_relaxed(&sites_peak_epoch)) {
         site_save(to);
         sum_move(&to->peak, &from->peak);
@@ -132,6 +197,38 @@ static void fold(struct site *to, struct site *from)
             ends[k]->lives[i] = 0;
         }
     }
+    store_release(&folds, folds + 1);
+}
+
+uint32_t sites_still(void)
+{
+    uint32_t now = load_acquire(&folds);
+    for (unsigned i = 0; now % 2 != 0 && i < PATIENCE; i++) {
+        arch_pause();
+        now = load_acquire(&folds);
+    }
+    return now;
+}
+
+bool sites_stood(uint32_t before)
+{
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return load_relaxed(&folds) == before;
+}
+
+/* Half of a free, or of a fold, that leaves more freed than there was. */
+void sites_recover(uint32_t parent_id)
+{
+    lock_break(&renew_lock, parent_id);
+    folds = 0;
+    for (uint32_t id = 1; id < table_count(&sites_table); id++) {
+        struct site *site = site_at(id);
+        struct profile_sum live = site_live(site);
+        if (live.objects == 0 || live.usable == 0) {
+            site->own.freed = site->allocated;
+            site->others.freed = (struct profile_sum){0};
+        }
+    }
 }
 
 bool sites_fold(uint32_t thread)
@@ -139,7 +236,9 @@ bool sites_fold(uint32_t thread)
     bool empty = true;
     for (uint32_t id = load_acquire(threads_sites(thread)); id != 0;) {
         struct site *site = site_at(id);
-        id = site->thread_link;
+        id = site_id(site->thread_link);
+        if (site_era(site->thread_link) != load_relaxed(&sites_era))
+            continue;
         if (site_live(site).objects != 0) {
             empty = false;
             continue;
@@ -147,8 +246,10 @@ bool sites_fold(uint32_t thread)
         if (site->allocated.objects == 0)
             continue;
         uint32_t to = find(site_stack(site), THREAD_OTHER, site->entry.b, UINT64_MAX);
-        if (to != 0)
+        if (to != 0) {
+            site_use(site_at(to));
             fold(site_at(to), site);
+        }
         empty &= to != 0;
     }
     return empty;

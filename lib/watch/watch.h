@@ -40,11 +40,12 @@ int64_t sampler_bytes(uint64_t *random);
 double sampler_picked(double size, int64_t rate);
 
 /* Rates by number, for what must remember at which rate it was counted. */
-enum { SAMPLER_RATES = 256 };
+enum { SAMPLER_RATES = 256, SAMPLER_EXACT_NUMBER = 0 };
 unsigned sampler_number(void); /* of the rate in force, or the last one */
 int64_t sampler_rate_of(unsigned number);
 
-/* Whether a picked block that shrinks stays picked, so that its new size decides. */
-bool sampler_keeps(uint64_t *random, size_t before, size_t now);
+/* Whether a block that was picked at a rate and shrinks stays picked, so that its new size decides.
+ */
+bool sampler_keeps(uint64_t *random, size_t before, size_t now, int64_t rate);
 
 #endif

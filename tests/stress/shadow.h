@@ -87,7 +87,7 @@ static bool granules_flip(const void *block, size_t size, bool claim)
 }
 
 /* Whether the first granule of a block is part of a live one. */
-static bool granule_taken(const void *block)
+static inline bool granule_taken(const void *block)
 {
     uint64_t *words = region_of((uintptr_t)block);
     uintptr_t granule = (uintptr_t)block >> GRANULE_SHIFT;

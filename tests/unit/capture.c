@@ -49,7 +49,7 @@ __attribute__((noinline)) static void one(unsigned i, uint64_t born)
     unsigned class = 2 + i % 7;
     caller.pc += i % 11; /* other stacks, as far as anybody knows */
     size_t size = class_size(class);
-    profile_begin(&records[i], &caller, class, size, size - i % 8, born);
+    profile_begin(&records[i], &caller, class, size, size - i % 8, born, sampler_number());
     __asm__ volatile("" ::: "memory");
 }
 

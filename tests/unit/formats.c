@@ -47,7 +47,7 @@ __attribute__((noinline)) static void one(unsigned i, unsigned class)
 {
     struct caller caller = CALLER_HERE;
     size_t size = class_size(class);
-    profile_begin(&records[i], &caller, class, size, size - 3, 0);
+    profile_begin(&records[i], &caller, class, size, size - 3, 0, sampler_number());
     __asm__ volatile("" ::: "memory");
 }
 

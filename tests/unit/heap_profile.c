@@ -28,7 +28,8 @@ static void begin(unsigned block, unsigned site, size_t requested, uint64_t born
 {
     struct caller caller = {0x1000 + site, 0, 0};
     struct shadow *shadow = &shadows[site];
-    profile_begin(&records[block], &caller, CLASS, class_size(CLASS), requested, born);
+    profile_begin(&records[block], &caller, CLASS, class_size(CLASS), requested, born,
+                  sampler_number());
     site_of_block[block] = site;
     sizes[block] = requested;
     struct profile_sum one = {1, requested, class_size(CLASS)};
@@ -123,10 +124,22 @@ static void random_events(uint64_t *random, unsigned events)
     compare();
 }
 
+/* Threads with such a heap keep a recorder. */
+static void record_every_block(void)
+{
+    struct heap *heap = heap_make(0, 0);
+    assert(heap != NULL);
+    heap->watched = true;
+}
+
 static void *random_events_elsewhere(void *random)
 {
+    if (unit_random(random) % 4 != 0)
+        record_every_block();
     random_events(random, 2000);
     profile_thread_end();
+    if (heap_self != NULL)
+        heap_end(heap_self);
     return NULL;
 }
 
@@ -204,17 +217,41 @@ static void what_is_forgotten_does_not_come_back(void)
     assert(rows_seen == 1);
 }
 
+/* However often: neither memory nor the profile runs out. */
+static void forgetting_takes_no_memory(void)
+{
+    struct record kept[4], record;
+    uint64_t bytes = table_bytes();
+    for (unsigned i = 0; i < SITE_NO_ERA * 2 + 100; i++) {
+        struct caller caller = {0x1000 + i % SITES, 0, 0};
+        profile_reset();
+        assert(profile_now().live == 0 && profile_now().allocated == 0);
+        profile_begin(&record, &caller, CLASS, class_size(CLASS), 1, 0, SAMPLER_EXACT_NUMBER);
+        if (i < 4)
+            kept[i] = record;
+        rows_seen = 0;
+        profile_each(count_row, NULL);
+        assert(rows_seen == 1 && profile_now().live == class_size(CLASS));
+        if (i >= 4 && i < 8)
+            profile_end(&kept[i - 4], class_size(CLASS), 1, false); /* of an era that is over */
+        assert(profile_now().live == class_size(CLASS));
+        profile_end(&record, class_size(CLASS), 1, false);
+        assert(profile_now().live == 0);
+    }
+    assert(table_bytes() == bytes);
+}
+
 static void a_thread_can_stay_out(void)
 {
     struct record record = {0};
     struct caller caller = {0x1000, 0, 0};
     profile_set_thread_active(false);
     assert(!profile_thread_active());
-    profile_begin(&record, &caller, CLASS, class_size(CLASS), 1, 0);
+    profile_begin(&record, &caller, CLASS, class_size(CLASS), 1, 0, sampler_number());
     assert(record.site == 0);
     profile_end(&record, class_size(CLASS), 1, false);
     profile_set_thread_active(true);
-    profile_begin(&record, &caller, CLASS, class_size(CLASS), 1, 0);
+    profile_begin(&record, &caller, CLASS, class_size(CLASS), 1, 0, sampler_number());
     assert(record.site != 0);
     profile_end(&record, class_size(CLASS), 1, false);
 }
@@ -223,10 +260,10 @@ static void large_blocks_have_ranges(void)
 {
     uint32_t last = 0;
     for (size_t usable = BLOCK_MAX + UNIT; usable < (size_t)1 << 46; usable += usable / 16) {
-        uint32_t kind = site_kind(CLASS_COUNT, usable, 255, 100);
+        uint32_t kind = site_kind(CLASS_COUNT, usable, 255);
         struct site site = {.entry.b = kind};
         assert(kind >= last && site_class(&site) >= CLASS_COUNT);
-        assert(site_rate(&site) == 255 && site_era(&site) == 100);
+        assert(site_rate(&site) == 255);
         last = kind;
     }
 }
@@ -249,10 +286,13 @@ int main(void)
     uint64_t random = 88172645463325252;
     unit_start();
     sampler_set_rate(SAMPLER_EXACT);
+    random_events(&random, unit_times(2000));
+    record_every_block();
     random_events(&random, unit_times(20000));
     threads_come_and_go(&random);
     limits_make_it_due();
     what_is_forgotten_does_not_come_back();
+    forgetting_takes_no_memory();
     a_thread_can_stay_out();
     large_blocks_have_ranges();
     series_keeps_the_whole_run();

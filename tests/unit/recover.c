@@ -31,7 +31,8 @@ static void step(struct heap *of, void **held, uint64_t *random)
             *slot = central_take_one(of->pool, CENTRAL_WATCHED + 7);
             store_relaxed(mark_at(*slot), MARK_WATCHED);
             struct caller caller = {1 + (unit_random(random) % 64), 0, 0};
-            profile_begin(central_record(span_of(*slot), *slot), &caller, 7, 112, 100, 0);
+            profile_begin(central_record(span_of(*slot), *slot), &caller, 7, 112, 100, 0,
+                          sampler_number());
         } else {
             *slot = unit_malloc(of, 1 + (unsigned)(unit_random(random) % CLASS_LAST));
         }

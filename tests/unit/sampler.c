@@ -103,7 +103,7 @@ static void shrunk_blocks_stay_by_their_new_size(void)
         double now = 1 - exp(-(double)pairs[k][1] / RATE);
         unsigned kept = 0;
         for (unsigned i = 0; i < draws; i++)
-            kept += sampler_keeps(&seed, pairs[k][0], pairs[k][1]);
+            kept += sampler_keeps(&seed, pairs[k][0], pairs[k][1], RATE);
         assert(is_share(kept, now / before));
     }
 }
@@ -113,11 +113,38 @@ static void exact_picks_all_and_off_none(void)
     for (int i = 0; i < 100; i++) {
         sampler_set_rate(SAMPLER_EXACT);
         assert(sampler_blocks(&seed, 16) == 0 && sampler_bytes(&seed) == 0);
-        assert(sampler_keeps(&seed, 1 << 20, 1 << 16));
+        assert(sampler_keeps(&seed, 1 << 20, 1 << 16, SAMPLER_EXACT));
         sampler_set_rate(SAMPLER_OFF);
         assert(sampler_blocks(&seed, 1 << 20) == UINT64_MAX && sampler_bytes(&seed) == INT64_MAX);
-        assert(sampler_keeps(&seed, 1 << 20, 1 << 16)); /* it stays what it is */
+        assert(sampler_keeps(&seed, 1 << 20, 1 << 16, SAMPLER_OFF));
     }
+}
+
+static void *set_rates(void *first)
+{
+    for (int64_t i = 0; i < 100; i++)
+        sampler_set_rate((int64_t)(intptr_t)first + i);
+    return NULL;
+}
+
+/* Threads that set rates at the same time: each rate has one number, and no number two of them. */
+static void numbers_stand_for_one_rate(void)
+{
+    enum { THREADS = 4 };
+    pthread_t threads[THREADS];
+    for (intptr_t i = 0; i < THREADS; i++)
+        assert(pthread_create(&threads[i], NULL, set_rates, (void *)(100000 + i % 2 * 50)) == 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    for (int64_t bytes = 100000; bytes < 100150; bytes++) {
+        unsigned numbers = 0;
+        for (unsigned i = 0; i < SAMPLER_RATES; i++)
+            numbers += sampler_rate_of(i) == bytes;
+        sampler_set_rate(bytes);
+        assert(numbers == 1 && sampler_rate_of(sampler_number()) == bytes);
+    }
+    sampler_set_rate(SAMPLER_EXACT);
+    assert(sampler_number() == SAMPLER_EXACT_NUMBER && sampler_rate_of(0) == SAMPLER_EXACT);
 }
 
 static void extreme_rates_do_not_overflow(void)
@@ -151,6 +178,7 @@ int main(void)
     mixed_sizes_share_a_clock();
     shrunk_blocks_stay_by_their_new_size();
     exact_picks_all_and_off_none();
+    numbers_stand_for_one_rate();
     extreme_rates_do_not_overflow();
     the_judge_refuses_wrong_samplers();
     return 0;

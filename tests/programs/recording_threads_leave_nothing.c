@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Every block is recorded, in threads that make a few calls and are gone, in threads that make
+ * many, and in their destructors after the library's own ran. What the library keeps for itself
+ * does not grow with their number; nor do live blocks. */
+#include "memoir/memoir.h"
+#include "tests/programs/work.h"
+
+#pragma weak memoir_set_rate
+#pragma weak memoir_stats
+
+enum { WARM_UP = 300, THREADS = 3000, GROWTH = 256 << 10 };
+
+static pthread_key_t key;
+
+static void calls(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        void *volatile block = malloc(40 + i % 50);
+        free(block);
+    }
+}
+
+static void destroy(void *rounds)
+{
+    calls(3);
+    if (rounds != &key) {
+        pthread_setspecific(key, &key);
+    }
+}
+
+static void *few(void *unused)
+{
+    calls(4);
+    return unused;
+}
+
+static void *many(void *unused)
+{
+    pthread_setspecific(key, &unused);
+    calls(300);
+    return NULL;
+}
+
+static void storm(unsigned threads)
+{
+    for (unsigned i = 0; i < threads; i++) {
+        pthread_t thread;
+        CHECK_EQ(pthread_create(&thread, NULL, i % 2 ? few : many, NULL), 0);
+        pthread_join(thread, NULL);
+    }
+}
+
+int main(void)
+{
+    struct memoir_stats before, after;
+    if (memoir_set_rate == NULL) {
+        return 77;
+    }
+    memoir_set_rate(0);
+    pthread_key_create(&key, destroy);
+    storm(WARM_UP);
+    memoir_stats(&before, sizeof before);
+    storm(THREADS);
+    memoir_stats(&after, sizeof after);
+    CHECK(after.metadata_bytes <= before.metadata_bytes + GROWTH);
+    CHECK(after.live_blocks <= before.live_blocks + 2);
+    return check_result();
+}
