@@ -7,8 +7,8 @@
 #include "lib/watch/table.h"
 #include "lib/watch/unwind.h"
 
-/* a is the return address, b the caller's node, link the first site (sites.h) of the stack that ends
- * here. */
+/* a is the return address, b the caller's node, link the first site (sites.h) of the stack that
+ * ends here. */
 struct node {
     struct table_entry entry;
     uint32_t child; /* the one that was asked for last: tables are large, and far away in memory */
@@ -22,7 +22,8 @@ static uint64_t refused;
 
 static uint32_t add(struct walk *walk);
 
-/* Where a stack of which nothing is known is looked for first: by the addresses next to its leaf. */
+/* Where a stack of which nothing is known is looked for first: by the addresses next to its leaf.
+ */
 static uint32_t *memo_of(const struct walk *walk)
 {
     enum { NEAR = 8, SHIFT = 12 };
