@@ -33,6 +33,7 @@ struct thread {
 static struct lock lock = {0, LOCK_THREADS};
 static uint32_t slabs[SLABS]; /* meta ids */
 static uint32_t count, ids;
+static pid_t process;         /* whose threads these are */
 static uint32_t cursor;       /* where the next look for a row to use again begins */
 static __thread uint32_t own; /* number of this thread's row, + 1 */
 
@@ -77,14 +78,21 @@ static uint32_t number_locked(void)
     return count - 1;
 }
 
+/* From a child that shares our memory (vfork) all threads look dead: there is no row for it. Nor is
+ * the id that it may have left in our thread-local memory taken for the thread's. */
 static NOINLINE uint32_t thread_add(void)
 {
+    pid_t here = os_pid();
+    if (load_relaxed(&process) == 0)
+        store_relaxed(&process, here);
+    if (load_relaxed(&process) != here)
+        return THREAD_OTHER;
     lock_take(&lock);
     uint32_t number = number_locked();
     if (number != THREAD_OTHER) {
         struct thread *thread = thread_at(number);
         thread->since_ms = os_now_ms();
-        thread->tid = lock_self();
+        thread->tid = (uint32_t)os_tid();
         thread->id = ids++;
         thread->named = false;
         memset(thread->name, 0, sizeof thread->name);
@@ -175,6 +183,7 @@ const char *threads_name(void)
 void threads_recover(uint32_t parent_id)
 {
     lock_break(&lock, parent_id);
+    process = os_pid();
     for (uint32_t number = 0; number < count; number++) {
         struct thread *thread = thread_at(number);
         if (number + 1 == own)
