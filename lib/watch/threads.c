@@ -10,6 +10,7 @@
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
+#include "lib/watch/recorder.h"
 #include "lib/watch/sites.h"
 
 enum {
@@ -23,6 +24,7 @@ enum thread_state { THREAD_NONE, THREAD_LIVES, THREAD_ENDED };
 
 struct thread {
     uint64_t since_ms;
+    struct recorder *recorder; /* that it keeps, for the case that it ends without a word */
     uint32_t id, tid;
     uint32_t sites; /* stays with the row */
     uint8_t state;
@@ -47,12 +49,20 @@ uint32_t *threads_sites(uint32_t number)
     return &thread_at(number)->sites;
 }
 
+static void ended_without_a_word(struct thread *thread)
+{
+    thread->state = THREAD_ENDED;
+    if (thread->recorder != NULL)
+        profile_inherit(thread->recorder);
+    thread->recorder = NULL;
+}
+
 /* Whether the row's thread is gone and nothing of it left. */
 static bool is_free_locked(uint32_t number)
 {
     struct thread *thread = thread_at(number);
     if (thread->state == THREAD_LIVES && !os_thread_alive((pid_t)thread->tid))
-        thread->state = THREAD_ENDED; /* without a word */
+        ended_without_a_word(thread);
     if (thread->state == THREAD_ENDED && sites_fold(number))
         thread->state = THREAD_NONE;
     return thread->state == THREAD_NONE;
@@ -106,6 +116,13 @@ static NOINLINE uint32_t thread_add(void)
 uint32_t threads_self(void)
 {
     return likely(own != 0) ? own - 1 : thread_add();
+}
+
+void threads_keep(struct recorder *recorder)
+{
+    uint32_t number = threads_self();
+    if (number != THREAD_OTHER)
+        thread_at(number)->recorder = recorder;
 }
 
 uint32_t threads_count(void)
@@ -189,6 +206,6 @@ void threads_recover(uint32_t parent_id)
         if (number + 1 == own)
             thread->tid = lock_self();
         else if (thread->state == THREAD_LIVES)
-            thread->state = THREAD_ENDED;
+            ended_without_a_word(thread);
     }
 }
