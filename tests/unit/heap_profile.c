@@ -231,9 +231,11 @@ static void forgetting_takes_no_memory(void)
         profile_begin(&record, &caller, CLASS, class_size(CLASS), 1, 0, SAMPLER_EXACT_NUMBER);
         if (i < 4)
             kept[i] = record;
-        rows_seen = 0;
-        profile_each(count_row, NULL);
-        assert(rows_seen == 1 && profile_now().live == class_size(CLASS));
+        if (i % SITE_NO_ERA < 100) {
+            rows_seen = 0;
+            profile_each(count_row, NULL);
+            assert(rows_seen == 1 && profile_now().live == class_size(CLASS));
+        }
         if (i >= 4 && i < 8)
             profile_end(&kept[i - 4], class_size(CLASS), 1, false); /* of an era that is over */
         assert(profile_now().live == class_size(CLASS));
@@ -328,7 +330,8 @@ int main(void)
     what_is_forgotten_does_not_come_back();
     forgetting_takes_no_memory();
     a_thread_can_stay_out();
-    children_in_our_memory_take_no_row();
+    if (unit_may_clone())
+        children_in_our_memory_take_no_row();
     large_blocks_have_ranges();
     series_keeps_the_whole_run();
     return 0;
