@@ -413,6 +413,14 @@ void profile_settle(void)
     recorder_drop();
 }
 
+void profile_inherit(struct recorder *recorder)
+{
+    if (recorder->era == load_relaxed(&sites_era))
+        totals_add(&recorder->batch);
+    recorder_clear(recorder);
+    recorder_put_back(recorder);
+}
+
 void profile_thread_end(void)
 {
     profile_settle();
