@@ -57,8 +57,12 @@ void format_frames(struct sink *sink, uint32_t stack, unsigned digits)
 {
     static uintptr_t pcs[WALK_MOST]; /* one writer at a time; stacks may be small */
     unsigned count = stacks_frames(stack, pcs, WALK_MOST);
+    /* Readers take one off every return address but the first, which they believe to be that of an
+     * allocator's function: without this the leaf would be what follows the call. */
     if (count == 0)
         pcs[count++] = 1;
+    else
+        pcs[0]--;
     for (unsigned i = 0; i < count; i++) {
         char text[3 + 16];
         struct print print;

@@ -11,6 +11,12 @@ enum { IDLE_MOST = 16 };
 static struct recorder *idle[IDLE_MOST];
 static __thread struct recorder *kept;
 
+/* What is known of the thread's stack stays with the thread when a borrowed recorder goes: finding
+ * it out takes calls of the kernel. */
+static __thread struct {
+    uintptr_t low, high, floor;
+} stack;
+
 struct recorder *recorder_kept(void)
 {
     return kept;
@@ -28,7 +34,9 @@ struct recorder *recorder_take(void)
     if (recorder == NULL && (recorder = meta_take(sizeof *recorder)) == NULL)
         return NULL;
     recorder->walk.count = recorder->walk.same = 0; /* another thread's */
-    recorder->walk.low = recorder->walk.high = 0;
+    recorder->walk.low = stack.low;
+    recorder->walk.high = stack.high;
+    recorder->walk.floor = stack.floor;
     recorder->kept = keep;
     if (keep) {
         for (unsigned i = 0; i < RECORDER_SITES; i++)
@@ -53,8 +61,12 @@ void recorder_put_back(struct recorder *recorder)
 
 void recorder_give(struct recorder *recorder)
 {
-    if (!recorder->kept)
-        recorder_put_back(recorder);
+    if (recorder->kept)
+        return;
+    stack.low = recorder->walk.low;
+    stack.high = recorder->walk.high;
+    stack.floor = recorder->walk.floor;
+    recorder_put_back(recorder);
 }
 
 void recorder_drop(void)

@@ -7,21 +7,84 @@
 #include "lib/watch/table.h"
 #include "lib/watch/unwind.h"
 
-/* A node is an entry of the table: a is the return address, b the caller's node, link the first
- * site (sites.h) of the stack that ends here. */
+/* a is the return address, b the caller's node, link the first site (sites.h) of the stack that
+ * ends here. */
+struct node {
+    struct table_entry entry;
+    uint32_t child; /* the one that was asked for last: tables are large, and far away in memory */
+    uint32_t unused;
+};
+
 static uint32_t slabs[TABLE_SLABS];
 static struct table nodes = {
-    .entry_bytes = sizeof(struct table_entry), .slab_shift = 8, .count = 2, .slabs = slabs};
+    .entry_bytes = sizeof(struct node), .slab_shift = 8, .count = 2, .slabs = slabs};
 static uint64_t refused;
+
+static uint32_t add(struct walk *walk);
+
+/* Where a stack of which nothing is known is looked for first: by the addresses next to its leaf.
+ */
+static uint32_t *memo_of(const struct walk *walk)
+{
+    enum { NEAR = 8, SHIFT = 12 };
+    static uint32_t memo[1 << SHIFT];
+    uint64_t hash = walk->count;
+    for (uint32_t i = walk->count - NEAR; i < walk->count; i++)
+        hash = (hash ^ walk->pcs[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    return &memo[hash >> (64 - SHIFT)];
+}
+
+/* Whether the nodes from there to the root are those of the walk; then walk->nodes are known. Nodes
+ * that were added together lie side by side, so this is faster than looking up each. */
+static bool is_stack(struct walk *walk, uint32_t node)
+{
+    for (uint32_t i = walk->count; i-- > 0;) {
+        const struct table_entry *entry = table_at(&nodes, node);
+        if (node <= STACK_OTHER || load_relaxed(&entry->a) != walk->pcs[i])
+            return false;
+        walk->nodes[i] = node;
+        node = entry->b;
+    }
+    return node == STACK_NONE;
+}
 
 uint32_t stacks_add(struct walk *walk)
 {
+    enum { FEW = 8 };
+    if (walk->same != 0 || walk->count <= FEW)
+        return add(walk);
+    uint32_t *memo = memo_of(walk), stack = load_acquire(memo);
+    if (stack != 0 && is_stack(walk, stack))
+        return stack;
+    stack = add(walk);
+    store_release(memo, stack);
+    return stack;
+}
+
+static uint32_t child_of(uint32_t caller, uintptr_t pc)
+{
+    static struct node root; /* of STACK_NONE */
+    struct node *node = caller == STACK_NONE ? &root : table_at(&nodes, caller);
+    uint32_t child = load_acquire(&node->child);
+    if (child != 0) {
+        const struct table_entry *entry = table_at(&nodes, child);
+        if (load_relaxed(&entry->a) == pc)
+            return child;
+    }
+    bool fresh;
+    child = table_add(&nodes, pc, caller, config.heap_memory, &fresh);
+    if (child != 0)
+        store_release(&node->child, child);
+    return child;
+}
+
+static uint32_t add(struct walk *walk)
+{
     uint32_t node = walk->same == 0 ? STACK_NONE : walk->nodes[walk->same - 1];
     for (uint32_t i = walk->same; i < walk->count; i++) {
-        bool fresh;
         uint32_t next = STACK_OTHER;
         if (node != STACK_OTHER && walk->pcs[i] != 0)
-            next = table_add(&nodes, walk->pcs[i], node, config.heap_memory, &fresh);
+            next = child_of(node, walk->pcs[i]);
         if (unlikely(next == 0)) {
             __atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
             next = STACK_OTHER;

@@ -62,15 +62,15 @@ static uint32_t number_take(struct table *table, uint64_t most)
 }
 
 /* The newest index, after a longer one was added if this one is half full. NULL without memory. */
-static uint32_t *index_newest(struct table *table, unsigned *number, uint64_t most)
+static uint64_t *index_newest(struct table *table, unsigned *number, uint64_t most)
 {
     *number = load_acquire(&table->newest);
     if (load_acquire(&table->indexes[*number]) == 0 &&
-        !memory_make(&table->indexes[*number], sizeof(uint32_t) << index_shift(*number), most))
+        !memory_make(&table->indexes[*number], sizeof(uint64_t) << index_shift(*number), most))
         return NULL;
     size_t size = (size_t)1 << index_shift(*number), count = load_relaxed(&table->count);
     if (count >= size / 2 && *number + 1 < TABLE_INDEXES &&
-        memory_make(&table->indexes[*number + 1], sizeof(uint32_t) << index_shift(*number + 1),
+        memory_make(&table->indexes[*number + 1], sizeof(uint64_t) << index_shift(*number + 1),
                     most)) {
         uint32_t expected = *number;
         __atomic_compare_exchange_n(&table->newest, &expected, *number + 1, false, __ATOMIC_ACQ_REL,
@@ -88,17 +88,25 @@ static bool is(const struct table *table, uint32_t id, uint64_t a, uint32_t b)
     return load_relaxed(&entry->a) == a && entry->b == b;
 }
 
+/* What an index holds for an entry: its number, and enough of the hash that other entries need not
+ * be looked at. */
+static uint64_t slot_of(uint64_t hash, uint32_t id)
+{
+    return hash << 32 | id;
+}
+
 /* The number of the key in one index, or 0. *slot is where it is or would be. */
-static uint32_t look(const struct table *table, uint32_t *index, unsigned shift, uint64_t hash,
-                     uint64_t a, uint32_t b, size_t *slot)
+static uint32_t look(const struct table *table, const uint64_t *index, unsigned shift,
+                     uint64_t hash, uint64_t a, uint32_t b, size_t *slot)
 {
     size_t mask = ((size_t)1 << shift) - 1;
     for (size_t at = hash >> (64 - shift);; at = (at + 1) & mask) {
-        uint32_t id = load_acquire(&index[at]);
-        if (id == 0 || is(table, id, a, b)) {
-            *slot = at;
-            return id;
-        }
+        uint64_t there = load_acquire(&index[at]);
+        *slot = at;
+        if (there == 0)
+            return 0;
+        if (there >> 32 == (uint32_t)hash && is(table, (uint32_t)there, a, b))
+            return (uint32_t)there;
     }
 }
 
@@ -127,7 +135,7 @@ uint32_t table_add(struct table *table, uint64_t a, uint32_t b, uint64_t most, b
         if (likely(id != 0))
             return id;
     }
-    uint32_t *index = index_newest(table, &number, most);
+    uint64_t *index = index_newest(table, &number, most);
     uint32_t id = look_older(table, number, hash, a, b);
     if (index == NULL)
         return id;
@@ -141,10 +149,11 @@ uint32_t table_add(struct table *table, uint64_t a, uint32_t b, uint64_t most, b
     }
     for (;;) {
         uint32_t there = look(table, index, index_shift(number), hash, a, b, &slot);
+        uint64_t none = 0;
         if (there != 0)
             return there; /* another thread was first; our entry stays unused */
-        if (__atomic_compare_exchange_n(&index[slot], &there, id, false, __ATOMIC_ACQ_REL,
-                                        __ATOMIC_RELAXED)) {
+        if (__atomic_compare_exchange_n(&index[slot], &none, slot_of(hash, id), false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
             *fresh = !found;
             return id;
         }

@@ -4,9 +4,9 @@
  * that are handed out in order. Any number of threads add and look up at the same time without a
  * lock; only a thread that needs more memory for it waits for others that do.
  *
- *      slabs                        indexes, each four times as long as the one before
- *      +---------+---------+--      newest -> | 0 | 7 | 0 | 12 | ... |   number of the entry, by
- * the | entries | entries |           older -> | 3 | 0 | ...  |         key's hash
+ *      slabs                       indexes, each four times as long as the one before
+ *      +---------+---------+--     newest -> | 0 | 7 | 0 | 12 | ...    the entry's number and part
+ *      | entries | entries |        older -> | 3 | 0 |                 of the hash, by the hash
  *      +---------+---------+--
  *
  * A key that is found in an older index goes to the newest one, too, so soon one look is enough.

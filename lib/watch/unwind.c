@@ -74,18 +74,22 @@ enum {
     SIGNAL = CFI_RULE(CFI_SIGNAL, 0, 0),
 };
 
-static bool is_signal_code(const struct object *object, uintptr_t pc)
+/* Whether a signal handler returns to this. An object may have holes, so it is tried first. */
+static FOREIGN bool is_signal_code(uintptr_t pc)
 {
-    return pc >= object->start && object->end - pc >= ARCH_SIGNAL_CODE &&
-           arch_signal_code((const void *)pc);
+    unsigned char code[ARCH_SIGNAL_CODE];
+    if (!os_readable((const void *)pc, 2 * sizeof pc))
+        return false;
+    for (unsigned i = 0; i < sizeof code; i++)
+        code[i] = ((const volatile unsigned char *)pc)[i];
+    return arch_signal_code(code);
 }
 
 /* The same outside of all objects: emulators put it at the start of a page of its own. */
 static bool is_lonely_signal_code(uintptr_t pc)
 {
     enum { NEAR = 64 };
-    return pc % os_page_size() < NEAR && os_readable((const void *)pc, 2 * sizeof pc) &&
-           arch_signal_code((const void *)pc);
+    return pc % os_page_size() < NEAR && is_signal_code(pc);
 }
 
 /* `lasting`: an object vouches for it, so it may be remembered. */
@@ -97,7 +101,7 @@ static uint32_t rule_find(uintptr_t pc, bool *lasting)
     if (!*lasting)
         return is_lonely_signal_code(pc) ? SIGNAL : GUESS;
     bool known = cfi_row(object.header, pc - 1, &row);
-    if ((!known || row.signal) && is_signal_code(&object, pc))
+    if ((!known || row.signal) && is_signal_code(pc))
         return SIGNAL;
     return known ? cfi_rule(&row, pc - 1) : GUESS;
 }
@@ -264,7 +268,7 @@ static bool step_row(struct place *place, struct cfi_registers *registers)
     struct cfi_row row;
     uintptr_t code = place->pc - 1, sp = place->sp;
     bool found = object_find(code, &object), known = found && cfi_row(object.header, code, &row);
-    if (found ? (!known || row.signal) && is_signal_code(&object, place->pc)
+    if (found ? (!known || row.signal) && is_signal_code(place->pc)
               : is_lonely_signal_code(place->pc)) {
         registers->known = ((uint64_t)1 << ARCH_REGISTERS) - 1;
         for (unsigned i = 0; i < ARCH_REGISTERS; i++)

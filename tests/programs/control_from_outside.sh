@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
+# run-serial: all processes of a user share one folder of sockets.
 # Programs in every state answer to `memoir ctl`, lose nothing by it, and have no thread, socket or
 # descriptor more when nobody asks any longer. Those that can't answer are told apart.
 . "$(dirname "$0")/common.sh"

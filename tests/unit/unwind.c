@@ -172,6 +172,44 @@ static void all_frames_are_seen(void)
     assert(reused > checked / 4);
 }
 
+/* Two ways to one place: all return addresses are still where they were in the longer one when the
+ * shorter one was taken; only the saved frame pointer tells. */
+static __attribute__((noinline)) void landing(void)
+{
+    ENTER;
+    uintptr_t a = 1, b = 2, c = 3, d = 4, e = 5, f = 6;
+    __asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f));
+    leaf_walks();
+    __asm__ volatile("" : : "r"(a), "r"(b), "r"(c), "r"(d), "r"(e), "r"(f));
+    LEAVE;
+}
+
+static __attribute__((noinline)) void stretch(uintptr_t target)
+{
+    ENTER;
+    char *room = __builtin_alloca((uintptr_t)__builtin_frame_address(0) - target);
+    KEEP(room);
+    landing();
+    KEEP(room);
+    LEAVE;
+}
+
+static __attribute__((noinline)) void detour(uintptr_t target)
+{
+    ENTER;
+    stretch(target);
+    LEAVE;
+}
+
+static __attribute__((noinline)) void old_words_do_not_deceive(void)
+{
+    void (*volatile ways[])(uintptr_t) = {detour, stretch};
+    ENTER;
+    for (int i = 0; i < 10; i++)
+        ways[i % 2]((uintptr_t)__builtin_frame_address(0) - 4096);
+    LEAVE;
+}
+
 static __attribute__((noinline)) void leaf_asks_for_few(void)
 {
     struct caller from = CALLER_HERE;
@@ -355,6 +393,7 @@ int main(void)
     objects_refresh();
     expected_count = 0;
     all_frames_are_seen();
+    old_words_do_not_deceive();
     few_frames_are_those_near_the_leaf();
 #ifndef __SANITIZE_THREAD__ /* it calls handlers when it likes */
     handlers_see_what_they_interrupted();
