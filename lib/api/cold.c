@@ -384,7 +384,7 @@ static void free_inside(void *p, unsigned mark)
         free_span_block(p, heap, false);
         return;
     }
-    if (unlikely(heap == NULL && heap_self != NULL))
+    if (unlikely(heap == NULL && heap_self != NULL) && heap_popped_lately(heap_self, mark, p))
         return; /* a handler on top of the hot path, which may be about to pop this block: lost */
     if (heap != NULL && (hot_push(heap, p) || (heap_spill(heap, mark) && hot_push(heap, p))))
         return;
