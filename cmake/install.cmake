@@ -10,8 +10,9 @@ install(FILES ${MEMOIR_ARCHIVE} DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/memoir
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 # The names of the allocators whose programs run here unchanged, in a folder of their own so that
-# only those find them who ask for it: -L or LD_LIBRARY_PATH.
-set(compat_names libjemalloc.so libjemalloc.so.2)
+# only those find them who ask for it: -L or LD_LIBRARY_PATH. What is linked with one of them needs
+# the library by its own name, so that is there, too.
+set(compat_names libmemoir.so.${MEMOIR_SOVERSION} libjemalloc.so libjemalloc.so.2)
 foreach(variant tcmalloc tcmalloc_minimal tcmalloc_debug tcmalloc_minimal_debug
         tcmalloc_and_profiler)
     list(APPEND compat_names lib${variant}.so lib${variant}.so.4)

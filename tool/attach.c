@@ -81,12 +81,12 @@ bool attach_ask(const struct process *process, const char *line, int fd, char **
     if (status == 0)
         return true;
     const char *text = strncmp(*answer, "error: ", 7) == 0 ? *answer + 7 : *answer;
+    bool file = status == ENOSPC || status == EDQUOT || status == EFBIG || status == EIO;
+    enum error_status kind = file ? ERROR_INPUT : ERROR_TARGET;
     if (*text)
-        error_set(error, ERROR_TARGET, "process %d: %.*s", process->pid, (int)strcspn(text, "\n"),
-                  text);
+        error_set(error, kind, "process %d: %.*s", process->pid, (int)strcspn(text, "\n"), text);
     else
-        error_set(error, ERROR_TARGET, "process %d: '%s': %s", process->pid, line,
-                  strerror(status));
+        error_set(error, kind, "process %d: '%s': %s", process->pid, line, strerror(status));
     free(*answer);
     *answer = NULL;
     return false;

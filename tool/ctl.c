@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool pid_read(const char *word, pid_t *pid, struct error *error);
@@ -101,6 +102,11 @@ static bool file_make(const char *path, int *fd, struct error *error)
     if (*fd >= 0)
         return true;
     int reason = errno;
+    struct stat there;
     error_set(error, ERROR_INPUT, "%s can't be made: %s", path, strerror(reason));
-    return reason == EEXIST ? error_hint(error, "rm %s, or give another name", path) : false;
+    if (reason == ENOENT || reason == ENOTDIR)
+        return error_hint(error, "make its folder first, or give another name");
+    if (reason == EEXIST && lstat(path, &there) == 0 && S_ISREG(there.st_mode))
+        return error_hint(error, "rm %s, or give another name", path);
+    return error_hint(error, "give another name");
 }

@@ -28,6 +28,7 @@ static struct summary *largest_find(const struct record *record, pid_t pid, char
                                     size_t *count);
 static void head_print(const struct child *child, const struct summary *summary, char **words);
 static void command_print(const char *command, size_t length);
+static void nothing_print(const struct record *record, const struct child *child);
 static bool dump_find(const struct record *record, int64_t pid, char *name, size_t size);
 static void file_keep(const struct record *record, const struct summary *summary, const char *name);
 
@@ -106,8 +107,7 @@ void record_finish(struct record *record, const struct child *child, char **word
     size_t count = 0;
     struct summary *summary = largest_find(record, child->pid, name, sizeof name, &count);
     if (!summary) {
-        terminal_warn("nothing was recorded: the program runs without libmemoir.so, or ended by "
-                      "_exit or a signal before its first snapshot (--every 1s takes more)");
+        nothing_print(record, child);
         record_drop(record);
         return;
     }
@@ -214,6 +214,24 @@ static void head_print(const struct child *child, const struct summary *summary,
         fprintf(stderr, "   %s\n",
                 summary_rate(summary) == 0 ? "recorded every block" : "recorded no blocks");
     }
+}
+
+/* Why there is no capture: as much as can be told from outside. */
+static void nothing_print(const struct record *record, const struct child *child)
+{
+    char path[2 * PATH_MAX];
+    struct stat begun;
+    snprintf(path, sizeof path, "%s/%s", record->folder, capture_name);
+    if (stat(path, &begun) == 0 && begun.st_size == 0)
+        terminal_warn("nothing was recorded: the file could not be written; --output names "
+                      "another place");
+    else if (WIFSIGNALED(child->status))
+        terminal_warn("nothing was recorded: the program was ended by signal %d (%s) before its "
+                      "first snapshot (--every 1s takes more)",
+                      WTERMSIG(child->status), strsignal(WTERMSIG(child->status)));
+    else
+        terminal_warn("nothing was recorded: the program runs without libmemoir.so, or ended by "
+                      "_exit before its first snapshot (--every 1s takes more)");
 }
 
 /* The dump of a process: PREFIX-DATE-TIME-PID-... */

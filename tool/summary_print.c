@@ -60,7 +60,8 @@ static const char *error_text(char text[SIZE_TEXT], const struct summary *summar
     double error = deviations * sqrt(summary->peak_variance) / (double)summary->peak_bytes;
     text[0] = '\0';
     if (summary->peak_bytes > 0 && error > least)
-        snprintf(text, SIZE_TEXT, " ±%.0f %%", error < 1 ? error * 100 : 100);
+        snprintf(text, SIZE_TEXT, " %s%.0f %%", terminal_utf8() ? "±" : "+-",
+                 error < 1 ? error * 100 : 100);
     return text;
 }
 

@@ -110,7 +110,8 @@ int control_command(const char *line, size_t length, int fd, struct sink *sink)
 static int verb_help(struct request *request)
 {
     for (size_t i = 0; i < COUNT_OF(verbs); i++)
-        sink_format(request->out, "%s %s: %s\n", verbs[i].name, verbs[i].argument, verbs[i].brief);
+        sink_format(request->out, "%s%s%s: %s\n", verbs[i].name, verbs[i].argument[0] ? " " : "",
+                    verbs[i].argument, verbs[i].brief);
     return 0;
 }
 
@@ -276,8 +277,12 @@ static int verb_dump(struct request *request)
     int error = request->fd >= 0 ? dump_to_fd(&style, DUMP_OUTSIDE, request->fd)
                                  : dump_write(&style, DUMP_OUTSIDE, NULL, NULL, name);
     if (error != 0) {
-        sink_format(request->out, "error: no dump %s: %s (error %d)\n", name, dump_advice(error),
-                    error);
+        char buffer[200];
+        struct print text;
+        print_start(&text, buffer, sizeof buffer);
+        dump_advice(&text, request->fd < 0 ? &style : NULL, error);
+        sink_format(request->out, "error: no dump%s%s: %s\n", name[0] ? " " : "", name,
+                    print_string(&text));
         return error;
     }
     if (request->fd < 0)

@@ -6,6 +6,7 @@
  */
 #include "lib/api/gperftools.h"
 
+#include <dlfcn.h>
 #include <string.h>
 #include <sys/types.h>
 
@@ -25,6 +26,9 @@ void HeapProfilerStop(void);
 void HeapProfilerDump(const char *reason);
 int IsHeapProfilerRunning(void);
 char *GetHeapProfile(void);
+
+/* Absent from static programs, where there is one malloc. */
+extern void *dlsym(void *handle, const char *name) __attribute__((weak));
 
 static uint32_t running;
 static bool ended; /* the last dump is made: a libtcmalloc in the process would make another one */
@@ -177,21 +181,31 @@ EXPORT void HeapProfilerDump(const char *reason)
         dump_write(&control_gperftools, DUMP_CALL, NULL, reason == NULL ? "" : reason, NULL);
 }
 
-/* The text of the file as a C string, or NULL. */
+/* The realloc of the program, whose free gets the text: not ours if we were loaded late. */
+static void *(*program_realloc(void))(void *, size_t)
+{
+    void *found = dlsym == NULL ? NULL : dlsym(RTLD_DEFAULT, "realloc");
+    return found == NULL ? realloc : (void *(*)(void *, size_t))found;
+}
+
+/* The text of the file as a C string, empty without memory for all of it; NULL without any. */
 static char *read_all(int fd)
 {
+    void *(*resize)(void *, size_t) = program_realloc();
     size_t room = 64 << 10, length = 0;
-    char *text = malloc(room);
-    while (text != NULL) {
+    char *text = resize(NULL, room);
+    while (text != NULL && fd >= 0) {
         ssize_t got = os_read_at(fd, text + length, room - length - 1, length);
         if (got <= 0)
             break;
         length += (size_t)got;
         if (room - length > 1)
             continue;
-        char *more = realloc(text, room *= 2);
-        if (more == NULL)
-            free(text);
+        char *more = resize(text, room *= 2);
+        if (more == NULL) {
+            length = 0;
+            break;
+        }
         text = more;
     }
     if (text != NULL)
@@ -201,16 +215,14 @@ static char *read_all(int fd)
 
 EXPORT char *GetHeapProfile(void)
 {
-    char *text = NULL;
-    if (can_act() && load_relaxed(&running)) {
-        int fd = os_memory_file("memoir heap profile");
-        if (fd >= 0) {
-            if (dump_to_fd(&control_gperftools, DUMP_CALL, fd) == 0)
-                text = read_all(fd);
-            os_close(fd);
-        }
-    }
-    return text != NULL ? text : calloc(1, 1);
+    int fd = -1;
+    if (can_act() && load_relaxed(&running))
+        fd = os_memory_file("memoir heap profile");
+    bool whole = fd >= 0 && dump_to_fd(&control_gperftools, DUMP_CALL, fd) == 0;
+    char *text = read_all(whole ? fd : -1);
+    if (fd >= 0)
+        os_close(fd);
+    return text;
 }
 
 static void final_dump(void)

@@ -79,6 +79,8 @@ static void apply_settings(void)
         config.heap_depth = (unsigned)jemalloc_values[JEMALLOC_prof_bt_max].number;
     if (decay->given)
         config.return_delay_ms = (int64_t)decay->number < 0 ? config_never : decay->number;
+    else /* opt.* tells what is in force, as arenas.* does */
+        set(JEMALLOC_dirty_decay_ms, config.return_delay_ms);
     if (thp->given && strcmp(thp->text, "always") == 0)
         config.thp = CONFIG_THP_ON;
     if (thp->given && strcmp(thp->text, "never") == 0)

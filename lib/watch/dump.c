@@ -97,20 +97,20 @@ void dumps_recover(uint32_t parent_id)
         dump_file_recover();
 }
 
-const char *dump_advice(int error)
+static const char *advice(int error)
 {
     switch (error) {
     case ENOENT:
     case ENOTDIR:
-        return "the folder does not exist; make it, or set another one with dump.prefix";
+        return "the folder does not exist; make it, or choose another one";
     case EACCES:
     case EPERM:
-        return "not allowed; choose a folder that the program may write to with dump.prefix";
+        return "not allowed; choose a folder that the program may write to";
     case EROFS:
-        return "the file system is read-only; set another folder with dump.prefix";
+        return "the file system is read-only; choose another folder";
     case ENOSPC:
     case EDQUOT:
-        return "the disk is full; make room, or keep fewer files with dump.keep";
+        return "the disk is full; make room";
     case EFBIG:
         return "larger than the limit on files (ulimit -f)";
     case EMFILE:
@@ -123,7 +123,7 @@ const char *dump_advice(int error)
     case EEXIST:
         return "something is there that is not ours to replace; choose another name";
     case ENAMETOOLONG:
-        return "the name is too long; choose a shorter dump.prefix";
+        return "the name is too long; choose a shorter one";
     case EPIPE:
         return "the reader is gone";
     case EIO:
@@ -133,6 +133,30 @@ const char *dump_advice(int error)
     default:
         return "the system refused";
     }
+}
+
+/* What the names of a style come from. */
+static const char *setting_of(const struct dump_style *style)
+{
+    static const char *const settings[] = {
+        [DUMP_NAMES_MEMOIR] = "dump.prefix",
+        [DUMP_NAMES_JEMALLOC] = "prof_prefix",
+        [DUMP_NAMES_GPERFTOOLS] = "HEAPPROFILE",
+        [DUMP_NAMES_CAPTURE] = "capture",
+    };
+    return settings[style->names];
+}
+
+void dump_advice(struct print *out, const struct dump_style *style, int error)
+{
+    bool place = error == ENOENT || error == ENOTDIR || error == EACCES || error == EPERM ||
+                 error == EROFS || error == ENAMETOOLONG;
+    print_text(out, advice(error));
+    if (style != NULL && place)
+        print_format(out, " with %s", setting_of(style));
+    if (style != NULL && error == ENOSPC && style->names == DUMP_NAMES_MEMOIR)
+        print_text(out, ", or keep fewer files with dump.keep");
+    print_format(out, " (error %d)", error);
 }
 
 static bool is_automatic(enum dump_reason reason)
@@ -146,8 +170,9 @@ static bool waits(enum dump_reason reason)
     return !is_automatic(reason) || reason == DUMP_EXIT;
 }
 
+/* `named`: the caller chose the name, not the style. */
 static int complain(const struct dump_style *style, enum dump_reason reason, const char *name,
-                    int error)
+                    bool named, int error)
 {
     char text[LINE_SIZE]; /* not `line`: this may be inside somebody's dump */
     struct print out;
@@ -159,7 +184,9 @@ static int complain(const struct dump_style *style, enum dump_reason reason, con
         print_format(&out, "Failed dumping heap profile to %s. Numeric errno is %d\n", name, error);
     print_format(&out, "memoir: no %s ", style->names == DUMP_NAMES_CAPTURE ? "capture" : "dump");
     print_clean(&out, name, strlen(name), sizeof text - 200);
-    print_format(&out, ": %s (error %d)\n", dump_advice(error), error);
+    print_text(&out, ": ");
+    dump_advice(&out, named ? NULL : style, error);
+    print_text(&out, "\n");
     print_flush(&out, 2);
     return error;
 }
@@ -243,7 +270,7 @@ static int snapshot(const struct dump_style *style, enum dump_reason reason, con
 {
     int error = capture_file_snapshot(words, reason == DUMP_EXIT);
     if (error != 0 && error != ENOENT)
-        return complain(style, DUMP_CALL, capture_file_name(), error);
+        return complain(style, DUMP_CALL, capture_file_name(), false, error);
     return error;
 }
 
@@ -267,7 +294,7 @@ int dump_write_locked(const struct dump_style *style, enum dump_reason reason, c
     announce(style, dump_last_name, words);
     int error = fits ? write_named(style, reason, path != NULL, words, &moment) : ENAMETOOLONG;
     if (error != 0)
-        return complain(style, reason, dump_last_name, error);
+        return complain(style, reason, dump_last_name, path != NULL, error);
     add_relaxed(&written, 1);
     store_relaxed(&last_error, 0);
     return 0;
@@ -279,9 +306,9 @@ int dump_write(const struct dump_style *style, enum dump_reason reason, const ch
     if (name != NULL)
         name[0] = '\0';
     if (!dump_lock(waits(reason)))
-        return lock_held == 0
-                   ? EBUSY
-                   : complain(style, reason, path == NULL ? style->prefix : path, EDEADLK);
+        return lock_held == 0 ? EBUSY
+                              : complain(style, reason, path == NULL ? style->prefix : path,
+                                         path != NULL, EDEADLK);
     struct profile_now now = profile_now();
     int error = dump_write_locked(style, reason, path, words, &now);
     if (name != NULL)
@@ -301,7 +328,11 @@ int dump_to_fd(const struct dump_style *style, enum dump_reason reason, int fd)
     if (error == 0)
         add_relaxed(&written, 1);
     dump_unlock();
-    return error == 0 ? 0 : complain(style, reason, "to a descriptor", error);
+    if (error != 0 && reason == DUMP_OUTSIDE) /* whoever asked gets to know it */
+        __atomic_fetch_add(&failed, 1, __ATOMIC_RELAXED);
+    else if (error != 0)
+        complain(style, reason, "to a descriptor", true, error);
+    return error;
 }
 
 static const struct dump_style of_capture = {.names = DUMP_NAMES_CAPTURE};
@@ -312,7 +343,7 @@ int dump_capture(const char *path)
         return EDEADLK;
     int error = capture_file_begin(path);
     if (error != 0)
-        complain(&of_capture, DUMP_CALL, capture_file_name(), error);
+        complain(&of_capture, DUMP_CALL, capture_file_name(), false, error);
     dump_unlock();
     return error;
 }
@@ -323,7 +354,7 @@ int dump_mark(const char *name)
         return EDEADLK;
     int error = capture_file_mark(name);
     if (error != 0 && error != ENOENT)
-        complain(&of_capture, DUMP_CALL, capture_file_name(), error);
+        complain(&of_capture, DUMP_CALL, capture_file_name(), false, error);
     dump_unlock();
     return error;
 }

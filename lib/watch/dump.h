@@ -17,6 +17,8 @@
 #include "base/config.h"
 #include "lib/watch/format.h"
 
+struct print;
+
 enum dump_names {
     DUMP_NAMES_MEMOIR,     /* PREFIX-YYYYMMDD-HHMMSS-PID-SEQ-REASON-LIVE.SUFFIX */
     DUMP_NAMES_JEMALLOC,   /* PREFIX.PID.SEQ.iN.heap, .mN. .uN. .f. */
@@ -67,15 +69,15 @@ void dump_style_set(struct dump_style *style, const struct dump_style *value);
  */
 int dump_write(const struct dump_style *style, enum dump_reason reason, const char *path,
                const char *words, char *name);
-/* The same to an open descriptor, without names. */
+/* The same to an open descriptor, without names; DUMP_OUTSIDE: nothing is said. */
 int dump_to_fd(const struct dump_style *style, enum dump_reason reason, int fd);
 /* The capture of the run, lib/watch/capture_file.h: begins; a moment with a name. 0 or an errno
  * value, and a line on standard error; ENOENT, without a word, where there is no capture. A
  * snapshot is a dump with DUMP_NAMES_CAPTURE. */
 int dump_capture(const char *path);
 int dump_mark(const char *name);
-/* What a person can do about an error of these. */
-const char *dump_advice(int error);
+/* What went wrong and what a person can do about it. `style`: whose name it was, or NULL. */
+void dump_advice(struct print *out, const struct dump_style *style, int error);
 uint64_t dumps_written(void);
 uint64_t dumps_failed(void);
 

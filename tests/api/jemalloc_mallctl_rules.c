@@ -92,6 +92,7 @@ static void statistics_wait_for_an_epoch(void)
     CHECK_EQ(size_of("stats.allocated"), allocated);
     CHECK_EQ(mallctl("epoch", &epoch, &length, &epoch, sizeof epoch), 0);
     CHECK_EQ(epoch, before + 1);
+    CHECK_EQ(size_of("opt.dirty_decay_ms"), size_of("arenas.dirty_decay_ms"));
     size_t now = size_of("stats.allocated"), active = size_of("stats.active");
     CHECK(now >= allocated + (10 << 20) && now < allocated + (11 << 20));
     CHECK(now <= active && active <= size_of("stats.resident") &&

@@ -150,7 +150,10 @@ for wrong in 'set nonsense=1' 'rate lots' 'set numa.nodes=1' nothing 'start now'
     case $got in 2 | 4) ;; *) fail "ctl $wrong: exit code $got: $(cat "$place/answer")" ;; esac
 done
 expect 3 "$MEMOIR_TOOL" ctl "$pid" dump "$place/file1" 2>/dev/null
-expect 3 "$MEMOIR_TOOL" ctl "$pid" dump /nowhere/file 2>/dev/null
+expect 3 "$MEMOIR_TOOL" ctl "$pid" dump /nowhere/file 2>"$place/answer"
+grep -q 'make its folder' "$place/answer" || fail "no next step: $(cat "$place/answer")"
+expect 3 "$MEMOIR_TOOL" ctl "$pid" dump /dev/full 2>"$place/answer"
+grep -q 'rm /dev' "$place/answer" && fail "bad advice: $(cat "$place/answer")"
 stop busy
 
 with "$target" forks

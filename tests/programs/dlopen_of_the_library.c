@@ -49,6 +49,20 @@ int main(int count, char **arguments)
     }
     /* A block of the C library's in our free. */
     their_free(before);
+    /* A text that the program frees: with the C library's free. */
+    void (*start)(const char *) = (void (*)(const char *))dlsym(library, "HeapProfilerStart");
+    void (*stop)(void) = (void (*)(void))dlsym(library, "HeapProfilerStop");
+    char *(*profile)(void) = (char *(*)(void))dlsym(library, "GetHeapProfile");
+    if (CHECK(start != NULL && stop != NULL && profile != NULL)) {
+        char *text = profile();
+        CHECK(text != NULL && text[0] == '\0');
+        free(text);
+        start("unused");
+        text = profile();
+        CHECK(text != NULL && strncmp(text, "heap profile:", 13) == 0);
+        free(text);
+        stop();
+    }
     CHECK_EQ(dlclose(library), 0);
     /* It stays: blocks of it may be anywhere. */
     void *late = their_malloc(50);

@@ -82,7 +82,18 @@ grep -qx 'it went on' "$place/said" || fail "ulimit -f: it ended the program"
 rm -rf "$out"
 preload "$place/program" grow 1 2>"$place/said" || fail "no folder: exit code $?"
 grep -q '^memoir: no dump .*make it' "$place/said" || fail "no folder: $(cat "$place/said")"
+grep -q 'with dump.prefix ' "$place/said" || fail "no folder: $(cat "$place/said")"
 one_line "no folder"
+MALLOC_CONF=prof_final:true,prof:true,prof_prefix:$out/j MEMOIR='' preload "$place/program" grow 1 \
+    2>"$place/said"
+grep -q '^memoir: no dump .*with prof_prefix ' "$place/said" ||
+    fail "no folder for jemalloc's: $(cat "$place/said")"
+HEAPPROFILE=$out/g MEMOIR='' preload "$place/program" grow 1 2>"$place/said"
+grep -q '^memoir: no dump .*with HEAPPROFILE ' "$place/said" ||
+    fail "no folder for gperftools': $(cat "$place/said")"
+preload "$place/program" grow 1 dump "$out/named" >/dev/null 2>"$place/said"
+grep -q '^memoir: no dump .*/named: .*choose another one (error 2)' "$place/said" ||
+    fail "no folder of that name: $(cat "$place/said")"
 
 # Real disks that are full or read-only, where we may mount one.
 fresh

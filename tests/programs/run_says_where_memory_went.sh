@@ -35,6 +35,10 @@ rm -f ./*
 # sampled: the same names
 expect 0 memoir run --rate 64K ../target 2>"$place/errors"
 said 'recorded 1 in 64.0 KiB'
+said '±[0-9]+ %'
+LC_ALL=C memoir run --rate 64K ../target 2>"$place/errors"
+said '\+-[0-9]+ %'
+LC_ALL=C grep -q '[^ -~]' "$place/errors" && fail "not ASCII: $(cat "$place/errors")"
 said '^ +biggest at peak .* build_index '
 said '^ +still alive at end .* keep_some '
 rm -f ./*
@@ -72,6 +76,7 @@ for number in 9 15; do
     got=0
     memoir run ../target signal $number 2>"$place/errors" || got=$?
     [ "$got" -eq $((128 + number)) ] || fail "signal $number: exit code $got"
+    said "^memoir: nothing was recorded: the program was ended by signal $number "
 done
 [ -z "$(files)" ] || fail "left behind: $(files)"
 
