@@ -282,6 +282,8 @@ static void children_in_our_memory_take_no_row(void)
     pthread_t thread;
     struct record record = {0};
     struct thread_row before, after;
+    if (unit_emulated())
+        return; /* qemu gives such a child a copy */
     assert(threads_row(threads_self(), &before));
     for (unsigned i = 0; i < 20; i++) {
         assert(pthread_create(&thread, NULL, shares_memory, &record) == 0);
