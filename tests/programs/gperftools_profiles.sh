@@ -79,6 +79,10 @@ for name in libtcmalloc.so /usr/lib/nowhere/libtcmalloc_and_profiler.so.4; do
     said "Dumping heap profile to opened.0001.heap (over)"
     share do_something 100 100 leaking opened.0001.heap
 done
+for wrong in SIGUSR2 65 -1; do
+    HEAPPROFILESIGNAL=$wrong run ./leaking || fail "signal $wrong: code $?"
+    said "memoir: HEAPPROFILESIGNAL is not a number from 1 to 64 and has no effect; 12 is SIGUSR2"
+done
 HEAPPROFILESIGNAL=12 run ./leaking signal || fail "signal: code $?"
 said "Using signal 12 as heap profiling switch"
 said "Dumping heap profile to out.0001.heap (signal)"
