@@ -30,8 +30,8 @@ bool man_show(const struct arguments *arguments, struct error *error)
             roff_paragraphs(commands[i].synopsis);
     }
     printf(".SH DESCRIPTION\n"
-           "libmemoir.so replaces malloc in any program. This command starts programs under it "
-           "and explains it.\n"
+           "libmemoir.so replaces malloc in any program and remembers where its memory went. This "
+           "command starts programs under it, asks those that run, and explains it.\n"
            ".SH COMMANDS\n");
     for (size_t i = 0; i < commands_count; i++) {
         printf(".SS %s\n", commands[i].verb);
@@ -49,12 +49,13 @@ bool man_show(const struct arguments *arguments, struct error *error)
         ".TP\n.B 0\nsuccess\n"
         ".TP\n.B 2\na wrong command, flag or option\n"
         ".TP\n.B 3\nsomething can't be read or written\n"
+        ".TP\n.B 4\na process is gone or refuses\n"
         ".PP\n.B memoir run\nends as its program does, or with 126 or 127 if it can't be started.\n"
         ".SH ENVIRONMENT\n"
         ".TP\n.B MEMOIR\noptions of the library, see\n.BR memoir.conf (5)\n"
         ".TP\n.B NO_COLOR, CLICOLOR_FORCE\nnever or always use colours\n"
         ".TP\n.B PAGER\nwhat shows long texts on a terminal, less unless set\n"
-        ".SH SEE ALSO\n.BR memoir.conf (5)\n");
+        ".SH SEE ALSO\n.BR memoir (3),\n.BR memoir.conf (5)\n");
     terminal_next("memoir man | man -l -");
     return true;
 }
@@ -91,7 +92,7 @@ void man_options(void)
         }
     }
     printf(".SH FILES\n.TP\n.I /etc/memoir.conf\noptions of every program, may be absent\n"
-           ".SH SEE ALSO\n.BR memoir (1)\n");
+           ".SH SEE ALSO\n.BR memoir (1),\n.BR memoir (3)\n");
 }
 
 /* Every '-' is one that can be copied, every backslash is a backslash. */

@@ -129,6 +129,9 @@ void gperftools_before_main(void)
         environment_add(entry);
     if (settings->signal != 0)
         set_signal(settings->signal);
+    else if (settings->signal_wrong)
+        say("memoir: HEAPPROFILESIGNAL is not a number from 1 to 64 and has no effect; "
+            "12 is SIGUSR2\n");
     if (settings->mmap || settings->mmap_log)
         mmap_profile_start(settings->mmap, settings->only_mmap, settings->mmap_log);
 }

@@ -18,6 +18,7 @@ struct gperftools_settings {
     uint64_t allocated_bytes, freed_bytes, in_use_bytes, time_s; /* between dumps; 0: off */
     uint64_t sample_bytes; /* TCMALLOC_SAMPLE_PARAMETER; 0: as it is */
     unsigned signal, stats_level;
+    bool signal_wrong; /* there is one, but no number of a signal */
     bool use_pid, cleanup, quiet;
     bool mmap, only_mmap, mmap_log;
 };

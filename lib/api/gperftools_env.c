@@ -55,6 +55,8 @@ void gperftools_settings_read(void)
     settings->sample_bytes = positive("TCMALLOC_SAMPLE_PARAMETER", 0);
     uint64_t signal = positive("HEAPPROFILESIGNAL", 0);
     settings->signal = signal > 64 ? 0 : (unsigned)signal;
+    const char *given = environment_get("HEAPPROFILESIGNAL");
+    settings->signal_wrong = settings->signal == 0 && given != NULL && *given != '\0';
     settings->use_pid = flag("HEAPPROFILE_USE_PID", false);
     settings->cleanup = flag("HEAP_PROFILE_CLEANUP", true);
     settings->only_mmap = flag("HEAP_PROFILE_ONLY_MMAP", false);

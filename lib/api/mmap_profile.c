@@ -20,6 +20,7 @@
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/cold.h"
+#include "lib/api/control.h"
 #include "lib/api/deepbind.h"
 #include "lib/watch/watch.h"
 
@@ -56,8 +57,10 @@ void mmap_profile_start(bool record, bool only, bool log)
     log_calls = log;
     recorded = record;
     regions = os_map(REGIONS * sizeof *regions);
-    if (regions != NULL && deepbind_apply(bindings, COUNT_OF(bindings)) && only)
+    if (regions != NULL && deepbind_apply(bindings, COUNT_OF(bindings)) && only) {
         profile_set_threads_active(false);
+        control_reset(); /* what constructors of libraries have allocated by now */
+    }
 }
 
 void mmap_profile_loaded(void)

@@ -79,6 +79,10 @@ for name in libtcmalloc.so /usr/lib/nowhere/libtcmalloc_and_profiler.so.4; do
     said "Dumping heap profile to opened.0001.heap (over)"
     share do_something 100 100 leaking opened.0001.heap
 done
+for wrong in SIGUSR2 65 -1; do
+    HEAPPROFILESIGNAL=$wrong run ./leaking || fail "signal $wrong: code $?"
+    said "memoir: HEAPPROFILESIGNAL is not a number from 1 to 64 and has no effect; 12 is SIGUSR2"
+done
 HEAPPROFILESIGNAL=12 run ./leaking signal || fail "signal: code $?"
 said "Using signal 12 as heap profiling switch"
 said "Dumping heap profile to out.0001.heap (signal)"
@@ -124,6 +128,10 @@ head -n 1 out.0001.heap | grep -Eq "^heap profile: +83: +$((3235840 + (6 << 20) 
 HEAP_PROFILE_ONLY_MMAP=1 run ./leaking mmap
 head -n 1 out.0001.heap | grep -Eq "^heap profile: +3: +$(((6 << 20) + 100000)) " ||
     fail "other totals of mappings: $(head -n 1 out.0001.heap)"
+build "$root/tests/programs/leaking.c" -Wl,--no-as-needed -lstdc++ -o allocates_early
+HEAP_PROFILE_ONLY_MMAP=1 run ./allocates_early mmap
+head -n 1 out.0001.heap | grep -Eq "^heap profile: +3: +$(((6 << 20) + 100000)) " ||
+    fail "other totals after constructors: $(head -n 1 out.0001.heap)"
 HEAP_PROFILE_MMAP_LOG=1 run ./leaking mmap
 head -n 1 out.0001.heap | grep -Eq "^heap profile: +80: +3235840 " || fail "the log changes totals"
 grep -Eq '^munmap\(start=0x[0-9a-f]+, len=3145728\) = 0x0$' errors || fail "no log: $(cat errors)"

@@ -43,6 +43,14 @@ grep -q '^heap_v2/1$' jeprof.*.f.heap || fail "no exact profile"
 share do_something 49 53 leaking jeprof.*.f.heap
 share do_something_else 47 51 leaking jeprof.*.f.heap
 
+# Stacks as deep as they may be.
+deepest() { awk '$1 == "@" && NF - 1 > most { most = NF - 1 } END { print most + 0 }' jeprof.*.f.heap; }
+[ "$(deepest)" -gt 2 ] || fail "stacks of $(deepest) frames"
+run prof:true,lg_prof_sample:0,prof_final:true,prof_bt_max:2 ./leaking
+[ "$(deepest)" -eq 2 ] || fail "prof_bt_max:2: stacks of $(deepest) frames"
+MEMOIR=heap.depth:1 run prof:true,lg_prof_sample:0,prof_final:true ./leaking
+[ "$(deepest)" -eq 1 ] || fail "heap.depth:1: stacks of $(deepest) frames"
+
 # The same as an error, and nothing of what the program wrote is lost.
 run prof_leak_error:true,lg_prof_sample:0,prof_final:true ./leaking print >output
 [ $? -eq 1 ] || fail "leaks are no error"

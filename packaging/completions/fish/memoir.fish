@@ -44,7 +44,7 @@ complete -c memoir -n __fish_use_subcommand -a completion -d 'print the completi
 complete -c memoir -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
 complete -c memoir -n __fish_use_subcommand -a man -d 'print the manual page memoir(1), in roff'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l output -d 'keep the recording as this file' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from run' -l format -d 'as a profile of this format' -x -a 'memoir pprof jemalloc gperftools'
+complete -c memoir -n '__fish_seen_subcommand_from run' -l format -d 'keep its last profile, in this format' -x -a 'memoir pprof jemalloc gperftools'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l rate -d 'record one block in so many bytes (512K); the option heap.rate' -x
 complete -c memoir -n '__fish_seen_subcommand_from run' -l exact -d 'record every block'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l every -d 'a snapshot so often (10s); the option capture.interval' -x
