@@ -12,7 +12,7 @@
 #define HIDDEN __attribute__((visibility("hidden")))
 #define EXPORT __attribute__((visibility("default")))
 /* Reads what another thread may be changing; whoever calls it looks again afterwards. */
-#define RACY            __attribute__((no_sanitize("thread")))
+#define RACY __attribute__((no_sanitize("thread")))
 /* Reads the stacks of others, and of callers: nothing there is what a sanitizer takes it for. */
 #define FOREIGN         __attribute__((no_sanitize("thread"), no_sanitize("address")))
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
