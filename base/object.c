@@ -35,6 +35,7 @@ enum { OBJECTS_MOST = 1024 };
 static struct object objects[OBJECTS_MOST];
 static unsigned objects_count;
 static uint32_t objects_version; /* odd while it changes */
+static bool refreshed;
 
 /* The program, where it has tables and no header. */
 static struct object plain_program;
@@ -69,10 +70,17 @@ static const void *header_make(void)
     return header == &being_made ? NULL : header;
 }
 
+/* Whether the C library may be asked: in a static program, which no loader has prepared, it
+ * allocates while it gets ready to answer. */
+static bool may_ask(void)
+{
+    return find_object != NULL && (load_relaxed(&refreshed) || getauxval(AT_BASE) != 0);
+}
+
 bool object_find(uintptr_t pc, struct object *object)
 {
     struct found found;
-    if (find_object != NULL && find_object((void *)pc, &found) == 0) {
+    if (may_ask() && find_object((void *)pc, &found) == 0) {
         object->start = (uintptr_t)found.start;
         object->end = (uintptr_t)found.end;
         object->header = found.header;
@@ -193,6 +201,7 @@ static void program_read(void)
 
 void objects_refresh(void)
 {
+    store_relaxed(&refreshed, true);
     enum { IDLE, BUSY, AGAIN };
     static uint8_t state;
     static bool looked;

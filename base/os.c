@@ -434,6 +434,13 @@ void os_signals_release(const struct os_signals *before)
     set_mask(before->mask, NULL);
 }
 
+uint64_t os_signals_blocked(void)
+{
+    uint64_t mask = 0;
+    arch_syscall(SYS_rt_sigprocmask, SIG_BLOCK, 0, (long)&mask, sizeof mask, 0, 0);
+    return mask;
+}
+
 bool os_secure(void)
 {
     return getauxval(AT_SECURE) != 0;

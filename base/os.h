@@ -120,6 +120,8 @@ struct os_signals {
 };
 void os_signals_hold(struct os_signals *before);
 void os_signals_release(const struct os_signals *before);
+/* Which signals this thread blocks, a bit each. */
+uint64_t os_signals_blocked(void);
 
 /* True in setuid, setgid and file-capability programs: the environment is an attacker's. */
 bool os_secure(void);

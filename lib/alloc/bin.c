@@ -269,6 +269,15 @@ bool heap_push_watched(struct heap *heap, unsigned mark, void *block)
     return true;
 }
 
+bool heap_popped_lately(const struct heap *heap, unsigned mark, const void *block)
+{
+    const struct stock *stock = heap_stock(heap, mark);
+    for (size_t i = heap_cached(heap, mark) + 1; stock != NULL && i <= stock->cap; i++)
+        if (stock->slots[i] == block)
+            return true;
+    return false;
+}
+
 /* The `count` lowest slots, which were used longest ago, go home. */
 static void bin_give(struct heap *heap, unsigned mark, unsigned count)
 {

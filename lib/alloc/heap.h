@@ -118,6 +118,8 @@ bool heap_spill(struct heap *heap, unsigned mark);
 void *heap_pop_watched(struct heap *heap, unsigned mark);
 /* And one back. False when there is no room. */
 bool heap_push_watched(struct heap *heap, unsigned mark, void *block);
+/* Whether the block still stands above the bin's top. */
+bool heap_popped_lately(const struct heap *heap, unsigned mark, const void *block);
 /* All bins go home. */
 void heap_flush(struct heap *heap);
 /* Called on the cold path now and then: empties idle bins, returns idle pages. The time. */

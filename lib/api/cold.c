@@ -70,7 +70,8 @@ static void end(void)
         triggers_run();
 }
 
-/* This thread's heap, made if need be and hot again; NULL when memory is out. */
+/* This thread's heap, made if need be and hot again; NULL when memory is out, or in a signal
+ * handler before that. */
 static struct heap *enter(void)
 {
     struct heap *heap = heap_self;
@@ -80,10 +81,13 @@ static struct heap *enter(void)
             return NULL;
         heap->random = young_seed();
         young.colour = heap->colour;
+        young_grown();
         init_thread(heap);
     }
     if (unlikely(load_relaxed(&heap_now) != heap)) {
         uint32_t generation;
+        if (young_on_top())
+            return NULL; /* the next call comes here again */
         do {
             generation = heap_generation();
             configure(heap, generation);
@@ -380,6 +384,8 @@ static void free_inside(void *p, unsigned mark)
         free_span_block(p, heap, false);
         return;
     }
+    if (unlikely(heap == NULL && heap_self != NULL) && heap_popped_lately(heap_self, mark, p))
+        return; /* a handler on top of the hot path, which may be about to pop this block: lost */
     if (heap != NULL && (hot_push(heap, p) || (heap_spill(heap, mark) && hot_push(heap, p))))
         return;
     if (__atomic_exchange_n(mark_at(p), MARK_FREE, __ATOMIC_ACQ_REL) == MARK_FREE)

@@ -5,7 +5,7 @@
 #include "base/os.h"
 #include "lib/watch/watch.h"
 
-enum { CALLS = 96, CALLS_LEAST = 8, TICK_EVERY = 8 };
+enum { CALLS = 96, CALLS_LEAST = 8, TICK_EVERY = 8, ON_TOP_MOST = 1000 };
 
 __thread struct young young;
 
@@ -56,6 +56,23 @@ bool young_ring(size_t bytes)
     }
     young.clock = sampler_bytes(&young.random);
     return sampler_rate() != SAMPLER_OFF;
+}
+
+void young_grown(void)
+{
+    young.open = ~os_signals_blocked();
+}
+
+/* The kernel blocks a signal while its handler runs. If more are blocked for a long time, that is
+ * how the thread is now. */
+bool young_on_top(void)
+{
+    uint64_t blocked = os_signals_blocked();
+    if ((blocked & young.open) != 0 && ++young.on_top < ON_TOP_MOST)
+        return true;
+    young.on_top = 0;
+    young.open = ~blocked;
+    return false;
 }
 
 void young_thread_sums(struct account_sum *sum)

@@ -23,6 +23,8 @@ struct young {
     int64_t clock;       /* bytes until the next sample */
     uint64_t random;
     struct heap_sums sums; /* blocks that no bin saw, for the thread's own totals */
+    uint64_t open;         /* signals that the thread lets in, if it has a heap */
+    uint32_t on_top;       /* calls in a row with fewer */
     void (*look)(void);    /* somebody watches those totals: called after each slow call */
 };
 
@@ -34,6 +36,11 @@ bool young_is(void);
 uint64_t young_seed(void);
 /* True if `bytes` more include a sample. */
 bool young_ring(size_t bytes);
+/* The thread got its heap. */
+void young_grown(void);
+/* Whether this may be a signal handler that interrupted the thread's own malloc or free on the hot
+ * path. The bins must stay as they are then, or what is there is handed out a second time. */
+bool young_on_top(void);
 /* What the calling thread has allocated and freed, before it had a heap and since. */
 void young_thread_sums(struct account_sum *sum);
 

@@ -86,11 +86,9 @@ static void estimate(unsigned rate, size_t usable, uint64_t *bytes, uint64_t *ob
     }
 }
 
-/* ---- time --------------------------------------------------------------------------------------
- */
+/* ---- time ---------------------------------------------------------------------------- */
 
-/* Microseconds in 2^-32 a tick; measured, and again whenever the time since the start has doubled.
- */
+/* Microseconds in 2^-32 a tick: measured again whenever the time since the start has doubled. */
 static uint64_t tick_us = ((uint64_t)1 << 32) / 32;
 static uint64_t first_ticks, first_ns, next_ns;
 
@@ -139,8 +137,7 @@ static unsigned life_bucket(uint64_t born)
     return bucket < LIFE_BUCKETS ? bucket : LIFE_BUCKETS - 1;
 }
 
-/* ---- totals ------------------------------------------------------------------------------------
- */
+/* ---- totals -------------------------------------------------------------------------- */
 
 static void totals_add(const struct batch *batch)
 {
@@ -267,8 +264,7 @@ INLINE void site_change(struct site *site)
     site_save(site);
 }
 
-/* ---- events ------------------------------------------------------------------------------------
- */
+/* ---- events -------------------------------------------------------------------------- */
 
 static void sum_add(struct profile_sum *sum, size_t requested, size_t usable, bool alone)
 {
@@ -296,8 +292,7 @@ static uint32_t site_for(struct recorder *recorder, uint32_t stack, uint32_t kin
     return site;
 }
 
-/* The first time that a stack is not kept: it would take more memory than it may, or than there is.
- */
+/* The first time that a stack is not kept: it would take more memory than it may or can. */
 static NOINLINE void tell_other(void)
 {
     static bool told;
@@ -413,14 +408,21 @@ void profile_settle(void)
     recorder_drop();
 }
 
+void profile_inherit(struct recorder *recorder)
+{
+    if (recorder->era == load_relaxed(&sites_era))
+        totals_add(&recorder->batch);
+    recorder_clear(recorder);
+    recorder_put_back(recorder);
+}
+
 void profile_thread_end(void)
 {
     profile_settle();
     threads_end();
 }
 
-/* ---- reading -----------------------------------------------------------------------------------
- */
+/* ---- reading ------------------------------------------------------------------------- */
 
 static bool row_fill(struct profile_row *row, uint32_t stack, const struct site *site)
 {

@@ -4,6 +4,7 @@
 
 #include "base/compiler.h"
 #include "lib/alloc/alloc.h"
+#include "lib/watch/threads.h"
 
 enum { IDLE_MOST = 16 };
 
@@ -41,11 +42,12 @@ struct recorder *recorder_take(void)
         for (unsigned i = 0; i < RECORDER_SITES; i++)
             recorder->sites[i].site = 0;
         kept = recorder;
+        threads_keep(recorder);
     }
     return recorder;
 }
 
-static void put_back(struct recorder *recorder)
+void recorder_put_back(struct recorder *recorder)
 {
     for (unsigned i = 0; i < IDLE_MOST; i++) {
         struct recorder *none = NULL;
@@ -64,13 +66,15 @@ void recorder_give(struct recorder *recorder)
     stack.low = recorder->walk.low;
     stack.high = recorder->walk.high;
     stack.floor = recorder->walk.floor;
-    put_back(recorder);
+    recorder_put_back(recorder);
 }
 
 void recorder_drop(void)
 {
     struct recorder *recorder = kept;
     kept = NULL;
-    if (recorder != NULL)
-        put_back(recorder);
+    if (recorder == NULL)
+        return;
+    threads_keep(NULL);
+    recorder_put_back(recorder);
 }

@@ -43,5 +43,9 @@ INLINE void recorder_clear(struct recorder *recorder)
 struct recorder *recorder_kept(void);
 /* The thread ends or goes back to borrowing. */
 void recorder_drop(void);
+/* One that nobody has, for the next who needs it. */
+void recorder_put_back(struct recorder *recorder);
+/* Of a thread that is gone (heap_profile.c): what it counted is added, and it goes back. */
+void profile_inherit(struct recorder *recorder);
 
 #endif

@@ -125,8 +125,10 @@ double sampler_picked(double size, int64_t mean)
         return 1;
     /* The share of a small part, doubled back: 1 - exp(-2x) = s * (2 - s). */
     unsigned doublings = 0;
-    for (; x > 0x1p-10; x /= 2)
+    while (x > 0x1p-10) {
+        x /= 2;
         doublings++;
+    }
     double share = picked_share(x);
     while (doublings-- > 0)
         share *= 2 - share;

@@ -40,7 +40,7 @@ static bool is_stack(struct walk *walk, uint32_t node)
 {
     for (uint32_t i = walk->count; i-- > 0;) {
         const struct table_entry *entry = table_at(&nodes, node);
-        if (node <= STACK_OTHER || entry->a != walk->pcs[i])
+        if (node <= STACK_OTHER || load_relaxed(&entry->a) != walk->pcs[i])
             return false;
         walk->nodes[i] = node;
         node = entry->b;
@@ -53,11 +53,11 @@ uint32_t stacks_add(struct walk *walk)
     enum { FEW = 8 };
     if (walk->same != 0 || walk->count <= FEW)
         return add(walk);
-    uint32_t *memo = memo_of(walk), stack = load_relaxed(memo);
+    uint32_t *memo = memo_of(walk), stack = load_acquire(memo);
     if (stack != 0 && is_stack(walk, stack))
         return stack;
     stack = add(walk);
-    store_relaxed(memo, stack);
+    store_release(memo, stack);
     return stack;
 }
 
@@ -65,16 +65,16 @@ static uint32_t child_of(uint32_t caller, uintptr_t pc)
 {
     static struct node root; /* of STACK_NONE */
     struct node *node = caller == STACK_NONE ? &root : table_at(&nodes, caller);
-    uint32_t child = load_relaxed(&node->child);
+    uint32_t child = load_acquire(&node->child);
     if (child != 0) {
         const struct table_entry *entry = table_at(&nodes, child);
-        if (entry->a == pc)
+        if (load_relaxed(&entry->a) == pc)
             return child;
     }
     bool fresh;
     child = table_add(&nodes, pc, caller, config.heap_memory, &fresh);
     if (child != 0)
-        store_relaxed(&node->child, child);
+        store_release(&node->child, child);
     return child;
 }
 

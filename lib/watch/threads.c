@@ -10,6 +10,7 @@
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
+#include "lib/watch/recorder.h"
 #include "lib/watch/sites.h"
 
 enum {
@@ -23,6 +24,7 @@ enum thread_state { THREAD_NONE, THREAD_LIVES, THREAD_ENDED };
 
 struct thread {
     uint64_t since_ms;
+    struct recorder *recorder; /* that it keeps, for the case that it ends without a word */
     uint32_t id, tid;
     uint32_t sites; /* stays with the row */
     uint8_t state;
@@ -33,6 +35,7 @@ struct thread {
 static struct lock lock = {0, LOCK_THREADS};
 static uint32_t slabs[SLABS]; /* meta ids */
 static uint32_t count, ids;
+static pid_t process;         /* whose threads these are */
 static uint32_t cursor;       /* where the next look for a row to use again begins */
 static __thread uint32_t own; /* number of this thread's row, + 1 */
 
@@ -46,12 +49,20 @@ uint32_t *threads_sites(uint32_t number)
     return &thread_at(number)->sites;
 }
 
+static void ended_without_a_word(struct thread *thread)
+{
+    thread->state = THREAD_ENDED;
+    if (thread->recorder != NULL)
+        profile_inherit(thread->recorder);
+    thread->recorder = NULL;
+}
+
 /* Whether the row's thread is gone and nothing of it left. */
 static bool is_free_locked(uint32_t number)
 {
     struct thread *thread = thread_at(number);
     if (thread->state == THREAD_LIVES && !os_thread_alive((pid_t)thread->tid))
-        thread->state = THREAD_ENDED; /* without a word */
+        ended_without_a_word(thread);
     if (thread->state == THREAD_ENDED && sites_fold(number))
         thread->state = THREAD_NONE;
     return thread->state == THREAD_NONE;
@@ -77,14 +88,21 @@ static uint32_t number_locked(void)
     return count - 1;
 }
 
+/* From a child that shares our memory (vfork) all threads look dead: there is no row for it. Nor is
+ * the id that it may have left in our thread-local memory taken for the thread's. */
 static NOINLINE uint32_t thread_add(void)
 {
+    pid_t here = os_pid();
+    if (load_relaxed(&process) == 0)
+        store_relaxed(&process, here);
+    if (load_relaxed(&process) != here)
+        return THREAD_OTHER;
     lock_take(&lock);
     uint32_t number = number_locked();
     if (number != THREAD_OTHER) {
         struct thread *thread = thread_at(number);
         thread->since_ms = os_now_ms();
-        thread->tid = lock_self();
+        thread->tid = (uint32_t)os_tid();
         thread->id = ids++;
         thread->named = false;
         memset(thread->name, 0, sizeof thread->name);
@@ -98,6 +116,13 @@ static NOINLINE uint32_t thread_add(void)
 uint32_t threads_self(void)
 {
     return likely(own != 0) ? own - 1 : thread_add();
+}
+
+void threads_keep(struct recorder *recorder)
+{
+    uint32_t number = threads_self();
+    if (number != THREAD_OTHER)
+        thread_at(number)->recorder = recorder;
 }
 
 uint32_t threads_count(void)
@@ -175,11 +200,12 @@ const char *threads_name(void)
 void threads_recover(uint32_t parent_id)
 {
     lock_break(&lock, parent_id);
+    process = os_pid();
     for (uint32_t number = 0; number < count; number++) {
         struct thread *thread = thread_at(number);
         if (number + 1 == own)
             thread->tid = lock_self();
         else if (thread->state == THREAD_LIVES)
-            thread->state = THREAD_ENDED;
+            ended_without_a_word(thread);
     }
 }

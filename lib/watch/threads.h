@@ -22,6 +22,10 @@ struct thread_row {
 
 /* The number of the calling thread's row, made at the first call; THREAD_OTHER without memory. */
 uint32_t threads_self(void);
+/* What the calling thread keeps (recorder.h), or NULL. If it ends without a word, `profile_inherit`
+ * gets it. */
+struct recorder;
+void threads_keep(struct recorder *recorder);
 /* The calling thread ends: its name is kept. */
 void threads_end(void);
 /* False where there is no thread now. Asks the kernel for the names of live threads. */

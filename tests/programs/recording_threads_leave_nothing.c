@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Every block is recorded, in threads that make a few calls and are gone, in threads that make
- * many, and in their destructors after the library's own ran. What the library keeps for itself
- * does not grow with their number; nor do live blocks. */
+ * many, in their destructors after the library's own ran, and in ones that end without a word. What
+ * the library keeps for itself does not grow with their number; nor do live blocks. */
+#include <sys/syscall.h>
+
 #include "memoir/memoir.h"
 #include "tests/programs/work.h"
 
@@ -41,11 +43,20 @@ static void *many(void *unused)
     return NULL;
 }
 
+/* The thread library does not hear of it, nor do we; the kernel tells who joins. */
+static void *no_word(void *unused)
+{
+    calls(300);
+    syscall(SYS_exit, 0);
+    return unused;
+}
+
 static void storm(unsigned threads)
 {
+    static void *(*const kinds[])(void *) = {few, many, no_word};
     for (unsigned i = 0; i < threads; i++) {
         pthread_t thread;
-        CHECK_EQ(pthread_create(&thread, NULL, i % 2 ? few : many, NULL), 0);
+        CHECK_EQ(pthread_create(&thread, NULL, kinds[i % 3], NULL), 0);
         pthread_join(thread, NULL);
     }
 }

@@ -38,6 +38,16 @@ static inline unsigned unit_times(unsigned times)
 #endif
 }
 
+/* ThreadSanitizer takes every child for a forked one, and starts no thread after it. */
+static inline bool unit_may_clone(void)
+{
+#if defined(__SANITIZE_THREAD__)
+    return false;
+#else
+    return true;
+#endif
+}
+
 static inline void unit_start(void)
 {
     config_defaults(&config);
