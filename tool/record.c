@@ -227,11 +227,12 @@ static void nothing_print(const struct record *record, const struct child *child
                       "another place");
     else if (WIFSIGNALED(child->status))
         terminal_warn("nothing was recorded: the program was ended by signal %d (%s) before its "
-                      "first snapshot (--every 1s takes more)",
+                      "first snapshot; --every 1s --rate 64K makes them more frequent",
                       WTERMSIG(child->status), strsignal(WTERMSIG(child->status)));
     else
-        terminal_warn("nothing was recorded: the program runs without libmemoir.so, or ended by "
-                      "_exit before its first snapshot (--every 1s takes more)");
+        terminal_warn(
+            "nothing was recorded: the program runs without libmemoir.so, or ended by "
+            "_exit before its first snapshot; --every 1s --rate 64K makes them more frequent");
 }
 
 /* The dump of a process: PREFIX-DATE-TIME-PID-... */

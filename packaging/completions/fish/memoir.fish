@@ -47,7 +47,7 @@ complete -c memoir -n '__fish_seen_subcommand_from run' -l output -d 'keep the r
 complete -c memoir -n '__fish_seen_subcommand_from run' -l format -d 'keep its last profile, in this format' -x -a 'memoir pprof jemalloc gperftools'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l rate -d 'record one block in so many bytes (512K); the option heap.rate' -x
 complete -c memoir -n '__fish_seen_subcommand_from run' -l exact -d 'record every block'
-complete -c memoir -n '__fish_seen_subcommand_from run' -l every -d 'a snapshot so often (10s); the option capture.interval' -x
+complete -c memoir -n '__fish_seen_subcommand_from run' -l every -d 'a snapshot so often (10s), if it allocates; the option capture.interval' -x
 complete -c memoir -n '__fish_seen_subcommand_from run' -l no-summary -d 'become the program, without a recording'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l lib -d 'use this libmemoir.so' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from run' -l set -d 'set an option (memoir options lists them); may be repeated' -x -a '(__memoir_option)'
