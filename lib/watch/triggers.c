@@ -29,6 +29,20 @@ static uint64_t eighth(uint64_t bytes)
     return bytes / 8;
 }
 
+static bool is_capture(const struct trigger *trigger)
+{
+    return trigger->style != NULL && trigger->style->names == DUMP_NAMES_CAPTURE;
+}
+
+/* The first snapshots of a capture come soon: a program that is interrupted has lost half of its
+ * run at most. */
+static uint64_t next_wait(struct trigger *trigger)
+{
+    enum { FIRST_MS = 500 };
+    uint64_t wait = trigger->wait_ms == 0 ? FIRST_MS : 2 * trigger->wait_ms;
+    return trigger->wait_ms = wait < trigger->step ? wait : trigger->step;
+}
+
 void trigger_wait(struct trigger *trigger, const struct profile_now *now, uint64_t now_ms)
 {
     uint64_t step = trigger->step, live = now->live;
@@ -46,7 +60,7 @@ void trigger_wait(struct trigger *trigger, const struct profile_now *now, uint64
         trigger->next = live + (step > eighth(live) ? step : eighth(live));
         break;
     case DUMP_TIME:
-        trigger->next = now_ms + step;
+        trigger->next = now_ms + (is_capture(trigger) ? next_wait(trigger) : step);
         break;
     case DUMP_ABOVE:
         trigger->waiting = live >= step;
@@ -232,7 +246,8 @@ static bool set(const struct dump_style *style, enum dump_reason kind, bool shar
     struct trigger *trigger = find_locked(style, kind, share);
     if (trigger != NULL) {
         store_relaxed(&any, true);
-        *trigger = (struct trigger){step == 0 ? NULL : style, kind, share, false, step, 0};
+        *trigger = (struct trigger){
+            .style = step == 0 ? NULL : style, .kind = kind, .share = share, .step = step};
         trigger_wait(trigger, &now, os_now_ms());
         if (kind == DUMP_FAILURE)
             store_relaxed(&failure_awaited, step != 0 || failure_awaited);

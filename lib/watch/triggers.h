@@ -8,10 +8,11 @@
 struct trigger {
     const struct dump_style *style; /* NULL: a free place */
     enum dump_reason kind;
-    bool share;    /* ABOVE by trigger_percent */
-    bool waiting;  /* ABOVE: crossed, until the heap is small again */
-    uint64_t step; /* as in trigger_set */
-    uint64_t next; /* the total, or the time, that it waits for; 0: none */
+    bool share;       /* ABOVE by trigger_percent */
+    bool waiting;     /* ABOVE: crossed, until the heap is small again */
+    uint64_t step;    /* as in trigger_set */
+    uint64_t wait_ms; /* TIME, of a capture: what it waited for last */
+    uint64_t next;    /* the total, or the time, that it waits for; 0: none */
 };
 
 /* Sets a trigger up to wait, from these totals on. */

@@ -74,6 +74,20 @@ static void time_passes(void)
     assert(limits_of(&trigger, 0, 0).time_ms == 2700);
 }
 
+static void snapshots_come_soon_at_first(void)
+{
+    static const struct dump_style capture = {.names = DUMP_NAMES_CAPTURE};
+    static const uint64_t waits_ms[] = {500, 1000, 2000, 4000, 5000, 5000};
+    struct trigger trigger = {.style = &capture, .kind = DUMP_TIME, .step = 5000};
+    struct profile_now now = {0, 0, 0};
+    uint64_t now_ms = 1000;
+    trigger_wait(&trigger, &now, now_ms);
+    for (unsigned i = 0; i < COUNT_OF(waits_ms); i++) {
+        now_ms += waits_ms[i];
+        assert(!trigger_due(&trigger, &now, now_ms - 1) && trigger_due(&trigger, &now, now_ms));
+    }
+}
+
 static void a_threshold_counts_once_a_crossing(void)
 {
     struct trigger trigger = make(DUMP_ABOVE, 80 * M);
@@ -181,6 +195,7 @@ int main(void)
     growth_looks_at_the_high_water_mark();
     peaks_come_in_growing_steps();
     time_passes();
+    snapshots_come_soon_at_first();
     a_threshold_counts_once_a_crossing();
     the_nearest_limit_counts();
     triggers_arm_and_disarm();
