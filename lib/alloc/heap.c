@@ -305,7 +305,7 @@ static void heap_salvage(struct heap *heap)
         size_t count = heap_cached(heap, mark);
         for (size_t i = 1; i <= count; i++) {
             void *block = stock->slots[i];
-            if ((uintptr_t)block - window.base >= window.granules * GRANULE ||
+            if ((uintptr_t)block - window.base >= load_relaxed(&window.granules) * GRANULE ||
                 *mark_at(block) != MARK_FREE)
                 continue;
             struct span *span = span_of(block);

@@ -246,7 +246,7 @@ static struct span *claim_locked(struct pages *pages, uint32_t units)
 /* The clean run at the end of the window needs only the rest, unless something else lies there. */
 static struct span *grow_locked(struct pages *pages, uint32_t units)
 {
-    uint32_t end = (uint32_t)(window.granules >> (UNIT_SHIFT - GRANULE_SHIFT));
+    uint32_t end = (uint32_t)(load_relaxed(&window.granules) >> (UNIT_SHIFT - GRANULE_SHIFT));
     const struct span *last = span_at(end == 0 ? 0 : load_acquire(&window.units[end - 1]));
     bool joins = load_relaxed(&last->state) == SPAN_CLEAN && last->pool == pool_of(pages) &&
                  last->first + last->units == end && last->units < units;

@@ -325,7 +325,8 @@ int serve_arenas_lookup(const struct request *request, const struct node *node)
     bool came;
     unsigned value = 0;
     int wrong = request_take(request, &block, sizeof block, &came);
-    if (wrong || !came || (uintptr_t)block - window.base >= window.granules * GRANULE)
+    if (wrong || !came ||
+        (uintptr_t)block - window.base >= load_relaxed(&window.granules) * GRANULE)
         return EINVAL;
     return request_give(request, &value, sizeof value);
 }
