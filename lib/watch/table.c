@@ -2,7 +2,9 @@
 /* See lib/watch/table.h. */
 #include "lib/watch/table.h"
 
-enum { INDEX_SHIFT = 8, INDEX_STEP = 2 };
+#include "base/os.h"
+
+enum { INDEX_SHIFT = 8, INDEX_STEP = 2, HUGE_LEAST = 2 << 20 };
 
 static uint64_t bytes_taken;
 
@@ -35,6 +37,8 @@ static bool memory_make(uint32_t *place, size_t bytes, uint64_t most)
     void *memory = meta_take(bytes);
     if (memory == NULL)
         return false;
+    if (bytes >= HUGE_LEAST) /* looked up at random places */
+        os_huge(memory, bytes, true);
     uint32_t none = 0;
     if (__atomic_compare_exchange_n(place, &none, meta_id(memory), false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE))
