@@ -19,10 +19,11 @@
 enum {
     STACK_SIZE = 512 << 10,
     BACKLOG = 8,
-    IDLE_MS = 5000,   /* without a client, then the helper goes */
-    GLANCE_MS = 250,  /* how often it looks whether it may stay */
-    CLIENT_MS = 2000, /* for a client to say what it wants, */
-    TAKE_MS = 5000,   /* and to take the whole answer */
+    IDLE_MS = 5000,    /* without a client, then the helper goes */
+    GLANCE_MS = 250,   /* how often it looks whether it may stay */
+    CLIENT_MS = 2000,  /* for a client to say what it wants, */
+    STRANGER_MS = 100, /* for one that will be turned away, */
+    TAKE_MS = 5000,    /* and to take the whole answer */
 };
 
 /* The process that has a helper: a forked child finds its parent's number here, and no helper. */
@@ -225,13 +226,16 @@ static void client_serve(int fd, const struct os_ids *ids)
     char packet[sizeof(struct attach_request) + ATTACH_LINE_MAX + 1];
     uint32_t user;
     int passed;
-    if (!os_peer(fd, &user) || (user != ids->user[EFFECTIVE] && user != ROOT)) {
-        answer_send(fd, EPERM, NULL, 0);
-        return;
-    }
-    if (!os_poll(fd, false, CLIENT_MS))
+    bool welcome = os_peer(fd, &user) && (user == ids->user[EFFECTIVE] || user == ROOT);
+    if (!os_poll(fd, false, welcome ? CLIENT_MS : STRANGER_MS) && welcome)
         return;
     ssize_t got = os_receive(fd, packet, sizeof packet, &passed);
+    if (!welcome) { /* after it has spoken: what is not read would cost it the answer */
+        answer_send(fd, EPERM, NULL, 0);
+        if (passed >= 0)
+            os_close(passed);
+        return;
+    }
     struct attach_request request = {0, 0};
     if (got >= (ssize_t)sizeof request)
         memcpy(&request, packet, sizeof request);
