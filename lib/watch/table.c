@@ -83,7 +83,7 @@ static uint64_t *index_newest(struct table *table, unsigned *number, uint64_t mo
     } else if (count >= size - size / 8) {
         return NULL;
     }
-    return meta_at(table->indexes[*number]);
+    return meta_at(load_acquire(&table->indexes[*number]));
 }
 
 static bool is(const struct table *table, uint32_t id, uint64_t a, uint32_t b)
@@ -119,8 +119,8 @@ static uint32_t look_older(const struct table *table, unsigned newest, uint64_t 
 {
     size_t slot;
     for (unsigned number = newest; number-- > 0;) {
-        uint32_t id =
-            look(table, meta_at(table->indexes[number]), index_shift(number), hash, a, b, &slot);
+        uint32_t id = look(table, meta_at(load_acquire(&table->indexes[number])),
+                           index_shift(number), hash, a, b, &slot);
         if (id != 0)
             return id;
     }

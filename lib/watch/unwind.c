@@ -543,12 +543,9 @@ static void record(struct walk *walk, const struct place *place, unsigned at, un
         walk->cut = true;
         walk->end = END_UNSURE;
     }
-    for (unsigned i = 0; i < fresh; i++) {
-        walk->pcs[kept + i] = walk->pcs[at + i];
-        walk->slots[kept + i] = walk->slots[at + i];
-        if (walk->slots[at + i] & USED)
-            walk->frames[kept + i] = walk->frames[at + i];
-    }
+    memmove(walk->pcs + kept, walk->pcs + at, fresh * sizeof walk->pcs[0]);
+    memmove(walk->slots + kept, walk->slots + at, fresh * sizeof walk->slots[0]);
+    memmove(walk->frames + kept, walk->frames + at, fresh * sizeof walk->frames[0]);
     walk->count = kept + fresh;
 }
 
