@@ -29,28 +29,28 @@ int serve_prof_active(const struct request *request, const struct node *node)
     return request_give(request, &before, sizeof before);
 }
 
-int serve_prof_thread_active(const struct request *request, const struct node *node)
+/* A flag that is told and set. */
+static int serve_flag(const struct request *request, bool before, void (*set)(bool))
 {
-    (void)node;
-    bool value, came, before = control_thread_is_active();
+    bool value, came;
     int wrong = request_take(request, &value, sizeof value, &came);
     if (wrong)
         return wrong;
     if (came)
-        control_thread_active(value);
+        set(value);
     return request_give(request, &before, sizeof before);
+}
+
+int serve_prof_thread_active(const struct request *request, const struct node *node)
+{
+    (void)node;
+    return serve_flag(request, control_thread_is_active(), control_thread_active);
 }
 
 int serve_prof_thread_active_init(const struct request *request, const struct node *node)
 {
     (void)node;
-    bool value, came, before = profile_threads_active();
-    int wrong = request_take(request, &value, sizeof value, &came);
-    if (wrong)
-        return wrong;
-    if (came)
-        profile_set_threads_active(value);
-    return request_give(request, &before, sizeof before);
+    return serve_flag(request, profile_threads_active(), profile_set_threads_active);
 }
 
 /* Visible characters, blanks and tabs. */
@@ -98,13 +98,7 @@ int serve_prof_dump(const struct request *request, const struct node *node)
 int serve_prof_gdump(const struct request *request, const struct node *node)
 {
     (void)node;
-    bool value, came, before = jemalloc_state.gdump;
-    int wrong = request_take(request, &value, sizeof value, &came);
-    if (wrong)
-        return wrong;
-    if (came)
-        jemalloc_set_gdump(value);
-    return request_give(request, &before, sizeof before);
+    return serve_flag(request, jemalloc_state.gdump, jemalloc_set_gdump);
 }
 
 int serve_prof_prefix(const struct request *request, const struct node *node)

@@ -12,6 +12,7 @@
 #include "lib/alloc/alloc.h"
 #include "lib/watch/capture.h"
 #include "lib/watch/dump.h"
+#include "lib/watch/dump_file.h"
 
 enum { MODE = 0600, BUFFER_SIZE = 16 << 10 };
 
@@ -46,16 +47,9 @@ static int create(void)
  * capture of a running process. */
 static int make_way(void)
 {
-    switch (os_file_at(name)) {
-    case OS_FILE_LINK:
-        return ELOOP;
-    case OS_FILE_FOLDER:
-        return EISDIR;
-    case OS_FILE_OTHER:
-        return EEXIST;
-    default:
-        break;
-    }
+    int wrong = dump_file_refused(os_file_at(name));
+    if (wrong != 0)
+        return wrong;
     int old = os_open(name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
     if (old < 0)
         return old == -ENOENT ? 0 : -old;

@@ -83,8 +83,7 @@ void dump_file_abandon(void)
     close_now();
 }
 
-/* A link is never followed, and a rename over a device would be the end of the device. */
-static int refused(enum os_file there)
+int dump_file_refused(enum os_file there)
 {
     switch (there) {
     case OS_FILE_LINK:
@@ -102,7 +101,7 @@ int dump_file_finish(const char *target, bool replace)
 {
     int error = close_now();
     if (error == 0 && replace)
-        error = refused(os_file_at(target));
+        error = dump_file_refused(os_file_at(target));
     if (error == 0) {
         error = -os_rename(temporary, target, replace);
         if (error == EEXIST && !replace)

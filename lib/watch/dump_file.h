@@ -10,6 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/os.h"
+
+/* 0 if what is there may be replaced, or an errno value: a link is never followed, and a rename
+ * over a device would be the end of the device. */
+int dump_file_refused(enum os_file there);
 /* Begins a file that will be `target`. Its descriptor or a negative errno. */
 int dump_file_open(const char *target);
 /* Gives it its name. Without `replace`, EEXIST if there is a file of that name: then the temporary
