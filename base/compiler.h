@@ -15,6 +15,9 @@
 #define RACY __attribute__((no_sanitize("thread")))
 /* Reads the stacks of others, and of callers: nothing there is what a sanitizer takes it for. */
 #define FOREIGN         __attribute__((no_sanitize("thread"), no_sanitize("address")))
+/* A large table of which a process may use little: such are laid side by side behind all other
+ * variables, so that those share few pages. */
+#define BULK            __attribute__((section(".bss.bulk")))
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Relaxed atomics: for data that other threads may look at while one writes it. On both machines

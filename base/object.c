@@ -32,7 +32,7 @@ extern int find_object(void *pc, struct found *found) __asm__("_dl_find_object")
     __attribute__((weak));
 
 enum { OBJECTS_MOST = 1024 };
-static struct object objects[OBJECTS_MOST];
+static BULK struct object objects[OBJECTS_MOST];
 static unsigned objects_count;
 static uint32_t objects_version; /* odd while it changes */
 static bool refreshed;

@@ -13,7 +13,7 @@ set_target_properties(memoir_shared PROPERTIES
     EXPORT_NAME memoir
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 target_link_options(memoir_shared PRIVATE -Wl,-z,nodelete -Wl,-Bsymbolic-functions -Wl,--no-undefined
-    -Wl,-z,now -Wl,-z,relro -Wl,--as-needed)
+    -Wl,-z,now -Wl,-z,relro -Wl,--as-needed -Wl,--sort-section=name)
 target_include_directories(memoir_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
 # deepbind.c wraps dlopen, which a static program must get from its own libc.

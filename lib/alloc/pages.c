@@ -17,7 +17,7 @@ enum {
     DIRTY_SHARE = 1,                      /* one for so many in use on top */
 };
 
-struct pages pages_of[POOL_MAX]; /* all zero until a pool is used */
+BULK struct pages pages_of[POOL_MAX]; /* all zero until a pool is used */
 __thread uint8_t pages_side;
 static uint32_t returning; /* runs that are SPAN_BUSY */
 

@@ -16,7 +16,7 @@ struct region {
     size_t size, used;
 };
 
-static _Alignas(16) char first[FIRST];
+static BULK _Alignas(16) char first[FIRST];
 static struct region regions[REGIONS] = {{first, FIRST, 0}};
 static unsigned count = 1; /* regions that are there, or soon will be */
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/compiler.h"
 #include "base/os.h"
 
 enum {
@@ -16,7 +17,7 @@ enum {
     HIDDEN_BIT = 0x40, /* turns the first letter of a name into something else */
 };
 
-static char kept[KEPT_SIZE]; /* values that were read from the kernel */
+static BULK char kept[KEPT_SIZE]; /* values that were read from the kernel */
 static size_t kept_used;
 static char *hidden[HIDDEN_MOST];
 static unsigned hidden_count;

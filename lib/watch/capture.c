@@ -370,7 +370,7 @@ int capture_end(struct capture *capture)
 
 int format_capture(const struct format_options *options, struct sink *sink)
 {
-    static struct capture capture; /* one writer at a time, and stacks may be small */
+    static BULK struct capture capture; /* one writer at a time, and stacks may be small */
     capture_begin(&capture, sink);
     capture_snapshot(&capture, options->reason, options->account);
     return capture_end(&capture);

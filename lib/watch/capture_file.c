@@ -16,9 +16,9 @@
 
 enum { MODE = 0600, BUFFER_SIZE = 16 << 10 };
 
-static struct capture capture;
+static BULK struct capture capture;
 static struct sink sink;
-static char buffer[BUFFER_SIZE];
+static BULK char buffer[BUFFER_SIZE];
 static char asked[DUMP_NAME_SIZE]; /* as the option says; empty: no capture */
 static char name[DUMP_NAME_SIZE];
 static int fd = -1;

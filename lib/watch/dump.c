@@ -22,7 +22,8 @@
 enum { BUFFER_SIZE = 32 << 10, NAME_TRIES = 64, LINE_SIZE = DUMP_NAME_SIZE + 256 };
 
 static struct lock lock = {0, LOCK_DUMP};
-static char buffer[BUFFER_SIZE], line[LINE_SIZE], reason_text[128];
+static BULK char buffer[BUFFER_SIZE];
+static char line[LINE_SIZE], reason_text[128];
 char dump_last_name[DUMP_NAME_SIZE];
 static uint64_t written, failed;
 static int last_error; /* of automatic dumps: a full disk is told once */

@@ -168,7 +168,7 @@ static void clean_one(const char *folder, size_t folder_bytes, const char *name)
 
 void dump_file_clean(const char *target)
 {
-    static char names[FOLDER_SIZE] __attribute__((aligned(8)));
+    static BULK char names[FOLDER_SIZE] __attribute__((aligned(8)));
     size_t bytes = folder_length(target);
     struct print path;
     print_start(&path, temporary, sizeof temporary);

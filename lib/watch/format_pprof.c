@@ -126,7 +126,7 @@ struct writer {
 };
 
 /* One writer at a time, and stacks may be small. */
-static struct {
+static BULK struct {
     char gzip[16384];
     char message[4096];
     uintptr_t pcs[WALK_MOST];

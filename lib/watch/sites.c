@@ -22,7 +22,7 @@ uint32_t sites_peak_epoch = 1; /* no site has saved this one yet */
 
 static struct lock renew_lock = {0, LOCK_SITES}; /* for sites that no thread has for its own */
 static uint32_t folds;                           /* odd while one is under way */
-static uint32_t slabs[TABLE_SLABS];
+static BULK uint32_t slabs[TABLE_SLABS];
 struct table sites_table = {
     .entry_bytes = sizeof(struct site), .slab_shift = 3, .count = 1, .slabs = slabs};
 

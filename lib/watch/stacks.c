@@ -15,7 +15,7 @@ struct node {
     uint32_t unused;
 };
 
-static uint32_t slabs[TABLE_SLABS];
+static BULK uint32_t slabs[TABLE_SLABS];
 static struct table nodes = {
     .entry_bytes = sizeof(struct node), .slab_shift = 8, .count = 2, .slabs = slabs};
 static uint64_t refused;
@@ -27,7 +27,7 @@ static uint32_t add(struct walk *walk);
 static uint32_t *memo_of(const struct walk *walk)
 {
     enum { NEAR = 8, SHIFT = 12 };
-    static uint32_t memo[1 << SHIFT];
+    static BULK uint32_t memo[1 << SHIFT];
     uint64_t hash = walk->count;
     for (uint32_t i = walk->count - NEAR; i < walk->count; i++)
         hash = (hash ^ walk->pcs[i]) * UINT64_C(0x9e3779b97f4a7c15);

@@ -33,7 +33,7 @@ struct thread {
 };
 
 static struct lock lock = {0, LOCK_THREADS};
-static uint32_t slabs[SLABS]; /* meta ids */
+static BULK uint32_t slabs[SLABS]; /* meta ids */
 static uint32_t count, ids;
 static pid_t process;         /* whose threads these are */
 static uint32_t cursor;       /* where the next look for a row to use again begins */

@@ -30,7 +30,7 @@
 enum { INDEX_BITS = 14, ENTRIES = 1 << INDEX_BITS, OTHER = ENTRIES / 2, LOW_BITS = ARCH_PC_ZEROS };
 enum { ROWS_MOST = 16, OWN_MOST = 64 };
 
-static uint64_t rules[ENTRIES];
+static BULK uint64_t rules[ENTRIES];
 static uint32_t generation = 1;
 
 /*
