@@ -17,8 +17,8 @@ enum { ARCH_FP = 29, ARCH_RETURN = 30, ARCH_SP = 31, ARCH_REGISTERS = 32 };
 enum { ARCH_PUSHES_RETURN = 0 };
 /* What a function leaves as it was for its caller, a bit each: x19 to x29. */
 enum { ARCH_KEPT = 0x7ff << 19 };
-/* Bits of a user's code address, and how many of the lowest are zero as a rule. */
-enum { ARCH_PC_BITS = 48, ARCH_PC_ZEROS = 2 };
+/* Bits of a user's code address. */
+enum { ARCH_PC_BITS = 48 };
 
 /* Where the kernel puts the registers of what a signal interrupted, from the stack pointer with
  * which the handler returns. */

@@ -18,8 +18,8 @@ enum { ARCH_FP = 6, ARCH_SP = 7, ARCH_RETURN = 16, ARCH_REGISTERS = 17 };
 enum { ARCH_PUSHES_RETURN = 1 };
 /* What a function leaves as it was for its caller, a bit each: rbx, rbp, r12 to r15. */
 enum { ARCH_KEPT = 1 << 3 | 1 << 6 | 0xf << 12 };
-/* Bits of a user's code address, and how many of the lowest are zero as a rule. */
-enum { ARCH_PC_BITS = 47, ARCH_PC_ZEROS = 0 };
+/* Bits of a user's code address. */
+enum { ARCH_PC_BITS = 47 };
 
 /* Where the kernel puts the registers of what a signal interrupted, from the stack pointer with
  * which the handler returns. */

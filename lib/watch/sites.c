@@ -221,6 +221,7 @@ void sites_recover(uint32_t parent_id)
 {
     lock_break(&renew_lock, parent_id);
     folds = 0;
+    table_recover(&sites_table);
     for (uint32_t id = 1; id < table_count(&sites_table); id++) {
         struct site *site = site_at(id);
         struct profile_sum live = site_live(site);

@@ -140,6 +140,7 @@ uint32_t *stacks_sites(uint32_t stack)
 
 void stacks_recover(void)
 {
+    table_recover(&nodes);
     for (uint32_t id = STACK_OTHER + 1; id < table_count(&nodes); id++) {
         struct table_entry *entry = table_at(&nodes, id);
         if (entry->a == 0)

@@ -65,6 +65,38 @@ static uint32_t number_take(struct table *table, uint64_t most)
     return id;
 }
 
+/* What an index holds for an entry: its number, and enough of the hash that other entries need not
+ * be looked at, and that its place in any index is known. */
+static uint64_t slot_of(uint64_t hash, uint32_t id)
+{
+    return hash >> 32 << 32 | id;
+}
+
+static uint64_t *index_at(const struct table *table, unsigned number)
+{
+    return meta_at(load_acquire(&table->indexes[number]));
+}
+
+/* Cost: both are read and written from the start to the end, since places are by the hash. */
+static NOINLINE void index_move(struct table *table, unsigned from)
+{
+    const uint64_t *old = index_at(table, from);
+    uint64_t *index = index_at(table, from + 1);
+    unsigned shift = index_shift(from + 1);
+    size_t mask = ((size_t)1 << shift) - 1;
+    for (size_t i = 0; i < (size_t)1 << index_shift(from); i++) {
+        uint64_t slot = load_acquire(&old[i]), there = 0;
+        for (size_t at = slot >> (64 - shift); slot != 0; at = (at + 1) & mask) {
+            if (__atomic_compare_exchange_n(&index[at], &there, slot, false, __ATOMIC_RELEASE,
+                                            __ATOMIC_RELAXED) ||
+                there == slot)
+                break;
+            there = 0;
+        }
+    }
+    store_release(&table->moved, from + 1);
+}
+
 /* The newest index, after a longer one was added if this one is half full. NULL without memory. */
 static uint64_t *index_newest(struct table *table, unsigned *number, uint64_t most)
 {
@@ -74,16 +106,24 @@ static uint64_t *index_newest(struct table *table, unsigned *number, uint64_t mo
         return NULL;
     size_t size = (size_t)1 << index_shift(*number), count = load_relaxed(&table->count);
     if (count >= size / 2 && *number + 1 < TABLE_INDEXES &&
+        load_acquire(&table->moved) == *number &&
         memory_make(&table->indexes[*number + 1], sizeof(uint64_t) << index_shift(*number + 1),
                     most)) {
         uint32_t expected = *number;
-        __atomic_compare_exchange_n(&table->newest, &expected, *number + 1, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_RELAXED);
+        if (__atomic_compare_exchange_n(&table->newest, &expected, *number + 1, false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            index_move(table, *number);
         ++*number;
     } else if (count >= size - size / 8) {
         return NULL;
     }
-    return meta_at(load_acquire(&table->indexes[*number]));
+    return index_at(table, *number);
+}
+
+void table_recover(struct table *table)
+{
+    if (table->moved != table->newest)
+        index_move(table, table->moved);
 }
 
 static bool is(const struct table *table, uint32_t id, uint64_t a, uint32_t b)
@@ -92,55 +132,37 @@ static bool is(const struct table *table, uint32_t id, uint64_t a, uint32_t b)
     return load_relaxed(&entry->a) == a && entry->b == b;
 }
 
-/* What an index holds for an entry: its number, and enough of the hash that other entries need not
- * be looked at. */
-static uint64_t slot_of(uint64_t hash, uint32_t id)
-{
-    return hash << 32 | id;
-}
-
 /* The number of the key in one index, or 0. *slot is where it is or would be. */
-static uint32_t look(const struct table *table, const uint64_t *index, unsigned shift,
-                     uint64_t hash, uint64_t a, uint32_t b, size_t *slot)
+static uint32_t look(const struct table *table, unsigned number, uint64_t hash, uint64_t a,
+                     uint32_t b, size_t *slot)
 {
+    const uint64_t *index = index_at(table, number);
+    unsigned shift = index_shift(number);
     size_t mask = ((size_t)1 << shift) - 1;
     for (size_t at = hash >> (64 - shift);; at = (at + 1) & mask) {
         uint64_t there = load_acquire(&index[at]);
         *slot = at;
         if (there == 0)
             return 0;
-        if (there >> 32 == (uint32_t)hash && is(table, (uint32_t)there, a, b))
+        if (there >> 32 == hash >> 32 && is(table, (uint32_t)there, a, b))
             return (uint32_t)there;
     }
-}
-
-static uint32_t look_older(const struct table *table, unsigned newest, uint64_t hash, uint64_t a,
-                           uint32_t b)
-{
-    size_t slot;
-    for (unsigned number = newest; number-- > 0;) {
-        uint32_t id = look(table, meta_at(load_acquire(&table->indexes[number])),
-                           index_shift(number), hash, a, b, &slot);
-        if (id != 0)
-            return id;
-    }
-    return 0;
 }
 
 uint32_t table_add(struct table *table, uint64_t a, uint32_t b, uint64_t most, bool *fresh)
 {
     uint64_t hash = hash_of(a, b);
     size_t slot;
+    uint32_t id = 0;
     *fresh = false;
     unsigned number = load_acquire(&table->newest);
-    uint32_t newest = load_acquire(&table->indexes[number]);
-    if (likely(newest != 0)) {
-        uint32_t id = look(table, meta_at(newest), index_shift(number), hash, a, b, &slot);
-        if (likely(id != 0))
-            return id;
-    }
+    if (likely(load_relaxed(&table->indexes[number]) != 0))
+        id = look(table, number, hash, a, b, &slot);
+    if (likely(id != 0))
+        return id;
     uint64_t *index = index_newest(table, &number, most);
-    uint32_t id = look_older(table, number, hash, a, b);
+    if (unlikely(load_acquire(&table->moved) < number))
+        id = look(table, number - 1, hash, a, b, &slot);
     if (index == NULL)
         return id;
     bool found = id != 0;
@@ -152,7 +174,7 @@ uint32_t table_add(struct table *table, uint64_t a, uint32_t b, uint64_t most, b
         store_release(&entry->a, a);
     }
     for (;;) {
-        uint32_t there = look(table, index, index_shift(number), hash, a, b, &slot);
+        uint32_t there = look(table, number, hash, a, b, &slot);
         uint64_t none = 0;
         if (there != 0)
             return there; /* another thread was first; our entry stays unused */

@@ -9,9 +9,9 @@
  *      | entries | entries |        older -> | 3 | 0 |                 of the hash, by the hash
  *      +---------+---------+--
  *
- * A key that is found in an older index goes to the newest one, too, so soon one look is enough.
- * Two threads that add a key at the very moment when an index is added may make two entries of
- * it: nobody is harmed.
+ * Whoever adds an index moves all of the last one into it; until that is done, others look in
+ * both. Two threads that add a key at that very moment may make two entries of it: nobody is
+ * harmed.
  */
 #ifndef WATCH_TABLE_H
 #define WATCH_TABLE_H
@@ -35,9 +35,10 @@ enum { TABLE_INDEXES = 12, TABLE_SLABS = 1 << 16 };
 struct table {
     uint32_t entry_bytes, slab_shift; /* a slab has 1 << slab_shift entries */
     uint32_t count;                   /* the next number */
-    uint32_t newest;
-    uint32_t indexes[TABLE_INDEXES]; /* meta ids */
-    uint32_t *slabs;                 /* TABLE_SLABS meta ids */
+    uint32_t newest;                  /* index, */
+    uint32_t moved;                   /* and the one that has all that the one before it had */
+    uint32_t indexes[TABLE_INDEXES];  /* meta ids */
+    uint32_t *slabs;                  /* TABLE_SLABS meta ids */
 };
 
 /* The number of the entry with that key, added if need be (*fresh). 0 when there is no memory
@@ -50,6 +51,8 @@ INLINE void *table_at(const struct table *table, uint32_t id)
     return (char *)meta_at(slab) +
            (size_t)(id & ((1u << table->slab_shift) - 1)) * table->entry_bytes;
 }
+/* In a forked child: a thread that stayed behind may have been about to move an index. */
+void table_recover(struct table *table);
 /* Numbers below it were handed out. */
 uint32_t table_count(const struct table *table);
 /* Bytes of all tables. */

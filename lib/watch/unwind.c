@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See lib/watch/unwind.h. A step from a frame to its caller needs the rule for the frame's code. A
- * cache of rules makes that one load: the table's index is some low bits of the address, a word
+ * cache of rules makes that one load: the table's index is some bits of the address, so that
+ * code of one page has its rules in one page; a word
  * holds all other bits (so that the whole is compared) and the rule, and is complete in itself, so
  * that no lock is needed. The second place for a rule is half the table away.
  *
@@ -27,7 +28,7 @@
 #include "base/object.h"
 #include "base/os.h"
 
-enum { INDEX_BITS = 14, ENTRIES = 1 << INDEX_BITS, OTHER = ENTRIES / 2, LOW_BITS = ARCH_PC_ZEROS };
+enum { LOW_BITS = 3, INDEX_BITS = 15, ENTRIES = 1 << INDEX_BITS, OTHER = ENTRIES / 2 };
 enum { ROWS_MOST = 16, OWN_MOST = 64 };
 
 static BULK uint64_t rules[ENTRIES];
@@ -124,16 +125,17 @@ INLINE uint64_t rule_tag(uintptr_t pc)
 static NOINLINE uint64_t rule_learn(uintptr_t pc)
 {
     uint64_t *first = rule_at(pc), *other = rules + ((size_t)(first - rules) ^ OTHER);
-    uint64_t word = load_relaxed(other), tag = rule_tag(pc);
-    if (word >> CFI_BITS == tag && word != 0)
-        return word;
+    uint64_t tag = rule_tag(pc);
     if (pc >> ARCH_PC_BITS != 0 || tag >> LOW_BITS == 0)
         return CFI_NONE;
     uint32_t before = load_acquire(&generation);
-    bool lasting;
-    word = tag << CFI_BITS | rule_find(pc, &lasting);
-    if (!lasting)
-        return word;
+    uint64_t word = load_relaxed(other);
+    if (word >> CFI_BITS != tag) {
+        bool lasting;
+        word = tag << CFI_BITS | rule_find(pc, &lasting);
+        if (!lasting)
+            return word;
+    }
     store_relaxed(other, load_relaxed(first));
     store_relaxed(first, word);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
