@@ -13,6 +13,7 @@
 #include "lib/watch/capture.h"
 #include "lib/watch/dump.h"
 #include "lib/watch/dump_file.h"
+#include "lib/watch/heap_profile.h"
 
 enum { MODE = 0600, BUFFER_SIZE = 16 << 10 };
 
@@ -122,6 +123,7 @@ int capture_file_begin(const char *path)
     int error = begin(false);
     if (error != 0)
         give_up();
+    profile_series_resident(error == 0);
     return error;
 }
 
