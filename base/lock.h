@@ -25,6 +25,7 @@ enum lock_rank {
     LOCK_CENTRAL,
     LOCK_THREADS,
     LOCK_SITES,
+    LOCK_RECENT,
     LOCK_PAGES,
     LOCK_META,
     LOCK_ARENA,

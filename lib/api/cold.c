@@ -11,6 +11,7 @@
 #include "lib/api/emergency.h"
 #include "lib/api/foreign.h"
 #include "lib/api/hot.h"
+#include "lib/api/inside.h"
 #include "lib/api/young.h"
 #include "lib/watch/watch.h"
 
@@ -41,33 +42,12 @@ static void configure(struct heap *heap, uint32_t generation)
         heap_flush(heap);
 }
 
-static void recover(void)
+void cold_recover(void)
 {
     uint32_t parent_id = lock_self();
     dumps_recover(parent_id);
     alloc_recover();
     profile_recover(parent_id);
-}
-
-/* Enters the slow code. False where that can't be: this thread is inside already (a signal handler
- * came in between, or libc allocates on our behalf), or the allocator could not start. */
-static bool begin(void)
-{
-    if (unlikely(lock_held != 0) || unlikely(!init_done()))
-        return false;
-    lock_enter(LOCK_INSIDE);
-    if (unlikely(alloc_forked()))
-        recover();
-    return true;
-}
-
-static void end(void)
-{
-    lock_leave(LOCK_INSIDE);
-    if (unlikely(young.look != NULL))
-        young.look();
-    if (unlikely(load_relaxed(&profile_due)))
-        triggers_run();
 }
 
 /* This thread's heap, made if need be and hot again; NULL when memory is out, or in a signal
@@ -102,18 +82,18 @@ static struct heap *enter(void)
 void cold_fork_child(void)
 {
     alloc_fork_child();
-    if (begin())
-        end();
+    if (inside_begin())
+        inside_end();
 }
 
 void cold_thread_end(void)
 {
     young.ended = true;
     young.sums = (struct heap_sums){0};
-    if (heap_self != NULL && begin()) {
+    if (heap_self != NULL && inside_begin()) {
         profile_thread_end();
         heap_end(heap_self);
-        end();
+        inside_end();
     }
 }
 
@@ -186,10 +166,10 @@ static void record_large(void *block, size_t size, const struct origin *origin, 
 }
 
 /* And ceases to be one. */
-static void forget_large(struct span *span, size_t usable, bool moved)
+static void forget_large(struct span *span, const struct caller *caller, size_t usable, bool moved)
 {
     struct large_record *place = meta_at(span->record);
-    profile_end(&place->record, usable, place->requested, moved);
+    profile_end(&place->record, caller, usable, place->requested, moved);
     span->record = 0;
     span->watched = false;
     meta_give(place, sizeof *place);
@@ -307,10 +287,10 @@ static void *take_inside(size_t size, size_t align, const struct origin *origin,
 static void *take(size_t size, size_t align, const struct origin *origin, bool *zero)
 {
     *zero = false;
-    if (unlikely(!begin()))
+    if (unlikely(!inside_begin()))
         return lock_held != 0 ? emergency_take(size, align) : NULL;
     void *block = take_inside(size, align, origin, zero);
-    end();
+    inside_end();
     if (unlikely(block == NULL))
         triggers_failure();
     return block;
@@ -354,7 +334,7 @@ static unsigned mark_of(const void *p, bool *ours)
 }
 
 /* A large or a watched block. `moved`: realloc goes on with another one. */
-static void free_span_block(void *p, struct heap *heap, bool moved)
+static void free_span_block(void *p, struct heap *heap, const struct caller *caller, bool moved)
 {
     struct span *span = span_of(p);
     bool large = span->state == SPAN_LARGE;
@@ -364,24 +344,24 @@ static void free_span_block(void *p, struct heap *heap, bool moved)
         fatal_freed_twice(p, size);
     if (large) {
         if (span->watched)
-            forget_large(span, size, moved);
+            forget_large(span, caller, size, moved);
         count_large(heap, (struct heap_sums){.frees = 1, .free_bytes = size});
         large_give(span);
         return;
     }
     struct record *place = central_record(span, p);
-    profile_end(place, size, size - place->slack, moved);
+    profile_end(place, caller, size, size - place->slack, moved);
     if (heap != NULL && heap->watched && heap_push_watched(heap, mark_make(class, heap->colour), p))
         return;
     count_direct((struct heap_sums){.frees = 1, .free_bytes = size});
     central_give(&p, 1);
 }
 
-static void free_inside(void *p, unsigned mark)
+static void free_inside(void *p, unsigned mark, const struct caller *caller)
 {
     struct heap *heap = heap_here();
     if (mark == MARK_LARGE || mark == MARK_WATCHED) {
-        free_span_block(p, heap, false);
+        free_span_block(p, heap, caller, false);
         return;
     }
     if (unlikely(heap == NULL && heap_self != NULL) && heap_popped_lately(heap_self, mark, p))
@@ -394,7 +374,7 @@ static void free_inside(void *p, unsigned mark)
     central_give(&p, 1);
 }
 
-void cold_free(void *p)
+void cold_free(void *p, const struct caller *caller)
 {
     bool ours;
     if (p == NULL)
@@ -405,10 +385,10 @@ void cold_free(void *p)
             return;
         fatal_bad_pointer(p, "free");
     }
-    if (unlikely(!begin()))
+    if (unlikely(!inside_begin()))
         return; /* in a signal handler that came upon us inside: lost, but nothing breaks */
-    free_inside(p, mark);
-    end();
+    free_inside(p, mark, caller);
+    inside_end();
 }
 
 static size_t usable_for(const void *p, const char *call)
@@ -449,7 +429,7 @@ static void resized(struct heap *heap, void *p, struct span *span, size_t before
         struct large_record *place = meta_at(span->record);
         origin.born = profile_born(&place->record);
         known = profile_rate(&place->record, &rate);
-        forget_large(span, before, true);
+        forget_large(span, caller, before, true);
         store_relaxed(mark_at(p), MARK_LARGE);
     }
     uint64_t *random = heap == NULL ? &young.random : &heap->random;
@@ -485,13 +465,13 @@ static void *realloc_large(void *p, struct span *span, size_t size, const struct
         count_large(heap, (struct heap_sums){.frees = 1, .free_bytes = usable});
         *mark_at(block) = MARK_FREE;
         if (span_of(block)->watched)
-            forget_large(span_of(block), usable, true);
+            forget_large(span_of(block), caller, usable, true);
         large_abandon(span_of(block));
         return NULL;
     }
     if (moved == OS_STAYED)
         memcpy(block, p, kept);
-    free_span_block(p, heap, true);
+    free_span_block(p, heap, caller, true);
     return block;
 }
 
@@ -499,7 +479,7 @@ static void *realloc_large(void *p, struct span *span, size_t size, const struct
 static void renew(void *p, size_t usable, size_t size, const struct caller *caller)
 {
     struct span *span = span_of(p);
-    if (!begin())
+    if (!inside_begin())
         return;
     if (span->state == SPAN_LARGE) {
         resized(heap_here(), p, span, usable, size, caller);
@@ -508,11 +488,11 @@ static void renew(void *p, size_t usable, size_t size, const struct caller *call
         uint64_t born = profile_born(place);
         unsigned rate;
         bool known = profile_rate(place, &rate);
-        profile_end(place, usable, usable - place->slack, true);
+        profile_end(place, caller, usable, usable - place->slack, true);
         if (known)
             profile_begin(place, caller, mark_class(span->mark), usable, size, born, rate);
     }
-    end();
+    inside_end();
 }
 
 void *cold_realloc(void *p, size_t size, const struct caller *caller)
@@ -521,10 +501,10 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
     unsigned mark = mark_of(p, &ours);
     if (mark != MARK_FREE && span_of(p)->state == SPAN_LARGE && size > BLOCK_MAX &&
         units_of(size) != span_of(p)->units) {
-        if (!begin())
+        if (!inside_begin())
             return NULL;
         void *block = realloc_large(p, span_of(p), size, caller);
-        end();
+        inside_end();
         if (unlikely(block == NULL))
             triggers_failure();
         return block;
@@ -542,27 +522,27 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
     if (block == NULL)
         return size <= usable ? p : NULL;
     memcpy(block, p, size < usable ? size : usable);
-    if (mark == MARK_WATCHED && begin()) {
-        free_span_block(p, heap_here(), true);
-        end();
+    if (mark == MARK_WATCHED && inside_begin()) {
+        free_span_block(p, heap_here(), caller, true);
+        inside_end();
     } else {
-        cold_free(p);
+        cold_free(p, caller);
     }
     return block;
 }
 
 void cold_set_rate(long long bytes)
 {
-    if (!begin())
+    if (!inside_begin())
         return;
     sampler_set_rate(bytes < 0 ? SAMPLER_OFF : bytes);
     heap_interrupt();
-    end();
+    inside_end();
 }
 
 size_t cold_trim(void)
 {
-    if (!begin())
+    if (!inside_begin())
         return 0;
     if (heap_self != NULL)
         heap_flush(heap_self);
@@ -570,31 +550,14 @@ size_t cold_trim(void)
     store_release(&trim_generation, heap_generation() + 1);
     heap_interrupt();
     size_t bytes = alloc_purge();
-    end();
+    inside_end();
     return bytes;
-}
-
-void cold_region_begin(struct record *record, size_t size, const struct caller *caller)
-{
-    record->site = 0;
-    if (!begin())
-        return;
-    profile_begin(record, caller, CLASS_COUNT, size, size, 0, SAMPLER_EXACT_NUMBER);
-    end();
-}
-
-void cold_region_end(struct record *record, size_t size)
-{
-    if (!begin())
-        return;
-    profile_end(record, size, size, false);
-    end();
 }
 
 void cold_flush(void)
 {
-    if (heap_self != NULL && begin()) {
+    if (heap_self != NULL && inside_begin()) {
         heap_flush(heap_self);
-        end();
+        inside_end();
     }
 }

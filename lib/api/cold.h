@@ -20,21 +20,17 @@ void *cold_malloc(size_t size, const struct caller *caller);
 void *cold_malloc_moved(size_t size, const struct caller *caller);
 /* Zeroed memory. */
 void *cold_calloc(size_t size, const struct caller *caller);
-void cold_free(void *p);
+void cold_free(void *p, const struct caller *caller);
 /* p != NULL and size != 0. On failure the block stays as it is. */
 void *cold_realloc(void *p, size_t size, const struct caller *caller);
 /* `align` is a power of two. */
 void *cold_aligned(size_t align, size_t size, const struct caller *caller);
 size_t cold_usable(const void *p);
 
-/* Memory that the program mapped by itself and wants in the profile, and its end. */
-struct record;
-void cold_region_begin(struct record *record, size_t size, const struct caller *caller);
-void cold_region_end(struct record *record, size_t size);
-
 /* In a forked child, by the thread that forked: mends what the others left behind, unless this one
  * was interrupted inside; then its next slow call does. */
 void cold_fork_child(void);
+void cold_recover(void); /* that; called inside (inside.h) */
 /* The thread is ending. */
 void cold_thread_end(void);
 /* The rate of sampling changes for all threads. */

@@ -119,7 +119,7 @@ DEFINE(void *, _ZnamSt11align_val_tRKSt9nothrow_t,
     EXPORT void name args                                    \
     {                                                        \
         if (unlikely(!hot_push(load_relaxed(&heap_now), p))) \
-            cold_free(p);                                    \
+            libc_free_slow(p);                               \
     }
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"

@@ -147,6 +147,8 @@ void jemalloc_set_gdump(bool on)
 /* Dumps by themselves come only if the program was to be profiled and the prefix is not empty. */
 void jemalloc_ready(void)
 {
+    if (jemalloc_on(JEMALLOC_prof_recent_alloc_max))
+        recent_set_max((int64_t)jemalloc_values[JEMALLOC_prof_recent_alloc_max].number);
     if (!jemalloc_values[JEMALLOC_prof].given || !jemalloc_on(JEMALLOC_prof))
         return;
     if (!jemalloc_on(JEMALLOC_prof_thread_active_init))

@@ -33,6 +33,8 @@ void jemalloc_set_gdump(bool on);
 /* The log of blocks that end. False if it runs already, or does not; or it can't be written. */
 bool jemalloc_log_start(const char *name);
 bool jemalloc_log_stop(void);
+/* The blocks recorded last, as JSON; `write` NULL: to where messages go. 0 or an errno value. */
+int jemalloc_recent_write(void (*write)(void *opaque, const char *text), void *opaque);
 bool jemalloc_set_prefix(const char *prefix);
 /* Mean bytes between samples for a value of lg_prof_sample. */
 int64_t jemalloc_rate(uint64_t lg_sample);

@@ -45,10 +45,16 @@ EXPORT void *malloc(size_t size)
     return block;
 }
 
+void libc_free_slow(void *p)
+{
+    struct caller caller = CALLER_HERE;
+    cold_free(p, &caller);
+}
+
 EXPORT void free(void *p)
 {
     if (unlikely(!hot_push(load_relaxed(&heap_now), p)))
-        cold_free(p);
+        libc_free_slow(p);
 }
 
 static NOINLINE void *calloc_slow(size_t size)
@@ -95,7 +101,8 @@ static __attribute__((noinline)) void *realloc_move(void *p, size_t size)
         return size <= usable ? p : NULL;
     }
     memcpy(block, p, size < usable ? size : usable);
-    free(p);
+    if (unlikely(!hot_push(load_relaxed(&heap_now), p)))
+        cold_free(p, &caller);
     return block;
 }
 

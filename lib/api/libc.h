@@ -8,6 +8,8 @@
 
 #include <stddef.h>
 
+#include "base/compiler.h"
+
 void *malloc(size_t size);
 void free(void *p);
 void *calloc(size_t count, size_t size);
@@ -37,5 +39,7 @@ struct caller; /* lib/watch/unwind.h */
 /* For faces that know who asks: malloc, and memalign for any alignment. Both set errno. */
 void *libc_malloc(size_t size, const struct caller *caller);
 void *libc_aligned(size_t align, size_t size, const struct caller *caller);
+/* What free and the operators jump to when the hot path is not for the block. */
+NOINLINE void libc_free_slow(void *p);
 
 #endif

@@ -94,6 +94,8 @@ int serve_prof_interval(const struct request *request, const struct node *node);
 int serve_prof_lg_sample(const struct request *request, const struct node *node);
 int serve_prof_log_start(const struct request *request, const struct node *node);
 int serve_prof_log_stop(const struct request *request, const struct node *node);
+int serve_prof_recent_max(const struct request *request, const struct node *node);
+int serve_prof_recent_dump(const struct request *request, const struct node *node);
 int serve_prof_stats(const struct request *request, const struct node *node);
 
 /* What stats.* tells: as it was when `epoch` was last written. */

@@ -19,9 +19,9 @@
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
-#include "lib/api/cold.h"
 #include "lib/api/control.h"
 #include "lib/api/deepbind.h"
+#include "lib/api/inside.h"
 #include "lib/watch/watch.h"
 
 enum { REGIONS = 8192 };
@@ -76,6 +76,23 @@ static bool claim(struct region *region, uint32_t from)
                                        __ATOMIC_RELAXED);
 }
 
+static void record_begin(struct record *record, size_t size, const struct caller *caller)
+{
+    record->site = 0;
+    if (!inside_begin())
+        return;
+    profile_begin(record, caller, CLASS_COUNT, size, size, 0, SAMPLER_EXACT_NUMBER);
+    inside_end();
+}
+
+static void record_end(struct record *record, size_t size, const struct caller *caller)
+{
+    if (!inside_begin())
+        return;
+    profile_end(record, caller, size, size, false);
+    inside_end();
+}
+
 static void region_add(uintptr_t start, uintptr_t end, const struct caller *caller)
 {
     struct region *region = regions;
@@ -89,7 +106,7 @@ static void region_add(uintptr_t start, uintptr_t end, const struct caller *call
     region->end = end;
     bool active = profile_thread_active();
     profile_set_thread_active(true);
-    cold_region_begin(&region->record, end - start, caller);
+    record_begin(&region->record, end - start, caller);
     profile_set_thread_active(active);
     store_release(&region->state, USED);
 }
@@ -104,7 +121,7 @@ static void region_remove(uintptr_t start, uintptr_t end, const struct caller *c
             store_release(&region->state, USED);
             continue;
         }
-        cold_region_end(&region->record, to - from);
+        record_end(&region->record, to - from, caller);
         store_release(&region->state, FREE);
         if (from < start)
             region_add(from, start, caller);

@@ -2,8 +2,7 @@
 /*
  * See lib/watch/block_log.h. Rows lie in chunks that are mapped when they are needed and stay; a
  * row is claimed by counting up. Its size is written last: a row without one is not complete.
- * Where a block was freed is not walked, so all frees share one empty stack. The rows of threads
- * that ended may be others' by the time it is written.
+ * The rows of threads that ended may be others' by the time it is written.
  */
 #include "lib/watch/block_log.h"
 
@@ -15,27 +14,24 @@
 #include "lib/watch/dump_lock.h"
 #include "lib/watch/stacks.h"
 #include "lib/watch/threads.h"
-#include "lib/watch/unwind.h"
 
 enum { CHUNK_ROWS = 1 << 15, CHUNKS = 1 << 10, BUFFER_SIZE = 4096 };
 
 struct row {
     uint64_t allocated_ns, freed_ns, usable;
-    uint32_t stack, allocated_by, freed_by, unused;
+    uint32_t stack, free_stack, allocated_by, freed_by;
 };
 
-bool block_log_on;
 static struct row *chunks[CHUNKS];
 static uint64_t count, started_ns;
 
 bool block_log_start(void)
 {
-    if (load_relaxed(&block_log_on))
+    if (load_relaxed(&block_events) & BLOCK_LOG)
         return false;
     started_ns = os_now_ns();
     store_relaxed(&count, 0);
-    store_release(&block_log_on, true);
-    return true;
+    return block_events_switch(BLOCK_LOG, true);
 }
 
 static struct row *row_at(uint64_t number)
@@ -59,17 +55,18 @@ static struct row *row_new(void)
     return row_at(number);
 }
 
-void block_log_add(uint32_t stack, uint32_t thread, uint64_t age_us, size_t usable)
+void block_log_add(const struct block_end *end, uint32_t stack)
 {
     struct row *row = row_new();
     if (row == NULL)
         return;
     row->freed_ns = os_now_ns();
-    row->allocated_ns = row->freed_ns - age_us * 1000;
-    row->stack = stack;
-    row->allocated_by = thread;
+    row->allocated_ns = row->freed_ns - end->age_us * 1000;
+    row->stack = end->stack;
+    row->free_stack = stack;
+    row->allocated_by = end->thread;
     row->freed_by = threads_self();
-    store_release(&row->usable, usable);
+    store_release(&row->usable, end->usable);
 }
 
 /* Numbers in the arrays of the file, by stack. 0: not in it; the empty one is the first. */
@@ -78,16 +75,27 @@ struct numbers {
     uint32_t count, most;
 };
 
+static void numbers_add(struct numbers *numbers, uint32_t stack)
+{
+    if (stack >= numbers->most || numbers->of_stack[stack] != 0)
+        return;
+    numbers->stacks[numbers->count] = stack;
+    numbers->of_stack[stack] = ++numbers->count;
+}
+
+static uint32_t numbers_get(const struct numbers *numbers, uint32_t stack)
+{
+    return stack < numbers->most ? numbers->of_stack[stack] - 1 : 0;
+}
+
 static void numbers_fill(struct numbers *numbers, uint64_t rows)
 {
     for (uint64_t i = 0; i < rows; i++) {
         const struct row *row = row_at(i);
-        if (row == NULL || load_acquire(&row->usable) == 0 || row->stack >= numbers->most)
+        if (row == NULL || load_acquire(&row->usable) == 0)
             continue;
-        if (numbers->of_stack[row->stack] == 0) {
-            numbers->stacks[numbers->count] = row->stack;
-            numbers->of_stack[row->stack] = ++numbers->count;
-        }
+        numbers_add(numbers, row->stack);
+        numbers_add(numbers, row->free_stack);
     }
 }
 
@@ -97,25 +105,20 @@ static void write_threads(struct sink *sink)
     for (uint32_t i = 0; i < threads_count(); i++) {
         struct thread_row row = {.id = i};
         threads_row(i, &row);
-        sink_format(sink, "%s{\"thr_uid\":%u,\"thr_name\":\"", i == 0 ? "" : ",", row.id);
-        for (const char *c = row.name; *c != '\0'; c++)
-            sink_format(sink, "%s%c", *c == '"' || *c == '\\' ? "\\" : "",
-                        (unsigned char)*c < ' ' ? '?' : *c);
-        sink_text(sink, "\"}");
+        sink_format(sink, "%s{\"thr_uid\":%u,\"thr_name\":", i == 0 ? "" : ",", row.id);
+        block_write_text(sink, row.name);
+        sink_text(sink, "}");
     }
     sink_text(sink, "],");
 }
 
 static void write_stacks(struct sink *sink, const struct numbers *numbers)
 {
-    uintptr_t pcs[WALK_MOST];
     sink_text(sink, "\"stack_traces\":[");
     for (uint32_t i = 0; i < numbers->count; i++) {
-        unsigned depth = i == 0 ? 0 : stacks_frames(numbers->stacks[i], pcs, WALK_MOST);
-        sink_text(sink, i == 0 ? "[" : ",[");
-        for (unsigned frame = 0; frame < depth; frame++)
-            sink_format(sink, "%s\"0x%lx\"", frame == 0 ? "" : ",", (unsigned long)pcs[frame]);
-        sink_text(sink, "]");
+        if (i > 0)
+            sink_text(sink, ",");
+        block_write_stack(sink, numbers->stacks[i]);
     }
     sink_text(sink, "],");
 }
@@ -130,13 +133,13 @@ static void write_rows(struct sink *sink, const struct numbers *numbers, uint64_
         uint64_t usable = row == NULL ? 0 : load_acquire(&row->usable);
         if (usable == 0)
             continue;
-        uint32_t number = row->stack < numbers->most ? numbers->of_stack[row->stack] : 1;
-        sink_format(sink, "%s{\"alloc_thread\":%u,\"free_thread\":%u,\"alloc_trace\":%u,",
-                    first ? "" : ",", row->allocated_by < threads ? row->allocated_by : 0,
-                    row->freed_by < threads ? row->freed_by : 0, number - 1);
+        sink_format(sink, "%s{\"alloc_thread\":%u,\"free_thread\":%u,", first ? "" : ",",
+                    row->allocated_by < threads ? row->allocated_by : 0,
+                    row->freed_by < threads ? row->freed_by : 0);
         sink_format(sink,
-                    "\"free_trace\":0,\"alloc_timestamp\":%lu,\"free_timestamp\":%lu,"
-                    "\"usize\":%lu}",
+                    "\"alloc_trace\":%u,\"free_trace\":%u,\"alloc_timestamp\":%lu,"
+                    "\"free_timestamp\":%lu,\"usize\":%lu}",
+                    numbers_get(numbers, row->stack), numbers_get(numbers, row->free_stack),
                     row->allocated_ns, row->freed_ns, usable);
         first = false;
         store_relaxed(&row->usable, 0);
@@ -186,11 +189,11 @@ static int write_locked(const char *path, const char *version, unsigned lg_sampl
 
 int block_log_stop(const char *path, const char *version, unsigned lg_sample)
 {
-    if (!load_relaxed(&block_log_on))
+    if (!(load_relaxed(&block_events) & BLOCK_LOG))
         return EINVAL;
     if (!dump_lock(true))
         return EDEADLK;
-    store_release(&block_log_on, false);
+    block_events_switch(BLOCK_LOG, false);
     int error = write_locked(path, version, lg_sample);
     dump_unlock();
     return error;

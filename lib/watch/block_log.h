@@ -11,14 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/compiler.h"
-
-extern HIDDEN bool block_log_on;
+#include "lib/watch/block.h"
 
 /* False if it runs already. */
 bool block_log_start(void);
-/* A block ends, in the calling thread. `thread` (threads.h) allocated it. Takes no lock. */
-void block_log_add(uint32_t stack, uint32_t thread, uint64_t age_us, size_t usable);
+/* A block ends, in the calling thread, which got there by `stack`. Takes no lock. */
+void block_log_add(const struct block_end *end, uint32_t stack);
 /* Ends it and writes it as JSON. 0 or an errno value; EINVAL if it does not run. */
 int block_log_stop(const char *path, const char *version, unsigned lg_sample);
 

@@ -21,6 +21,7 @@
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
+#include "lib/watch/recent.h"
 #include "lib/watch/recorder.h"
 #include "lib/watch/series.h"
 #include "lib/watch/sites.h"
@@ -342,6 +343,8 @@ void profile_begin(struct record *record, const struct caller *caller, unsigned 
     born_set(record, born != 0 && born != PROFILE_MOVED ? born : born_now());
     record->slack = (uint16_t)(usable - requested);
     record->site = word;
+    if (unlikely(load_relaxed(&block_events) & BLOCK_RECENT) && word != 0)
+        recent_begin(record, site_stack(site_at(id)), requested, usable);
 }
 
 uint64_t profile_born(const struct record *record)
@@ -357,7 +360,8 @@ bool profile_rate(const struct record *record, unsigned *rate)
     return true;
 }
 
-void profile_end(struct record *record, size_t usable, size_t requested, bool moved)
+void profile_end(struct record *record, const struct caller *caller, size_t usable,
+                 size_t requested, bool moved)
 {
     uint32_t word = record->site;
     if (word == 0)
@@ -365,8 +369,9 @@ void profile_end(struct record *record, size_t usable, size_t requested, bool mo
     uint64_t born = born_of(record), bytes, objects;
     struct site *site = site_at(site_id(word));
     record->site = 0;
-    if (unlikely(load_relaxed(&block_log_on)))
-        block_log_add(site_stack(site), site_thread(site), age_us(born), usable);
+    if (unlikely(load_relaxed(&block_events) != 0))
+        block_end(record, caller,
+                  &(struct block_end){age_us(born), usable, site_stack(site), site_thread(site)});
     if (unlikely(site_era(word) != load_relaxed(&sites_era)))
         return;
     bool own = site_thread(site) == threads_self() && site_thread(site) != THREAD_OTHER;
@@ -525,6 +530,7 @@ void profile_recover(uint32_t parent_id)
     stacks_recover();
     threads_recover(parent_id);
     sites_recover(parent_id);
+    recent_recover(parent_id);
     struct recorder *recorder = recorder_kept();
     if (recorder != NULL)
         recorder_clear(recorder);

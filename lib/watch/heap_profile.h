@@ -51,8 +51,10 @@ void profile_begin(struct record *record, const struct caller *caller, unsigned 
 uint64_t profile_born(const struct record *record);
 /* False if the block is not counted, for its thread did not take part or memory was out. */
 bool profile_rate(const struct record *record, unsigned *rate);
-/* A picked block ends, or goes on elsewhere (`moved`). */
-void profile_end(struct record *record, size_t usable, size_t requested, bool moved);
+/* A picked block ends, or goes on elsewhere (`moved`), by the hand of `caller`; NULL: nobody knows
+ * whose. */
+void profile_end(struct record *record, const struct caller *caller, size_t usable,
+                 size_t requested, bool moved);
 /* The calling thread will not record every block any more. */
 void profile_settle(void);
 /* Now and then: time goes by. */

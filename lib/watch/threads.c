@@ -118,6 +118,11 @@ uint32_t threads_self(void)
     return likely(own != 0) ? own - 1 : thread_add();
 }
 
+uint32_t threads_id(uint32_t number)
+{
+    return number == THREAD_OTHER ? UINT32_MAX : load_relaxed(&thread_at(number)->id);
+}
+
 void threads_keep(struct recorder *recorder)
 {
     uint32_t number = threads_self();

@@ -22,6 +22,8 @@ struct thread_row {
 
 /* The number of the calling thread's row, made at the first call; THREAD_OTHER without memory. */
 uint32_t threads_self(void);
+/* The id of its thread; UINT32_MAX for THREAD_OTHER. */
+uint32_t threads_id(uint32_t number);
 /* What the calling thread keeps (recorder.h), or NULL. If it ends without a word, `profile_inherit`
  * gets it. */
 struct recorder;

@@ -22,6 +22,7 @@
 #include "lib/watch/dump.h"
 #include "lib/watch/format.h"
 #include "lib/watch/heap_profile.h"
+#include "lib/watch/recent.h"
 #include "lib/watch/stacks.h"
 #include "lib/watch/threads.h"
 #include "lib/watch/unwind.h"

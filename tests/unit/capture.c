@@ -56,7 +56,7 @@ __attribute__((noinline)) static void one(unsigned i, uint64_t born)
 static void end_one(unsigned i, bool moved)
 {
     size_t size = class_size(2 + i % 7);
-    profile_end(&records[i], size, size - i % 8, moved);
+    profile_end(&records[i], NULL, size, size - i % 8, moved);
 }
 
 static void *in_thread(void *context)

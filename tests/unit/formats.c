@@ -69,7 +69,7 @@ static void fill(void)
         one(i, 2 + i % 3);
     for (unsigned i = 0; i < BLOCKS / 2; i++) {
         size_t size = class_size(2 + i % 3);
-        profile_end(&records[i], size, size - 3, false);
+        profile_end(&records[i], NULL, size, size - 3, false);
     }
     assert(pthread_create(&thread, NULL, in_thread, NULL) == 0);
     assert(pthread_join(thread, NULL) == 0);

@@ -53,7 +53,7 @@ static void begin(unsigned block, unsigned site, size_t requested, uint64_t born
 static void end(unsigned block, bool moved)
 {
     struct shadow *shadow = &shadows[site_of_block[block]];
-    profile_end(&records[block], class_size(CLASS), sizes[block], moved);
+    profile_end(&records[block], NULL, class_size(CLASS), sizes[block], moved);
     shadow->live.objects--;
     shadow->live.requested -= sizes[block];
     shadow->live.usable -= class_size(CLASS);
@@ -237,9 +237,10 @@ static void forgetting_takes_no_memory(void)
             assert(rows_seen == 1 && profile_now().live == class_size(CLASS));
         }
         if (i >= 4 && i < 8)
-            profile_end(&kept[i - 4], class_size(CLASS), 1, false); /* of an era that is over */
+            profile_end(&kept[i - 4], NULL, class_size(CLASS), 1,
+                        false); /* of an era that is over */
         assert(profile_now().live == class_size(CLASS));
-        profile_end(&record, class_size(CLASS), 1, false);
+        profile_end(&record, NULL, class_size(CLASS), 1, false);
         assert(profile_now().live == 0);
     }
     assert(table_bytes() == bytes);
@@ -253,11 +254,11 @@ static void a_thread_can_stay_out(void)
     assert(!profile_thread_active());
     profile_begin(&record, &caller, CLASS, class_size(CLASS), 1, 0, sampler_number());
     assert(record.site == 0);
-    profile_end(&record, class_size(CLASS), 1, false);
+    profile_end(&record, NULL, class_size(CLASS), 1, false);
     profile_set_thread_active(true);
     profile_begin(&record, &caller, CLASS, class_size(CLASS), 1, 0, sampler_number());
     assert(record.site != 0);
-    profile_end(&record, class_size(CLASS), 1, false);
+    profile_end(&record, NULL, class_size(CLASS), 1, false);
 }
 
 static int in_shared_memory(void *record)
@@ -289,7 +290,7 @@ static void children_in_our_memory_take_no_row(void)
         assert(pthread_create(&thread, NULL, shares_memory, &record) == 0);
         pthread_join(thread, NULL);
         assert(record.site != 0 && site_thread(site_at(site_id(record.site))) == THREAD_OTHER);
-        profile_end(&record, class_size(CLASS), 1, false);
+        profile_end(&record, NULL, class_size(CLASS), 1, false);
     }
     assert(threads_row(threads_self(), &after) && after.alive && after.id == before.id);
 }

@@ -46,7 +46,7 @@ static void step(struct heap *of, void **held, uint64_t *random)
         large_give(span);
     } else if (mark == MARK_WATCHED) {
         store_relaxed(mark_at(*slot), MARK_FREE);
-        profile_end(central_record(span, *slot), 112, 100, false);
+        profile_end(central_record(span, *slot), NULL, 112, 100, false);
         central_give(slot, 1);
     } else {
         unit_free(of, *slot);
