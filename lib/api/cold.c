@@ -11,7 +11,6 @@
 #include "lib/api/emergency.h"
 #include "lib/api/foreign.h"
 #include "lib/api/hot.h"
-#include "lib/api/inside.h"
 #include "lib/api/young.h"
 #include "lib/watch/watch.h"
 
@@ -42,12 +41,31 @@ static void configure(struct heap *heap, uint32_t generation)
         heap_flush(heap);
 }
 
-void cold_recover(void)
+static void recover(void)
 {
     uint32_t parent_id = lock_self();
     dumps_recover(parent_id);
     alloc_recover();
     profile_recover(parent_id);
+}
+
+bool cold_begin(void)
+{
+    if (unlikely(lock_held != 0) || unlikely(!init_done()))
+        return false;
+    lock_enter(LOCK_INSIDE);
+    if (unlikely(alloc_forked()))
+        recover();
+    return true;
+}
+
+void cold_end(void)
+{
+    lock_leave(LOCK_INSIDE);
+    if (unlikely(young.look != NULL))
+        young.look();
+    if (unlikely(load_relaxed(&profile_due)))
+        triggers_run();
 }
 
 /* This thread's heap, made if need be and hot again; NULL when memory is out, or in a signal
@@ -82,18 +100,18 @@ static struct heap *enter(void)
 void cold_fork_child(void)
 {
     alloc_fork_child();
-    if (inside_begin())
-        inside_end();
+    if (cold_begin())
+        cold_end();
 }
 
 void cold_thread_end(void)
 {
     young.ended = true;
     young.sums = (struct heap_sums){0};
-    if (heap_self != NULL && inside_begin()) {
+    if (heap_self != NULL && cold_begin()) {
         profile_thread_end();
         heap_end(heap_self);
-        inside_end();
+        cold_end();
     }
 }
 
@@ -287,10 +305,10 @@ static void *take_inside(size_t size, size_t align, const struct origin *origin,
 static void *take(size_t size, size_t align, const struct origin *origin, bool *zero)
 {
     *zero = false;
-    if (unlikely(!inside_begin()))
+    if (unlikely(!cold_begin()))
         return lock_held != 0 ? emergency_take(size, align) : NULL;
     void *block = take_inside(size, align, origin, zero);
-    inside_end();
+    cold_end();
     if (unlikely(block == NULL))
         triggers_failure();
     return block;
@@ -385,10 +403,10 @@ void cold_free(void *p, const struct caller *caller)
             return;
         fatal_bad_pointer(p, "free");
     }
-    if (unlikely(!inside_begin()))
+    if (unlikely(!cold_begin()))
         return; /* in a signal handler that came upon us inside: lost, but nothing breaks */
     free_inside(p, mark, caller);
-    inside_end();
+    cold_end();
 }
 
 static size_t usable_for(const void *p, const char *call)
@@ -479,7 +497,7 @@ static void *realloc_large(void *p, struct span *span, size_t size, const struct
 static void renew(void *p, size_t usable, size_t size, const struct caller *caller)
 {
     struct span *span = span_of(p);
-    if (!inside_begin())
+    if (!cold_begin())
         return;
     if (span->state == SPAN_LARGE) {
         resized(heap_here(), p, span, usable, size, caller);
@@ -492,7 +510,7 @@ static void renew(void *p, size_t usable, size_t size, const struct caller *call
         if (known)
             profile_begin(place, caller, mark_class(span->mark), usable, size, born, rate);
     }
-    inside_end();
+    cold_end();
 }
 
 void *cold_realloc(void *p, size_t size, const struct caller *caller)
@@ -501,10 +519,10 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
     unsigned mark = mark_of(p, &ours);
     if (mark != MARK_FREE && span_of(p)->state == SPAN_LARGE && size > BLOCK_MAX &&
         units_of(size) != span_of(p)->units) {
-        if (!inside_begin())
+        if (!cold_begin())
             return NULL;
         void *block = realloc_large(p, span_of(p), size, caller);
-        inside_end();
+        cold_end();
         if (unlikely(block == NULL))
             triggers_failure();
         return block;
@@ -522,9 +540,9 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
     if (block == NULL)
         return size <= usable ? p : NULL;
     memcpy(block, p, size < usable ? size : usable);
-    if (mark == MARK_WATCHED && inside_begin()) {
+    if (mark == MARK_WATCHED && cold_begin()) {
         free_span_block(p, heap_here(), caller, true);
-        inside_end();
+        cold_end();
     } else {
         cold_free(p, caller);
     }
@@ -533,16 +551,16 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
 
 void cold_set_rate(long long bytes)
 {
-    if (!inside_begin())
+    if (!cold_begin())
         return;
     sampler_set_rate(bytes < 0 ? SAMPLER_OFF : bytes);
     heap_interrupt();
-    inside_end();
+    cold_end();
 }
 
 size_t cold_trim(void)
 {
-    if (!inside_begin())
+    if (!cold_begin())
         return 0;
     if (heap_self != NULL)
         heap_flush(heap_self);
@@ -550,14 +568,14 @@ size_t cold_trim(void)
     store_release(&trim_generation, heap_generation() + 1);
     heap_interrupt();
     size_t bytes = alloc_purge();
-    inside_end();
+    cold_end();
     return bytes;
 }
 
 void cold_flush(void)
 {
-    if (heap_self != NULL && inside_begin()) {
+    if (heap_self != NULL && cold_begin()) {
         heap_flush(heap_self);
-        inside_end();
+        cold_end();
     }
 }

@@ -27,10 +27,15 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller);
 void *cold_aligned(size_t align, size_t size, const struct caller *caller);
 size_t cold_usable(const void *p);
 
+/* Enters the slow code, for who records something there, and leaves it. False where that can't be:
+ * this thread is inside already (a signal handler came in between, or libc allocates on our
+ * behalf), or the allocator could not start. */
+bool cold_begin(void);
+void cold_end(void);
+
 /* In a forked child, by the thread that forked: mends what the others left behind, unless this one
  * was interrupted inside; then its next slow call does. */
 void cold_fork_child(void);
-void cold_recover(void); /* that; called inside (inside.h) */
 /* The thread is ending. */
 void cold_thread_end(void);
 /* The rate of sampling changes for all threads. */

@@ -17,7 +17,6 @@
 
 enum { FLAG_LG_ALIGN = 0x3f, FLAG_ZERO = 0x40 };
 
-void *mallocx(size_t size, int flags);
 void *rallocx(void *p, size_t size, int flags);
 size_t xallocx(void *p, size_t size, size_t extra, int flags);
 size_t sallocx(const void *p, int flags);
@@ -48,7 +47,7 @@ static void *moved(void *p, size_t size, size_t usable, size_t align, const stru
     if (block == NULL)
         return NULL;
     memcpy(block, p, usable < size ? usable : size);
-    free(p);
+    libc_free(p, caller);
     return block;
 }
 

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+void *mallocx(size_t size, int flags);
 /* How large a block for `size` bytes would be; the low bits of `flags`: log2 of its alignment. */
 size_t nallocx(size_t size, int flags);
 

@@ -51,6 +51,12 @@ void libc_free_slow(void *p)
     cold_free(p, &caller);
 }
 
+void libc_free(void *p, const struct caller *caller)
+{
+    if (unlikely(!hot_push(load_relaxed(&heap_now), p)))
+        cold_free(p, caller);
+}
+
 EXPORT void free(void *p)
 {
     if (unlikely(!hot_push(load_relaxed(&heap_now), p)))
@@ -101,8 +107,7 @@ static __attribute__((noinline)) void *realloc_move(void *p, size_t size)
         return size <= usable ? p : NULL;
     }
     memcpy(block, p, size < usable ? size : usable);
-    if (unlikely(!hot_push(load_relaxed(&heap_now), p)))
-        cold_free(p, &caller);
+    libc_free(p, &caller);
     return block;
 }
 

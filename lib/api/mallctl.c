@@ -42,23 +42,47 @@ static struct node option_node(size_t row)
     return (struct node){"opt.?", serve_option, row - ROWS, NULL};
 }
 
-/* Whether the name is that of the pattern; its numbers. */
-static bool name_matches(const char *pattern, const char *name, size_t numbers[MALLCTL_NUMBERS])
+/* The number at *name, or the place of its word among `words` if there are any; SIZE_MAX if it is
+ * none. *name moves behind it. */
+static size_t name_number(const char **name, const char *words)
+{
+    const char *start = *name;
+    size_t number = 0, length = strcspn(start, ".");
+    *name += length;
+    for (; words != NULL; number++) {
+        if (strcspn(words, "|") == length && memcmp(words, start, length) == 0)
+            return number;
+        words = strchr(words, '|');
+        words = words == NULL ? NULL : words + 1;
+        if (words == NULL)
+            return SIZE_MAX;
+    }
+    for (const char *at = start; at < start + length; at++) {
+        if (*at < '0' || *at > '9' || length > 10)
+            return SIZE_MAX;
+        number = number * 10 + (size_t)(*at - '0');
+    }
+    return length == 0 ? SIZE_MAX : number;
+}
+
+static bool is_number(char c)
+{
+    return c == '#' || c == '@';
+}
+
+/* Whether the name is that of the row; its numbers. */
+static bool name_matches(const struct node *node, const char *name, size_t numbers[MALLCTL_NUMBERS])
 {
     unsigned count = 0;
-    for (; *pattern != '\0'; pattern++) {
-        if (*pattern != '#') {
+    for (const char *pattern = node->name; *pattern != '\0'; pattern++) {
+        if (!is_number(*pattern)) {
             if (*name++ != *pattern)
                 return false;
             continue;
         }
-        size_t number = 0;
-        const char *start = name;
-        for (; *name >= '0' && *name <= '9' && name - start < 10; name++)
-            number = number * 10 + (size_t)(*name - '0');
-        if (name == start)
+        numbers[count] = name_number(&name, *pattern == '@' ? node->text : NULL);
+        if (numbers[count++] == SIZE_MAX)
             return false;
-        numbers[count++] = number;
     }
     return *name == '\0';
 }
@@ -67,7 +91,7 @@ static bool name_matches(const char *pattern, const char *name, size_t numbers[M
 static size_t row_find(const char *name, size_t numbers[MALLCTL_NUMBERS])
 {
     for (size_t row = 0; row < ROWS; row++)
-        if (name_matches(nodes[row].name, name, numbers))
+        if (name_matches(&nodes[row], name, numbers))
             return row;
     size_t start = sizeof option_start - 1;
     if (strncmp(name, option_start, start) == 0)
@@ -119,7 +143,7 @@ EXPORT int mallctlnametomib(const char *name, size_t *mib, size_t *mib_length)
     const char *at = row < ROWS ? nodes[row].name : "opt.?";
     size_t parts = 0, used = 0;
     for (; at != NULL && parts < *mib_length; parts++) {
-        mib[parts] = *at == '#' ? numbers[used++] : row;
+        mib[parts] = is_number(*at) ? numbers[used++] : row;
         at = strchr(at, '.');
         at = at == NULL ? NULL : at + 1;
     }
@@ -134,7 +158,7 @@ static int bymib(const size_t *mib, size_t mib_length, struct request *request)
     const char *at = mib[0] < ROWS ? nodes[mib[0]].name : "opt.?";
     size_t parts = 0, used = 0;
     for (; at != NULL && parts < mib_length; parts++) {
-        if (*at == '#')
+        if (is_number(*at))
             request->numbers[used++] = mib[parts];
         at = strchr(at, '.');
         at = at == NULL ? NULL : at + 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * mallctl: names with a type each, read and written through untyped pointers. mallctl.def lists the
- * names, mallctl.c finds the row of a name and holds to the call rules, mallctl_serve.c and
- * mallctl_prof.c answer. All answers are 0 or an errno value; errno itself stays.
+ * names, mallctl.c finds the row of a name and holds to the call rules, the other mallctl_*.c
+ * answer. All answers are 0 or an errno value; errno itself stays.
  */
 #ifndef API_MALLCTL_H
 #define API_MALLCTL_H
@@ -27,7 +27,7 @@ struct request {
 };
 
 struct node {
-    const char *name; /* '#' stands for a number */
+    const char *name; /* '#' stands for a number, '@' for one of the words in `text` */
     int (*serve)(const struct request *request, const struct node *node);
     uint64_t number; /* for whoever serves it */
     const char *text;
@@ -65,6 +65,8 @@ int serve_arena_figure(const struct request *request, const struct node *node);
 int serve_arena_unsigned(const struct request *request, const struct node *node);
 int serve_arena_text(const struct request *request, const struct node *node);
 int serve_class_figure(const struct request *request, const struct node *node);
+int serve_class_unsigned(const struct request *request, const struct node *node);
+enum { CLASS_ALLOCS, CLASS_FREES, CLASS_LIVE, CLASS_ZERO }; /* what of a class */
 int serve_class(const struct request *request, const struct node *node);
 int serve_arenas_count(const struct request *request, const struct node *node);
 int serve_arenas_create(const struct request *request, const struct node *node);
@@ -94,9 +96,13 @@ int serve_prof_interval(const struct request *request, const struct node *node);
 int serve_prof_lg_sample(const struct request *request, const struct node *node);
 int serve_prof_log_start(const struct request *request, const struct node *node);
 int serve_prof_log_stop(const struct request *request, const struct node *node);
+int serve_prof_stats(const struct request *request, const struct node *node);
+/* Below experimental.*: */
+int serve_utilization(const struct request *request, const struct node *node);
+int serve_utilizations(const struct request *request, const struct node *node);
+int serve_batch_alloc(const struct request *request, const struct node *node);
 int serve_prof_recent_max(const struct request *request, const struct node *node);
 int serve_prof_recent_dump(const struct request *request, const struct node *node);
-int serve_prof_stats(const struct request *request, const struct node *node);
 
 /* What stats.* tells: as it was when `epoch` was last written. */
 struct figures {

@@ -165,34 +165,6 @@ int serve_prof_log_stop(const struct request *request, const struct node *node)
     return jemalloc_log_stop() ? 0 : EFAULT;
 }
 
-int serve_prof_recent_max(const struct request *request, const struct node *node)
-{
-    (void)node;
-    ssize_t value, before = (ssize_t)recent_max();
-    bool came;
-    int wrong = request_take(request, &value, sizeof value, &came);
-    if (wrong || (came && value < -1))
-        return wrong ? wrong : EINVAL;
-    if (came && value != before && recent_set_max(value) != 0)
-        return EAGAIN;
-    return request_give(request, &before, sizeof before);
-}
-
-int serve_prof_recent_dump(const struct request *request, const struct node *node)
-{
-    (void)node;
-    struct {
-        void (*write)(void *opaque, const char *text);
-        void *opaque;
-    } listener;
-    bool came;
-    int refused = request_write_only(request);
-    int wrong = refused ? refused : request_take(request, &listener, sizeof listener, &came);
-    if (wrong || !came)
-        return wrong ? wrong : EINVAL;
-    return jemalloc_recent_write(listener.write, listener.opaque) == 0 ? 0 : EAGAIN;
-}
-
 /* Requested bytes and picked blocks of one class, live and in all. */
 struct class_sums {
     size_t size;

@@ -244,7 +244,6 @@ int serve_arena_text(const struct request *request, const struct node *node)
     return request_give(request, &node->text, sizeof node->text);
 }
 
-/* 0: allocations, 1: frees, 2: live blocks of a class. */
 int serve_class_figure(const struct request *request, const struct node *node)
 {
     bool real;
@@ -253,11 +252,18 @@ int serve_class_figure(const struct request *request, const struct node *node)
         return ENOENT;
     if (real)
         account_class((unsigned)request->numbers[1] + 1, &sum);
-    uint64_t value = node->number == 0 ? sum.allocs : sum.frees;
-    if (node->number == 2)
-        value = sum.allocs - sum.frees;
+    const uint64_t values[] = {sum.allocs, sum.frees, sum.allocs - sum.frees, 0};
     int refused = request_read_only(request);
-    return refused ? refused : request_give(request, &value, sizeof value);
+    return refused ? refused
+                   : request_give(request, &values[node->number], sizeof values[node->number]);
+}
+
+int serve_class_unsigned(const struct request *request, const struct node *node)
+{
+    bool real;
+    if (!arena_known(request->numbers[0], &real) || request->numbers[1] >= CLASS_LAST)
+        return ENOENT;
+    return serve_unsigned(request, node);
 }
 
 /* 0: the size of its blocks, 1: blocks in a span, 2: the span's size, 3: one. */

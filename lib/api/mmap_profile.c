@@ -19,9 +19,9 @@
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
+#include "lib/api/cold.h"
 #include "lib/api/control.h"
 #include "lib/api/deepbind.h"
-#include "lib/api/inside.h"
 #include "lib/watch/watch.h"
 
 enum { REGIONS = 8192 };
@@ -79,18 +79,18 @@ static bool claim(struct region *region, uint32_t from)
 static void record_begin(struct record *record, size_t size, const struct caller *caller)
 {
     record->site = 0;
-    if (!inside_begin())
+    if (!cold_begin())
         return;
     profile_begin(record, caller, CLASS_COUNT, size, size, 0, SAMPLER_EXACT_NUMBER);
-    inside_end();
+    cold_end();
 }
 
 static void record_end(struct record *record, size_t size, const struct caller *caller)
 {
-    if (!inside_begin())
+    if (!cold_begin())
         return;
     profile_end(record, caller, size, size, false);
-    inside_end();
+    cold_end();
 }
 
 static void region_add(uintptr_t start, uintptr_t end, const struct caller *caller)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */ /* static-too */
 /* mallctl: what each way of calling it wrongly returns, that a value of the wrong size is cut and
- * its length told, and what the names about the profiler, the thread and the heap answer. */
+ * its length told, and what the names about the profiler, the thread, the heap and its locks, and
+ * experiments answer. */
 #include "memoir/compat/jemalloc/jemalloc.h"
 
 #include <pthread.h>
@@ -195,6 +196,150 @@ static void dumps_are_written(void)
     CHECK_EQ(mallctl("prof.dump", NULL, NULL, NULL, 0), EFAULT);
 }
 
+static void experiments_answer(void)
+{
+    void *blocks[4], *block = opaque_ptr(malloc(opaque_size(100))), *outside = &blocks;
+    void *large = opaque_ptr(malloc(opaque_size(1 << 20)));
+    struct {
+        void *current;
+        size_t free, blocks, bytes, all_free, all_blocks;
+    } one;
+    struct {
+        size_t free, blocks, bytes;
+    } some[3];
+    void *asked[] = {block, large, outside};
+    size_t length = sizeof one, filled = 0;
+    CHECK_EQ(mallctl("experimental.utilization.query", &one, &length, &block, sizeof block), 0);
+    CHECK(one.blocks > 1 && one.free < one.blocks && one.bytes >= one.blocks * 100);
+    CHECK(one.all_blocks >= one.blocks && one.all_free >= one.free);
+    length = sizeof one - 1;
+    CHECK_EQ(mallctl("experimental.utilization.query", &one, &length, &block, sizeof block),
+             EINVAL);
+    CHECK_EQ(mallctl("experimental.utilization.query", NULL, NULL, &block, sizeof block), EINVAL);
+    length = sizeof some;
+    CHECK_EQ(mallctl("experimental.utilization.batch_query", some, &length, asked, sizeof asked),
+             0);
+    CHECK(some[0].blocks == one.blocks && some[0].bytes == one.bytes);
+    CHECK(some[1].free == 0 && some[1].blocks == 1 && some[1].bytes >= 1 << 20);
+    CHECK(some[2].free == 0 && some[2].blocks == 0 && some[2].bytes == 0);
+    CHECK_EQ(mallctl("experimental.utilization.batch_query", some, &length, asked, 8), EINVAL);
+    free(block);
+    free(large);
+
+    struct {
+        void **blocks;
+        size_t count, size;
+        int flags;
+    } wish = {blocks, 4, 1000, MALLOCX_ZERO | MALLOCX_LG_ALIGN(7)};
+    length = sizeof filled;
+    CHECK_EQ(mallctl("experimental.batch_alloc", &filled, &length, &wish, sizeof wish), 0);
+    CHECK_EQ(filled, 4);
+    for (size_t i = 0; i < filled; i++) {
+        CHECK(is_aligned(blocks[i], 128) && first_other_byte(blocks[i], 1000, 0) == 1000);
+        free(blocks[i]);
+    }
+    wish.size = SIZE_MAX / 2; /* what there is no memory for is not filled */
+    CHECK_EQ(mallctl("experimental.batch_alloc", &filled, &length, &wish, sizeof wish), 0);
+    CHECK_EQ(filled, 0);
+    CHECK_EQ(mallctl("experimental.batch_alloc", NULL, NULL, &wish, sizeof wish), EINVAL);
+    CHECK_EQ(mallctl("experimental.batch_alloc", &filled, &length, &wish, 8), EINVAL);
+}
+
+static void locks_are_not_counted(void)
+{
+    uint64_t value = 1;
+    uint32_t short_value = 1;
+    size_t mib[7], parts = 7, length = sizeof value;
+    CHECK_EQ(mallctl("stats.mutexes.ctl.num_ops", &value, &length, NULL, 0), 0);
+    CHECK_EQ(value, 0);
+    value = 1;
+    CHECK_EQ(mallctlnametomib("stats.arenas.0.mutexes.base.max_wait_time", mib, &parts), 0);
+    CHECK_EQ(parts, 6);
+    CHECK_EQ(mallctlbymib(mib, parts, &value, &length, NULL, 0), 0);
+    CHECK_EQ(value, 0);
+    length = sizeof short_value;
+    CHECK_EQ(mallctl("stats.arenas.4096.bins.3.mutex.max_num_thds", &short_value, &length, NULL, 0),
+             0);
+    CHECK_EQ(short_value, 0);
+    CHECK_EQ(mallctl("stats.mutexes.base.num_ops", NULL, NULL, NULL, 0), ENOENT);
+    CHECK_EQ(mallctl("stats.mutexes.ct.num_ops", NULL, NULL, NULL, 0), ENOENT);
+    CHECK_EQ(mallctl("stats.mutexes..num_ops", NULL, NULL, NULL, 0), ENOENT);
+    CHECK_EQ(mallctl("stats.arenas.0.bins.9999.mutex.num_ops", NULL, NULL, NULL, 0), ENOENT);
+    CHECK_EQ(mallctl("stats.arenas.0x.bins.1.mutex.num_ops", NULL, NULL, NULL, 0), ENOENT);
+}
+
+/* A listener that allocates, in many parts. */
+struct heard {
+    size_t length;
+    char text[20000];
+};
+
+static void hear(void *opaque, const char *text)
+{
+    struct heard *heard = opaque;
+    size_t length = strlen(text);
+    free(opaque_ptr(malloc(opaque_size(3000))));
+    if (CHECK(heard->length + length < sizeof heard->text))
+        memcpy(heard->text + heard->length, text, length + 1);
+    heard->length += length;
+}
+
+static unsigned heard_times(const struct heard *heard, const char *what)
+{
+    unsigned times = 0;
+    for (const char *at = heard->text; (at = strstr(at, what)) != NULL; at++)
+        times++;
+    return times;
+}
+
+static void recent_blocks_are_told(void)
+{
+    static struct heard heard;
+    struct {
+        void (*write)(void *opaque, const char *text);
+        void *opaque;
+    } listener = {hear, &heard};
+    ssize_t max = 7, before = -5, bad = -2;
+    size_t length = sizeof before, rate = 0;
+    void *blocks[9];
+    CHECK_EQ(mallctl("experimental.prof_recent.alloc_max", &before, &length, &max, sizeof max), 0);
+    CHECK_EQ(before, 0);
+    CHECK_EQ(mallctl("experimental.prof_recent.alloc_max", NULL, NULL, &bad, sizeof bad), EINVAL);
+    CHECK_EQ(mallctl("experimental.prof_recent.alloc_max", NULL, NULL, &max, 4), EINVAL);
+    CHECK_EQ(size_of("experimental.prof_recent.alloc_max"), 7);
+    swap_flag("prof.active", true);
+    CHECK_EQ(mallctl("prof.reset", NULL, NULL, &rate, sizeof rate), 0);
+    for (size_t i = 0; i < 9; i++)
+        blocks[i] = opaque_ptr(malloc(opaque_size(4321 + i)));
+    free(blocks[8]);
+    blocks[7] = opaque_ptr(realloc(blocks[7], 70000));
+    CHECK_EQ(mallctl("experimental.prof_recent.alloc_dump", NULL, NULL, &listener, sizeof listener),
+             0);
+    CHECK_EQ(heard.text[0], '{');
+    CHECK_EQ(heard.text[heard.length - 1], '}');
+    CHECK_EQ(heard_times(&heard, "{\"size\":"), 7);
+    CHECK_EQ(heard_times(&heard, "\"released\":true"), 2);
+    CHECK_EQ(heard_times(&heard, "\"dalloc_time\":"), 2);
+    CHECK_EQ(heard_times(&heard, "{\"size\":4323,"), 0); /* it and what was before are gone */
+    CHECK_EQ(heard_times(&heard, "{\"size\":4324,"), 1);
+    CHECK_EQ(heard_times(&heard, "{\"size\":70000,"), 1);
+    CHECK_EQ(heard_times(&heard, "_trace\":[]"), 0);
+    CHECK_EQ(mallctl("experimental.prof_recent.alloc_dump", NULL, NULL, NULL, 0), EINVAL);
+    CHECK_EQ(mallctl("experimental.prof_recent.alloc_dump", &before, &length, &listener,
+                     sizeof listener),
+             EPERM);
+    max = 0;
+    CHECK_EQ(mallctl("experimental.prof_recent.alloc_max", NULL, NULL, &max, sizeof max), 0);
+    memset(&heard, 0, sizeof heard);
+    CHECK_EQ(mallctl("experimental.prof_recent.alloc_dump", NULL, NULL, &listener, sizeof listener),
+             0);
+    CHECK(strstr(heard.text, "\"recent_alloc_max\":0,\"recent_alloc\":[]}") != NULL);
+    rate = 19;
+    CHECK_EQ(mallctl("prof.reset", NULL, NULL, &rate, sizeof rate), 0);
+    for (size_t i = 0; i < 8; i++)
+        free(blocks[i]);
+}
+
 int main(void)
 {
     if (!CHECK(mallctl != NULL && mallctlnametomib != NULL && mallctlbymib != NULL))
@@ -205,5 +350,8 @@ int main(void)
     threads_count_for_themselves();
     profiler_is_switched();
     dumps_are_written();
+    experiments_answer();
+    locks_are_not_counted();
+    recent_blocks_are_told();
     return check_result();
 }

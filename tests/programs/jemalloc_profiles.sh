@@ -145,7 +145,37 @@ assert sum(5000 <= row["usize"] < 6000 for row in rows) >= 50
 for row in rows:
     assert row["alloc_timestamp"] <= row["free_timestamp"]
     assert len(log["stack_traces"][row["alloc_trace"]]) > 1
+    assert len(log["stack_traces"][row["free_trace"]]) > 1
     assert row["alloc_thread"] < len(log["threads"])
+assert sum(row["alloc_trace"] != row["free_trace"] for row in rows) > len(rows) / 2
+END
+
+# The blocks that were recorded last, and who freed them.
+build "$root/tests/programs/jemalloc_recent.c" -o recent
+run prof:true,lg_prof_sample:0,prof_recent_alloc_max:4 ./recent >recent.json || fail "recent: $?"
+nm recent >recent.names || fail "no names"
+python3 - recent.json recent.names <<'END' || fail "another dump: $(head -c 600 recent.json)"
+import json, sys
+lines = open(sys.argv[1]).read().splitlines()
+dump, base = json.loads(lines[0]), int(lines[1], 16)
+starts = {}
+for line in open(sys.argv[2]):
+    parts = line.split()
+    if len(parts) == 3:
+        starts[parts[2]] = int(parts[0], 16)
+def calls(trace, name): # addresses of `main` on tell where the program lies
+    low = base - starts["main"] + starts[name]
+    return sum(low < int(pc, 16) <= low + 200 for pc in trace)
+assert dump["sample_interval"] == 1 and dump["recent_alloc_max"] == 4
+rows = dump["recent_alloc"]
+assert [row["size"] for row in rows] == [5002, 5003, 5004, 90000], rows
+assert [row["released"] for row in rows] == [True, True, False, False], rows
+assert all(row["usize"] >= row["size"] for row in rows)
+assert all(calls(row["alloc_trace"], "allocate") for row in rows[:3])
+assert calls(rows[0]["dalloc_trace"], "release") and calls(rows[1]["dalloc_trace"], "enlarge")
+assert calls(rows[3]["alloc_trace"], "enlarge") and "dalloc_trace" not in rows[2]
+assert rows[0]["dalloc_trace"][-1] == rows[0]["alloc_trace"][-1]
+assert rows[0]["alloc_time"] <= rows[0]["dalloc_time"]
 END
 run stats_print:true,stats_print_opts:J ./leaking
 python3 -c 'import json; json.load(open("errors"))["jemalloc"]["stats"]["allocated"]' ||
