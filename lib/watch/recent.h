@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The blocks that were recorded last, live or not, for jemalloc's prof_recent: who allocated them
- * and when, and who freed them. Off unless somebody says how many to keep; then 72 bytes each and 8 to 16 to find it.
+ * and when, and who freed them. Off unless somebody says how many to keep; then 80 to 88 bytes for
+ * each.
  */
 #ifndef WATCH_RECENT_H
 #define WATCH_RECENT_H

@@ -103,7 +103,7 @@ static NOINLINE uint32_t thread_add(void)
         struct thread *thread = thread_at(number);
         thread->since_ms = os_now_ms();
         thread->tid = (uint32_t)os_tid();
-        thread->id = ids++;
+        store_relaxed(&thread->id, ids++);
         thread->named = false;
         memset(thread->name, 0, sizeof thread->name);
         store_release(&thread->state, THREAD_LIVES);
@@ -143,7 +143,7 @@ void threads_end(void)
     if (!thread->named)
         os_thread_name(thread->name);
     lock_take(&lock);
-    thread->state = sites_fold(own - 1) ? THREAD_NONE : THREAD_ENDED;
+    store_release(&thread->state, sites_fold(own - 1) ? THREAD_NONE : THREAD_ENDED);
     own = 0;
     lock_give(&lock);
 }

@@ -127,7 +127,7 @@ static void *churn(void *argument)
     struct record own[16] = {0};
     uint64_t random = (uintptr_t)argument;
     lock_enter(LOCK_INSIDE);
-    while (!load_relaxed(&stop)) {
+    while (!load_acquire(&stop)) {
         unsigned i = (unsigned)(unit_random(&random) % 16);
         if (own[i].site == 0)
             begin(&own[i], 1 + i);
@@ -180,7 +180,7 @@ static void threads_and_forks(void)
         int status = unit_may_clone() ? unit_child(child, said, sizeof said) : 0;
         assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     }
-    store_relaxed(&stop, 1);
+    store_release(&stop, 1);
     for (unsigned i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     write_text();
