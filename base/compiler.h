@@ -14,7 +14,7 @@
 /* Reads what another thread may be changing; whoever calls it looks again afterwards. */
 #define RACY __attribute__((no_sanitize("thread")))
 /* Reads the stacks of others, and of callers: nothing there is what a sanitizer takes it for. */
-#define FOREIGN         __attribute__((no_sanitize("thread"), no_sanitize("address")))
+#define FOREIGN __attribute__((no_sanitize("thread"), no_sanitize("address")))
 /* A large table of which a process may use little: such are laid side by side behind all other
  * variables, so that those share few pages. */
 #define BULK            __attribute__((section(".bss.bulk")))
