@@ -39,14 +39,29 @@ add_custom_command(
     COMMAND_EXPAND_LISTS VERBATIM)
 add_custom_target(memoir_archive ALL DEPENDS ${MEMOIR_ARCHIVE})
 
-# The tool: an ordinary program. It shares base/ with the library and nothing else.
-file(GLOB tool_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tool/*.c
-    ${PROJECT_SOURCE_DIR}/tool/*/*.c)
-if(tool_sources)
+# The tool: an ordinary program. It shares base/ with the library and nothing else. Its rooms are a
+# library of objects, which tests/tool links as well. Libraries that few commands need (graphviz,
+# curl, debuginfod, libedit, capstone) are opened by those commands: only their headers count here.
+if(NOT CMAKE_CROSSCOMPILING AND MEMOIR_LIBC STREQUAL "glibc")
+    find_package(PkgConfig REQUIRED)
+    pkg_check_modules(TOOL REQUIRED IMPORTED_TARGET libdw libelf zlib libzstd libpcre2-8 jansson)
+    pkg_check_modules(TOOL_OPENED REQUIRED libcgraph libcurl libdebuginfod libedit capstone)
+    find_library(IBERTY NAMES libiberty_pic.a libiberty.a REQUIRED)
+    find_path(IBERTY_INCLUDE NAMES libiberty/demangle.h REQUIRED)
+
+    file(GLOB room_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tool/*/*.c)
+    file(GLOB tool_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tool/*.c)
+    add_library(memoir_rooms OBJECT ${room_sources})
+    target_compile_options(memoir_rooms PRIVATE ${MEMOIR_WARNINGS})
+    set_target_properties(memoir_rooms PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_include_directories(memoir_rooms SYSTEM PUBLIC ${IBERTY_INCLUDE} ${TOOL_OPENED_INCLUDE_DIRS})
+    target_link_libraries(memoir_rooms PUBLIC PkgConfig::TOOL ${IBERTY} Threads::Threads m
+        ${CMAKE_DL_LIBS})
     add_executable(memoir_tool ${tool_sources} $<TARGET_OBJECTS:memoir_base>)
     target_compile_options(memoir_tool PRIVATE ${MEMOIR_WARNINGS})
     target_compile_definitions(memoir_tool PRIVATE MEMOIR_LIBDIR="${CMAKE_INSTALL_FULL_LIBDIR}")
-    target_link_libraries(memoir_tool PRIVATE Threads::Threads m)
+    target_link_libraries(memoir_tool PRIVATE memoir_rooms)
+    target_link_options(memoir_tool PRIVATE -Wl,--as-needed)
     set_target_properties(memoir_tool PROPERTIES
         OUTPUT_NAME memoir
         POSITION_INDEPENDENT_CODE ON

@@ -110,8 +110,7 @@ function(discover_unit)
         has(with_readers with-readers)
         set(readers "")
         if(with_readers)
-            file(GLOB readers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tool/profile/*.c
-                ${PROJECT_SOURCE_DIR}/tool/symbol/*.c)
+            set(readers ${PROJECT_SOURCE_DIR}/tool/profile/capture.c)
         endif()
         program(unit_${name} SOURCES ${file} ${readers} $<TARGET_OBJECTS:memoir_base>
             $<TARGET_OBJECTS:memoir_alloc> $<TARGET_OBJECTS:memoir_watch>
@@ -121,6 +120,23 @@ function(discover_unit)
                 sanitized ${MEMOIR_SANITIZE} $<TARGET_FILE:unit_${name}>)
         else()
             register(unit/${name} 120 COMMAND unit_${name})
+        endif()
+    endforeach()
+endfunction()
+
+# The rooms of the tool; the same programs in every build that has a tool.
+function(discover_tool)
+    discover(tool *.c)
+    foreach(file IN LISTS files)
+        words(${file})
+        get_filename_component(name ${file} NAME_WE)
+        program(tool_${name} SOURCES ${file} $<TARGET_OBJECTS:memoir_base>
+            LINK memoir_rooms FLAGS ${MEMOIR_WARNINGS})
+        if(MEMOIR_SANITIZE)
+            register(tool/${name} 300 COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run
+                sanitized ${MEMOIR_SANITIZE} $<TARGET_FILE:tool_${name}>)
+        else()
+            register(tool/${name} 120 ENVIRONMENT ${script_environment} COMMAND tool_${name})
         endif()
     endforeach()
 endfunction()

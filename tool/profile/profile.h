@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The door of tool/profile: files that hold profiles, read. */
+/* The door of tool/profile: profiles in memory, read from files and written to them. */
 #ifndef PROFILE_PROFILE_H
 #define PROFILE_PROFILE_H
 
 #include "tool/profile/capture.h"
+#include "tool/profile/json.h"
+#include "tool/profile/model.h"
+#include "tool/profile/read.h"
+#include "tool/profile/write.h"
 
 #endif

@@ -9,6 +9,8 @@
 #ifndef SYMBOL_SYMBOL_H
 #define SYMBOL_SYMBOL_H
 
+#include "tool/symbol/resolve.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * with-readers: names of addresses in this very program; another build id is refused; a damaged or
+ * Names of addresses in this very program; another build id is refused; a damaged or
  * cut file has fewer symbols, or none, and does no harm; the easy names of C++ are made readable.
  */
 #include "tool/symbol/symbol.h"

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * JSON, written as it comes: commas and quotes are put where they belong. Text that is no UTF-8 is
+ * mended.
+ */
+#ifndef PROFILE_JSON_H
+#define PROFILE_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct json {
+    FILE *file;
+    unsigned depth;
+    bool pretty;     /* a line for each member */
+    bool filled[64]; /* by depth: something stands there */
+};
+
+void json_start(struct json *json, FILE *file, bool pretty);
+/* `key` is NULL in arrays and at the top. */
+void json_object(struct json *json, const char *key);
+void json_array(struct json *json, const char *key);
+void json_end(struct json *json); /* of the innermost object or array */
+void json_text(struct json *json, const char *key, const char *text);
+void json_number(struct json *json, const char *key, int64_t number);
+void json_real(struct json *json, const char *key, double number); /* null if it is none */
+void json_flag(struct json *json, const char *key, bool flag);
+
+#endif

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/profile/model.h. */
+#include "tool/profile/model.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+
+/* A hash table of numbers: of things that lie in a list of the profile. */
+struct table {
+    uint32_t *slots; /* number + 1; 0: free */
+    size_t size, count;
+};
+
+struct profile_index {
+    struct table strings, functions, stacks, label_sets, addresses, named;
+    uint32_t *by_start; /* mappings by address */
+    size_t by_start_count;
+};
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 32;
+}
+
+static uint64_t hash_bytes(const void *data, size_t size)
+{
+    const unsigned char *bytes = data;
+    uint64_t hash = size, word;
+    for (; size >= sizeof word; size -= sizeof word, bytes += sizeof word) {
+        memcpy(&word, bytes, sizeof word);
+        hash = mix(hash, word);
+    }
+    word = 0;
+    memcpy(&word, bytes, size);
+    return mix(mix(hash, word), 0);
+}
+
+/* The bytes by which a thing is known. */
+typedef const void *bytes_of(const struct profile *profile, uint32_t number, size_t *size);
+
+static bool table_grow(struct table *table, const struct profile *profile, bytes_of *bytes)
+{
+    size_t size = table->size == 0 ? 64 : table->size * 2;
+    uint32_t *slots = calloc(size, sizeof *slots);
+    if (!slots)
+        return false;
+    for (size_t i = 0; i < table->size; i++) {
+        if (table->slots[i] == 0)
+            continue;
+        size_t length;
+        const void *data = bytes(profile, table->slots[i] - 1, &length);
+        size_t at = hash_bytes(data, length) & (size - 1);
+        while (slots[at] != 0)
+            at = (at + 1) & (size - 1);
+        slots[at] = table->slots[i];
+    }
+    free(table->slots);
+    table->slots = slots;
+    table->size = size;
+    return true;
+}
+
+/* Where the number of that thing is, or goes. NULL when memory is out. */
+static uint32_t *table_find(struct table *table, struct profile *profile, bytes_of *bytes,
+                            const void *data, size_t size)
+{
+    if (table->count * 4 >= table->size * 3 && !table_grow(table, profile, bytes)) {
+        profile->failed = true;
+        return NULL;
+    }
+    for (size_t at = hash_bytes(data, size) & (table->size - 1);;
+         at = (at + 1) & (table->size - 1)) {
+        if (table->slots[at] == 0)
+            return &table->slots[at];
+        size_t length;
+        const void *there = bytes(profile, table->slots[at] - 1, &length);
+        if (length == size && memcmp(there, data, size) == 0)
+            return &table->slots[at];
+    }
+}
+
+static bool list_room(struct profile *profile, struct profile_list *list, size_t item_size,
+                      size_t more)
+{
+    if (list->count + more <= list->room)
+        return true;
+    size_t room = list->room < 16 ? 16 : list->room + list->room / 2;
+    if (room < list->count + more)
+        room = list->count + more;
+    void *items = realloc(list->items, room * item_size);
+    if (!items) {
+        profile->failed = true;
+        return false;
+    }
+    list->items = items;
+    list->room = room;
+    return true;
+}
+
+void *profile_list_add(struct profile *profile, struct profile_list *list, size_t item_size)
+{
+    if (!list_room(profile, list, item_size, 1))
+        return NULL;
+    char *item = (char *)list->items + list->count++ * item_size;
+    return memset(item, 0, item_size);
+}
+
+static bool list_append(struct profile *profile, struct profile_list *list, size_t item_size,
+                        const void *items, size_t count)
+{
+    if (!list_room(profile, list, item_size, count))
+        return false;
+    if (count > 0)
+        memcpy((char *)list->items + list->count * item_size, items, count * item_size);
+    list->count += count;
+    return true;
+}
+
+void profile_start(struct profile *profile)
+{
+    memset(profile, 0, sizeof *profile);
+    profile->exact_allocs = profile->exact_frees = profile->exact_alloc_bytes = -1;
+    profile->format = "";
+    profile->index = calloc(1, sizeof *profile->index);
+    profile->failed = profile->index == NULL;
+    if (profile->failed)
+        return;
+    profile_string(profile, "", 0);
+    profile_list_add(profile, &profile->mappings, sizeof(struct profile_mapping));
+    profile_list_add(profile, &profile->functions, sizeof(struct profile_function));
+    profile_stack(profile, NULL, 0);
+    profile_list_add(profile, &profile->label_sets, sizeof(struct profile_label_set));
+}
+
+void profile_free(struct profile *profile)
+{
+    struct profile_list *lists[] = {
+        &profile->mappings, &profile->functions, &profile->lines,   &profile->locations,
+        &profile->stacks,   &profile->frames,    &profile->labels,  &profile->label_sets,
+        &profile->points,   &profile->moments,   &profile->threads, &profile->comments,
+        &profile->warnings, &profile->text,      &profile->strings,
+    };
+    for (size_t i = 0; i < COUNT_OF(lists); i++)
+        free(lists[i]->items);
+    struct profile_samples *samples = &profile->samples;
+    free(samples->stacks);
+    free(samples->label_sets);
+    free(samples->weights);
+    free(samples->lives);
+    free(samples->history);
+    for (unsigned i = 0; i < PROFILE_TYPES_MOST; i++)
+        free(samples->values[i]);
+    if (profile->index) {
+        struct table *tables[] = {&profile->index->strings,   &profile->index->functions,
+                                  &profile->index->stacks,    &profile->index->label_sets,
+                                  &profile->index->addresses, &profile->index->named};
+        for (size_t i = 0; i < COUNT_OF(tables); i++)
+            free(tables[i]->slots);
+        free(profile->index->by_start);
+        free(profile->index);
+    }
+    memset(profile, 0, sizeof *profile);
+}
+
+/* ---- strings ---------------------------------------------------------------------------- */
+
+struct string {
+    uint64_t offset; /* in profile->text */
+    uint32_t length;
+};
+
+static const void *string_bytes(const struct profile *profile, uint32_t number, size_t *size)
+{
+    const struct string *string = (const struct string *)profile->strings.items + number;
+    *size = string->length;
+    return (const char *)profile->text.items + string->offset;
+}
+
+uint32_t profile_string(struct profile *profile, const char *text, size_t length)
+{
+    uint32_t *slot =
+        profile->failed || length > UINT32_MAX
+            ? NULL
+            : table_find(&profile->index->strings, profile, string_bytes, text, length);
+    if (!slot)
+        return 0;
+    if (*slot != 0)
+        return *slot - 1;
+    struct string string = {profile->text.count, (uint32_t)length};
+    if (!list_append(profile, &profile->text, 1, text, length) ||
+        !list_append(profile, &profile->text, 1, "", 1) ||
+        !list_append(profile, &profile->strings, sizeof string, &string, 1))
+        return 0;
+    profile->index->strings.count++;
+    *slot = (uint32_t)profile->strings.count;
+    return *slot - 1;
+}
+
+uint32_t profile_string_of(struct profile *profile, const char *text)
+{
+    return profile_string(profile, text, strlen(text));
+}
+
+const char *profile_text(const struct profile *profile, uint32_t string)
+{
+    size_t size;
+    return string < profile->strings.count ? string_bytes(profile, string, &size) : "";
+}
+
+void profile_warn(struct profile *profile, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    uint32_t string = profile_string_of(profile, text), *place;
+    for (size_t i = 0; i < profile->warnings.count; i++)
+        if (((uint32_t *)profile->warnings.items)[i] == string)
+            return;
+    if ((place = profile_list_add(profile, &profile->warnings, sizeof *place)) != NULL)
+        *place = string;
+}
+
+/* ---- functions, stacks, label sets ------------------------------------------------------ */
+
+static const void *function_bytes(const struct profile *profile, uint32_t number, size_t *size)
+{
+    *size = sizeof(struct profile_function);
+    return profile_function_at(profile, number);
+}
+
+uint32_t profile_function(struct profile *profile, const struct profile_function *function)
+{
+    uint32_t *slot = profile->failed ? NULL
+                                     : table_find(&profile->index->functions, profile,
+                                                  function_bytes, function, sizeof *function);
+    if (!slot)
+        return 0;
+    if (*slot == 0) {
+        if (!list_append(profile, &profile->functions, sizeof *function, function, 1))
+            return 0;
+        profile->index->functions.count++;
+        *slot = (uint32_t)profile->functions.count;
+    }
+    return *slot - 1;
+}
+
+static const void *stack_bytes(const struct profile *profile, uint32_t number, size_t *size)
+{
+    uint32_t count;
+    const uint32_t *frames = profile_frames_of(profile, number, &count);
+    *size = count * sizeof *frames;
+    return frames;
+}
+
+uint32_t profile_stack(struct profile *profile, const uint32_t *locations, uint32_t count)
+{
+    uint32_t *slot = profile->failed ? NULL
+                                     : table_find(&profile->index->stacks, profile, stack_bytes,
+                                                  locations, count * sizeof *locations);
+    if (!slot)
+        return 0;
+    if (*slot == 0) {
+        struct profile_stack stack = {profile->frames.count, count};
+        if (!list_append(profile, &profile->frames, sizeof *locations, locations, count) ||
+            !list_append(profile, &profile->stacks, sizeof stack, &stack, 1))
+            return 0;
+        profile->index->stacks.count++;
+        *slot = (uint32_t)profile->stacks.count;
+    }
+    return *slot - 1;
+}
+
+static const void *set_bytes(const struct profile *profile, uint32_t number, size_t *size)
+{
+    const struct profile_label_set *set =
+        (const struct profile_label_set *)profile->label_sets.items + number;
+    *size = set->count * sizeof(struct profile_label);
+    return (const struct profile_label *)profile->labels.items + set->first;
+}
+
+static int compare_labels(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct profile_label));
+}
+
+uint32_t profile_label_set(struct profile *profile, const struct profile_label *labels,
+                           uint32_t count)
+{
+    enum { FEW = 16 };
+    struct profile_label sorted[FEW];
+    if (count == 0 || count > FEW || profile->failed)
+        return 0;
+    for (uint32_t i = 0; i < count; i++) { /* field by field: no padding may differ */
+        memset(&sorted[i], 0, sizeof sorted[i]);
+        sorted[i].key = labels[i].key, sorted[i].text = labels[i].text;
+        sorted[i].unit = labels[i].unit, sorted[i].number = labels[i].number;
+    }
+    qsort(sorted, count, sizeof sorted[0], compare_labels);
+    uint32_t *slot = table_find(&profile->index->label_sets, profile, set_bytes, sorted,
+                                count * sizeof sorted[0]);
+    if (!slot)
+        return 0;
+    if (*slot == 0) {
+        struct profile_label_set set = {(uint32_t)profile->labels.count, count};
+        if (!list_append(profile, &profile->labels, sizeof sorted[0], sorted, count) ||
+            !list_append(profile, &profile->label_sets, sizeof set, &set, 1))
+            return 0;
+        profile->index->label_sets.count++;
+        *slot = (uint32_t)profile->label_sets.count;
+    }
+    return *slot - 1;
+}
+
+const struct profile_label *profile_label_of(const struct profile *profile, uint32_t label_set,
+                                             const char *key)
+{
+    if (label_set == 0 || label_set >= profile->label_sets.count)
+        return NULL;
+    const struct profile_label_set *set =
+        (const struct profile_label_set *)profile->label_sets.items + label_set;
+    const struct profile_label *labels =
+        (const struct profile_label *)profile->labels.items + set->first;
+    for (uint32_t i = 0; i < set->count; i++)
+        if (strcmp(profile_text(profile, labels[i].key), key) == 0)
+            return &labels[i];
+    return NULL;
+}
+
+/* ---- mappings and locations ------------------------------------------------------------- */
+
+uint32_t profile_mapping(struct profile *profile, const struct profile_mapping *mapping)
+{
+    if (profile->failed || !list_append(profile, &profile->mappings, sizeof *mapping, mapping, 1))
+        return 0;
+    return (uint32_t)profile->mappings.count - 1;
+}
+
+static const struct profile *sorting; /* qsort has no context */
+
+static int compare_starts(const void *a, const void *b)
+{
+    uint64_t left = profile_mapping_at(sorting, *(const uint32_t *)a)->start,
+             right = profile_mapping_at(sorting, *(const uint32_t *)b)->start;
+    return left < right ? -1 : left > right;
+}
+
+uint32_t profile_find_mapping(struct profile *profile, uint64_t address)
+{
+    struct profile_index *index = profile->index;
+    size_t count = profile->mappings.count - 1;
+    if (index->by_start_count != count) {
+        uint32_t *order = realloc(index->by_start, (count + 1) * sizeof *order);
+        if (!order) {
+            profile->failed = true;
+            return 0;
+        }
+        for (uint32_t i = 0; i < count; i++)
+            order[i] = i + 1;
+        sorting = profile;
+        qsort(order, count, sizeof *order, compare_starts);
+        index->by_start = order;
+        index->by_start_count = count;
+    }
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (profile_mapping_at(profile, index->by_start[middle])->start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return 0;
+    uint32_t found = index->by_start[low - 1];
+    return address < profile_mapping_at(profile, found)->limit ? found : 0;
+}
+
+uint32_t profile_location(struct profile *profile, const struct profile_location *location,
+                          const struct profile_line *lines, uint32_t count)
+{
+    struct profile_location copy = *location;
+    copy.first_line = (uint32_t)profile->lines.count;
+    copy.lines = count;
+    if (profile->failed || !list_append(profile, &profile->lines, sizeof *lines, lines, count) ||
+        !list_append(profile, &profile->locations, sizeof copy, &copy, 1))
+        return 0;
+    return (uint32_t)profile->locations.count - 1;
+}
+
+static const void *address_bytes(const struct profile *profile, uint32_t number, size_t *size)
+{
+    const struct profile_location *location = profile_location_at(profile, number);
+    *size = sizeof location->address;
+    return &location->address;
+}
+
+uint32_t profile_address(struct profile *profile, uint64_t address, uint8_t flags)
+{
+    uint32_t *slot = profile->failed ? NULL
+                                     : table_find(&profile->index->addresses, profile,
+                                                  address_bytes, &address, sizeof address);
+    if (!slot)
+        return 0;
+    if (*slot == 0) {
+        uint64_t code = flags & LOCATION_EXACT || address == 0 ? address : address - 1;
+        struct profile_location location = {.address = address, .flags = flags};
+        location.mapping = profile_find_mapping(profile, code);
+        uint32_t number = profile_location(profile, &location, NULL, 0);
+        if (profile->failed)
+            return 0;
+        profile->index->addresses.count++;
+        *slot = number + 1;
+    }
+    return *slot - 1;
+}
+
+static const void *line_bytes(const struct profile *profile, uint32_t number, size_t *size)
+{
+    *size = sizeof(struct profile_line);
+    return profile_lines_of(profile, number);
+}
+
+uint32_t profile_named(struct profile *profile, uint32_t function, uint32_t line, uint32_t mapping)
+{
+    struct profile_line only = {function, line, 0};
+    uint32_t *slot = profile->failed ? NULL
+                                     : table_find(&profile->index->named, profile, line_bytes,
+                                                  &only, sizeof only);
+    if (!slot)
+        return 0;
+    if (*slot == 0) {
+        struct profile_location location = {.mapping = mapping, .flags = LOCATION_LOOKED};
+        uint32_t number = profile_location(profile, &location, &only, 1);
+        if (profile->failed)
+            return 0;
+        profile->index->named.count++;
+        *slot = number + 1;
+    }
+    return *slot - 1;
+}
+
+void profile_set_lines(struct profile *profile, uint32_t location, const struct profile_line *lines,
+                       uint32_t count, uint8_t flags)
+{
+    size_t first = profile->lines.count;
+    if (!list_append(profile, &profile->lines, sizeof *lines, lines, count))
+        return;
+    struct profile_location *place = (struct profile_location *)profile->locations.items + location;
+    place->first_line = (uint32_t)first;
+    place->lines = count;
+    place->flags |= flags;
+}
+
+const struct profile_mapping *profile_mapping_at(const struct profile *profile, uint32_t mapping)
+{
+    return (const struct profile_mapping *)profile->mappings.items + mapping;
+}
+
+const struct profile_function *profile_function_at(const struct profile *profile, uint32_t function)
+{
+    return (const struct profile_function *)profile->functions.items + function;
+}
+
+const struct profile_location *profile_location_at(const struct profile *profile, uint32_t location)
+{
+    return (const struct profile_location *)profile->locations.items + location;
+}
+
+const struct profile_line *profile_lines_of(const struct profile *profile, uint32_t location)
+{
+    return (const struct profile_line *)profile->lines.items +
+           profile_location_at(profile, location)->first_line;
+}
+
+const uint32_t *profile_frames_of(const struct profile *profile, uint32_t stack, uint32_t *count)
+{
+    const struct profile_stack *there = (const struct profile_stack *)profile->stacks.items + stack;
+    *count = there->frames;
+    return (const uint32_t *)profile->frames.items + there->first;
+}

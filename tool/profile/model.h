@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one model in the middle: every reader fills a `struct profile`, every report and writer reads
+ * one. Adding a format is one new file and one row of the table in read.c.
+ *
+ *      sample --> stack --> location, location, ...  (leaf first)
+ *        |                     |
+ *        values, labels        +--> lines: function + line, innermost (inlined) first
+ *                              +--> mapping: file and build id
+ *
+ * Everything is known by a small number; 0 is "none" for strings (the empty one), mappings,
+ * functions and label sets. Things are only ever added, and lie in arrays that may move when
+ * something is added: keep numbers, not pointers.
+ *
+ * Out of memory: the adding functions set `profile->failed` and answer 0; whoever called a reader
+ * looks once.
+ */
+#ifndef PROFILE_MODEL_H
+#define PROFILE_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/format.h"
+
+enum { PROFILE_TYPES_MOST = 16, PROFILE_MOMENTS_MOST = 16 };
+
+enum profile_kind { PROFILE_OTHER, PROFILE_HEAP, PROFILE_GROWTH, PROFILE_CPU, PROFILE_CONTENTION };
+
+/* A column of values. Names are those of pprof: alloc_objects, alloc_space, inuse_objects,
+ * inuse_space, samples, cpu, contentions, delay; ours beside them: peak_objects, peak_space,
+ * alloc_requested, inuse_requested. Units: count, bytes, nanoseconds, ... */
+struct profile_type {
+    uint32_t name, unit; /* strings */
+};
+
+struct profile_mapping {
+    uint64_t start, limit, offset;
+    uint32_t path;     /* string */
+    uint32_t build_id; /* string: lower-case hex; 0: not known */
+    bool has_functions, has_files, has_lines, has_inlines;
+};
+
+struct profile_function {
+    uint32_t name;        /* string, as people read it */
+    uint32_t system_name; /* string, as the linker knows it */
+    uint32_t file;        /* string */
+    uint32_t start_line;  /* 0: not known */
+};
+
+struct profile_line {
+    uint32_t function, line, column; /* line 0: not known */
+};
+
+enum {
+    LOCATION_GUESS = 1,  /* the name is only the nearest exported one */
+    LOCATION_LOOKED = 2, /* names were looked for, with or without success */
+    LOCATION_FOLDED = 4,
+    LOCATION_EXACT = 8, /* the address is that of an instruction, not a return address */
+};
+
+struct profile_location {
+    uint64_t address; /* in the process; 0: the format has names only */
+    uint32_t mapping;
+    uint32_t first_line, lines; /* in profile->lines */
+    uint8_t flags;
+};
+
+struct profile_stack {
+    uint64_t first; /* in profile->frames */
+    uint32_t frames;
+};
+
+struct profile_label {
+    uint32_t key, text, unit; /* strings; text 0: `number` counts */
+    int64_t number;
+};
+
+struct profile_label_set {
+    uint32_t first, count; /* in profile->labels */
+};
+
+/* A sample has a row in each column. */
+struct profile_samples {
+    size_t count, room;
+    uint32_t *stacks;
+    uint32_t *label_sets;
+    int64_t *values[PROFILE_TYPES_MOST]; /* by type: estimates, where the profile is sampled */
+    float *weights; /* how many objects one recorded stands for; NULL: all were recorded */
+    /* How many recorded objects ended at which age (docs/FORMATS.md, record 7); NULL: not known. */
+    uint32_t (*lives)[FORMAT_LIVES];
+    /* inuse_space at each moment of profile->moments; NULL: there is one moment. */
+    float (*history)[PROFILE_MOMENTS_MOST];
+};
+
+/* The heap over time. */
+struct profile_point {
+    int64_t time_ns;                                                         /* since the start */
+    uint64_t live_bytes, allocated_bytes, allocated_objects, resident_bytes; /* 0: not known */
+};
+
+/* A snapshot or a mark in it. */
+struct profile_moment {
+    int64_t time_ns; /* since the start */
+    uint64_t live_bytes;
+    uint32_t name; /* string: the reason, the mark's name; may be 0 */
+    bool rows;     /* has a place in `history`: the first so many of those with rows */
+};
+
+struct profile_thread {
+    uint64_t id; /* the kernel's tid */
+    uint32_t name;
+};
+
+/* A list of anything. */
+struct profile_list {
+    void *items;
+    size_t count, room;
+};
+
+struct profile {
+    bool failed; /* memory is out */
+    enum profile_kind kind;
+    const char *format; /* name of the reader's row */
+    unsigned types;
+    struct profile_type type[PROFILE_TYPES_MOST];
+    unsigned default_type;
+    struct profile_samples samples;
+
+    struct profile_list mappings;   /* struct profile_mapping; [0] is no mapping */
+    struct profile_list functions;  /* struct profile_function; [0] is none */
+    struct profile_list lines;      /* struct profile_line */
+    struct profile_list locations;  /* struct profile_location; from 0 */
+    struct profile_list stacks;     /* struct profile_stack; from 0; [0] is the empty stack */
+    struct profile_list frames;     /* uint32_t: locations, leaf first */
+    struct profile_list labels;     /* struct profile_label */
+    struct profile_list label_sets; /* struct profile_label_set; [0] is none */
+    struct profile_list points;     /* struct profile_point */
+    struct profile_list moments;    /* struct profile_moment */
+    struct profile_list threads;    /* struct profile_thread */
+    struct profile_list comments;   /* uint32_t: strings */
+
+    /* What is known of the whole; strings where the name does not say otherwise. */
+    uint32_t program, command, host, drop_frames, keep_frames, doc_url;
+    int64_t pid;
+    int64_t time_ns, duration_ns; /* since 1970; 0: not known */
+    int64_t period;               /* between samples, in units of period_type; 0: exact */
+    struct profile_type period_type;
+    int64_t peak_time_ns;     /* since the start; 0: not known */
+    unsigned history_moments; /* used of PROFILE_MOMENTS_MOST */
+    bool torn;                /* the file ends early: what was read is what there was */
+    uint64_t refused, lost;   /* stacks and blocks that the recorder had no memory for */
+    int64_t exact_allocs, exact_frees, exact_alloc_bytes; /* counted, not sampled; -1: not known */
+    uint64_t resident_bytes;      /* of the process at the last moment; 0: not known */
+    struct profile_list warnings; /* uint32_t: strings, for people */
+
+    struct profile_list text;    /* the bytes of all strings */
+    struct profile_list strings; /* offsets in it */
+    struct profile_index *index; /* what is where (model.c) */
+};
+
+void profile_start(struct profile *profile);
+void profile_free(struct profile *profile);
+
+/* Each thing is there once: adding it again answers the same number. */
+uint32_t profile_string(struct profile *profile, const char *text, size_t length);
+uint32_t profile_string_of(struct profile *profile, const char *text);
+uint32_t profile_function(struct profile *profile, const struct profile_function *function);
+uint32_t profile_stack(struct profile *profile, const uint32_t *locations, uint32_t count);
+/* Labels in any order. */
+uint32_t profile_label_set(struct profile *profile, const struct profile_label *labels,
+                           uint32_t count);
+/* By mapping and address; one that has lines already is left as it is. */
+uint32_t profile_address(struct profile *profile, uint64_t address, uint8_t flags);
+/* A location that is nothing but a name, perhaps with a place in the source. */
+uint32_t profile_named(struct profile *profile, uint32_t function, uint32_t line, uint32_t mapping);
+/* Not looked for: the caller knows that they are new. */
+uint32_t profile_mapping(struct profile *profile, const struct profile_mapping *mapping);
+uint32_t profile_location(struct profile *profile, const struct profile_location *location,
+                          const struct profile_line *lines, uint32_t count);
+unsigned profile_type(struct profile *profile, const char *name, const char *unit);
+/* The row; the caller fills `values` in. Columns for all types there are by then. */
+size_t profile_sample(struct profile *profile, uint32_t stack, uint32_t label_set);
+/* After samples were added: the optional columns, zeroed. False when memory is out. */
+bool profile_want_weights(struct profile *profile);
+bool profile_want_lives(struct profile *profile);
+bool profile_want_history(struct profile *profile);
+void *profile_list_add(struct profile *profile, struct profile_list *list, size_t item_size);
+void profile_warn(struct profile *profile, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Gives a location its names. Replaces what it had. */
+void profile_set_lines(struct profile *profile, uint32_t location, const struct profile_line *lines,
+                       uint32_t count, uint8_t flags);
+/* The mapping of an address, or 0. Cost: a binary search after the first call. */
+uint32_t profile_find_mapping(struct profile *profile, uint64_t address);
+
+/* Looking. Text lives until the next string is added. */
+const char *profile_text(const struct profile *profile, uint32_t string);
+const struct profile_mapping *profile_mapping_at(const struct profile *profile, uint32_t mapping);
+const struct profile_function *profile_function_at(const struct profile *profile,
+                                                   uint32_t function);
+const struct profile_location *profile_location_at(const struct profile *profile,
+                                                   uint32_t location);
+const struct profile_line *profile_lines_of(const struct profile *profile, uint32_t location);
+const uint32_t *profile_frames_of(const struct profile *profile, uint32_t stack, uint32_t *count);
+/* -1: there is no such type. */
+int profile_type_named(const struct profile *profile, const char *name);
+/* The type of the same kind that counts objects where `type` is bytes, and the reverse; or -1. */
+int profile_type_partner(const struct profile *profile, unsigned type);
+/* The label of that name, or NULL. */
+const struct profile_label *profile_label_of(const struct profile *profile, uint32_t label_set,
+                                             const char *key);
+
+/* Adds all of `from`, each value times `factor` (-1: subtracts), to `to`. Types are matched by
+ * name; addresses are matched by mapping path or build id and offset, so that two runs of one
+ * program fit. */
+bool profile_merge(struct profile *to, const struct profile *from, double factor);
+
+#endif

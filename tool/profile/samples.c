@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/profile/model.h: types and the columns of samples. */
+#include "tool/profile/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+
+int profile_type_named(const struct profile *profile, const char *name)
+{
+    for (unsigned i = 0; i < profile->types; i++)
+        if (strcmp(profile_text(profile, profile->type[i].name), name) == 0)
+            return (int)i;
+    return -1;
+}
+
+/* *column has room for so many, of which those from `used` on are zero. */
+static bool column_grow(struct profile *profile, void *column, size_t item_size, size_t used,
+                        size_t room)
+{
+    void **place = column;
+    char *items = realloc(*place, room * item_size);
+    if (!items) {
+        profile->failed = true;
+        return false;
+    }
+    memset(items + used * item_size, 0, (room - used) * item_size);
+    *place = items;
+    return true;
+}
+
+unsigned profile_type(struct profile *profile, const char *name, const char *unit)
+{
+    int there = profile_type_named(profile, name);
+    struct profile_samples *samples = &profile->samples;
+    if (there >= 0)
+        return (unsigned)there;
+    unsigned type = profile->types;
+    if (profile->failed || type == PROFILE_TYPES_MOST ||
+        (samples->room > 0 &&
+         !column_grow(profile, &samples->values[type], sizeof(int64_t), 0, samples->room)))
+        return 0;
+    profile->type[type] =
+        (struct profile_type){profile_string_of(profile, name), profile_string_of(profile, unit)};
+    profile->types++;
+    return type;
+}
+
+/* inuse_objects and inuse_space, samples and cpu, contentions and delay. */
+int profile_type_partner(const struct profile *profile, unsigned type)
+{
+    static const char *const pairs[][2] = {
+        {"alloc_objects", "alloc_space"},
+        {"inuse_objects", "inuse_space"},
+        {"peak_objects", "peak_space"},
+        {"alloc_objects", "alloc_requested"},
+        {"inuse_objects", "inuse_requested"},
+        {"objects", "space"},
+        {"samples", "cpu"},
+        {"contentions", "delay"},
+    };
+    const char *name = profile_text(profile, profile->type[type].name);
+    for (size_t i = 0; i < COUNT_OF(pairs); i++)
+        for (unsigned k = 0; k < 2; k++)
+            if (strcmp(name, pairs[i][k]) == 0 && profile_type_named(profile, pairs[i][1 - k]) >= 0)
+                return profile_type_named(profile, pairs[i][1 - k]);
+    return -1;
+}
+
+static bool samples_grow(struct profile *profile)
+{
+    struct profile_samples *samples = &profile->samples;
+    size_t used = samples->count, room = samples->room < 64 ? 64 : used + used / 2;
+    bool done = column_grow(profile, &samples->stacks, sizeof *samples->stacks, used, room) &&
+                column_grow(profile, &samples->label_sets, sizeof *samples->label_sets, used, room);
+    for (unsigned i = 0; i < profile->types && done; i++)
+        done = column_grow(profile, &samples->values[i], sizeof(int64_t), used, room);
+    if (done && samples->weights)
+        done = column_grow(profile, &samples->weights, sizeof *samples->weights, used, room);
+    if (done && samples->lives)
+        done = column_grow(profile, &samples->lives, sizeof *samples->lives, used, room);
+    if (done && samples->history)
+        done = column_grow(profile, &samples->history, sizeof *samples->history, used, room);
+    if (done)
+        samples->room = room;
+    return done;
+}
+
+size_t profile_sample(struct profile *profile, uint32_t stack, uint32_t label_set)
+{
+    struct profile_samples *samples = &profile->samples;
+    if (profile->failed || (samples->count == samples->room && !samples_grow(profile)))
+        return 0;
+    samples->stacks[samples->count] = stack;
+    samples->label_sets[samples->count] = label_set;
+    return samples->count++;
+}
+
+static bool want(struct profile *profile, void *column, size_t item_size)
+{
+    void **place = column;
+    size_t room = profile->samples.room;
+    return *place != NULL || column_grow(profile, column, item_size, 0, room > 0 ? room : 1);
+}
+
+bool profile_want_weights(struct profile *profile)
+{
+    return want(profile, &profile->samples.weights, sizeof *profile->samples.weights);
+}
+
+bool profile_want_lives(struct profile *profile)
+{
+    return want(profile, &profile->samples.lives, sizeof *profile->samples.lives);
+}
+
+bool profile_want_history(struct profile *profile)
+{
+    return want(profile, &profile->samples.history, sizeof *profile->samples.history);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A profile into bytes of another tool's format. The format is chosen by the name of the file
+ * (write_find) or by its word.
+ */
+#ifndef PROFILE_WRITE_H
+#define PROFILE_WRITE_H
+
+#include <stdio.h>
+
+#include "tool/profile/model.h"
+
+struct write_options {
+    unsigned type;              /* for formats with one value a stack */
+    const struct profile *base; /* for the differential ones; NULL: none */
+};
+
+struct writer {
+    const char *word;   /* "pprof" */
+    const char *ending; /* ".pb.gz" */
+    const char *brief;
+    bool (*write)(const struct profile *profile, const struct write_options *options, FILE *file);
+};
+
+extern const struct writer writers[];
+extern const size_t writers_count;
+
+/* By the longest ending that fits, or by the word. NULL: none. */
+const struct writer *write_find(const char *path_or_word);
+
+#endif

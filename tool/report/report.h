@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* The door of tool/report: a profile into answers, for people and for programs. */
+#ifndef REPORT_REPORT_H
+#define REPORT_REPORT_H
+
+#include "tool/report/style.h"
+#include "tool/report/view.h"
+
+/* Tables and trees; each in text, JSON ("schema": "memoir.top/1") and, where it is a table, CSV. */
+void report_page(const struct view *view, const struct style *style);
+void report_top(const struct view *view, const struct style *style);
+void report_tree(const struct view *view, const struct style *style);
+bool report_peek(const struct view *view, const char *pattern, const struct style *style,
+                 struct view_error *error);
+void report_traces(const struct view *view, const struct style *style);
+void report_leaks(const struct view *view, const struct style *style);
+void report_churn(const struct view *view, const struct style *style);
+void report_sizes(const struct view *view, const struct style *style);
+void report_threads(const struct view *view, const struct style *style);
+void report_time(const struct view *view, const struct style *style);
+void report_diff(const struct view *view, const struct style *style);
+bool report_list(const struct view *view, const char *pattern, const char *source_path,
+                 const struct style *style, struct view_error *error);
+
+/* Pictures. */
+struct picture_options {
+    const char *title;
+    unsigned width; /* pixels; 0: 1200 */
+    bool inverted;  /* roots on top (icicle) */
+    bool reversed;  /* merged from the leaf */
+    /* Graphs, as in pprof; 0: its defaults. */
+    unsigned nodes_most;
+    double node_share, edge_share;
+};
+void picture_flame(const struct view *view, const struct picture_options *options, FILE *file);
+void picture_dot(const struct view *view, const struct picture_options *options, FILE *file);
+/* Through graphviz; `format` is svg, pdf, ps, png or gif. */
+bool picture_graph(const struct view *view, const struct picture_options *options,
+                   const char *format, FILE *file, struct view_error *error);
+void picture_time(const struct view *view, const struct picture_options *options, FILE *file);
+void picture_sizes(const struct view *view, const struct picture_options *options, FILE *file);
+
+#endif

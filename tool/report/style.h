@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* How reports look, and what every one of them needs: numbers for people, colours, columns. */
+#ifndef REPORT_STYLE_H
+#define REPORT_STYLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum style_format { STYLE_TEXT, STYLE_JSON, STYLE_CSV };
+
+struct style {
+    FILE *out;
+    enum style_format format;
+    unsigned width; /* columns */
+    unsigned rows;  /* of a table; 0: as many as the report thinks right */
+    bool color, utf8, links, verbose;
+    bool by_total;    /* sort by total */
+    const char *name; /* of the input, for the first line */
+};
+
+/* "1.31 GiB", "412 M", "3.20 s": three digits and a unit, by the unit of the profile. */
+const char *style_value(char text[32], double value, const char *unit);
+/* "62 %" */
+const char *style_share(char text[16], double part, double whole);
+/* "1m02s", "3d04h" */
+const char *style_time(char text[32], int64_t ns);
+/* Eight levels of the values; ASCII where the locale has no more. Answers `text`. */
+const char *style_trend(const struct style *style, char *text, size_t size, const float *values,
+                        unsigned count);
+/* A number in the colour that its share deserves (UX: heat on the number). */
+void style_heat(const struct style *style, double share, const char *text, unsigned width);
+void style_dim(const struct style *style, const char *text);
+/* A name in at most `width` columns: cut inside template arguments first. */
+const char *style_name(char *text, size_t size, const char *name, unsigned width);
+/* file:line, as a link where the terminal knows them. */
+void style_place(const struct style *style, const char *file, uint32_t line);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A view: the stacks of a profile after filters, with one value each, in terms of what the user
+ * wants to see (sites, functions, lines, ...). Every report and picture is made from one.
+ *
+ * A profile to compare with is in the same view: its stacks and rows have `base` values.
+ */
+#ifndef REPORT_VIEW_H
+#define REPORT_VIEW_H
+
+#include "tool/profile/profile.h"
+
+enum view_by {
+    VIEW_SITE, /* function and line */
+    VIEW_FUNCTION,
+    VIEW_LINE,
+    VIEW_FILE,
+    VIEW_MODULE,
+    VIEW_ADDRESS,
+    VIEW_THREAD, /* each stack is one frame: the thread */
+    VIEW_SIZE,   /* the same, the size */
+};
+
+enum view_frames {
+    VIEW_BLAME,   /* leaf frames of allocators and libraries belong to who called them */
+    VIEW_CALLERS, /* only the allocator's own frames go, as in pprof */
+    VIEW_ALL,
+};
+
+/* Regular expressions (PCRE2) match unanchored anything a frame has: function, file, module. They
+ * ignore case unless they have a capital. NULL: no such filter. */
+struct view_options {
+    unsigned type; /* the profile's column */
+    enum view_by by;
+    enum view_frames frames;
+    const char *const *focus; /* keep stacks with a frame that fits; each must; ends in NULL */
+    const char *const *ignore;
+    const char *show, *hide, *from, *prune;
+    const char *thread, *module;
+    uint64_t size_least, size_most;     /* of blocks; both 0: any */
+    uint64_t age_least_us, age_most_us; /* at which they ended: counts those objects; both 0: any */
+    const char *tag_focus, *tag_ignore; /* labels, as in pprof */
+    bool no_inlines;
+    const struct profile *base; /* compare with it */
+    double base_factor;         /* its values times this; 0: 1 */
+};
+
+enum { FRAME_INLINED = 1, FRAME_GUESS = 2, FRAME_UNNAMED = 4, FRAME_FOLDED = 8 };
+
+/* What a row or a box of a picture stands for. Texts live as long as the profiles. */
+struct view_frame {
+    const char *name;   /* function, file, module, thread, size, or "libz.so.1+0x1f0" */
+    const char *file;   /* "" if not known */
+    const char *module; /* the file's path; "" if not known */
+    uint32_t line;      /* 0: not known, or of no interest */
+    uint64_t address;
+    uint8_t flags;
+};
+
+struct view_value {
+    int64_t value, objects; /* objects: of the partner column; 0 if there is none */
+    int64_t base, base_objects;
+    double variance, base_variance; /* of the estimates */
+};
+
+struct view_stack {
+    uint64_t first; /* in view->path */
+    uint32_t count;
+    uint32_t folded; /* leaf frames that went to their caller (VIEW_BLAME) */
+    struct view_value sum;
+    float history[PROFILE_MOMENTS_MOST];
+};
+
+struct view {
+    const struct profile *profile, *base;
+    struct view_options options;
+    const char *unit; /* "bytes", "count", "nanoseconds", ... */
+    struct view_frame *frames;
+    size_t frames_count;
+    uint32_t *path; /* frames, leaf first */
+    struct view_stack *stacks;
+    size_t stacks_count;
+    struct view_value total; /* of what is left after the filters */
+    struct view_value whole; /* of the profile */
+    double unnamed;          /* share of frames without a name, 0 to 1 */
+    void *keep;              /* texts and tables of view.c */
+};
+
+struct view_row {
+    uint32_t frame;
+    struct view_value self, total;
+    float history[PROFILE_MOMENTS_MOST]; /* of self */
+    uint64_t stacks;                     /* that it is the leaf of */
+};
+
+struct view_edge {
+    uint32_t caller, callee; /* frames; UINT32_MAX as caller: roots */
+    struct view_value sum;   /* each stack once */
+    bool inlined;
+};
+
+struct view_error {
+    char text[400];
+};
+
+/* False: a pattern is wrong, or memory is out. */
+bool view_make(struct view *view, const struct profile *profile, const struct view_options *options,
+               struct view_error *error);
+void view_free(struct view *view);
+/* A row for each frame; recursion counts once. By self (or total), then name. To be freed. */
+struct view_row *view_rows(const struct view *view, bool by_total, size_t *count);
+struct view_edge *view_edges(const struct view *view, size_t *count);
+
+/* 1.96 standard errors as a share of the value; 0 if exact. */
+double view_error_share(int64_t value, double variance);
+
+/* Names of code whose memory belongs to its caller, for `memoir help blame` (blame.c). */
+bool blame_is_library(const char *function, const char *file, const char *module);
+bool blame_is_allocator(const char *function);
+extern const char *const blame_patterns[];
+extern const size_t blame_patterns_count;
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names for the addresses of a profile: functions, files, lines and inlined frames, from DWARF and
+ * symbol tables, found by build id. Modules are done in parallel; answers are kept on disk by build
+ * id. Nothing is fetched from anywhere unless asked for.
+ */
+#ifndef SYMBOL_RESOLVE_H
+#define SYMBOL_RESOLVE_H
+
+#include "tool/profile/profile.h"
+
+struct symbol_options {
+    const char *program;    /* the main program's file, if the user named one */
+    const char *sysroot;    /* stands before all paths; NULL: none */
+    const char *debug_path; /* further folders with debug files, joined by ':' */
+    int64_t pid;            /* a live process, whose files are seen through /proc; 0: none */
+    bool fetch;             /* ask debuginfod */
+    bool no_cache;
+    bool no_inlines;
+    bool again; /* also locations that have names already */
+    /* Called now and then from the calling thread; `done` of `all` addresses. May be NULL. */
+    void (*progress)(void *context, const char *module, uint64_t done, uint64_t all);
+    void *context;
+};
+
+enum symbol_quality {
+    SYMBOL_NOTHING,  /* no file */
+    SYMBOL_MISMATCH, /* a file, but of another build */
+    SYMBOL_EXPORTS,  /* .dynsym alone: names are guesses between exported ones */
+    SYMBOL_TABLE,    /* .symtab: functions, no lines */
+    SYMBOL_FULL,     /* DWARF */
+    SYMBOL_GIVEN,    /* the profile brought its names */
+};
+
+struct symbol_module {
+    char *path, *build_id;
+    char *file;       /* that the names came from; NULL: none */
+    char *debug_file; /* beside it; NULL: none */
+    enum symbol_quality quality;
+    uint64_t locations, named, guessed; /* of this module in the profile */
+};
+
+struct symbol_report {
+    struct symbol_module *modules; /* most locations first */
+    size_t count;
+    uint64_t locations, named, guessed;
+};
+
+/* False when memory is out. Locations that can't be named stay without lines. */
+bool symbol_resolve(struct profile *profile, const struct symbol_options *options,
+                    struct symbol_report *report);
+void symbol_report_free(struct symbol_report *report);
+
+/* C++, Rust and D as people write them; NULL: not mangled. To be freed. */
+char *symbol_demangle(const char *name);
+
+/* A function's machine code and which line each address came from, for disassembly. */
+struct symbol_code_line {
+    uint64_t address; /* in the file's own addresses */
+    uint32_t line;
+    const char *file;
+};
+struct symbol_code {
+    char *name;
+    uint64_t start, size; /* in the file's own addresses */
+    uint64_t bias;        /* + this = the address in the profile's process */
+    unsigned machine;     /* of ELF */
+    unsigned char *bytes;
+    struct symbol_code_line *lines; /* in order */
+    size_t line_count;
+    void *keep; /* what the texts live in */
+};
+/* All functions of the profile's modules that have samples and whose name fits, one by one. */
+bool symbol_codes(struct profile *profile, const struct symbol_options *options,
+                  bool (*fits)(void *context, const char *name), void *context,
+                  struct symbol_code **codes, size_t *count);
+void symbol_codes_free(struct symbol_code *codes, size_t count);
+
+#endif
