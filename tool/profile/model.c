@@ -36,7 +36,8 @@ static uint64_t hash_bytes(const void *data, size_t size)
         hash = mix(hash, word);
     }
     word = 0;
-    memcpy(&word, bytes, size);
+    if (size > 0)
+        memcpy(&word, bytes, size);
     return mix(mix(hash, word), 0);
 }
 

@@ -1,17 +1,358 @@
 /* SPDX-License-Identifier: MIT */
-#include "tool/profile/read.h"
+/*
+ * memoir's own captures. A capture may have thousands of snapshots, each with all sites: it is read
+ * twice, and only the rows of one snapshot, and the bytes in use of at most PROFILE_MOMENTS_MOST
+ * others, are ever kept.
+ */
+#include "tool/profile/read_capture.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/profile/capture.h"
+
+struct survey {
+    struct profile *profile;
+    struct profile_list snapshots; /* struct snapshot */
+    size_t whole;                  /* so many of them */
+    struct capture_process process;
+    struct capture_text reason; /* of the latest */
+    uint64_t start_ms, end_ms;
+};
+
+static struct snapshot *snapshot_at(const struct survey *survey, size_t index)
+{
+    return (struct snapshot *)survey->snapshots.items + index;
+}
+
+static struct snapshot *snapshot_now(const struct survey *survey)
+{
+    return survey->snapshots.count == 0 ? NULL : snapshot_at(survey, survey->snapshots.count - 1);
+}
+
+int64_t capture_ns_between(uint64_t from_ms, uint64_t to_ms)
+{
+    const uint64_t most = INT64_MAX / 1000000;
+    uint64_t ms = to_ms > from_ms ? to_ms - from_ms : 0;
+    return (int64_t)(ms < most ? ms : most) * 1000000;
+}
+
+static void see_time(struct survey *survey, uint64_t time_ms)
+{
+    if (time_ms > survey->end_ms)
+        survey->end_ms = time_ms;
+}
+
+static void see_process(void *context, const struct capture_process *process)
+{
+    struct survey *survey = context;
+    survey->process = *process;
+    survey->start_ms = survey->end_ms = process->time_ms;
+}
+
+/* Times become those since the start when the start is known. */
+static void see_point(void *context, const struct capture_point *point)
+{
+    struct survey *survey = context;
+    struct profile_point *kept =
+        profile_list_add(survey->profile, &survey->profile->points, sizeof *kept);
+    if (!kept)
+        return;
+    *kept =
+        (struct profile_point){(int64_t)point->time_ms, point->live_bytes, point->allocated_bytes,
+                               point->allocated_objects, point->resident_bytes};
+    if (point->time_ms < survey->start_ms) /* a forked child has its file later than its heap */
+        survey->start_ms = point->time_ms;
+    see_time(survey, point->time_ms);
+}
+
+static void see_moment(struct survey *survey, uint64_t time_ms, struct capture_text name)
+{
+    struct profile *profile = survey->profile;
+    struct profile_moment *moment = profile_list_add(profile, &profile->moments, sizeof *moment);
+    if (moment) {
+        moment->time_ns = (int64_t)time_ms;
+        moment->name = profile_string(profile, name.bytes, name.length);
+    }
+    see_time(survey, time_ms);
+}
+
+static void see_snapshot(void *context, const struct capture_snapshot *snapshot)
+{
+    struct survey *survey = context;
+    struct snapshot *kept = profile_list_add(survey->profile, &survey->snapshots, sizeof *kept);
+    if (!kept)
+        return;
+    kept->number = snapshot->number;
+    kept->time_ms = snapshot->time_ms;
+    survey->reason = snapshot->reason;
+}
+
+static void see_totals(void *context, const struct capture_totals *totals)
+{
+    struct survey *survey = context;
+    struct snapshot *snapshot = snapshot_now(survey);
+    if (snapshot)
+        snapshot->live_bytes = totals->live.usable;
+}
+
+static void see_whole(void *context, uint64_t rows)
+{
+    struct survey *survey = context;
+    struct snapshot *snapshot = snapshot_now(survey);
+    (void)rows;
+    if (snapshot && !snapshot->whole) {
+        snapshot->whole = true;
+        survey->whole++;
+        snapshot->moment = survey->profile->moments.count;
+        see_moment(survey, snapshot->time_ms, survey->reason);
+    }
+}
+
+static void see_mark(void *context, uint64_t time_ms, struct capture_text name)
+{
+    see_moment(context, time_ms, name);
+}
+
+static void see_end(void *context, uint64_t time_ms)
+{
+    see_time(context, time_ms);
+}
+
+/* ---- choosing ---- */
+
+/* "90s", "1m30s", "1.5h", "250ms". */
+static bool parse_time(const char *text, uint64_t *time_ms)
+{
+    static const struct {
+        const char *name;
+        double ms;
+    } units[] = {{"ms", 1}, {"s", 1000}, {"min", 60000}, {"m", 60000}, {"h", 3600000}};
+    double sum = 0;
+    if (*text == '\0')
+        return false;
+    while (*text != '\0') {
+        char *end;
+        if (!isdigit((unsigned char)*text))
+            return false;
+        double number = strtod(text, &end);
+        size_t unit = 0, count = sizeof units / sizeof *units;
+        while (unit < count && strncmp(end, units[unit].name, strlen(units[unit].name)) != 0)
+            unit++;
+        if (unit == count)
+            return false;
+        sum += number * units[unit].ms;
+        text = end + strlen(units[unit].name);
+    }
+    *time_ms = sum < 1e15 ? (uint64_t)sum : UINT64_C(1000000000000000);
+    return true;
+}
+
+/* The index of the wanted snapshot; false: there is none. */
+static bool choose(const struct survey *survey, const char *at, size_t *target,
+                   struct read_error *error)
+{
+    bool last = at == NULL || *at == '\0' || strcmp(at, "end") == 0 || strcmp(at, "peak") == 0;
+    bool number = !last && at[strspn(at, "0123456789")] == '\0';
+    uint64_t wanted = number ? strtoull(at, NULL, 10) : 0, best = UINT64_MAX, lowest = UINT64_MAX,
+             highest = 0;
+    if (!last && !number && !parse_time(at, &wanted))
+        return read_refuse(error, 0,
+                           "'%s' is no moment: say peak, end, the number of a snapshot, or a time "
+                           "since the start such as 90s or 1m30s",
+                           at);
+    for (size_t i = 0; i < survey->snapshots.count; i++) {
+        const struct snapshot *snapshot = snapshot_at(survey, i);
+        uint64_t distance = 0, time_ms = snapshot->time_ms - survey->start_ms;
+        if (!snapshot->whole)
+            continue;
+        if (number)
+            distance = snapshot->number == wanted ? 0 : UINT64_MAX;
+        else if (!last)
+            distance = time_ms > wanted ? time_ms - wanted : wanted - time_ms;
+        if (distance < best || (distance == best && best < UINT64_MAX)) {
+            best = distance;
+            *target = i;
+        }
+        lowest = snapshot->number < lowest ? snapshot->number : lowest;
+        highest = snapshot->number > highest ? snapshot->number : highest;
+    }
+    if (best < UINT64_MAX)
+        return true;
+    return read_refuse(error, 0,
+                       "there is no snapshot %s: those of this capture are %" PRIu64 " to %" PRIu64,
+                       at, lowest, highest);
+}
+
+/* Which snapshots the history is made of: evenly over the run, the last among them. */
+static void choose_history(struct survey *survey)
+{
+    size_t most = survey->whole < PROFILE_MOMENTS_MOST ? survey->whole : PROFILE_MOMENTS_MOST;
+    size_t at = 0;
+    unsigned column = 0;
+    struct profile_moment *moments = survey->profile->moments.items;
+    if (survey->whole < 2)
+        return;
+    for (size_t i = 0; i < survey->snapshots.count; i++) {
+        struct snapshot *snapshot = snapshot_at(survey, i);
+        if (!snapshot->whole)
+            continue;
+        if (at++ == column * (survey->whole - 1) / (most - 1)) {
+            snapshot->column = (uint8_t)++column;
+            if (snapshot->moment < survey->profile->moments.count)
+                moments[snapshot->moment].rows = true;
+        }
+    }
+    survey->profile->history_moments = column;
+}
+
+/* ---- what is known of the whole ---- */
+
+static size_t quoted(char *to, const char *from, size_t length)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_@%+=:,./-";
+    size_t used = 0, safe = 0;
+    while (safe < length && memchr(plain, from[safe], sizeof plain - 1))
+        safe++;
+    if (safe == length && length > 0) {
+        memcpy(to, from, length);
+        return length;
+    }
+    to[used++] = '\'';
+    for (size_t i = 0; i < length; i++) {
+        if (from[i] == '\'') {
+            memcpy(to + used, "'\\'", 3);
+            used += 3;
+        }
+        to[used++] = from[i];
+    }
+    to[used++] = '\'';
+    return used;
+}
+
+/* Arguments that end in 0, as a shell would take them. */
+static uint32_t command_text(struct profile *profile, struct capture_text command)
+{
+    char *text = malloc(command.length * 4 + 4); /* an empty argument takes '' and a space */
+    size_t used = 0, at = 0;
+    if (!text) {
+        profile->failed = true;
+        return 0;
+    }
+    while (at < command.length) {
+        const char *from = command.bytes + at, *end = memchr(from, 0, command.length - at);
+        size_t length = end ? (size_t)(end - from) : command.length - at;
+        if (used > 0)
+            text[used++] = ' ';
+        used += quoted(text + used, from, length);
+        at += length + 1;
+    }
+    uint32_t string = profile_string(profile, text, used);
+    free(text);
+    return string;
+}
+
+/* The bytes that were live at a time, from the series. */
+static uint64_t live_at(const struct profile *profile, int64_t time_ns)
+{
+    const struct profile_point *points = profile->points.items;
+    size_t low = 0, high = profile->points.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (points[middle].time_ns <= time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low == 0 ? 0 : points[low - 1].live_bytes;
+}
+
+static void describe(const struct survey *survey, const struct snapshot *target)
+{
+    struct profile *profile = survey->profile;
+    const struct capture_process *process = &survey->process;
+    struct profile_point *points = profile->points.items;
+    struct profile_moment *moments = profile->moments.items;
+    profile->kind = PROFILE_HEAP;
+    profile->program = profile_string(profile, process->program.bytes, process->program.length);
+    profile->host = profile_string(profile, process->host.bytes, process->host.length);
+    profile->command = command_text(profile, process->command);
+    profile->pid = process->pid <= INT32_MAX ? (int64_t)process->pid : 0;
+    profile->duration_ns = capture_ns_between(survey->start_ms, target->time_ms);
+    int64_t before_ns = capture_ns_between(survey->start_ms, process->time_ms);
+    if (process->wall_ns <= INT64_MAX && (int64_t)process->wall_ns > before_ns)
+        profile->time_ns = (int64_t)process->wall_ns - before_ns;
+    for (size_t i = 0; i < profile->points.count; i++) {
+        points[i].time_ns = capture_ns_between(survey->start_ms, (uint64_t)points[i].time_ns);
+        if (points[i].resident_bytes > 0 && points[i].time_ns <= profile->duration_ns)
+            profile->resident_bytes = points[i].resident_bytes;
+    }
+    for (size_t i = 0; i < profile->moments.count; i++) {
+        moments[i].time_ns = capture_ns_between(survey->start_ms, (uint64_t)moments[i].time_ns);
+        moments[i].live_bytes = live_at(profile, moments[i].time_ns);
+    }
+    for (size_t i = 0; i < survey->snapshots.count; i++)
+        if (snapshot_at(survey, i)->whole &&
+            snapshot_at(survey, i)->moment < profile->moments.count)
+            moments[snapshot_at(survey, i)->moment].live_bytes = snapshot_at(survey, i)->live_bytes;
+}
+
+static bool take(const struct read_input *input, struct survey *survey, struct read_error *error)
+{
+    struct capture_plan plan = {.start_ms = survey->start_ms};
+    const char *at = input->options.at;
+    if (!choose(survey, at, &plan.target, error))
+        return false;
+    plan.at_peak = at && strcmp(at, "peak") == 0;
+    plan.snapshots = survey->snapshots.items;
+    choose_history(survey);
+    describe(survey, &plan.snapshots[plan.target]);
+    capture_take_rows(input, &plan, survey->profile);
+    return true;
+}
 
 static bool is(const struct read_input *input)
 {
-    (void)input;
-    return false;
+    return input->size >= sizeof FORMAT_MAGIC &&
+           memcmp(input->bytes, FORMAT_MAGIC, sizeof FORMAT_MAGIC) == 0;
 }
 
 static bool read(const struct read_input *input, struct profile *profile, struct read_error *error)
 {
-    (void)input;
-    (void)profile;
-    return read_refuse(error, 0, "not read yet");
+    static const struct capture_calls calls = {
+        .process = see_process,
+        .point = see_point,
+        .snapshot = see_snapshot,
+        .totals = see_totals,
+        .whole = see_whole,
+        .mark = see_mark,
+        .end = see_end,
+    };
+    struct survey survey = {.profile = profile};
+    struct capture_error wrong;
+    enum capture_result result = capture_read(input->bytes, input->size, &calls, &survey, &wrong);
+    bool done = false;
+    if (result == CAPTURE_REFUSED)
+        read_refuse(error, wrong.offset, "%s", wrong.reason);
+    else if (survey.whole == 0)
+        read_refuse(error, wrong.offset,
+                    "there is no whole snapshot in this capture (%s): the program has not written "
+                    "one yet, or was killed before",
+                    wrong.reason ? wrong.reason : "nothing is missing at its end");
+    else
+        done = take(input, &survey, error);
+    if (done && result == CAPTURE_TORN) {
+        profile->torn = true;
+        profile_warn(profile,
+                     "the capture stops at byte %" PRIu64 " of %zu (%s): the program still runs or "
+                     "was killed; this is what it had written",
+                     wrong.offset, input->size, wrong.reason);
+    }
+    free(survey.snapshots.items);
+    return done;
 }
 
-const struct reader reader_capture = {"capture", is, read};
+const struct reader reader_capture = {"memoir capture", is, read};

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Between the two passes over a capture: the first (read_capture.c) learns which snapshots there
+ * are and chooses, the second (read_capture_rows.c) takes the rows of the chosen ones.
+ */
+#ifndef PROFILE_READ_CAPTURE_H
+#define PROFILE_READ_CAPTURE_H
+
+#include "tool/profile/read.h"
+
+struct snapshot {
+    uint64_t number, time_ms, live_bytes;
+    uint64_t moment; /* of the profile */
+    bool whole;
+    uint8_t column; /* in the samples' history, from 1; 0: none */
+};
+
+struct capture_plan {
+    const struct snapshot *snapshots; /* in the order of the file */
+    size_t target;                    /* the one whose rows become samples */
+    bool at_peak;                     /* their values in use are those of the peak */
+    uint64_t start_ms;
+};
+
+void capture_take_rows(const struct read_input *input, const struct capture_plan *plan,
+                       struct profile *profile);
+/* Between two moments; 0 when the second is the earlier one. */
+int64_t capture_ns_between(uint64_t from_ms, uint64_t to_ms);
+
+#endif

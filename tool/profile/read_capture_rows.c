@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The second pass over a capture: rows become samples.
+ *
+ * A row is known by its stack, thread, size and rate. Those of the snapshots of the history find
+ * their sample by that; one that the wanted snapshot does not have any more (its thread has ended,
+ * and its rows became those of "other threads") gets a sample of zeros, so that the sums of each
+ * moment are right.
+ *
+ * An address means what was mapped there when its node was written: libraries come and go, and
+ * another one may be at the same place later. If nothing was there then, the latest list of
+ * mappings that has something is asked.
+ */
+#include "tool/profile/read_capture.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/profile/capture.h"
+#include "tool/profile/keys.h"
+
+enum {
+    FRAMES_MOST = 1024, /* what the library records is far below */
+    STACK_OTHER = 1,
+    THREAD_OTHER = UINT32_MAX,
+    VALUE_MOST_BITS = 59, /* so that sums of many cannot overflow */
+};
+
+struct node {
+    uint32_t caller, location;
+};
+
+struct thread {
+    uint32_t id, tid, name; /* name: a string */
+};
+
+struct taking {
+    const struct read_input *input;
+    const struct capture_plan *plan;
+    struct profile *profile;
+    size_t seen;                   /* snapshots so far; the present one is the one before */
+    const struct snapshot *wanted; /* the present one, if its rows are */
+    bool target;                   /* and whether it is the one */
+    struct profile_list nodes;     /* struct node */
+    /* Mappings. */
+    struct keys places;         /* start, end and string of the path: to the list below */
+    struct profile_list known;  /* uint32_t: mappings */
+    struct profile_list active; /* struct place: those of the present list, by address */
+    bool sorted;
+    struct keys second; /* locations whose address means another mapping than the first */
+    struct profile_list seconds;
+    /* Threads. */
+    struct keys thread_numbers; /* of one snapshot */
+    struct profile_list numbered;
+    struct keys thread_ids;      /* of all */
+    struct profile_list threads; /* struct thread */
+    /* Rows. */
+    struct keys rows; /* numbers are those of samples */
+    uint32_t last_node, last_stack, without;
+    bool has_without, has_lives;
+    int64_t largest_rate;
+    struct {
+        uint32_t thread, tid, bytes, other;
+    } words;
+};
+
+struct place {
+    uint64_t start, end;
+    uint32_t mapping;
+};
+
+/* ---- mappings ---- */
+
+static void take_maps(void *context)
+{
+    struct taking *taking = context;
+    taking->active.count = 0;
+}
+
+static uint32_t hex_string(struct profile *profile, struct capture_text bytes)
+{
+    char hex[2 * 64];
+    if (bytes.length > sizeof hex / 2)
+        return 0;
+    for (size_t i = 0; i < 2 * bytes.length; i++) {
+        unsigned byte = (unsigned char)bytes.bytes[i / 2];
+        hex[i] = "0123456789abcdef"[(i % 2 == 0 ? byte >> 4 : byte) & 15];
+    }
+    return profile_string(profile, hex, 2 * bytes.length);
+}
+
+static void take_map(void *context, const struct capture_map *map)
+{
+    static const char deleted[] = " (deleted)";
+    struct taking *taking = context;
+    struct profile *profile = taking->profile;
+    size_t length = map->path.length, tail = sizeof deleted - 1;
+    if (!(map->flags & MAP_EXECUTABLE))
+        return;
+    if (length > tail && memcmp(map->path.bytes + length - tail, deleted, tail) == 0)
+        length -= tail;
+    uint32_t path = profile_string(profile, map->path.bytes, length);
+    uint32_t build_id = hex_string(profile, map->build_id);
+    bool fresh;
+    struct key key = {{map->start, map->end ^ map->offset << 1, (uint64_t)path << 32 | build_id}};
+    uint32_t number = keys_add(&taking->places, key, &fresh);
+    if (fresh) {
+        struct profile_mapping mapping = {.start = map->start,
+                                          .limit = map->end,
+                                          .offset = map->offset,
+                                          .path = path,
+                                          .build_id = build_id};
+        uint32_t *kept = profile_list_add(profile, &taking->known, sizeof *kept);
+        if (kept)
+            *kept = profile_mapping(profile, &mapping);
+    }
+    struct place *place = profile_list_add(profile, &taking->active, sizeof *place);
+    if (place && number < taking->known.count)
+        *place = (struct place){map->start, map->end, ((uint32_t *)taking->known.items)[number]};
+    taking->sorted = false;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *left = a, *right = b;
+    return left->start < right->start ? -1 : left->start > right->start;
+}
+
+static uint32_t find_active(struct taking *taking, uint64_t address)
+{
+    struct place *places = taking->active.items;
+    size_t low = 0, high = taking->active.count;
+    if (!taking->sorted && high > 0)
+        qsort(places, high, sizeof *places, compare_places);
+    taking->sorted = true;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (places[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < taking->active.count && places[low].start <= address ? places[low].mapping : 0;
+}
+
+static uint32_t find_ever(const struct profile *profile, uint64_t address)
+{
+    for (size_t i = profile->mappings.count - 1; i > 0; i--) {
+        const struct profile_mapping *mapping = profile_mapping_at(profile, (uint32_t)i);
+        if (mapping->start <= address && address < mapping->limit)
+            return (uint32_t)i;
+    }
+    return 0;
+}
+
+/* ---- nodes ---- */
+
+static uint32_t locate(struct taking *taking, uint64_t pc)
+{
+    struct profile *profile = taking->profile;
+    size_t before = profile->locations.count;
+    uint32_t location = profile_address(profile, pc, 0), mapping = 0;
+    if (profile->failed)
+        return 0;
+    if (pc > 0 && (mapping = find_active(taking, pc - 1)) == 0)
+        mapping = find_ever(profile, pc - 1);
+    struct profile_location *first = (struct profile_location *)profile->locations.items + location;
+    if (location >= before)
+        first->mapping = mapping;
+    if (first->mapping == mapping)
+        return location;
+    bool fresh;
+    uint32_t number = keys_add(&taking->second, (struct key){{pc, mapping, 0}}, &fresh);
+    if (fresh) {
+        struct profile_location another = {.address = pc, .mapping = mapping};
+        uint32_t *kept = profile_list_add(profile, &taking->seconds, sizeof *kept);
+        if (kept)
+            *kept = profile_location(profile, &another, NULL, 0);
+    }
+    return number < taking->seconds.count ? ((uint32_t *)taking->seconds.items)[number] : 0;
+}
+
+static void take_node(void *context, uint32_t node, uint32_t caller, uint64_t pc)
+{
+    struct taking *taking = context;
+    while (taking->nodes.count < node) /* 0 and 1 are never written */
+        if (!profile_list_add(taking->profile, &taking->nodes, sizeof(struct node)))
+            return;
+    uint32_t location = locate(taking, pc);
+    struct node *kept = profile_list_add(taking->profile, &taking->nodes, sizeof *kept);
+    if (kept)
+        *kept = (struct node){caller, location};
+}
+
+static uint32_t stack_without(struct taking *taking)
+{
+    struct profile *profile = taking->profile;
+    if (!taking->has_without) {
+        uint32_t name = profile_string_of(profile, "[stack not recorded]");
+        struct profile_function function = {.name = name, .system_name = name};
+        uint32_t location = profile_named(profile, profile_function(profile, &function), 0, 0);
+        taking->without = profile_stack(profile, &location, 1);
+        taking->has_without = true;
+    }
+    return taking->without;
+}
+
+static uint32_t stack_of(struct taking *taking, uint32_t node)
+{
+    uint32_t locations[FRAMES_MOST], count = 0;
+    const struct node *nodes = taking->nodes.items;
+    if (node == taking->last_node && node > STACK_OTHER)
+        return taking->last_stack;
+    for (uint32_t at = node; at > STACK_OTHER && at < taking->nodes.count; at = nodes[at].caller) {
+        if (count == FRAMES_MOST) {
+            profile_warn(taking->profile, "stacks of more than %d frames are cut", FRAMES_MOST);
+            break;
+        }
+        locations[count++] = nodes[at].location;
+    }
+    taking->last_node = node;
+    taking->last_stack =
+        count > 0 ? profile_stack(taking->profile, locations, count) : stack_without(taking);
+    return taking->last_stack;
+}
+
+/* ---- snapshots and threads ---- */
+
+static void take_snapshot(void *context, const struct capture_snapshot *snapshot)
+{
+    struct taking *taking = context;
+    const struct snapshot *present = &taking->plan->snapshots[taking->seen];
+    taking->target = taking->seen++ == taking->plan->target;
+    taking->wanted = taking->target || present->column > 0 ? present : NULL;
+    keys_free(&taking->thread_numbers);
+    taking->numbered.count = 0;
+    if (taking->target)
+        taking->profile->period = snapshot->rate;
+}
+
+static void take_thread(void *context, const struct capture_thread *thread)
+{
+    struct taking *taking = context;
+    struct profile *profile = taking->profile;
+    char name[64];
+    bool fresh;
+    uint32_t index = keys_add(&taking->thread_ids, (struct key){{thread->id, 0, 0}}, &fresh);
+    if (fresh) {
+        struct thread *kept = profile_list_add(profile, &taking->threads, sizeof *kept);
+        struct profile_thread *listed =
+            profile_list_add(profile, &profile->threads, sizeof *listed);
+        if (!kept || !listed)
+            return;
+        int length = snprintf(name, sizeof name, "t%u", thread->id);
+        *kept = (struct thread){.id = thread->id, .tid = thread->tid};
+        kept->name = thread->name.length > 0
+                         ? profile_string(profile, thread->name.bytes, thread->name.length)
+                         : profile_string(profile, name, (size_t)length);
+        *listed = (struct profile_thread){thread->tid, kept->name};
+    }
+    if (!taking->wanted)
+        return;
+    keys_add(&taking->thread_numbers, (struct key){{thread->number, 0, 0}}, &fresh);
+    uint32_t *numbered =
+        fresh ? profile_list_add(profile, &taking->numbered, sizeof *numbered) : NULL;
+    if (numbered)
+        *numbered = index;
+}
+
+static const struct thread *thread_of(const struct taking *taking, uint32_t number)
+{
+    uint32_t found = keys_find(&taking->thread_numbers, (struct key){{number, 0, 0}});
+    if (number == THREAD_OTHER || found >= taking->numbered.count)
+        return NULL;
+    uint32_t index = ((const uint32_t *)taking->numbered.items)[found];
+    return index < taking->threads.count ? (const struct thread *)taking->threads.items + index
+                                         : NULL;
+}
+
+static uint32_t labels_of(struct taking *taking, const struct thread *thread, uint64_t size)
+{
+    struct profile_label labels[3];
+    uint32_t count = 0;
+    labels[count++] = (struct profile_label){.key = taking->words.thread,
+                                             .text = thread ? thread->name : taking->words.other};
+    if (thread)
+        labels[count++] = (struct profile_label){.key = taking->words.tid, .number = thread->tid};
+    if (size > 0 && size <= INT64_MAX)
+        labels[count++] = (struct profile_label){
+            .key = taking->words.bytes, .unit = taking->words.bytes, .number = (int64_t)size};
+    return profile_label_set(taking->profile, labels, count);
+}
+
+/* ---- rows ---- */
+
+enum {
+    ALLOC_OBJECTS,
+    ALLOC_SPACE,
+    INUSE_OBJECTS,
+    INUSE_SPACE,
+    PEAK_OBJECTS,
+    PEAK_SPACE,
+    ALLOC_REQUESTED,
+    INUSE_REQUESTED,
+    VALUES,
+};
+
+static void add_types(struct profile *profile)
+{
+    static const char *const types[VALUES][2] = {
+        [ALLOC_OBJECTS] = {"alloc_objects", "count"},
+        [ALLOC_SPACE] = {"alloc_space", "bytes"},
+        [INUSE_OBJECTS] = {"inuse_objects", "count"},
+        [INUSE_SPACE] = {"inuse_space", "bytes"},
+        [PEAK_OBJECTS] = {"peak_objects", "count"},
+        [PEAK_SPACE] = {"peak_space", "bytes"},
+        [ALLOC_REQUESTED] = {"alloc_requested", "bytes"},
+        [INUSE_REQUESTED] = {"inuse_requested", "bytes"},
+    };
+    for (unsigned i = 0; i < VALUES; i++)
+        profile_type(profile, types[i][0], types[i][1]);
+    profile->default_type = INUSE_SPACE;
+}
+
+static void add(int64_t *value, uint64_t seen, double weight)
+{
+    const double most = (double)(INT64_C(1) << VALUE_MOST_BITS);
+    double sum = round((double)seen * weight) + (double)*value;
+    if (weight == 1 && seen < UINT64_C(1) << VALUE_MOST_BITS && sum < most)
+        *value += (int64_t)seen;
+    else
+        *value = sum < most ? (int64_t)sum : INT64_C(1) << VALUE_MOST_BITS;
+}
+
+static void add_values(struct taking *taking, size_t sample, const struct capture_row *row,
+                       double weight)
+{
+    struct profile_samples *samples = &taking->profile->samples;
+    const struct capture_sum *inuse = taking->plan->at_peak ? &row->peak : &row->live;
+    const uint64_t seen[VALUES] = {
+        [ALLOC_OBJECTS] = row->allocated.objects,
+        [ALLOC_SPACE] = row->allocated.usable,
+        [INUSE_OBJECTS] = inuse->objects,
+        [INUSE_SPACE] = inuse->usable,
+        [PEAK_OBJECTS] = row->peak.objects,
+        [PEAK_SPACE] = row->peak.usable,
+        [ALLOC_REQUESTED] = row->allocated.requested,
+        [INUSE_REQUESTED] = inuse->requested,
+    };
+    for (unsigned i = 0; i < VALUES; i++)
+        add(&samples->values[i][sample], seen[i], weight);
+    for (unsigned i = 0; i < FORMAT_LIVES; i++) {
+        if (row->lives[i] == 0 || (!samples->lives && !profile_want_lives(taking->profile)))
+            continue;
+        uint64_t sum = samples->lives[sample][i] + row->lives[i];
+        samples->lives[sample][i] = sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
+    }
+    taking->largest_rate = row->rate > taking->largest_rate ? row->rate : taking->largest_rate;
+}
+
+/* Without the column all weights are 1. */
+static void set_weight(struct profile *profile, size_t sample, double weight)
+{
+    struct profile_samples *samples = &profile->samples;
+    if (weight > 1 && !samples->weights && profile_want_weights(profile))
+        for (size_t i = 0; i < samples->count; i++)
+            samples->weights[i] = 1;
+    if (samples->weights)
+        samples->weights[sample] = (float)weight;
+}
+
+static void take_row(void *context, const struct capture_row *row)
+{
+    struct taking *taking = context;
+    struct profile *profile = taking->profile;
+    struct profile_samples *samples = &profile->samples;
+    double weight = taking->input->options.raw ? 1 : row->weight;
+    bool fresh;
+    if (!taking->wanted || profile->failed ||
+        (!taking->target && row->live.objects == 0 && row->live.usable == 0))
+        return;
+    const struct thread *thread = thread_of(taking, row->thread);
+    uint32_t id = thread ? thread->id : THREAD_OTHER;
+    struct key key = {{(uint64_t)id << 32 | row->stack, row->size, (uint64_t)row->rate}};
+    size_t sample = keys_add(&taking->rows, key, &fresh);
+    if (sample == KEYS_NONE) {
+        profile->failed = true;
+        return;
+    }
+    if (fresh) {
+        uint32_t labels = labels_of(taking, thread, row->size);
+        sample = profile_sample(profile, stack_of(taking, row->stack), labels);
+        if (profile->failed)
+            return;
+        set_weight(profile, sample, weight);
+    }
+    if (profile->failed || sample >= samples->count)
+        return;
+    if (taking->target)
+        add_values(taking, sample, row, weight);
+    if (taking->wanted->column > 0 && (samples->history || profile_want_history(profile)))
+        samples->history[sample][taking->wanted->column - 1] +=
+            (float)((double)row->live.usable * weight);
+}
+
+static void take_totals(void *context, const struct capture_totals *totals)
+{
+    struct taking *taking = context;
+    struct profile *profile = taking->profile;
+    if (!taking->target)
+        return;
+    profile->lost = totals->lost;
+    profile->refused = totals->refused;
+    profile->peak_time_ns = capture_ns_between(taking->plan->start_ms, totals->peak_ms);
+    if (profile->peak_time_ns == 0 && totals->peak_ms > 0)
+        profile->peak_time_ns = 1; /* 0 is "not known" */
+}
+
+static void take_allocator(void *context, const struct capture_allocator *allocator)
+{
+    struct taking *taking = context;
+    struct profile *profile = taking->profile;
+    if (!taking->target || allocator->allocs > INT64_MAX || allocator->frees > INT64_MAX ||
+        allocator->alloc_bytes > INT64_MAX)
+        return;
+    profile->exact_allocs = (int64_t)allocator->allocs;
+    profile->exact_frees = (int64_t)allocator->frees;
+    profile->exact_alloc_bytes = (int64_t)allocator->alloc_bytes;
+    if (profile->resident_bytes < allocator->resident_bytes) /* the series may be older */
+        profile->resident_bytes = allocator->resident_bytes;
+}
+
+void capture_take_rows(const struct read_input *input, const struct capture_plan *plan,
+                       struct profile *profile)
+{
+    static const struct capture_calls calls = {
+        .maps = take_maps,
+        .map = take_map,
+        .node = take_node,
+        .thread = take_thread,
+        .snapshot = take_snapshot,
+        .row = take_row,
+        .totals = take_totals,
+        .allocator = take_allocator,
+    };
+    struct taking taking = {.input = input, .plan = plan, .profile = profile};
+    struct capture_error ignored; /* the first pass told */
+    taking.words.thread = profile_string_of(profile, "thread");
+    taking.words.tid = profile_string_of(profile, "tid");
+    taking.words.bytes = profile_string_of(profile, "bytes");
+    taking.words.other = profile_string_of(profile, "other threads");
+    add_types(profile);
+    capture_read(input->bytes, input->size, &calls, &taking, &ignored);
+    if (profile->period < 0) /* recording is off now: what there is was sampled at this rate */
+        profile->period = taking.largest_rate;
+    profile->period_type = (struct profile_type){profile_string_of(profile, "space"),
+                                                 profile_string_of(profile, "bytes")};
+    struct keys *keys[] = {&taking.places, &taking.second, &taking.thread_numbers,
+                           &taking.thread_ids, &taking.rows};
+    struct profile_list *lists[] = {&taking.nodes,   &taking.known,    &taking.active,
+                                    &taking.seconds, &taking.numbered, &taking.threads};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        keys_free(keys[i]);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        free(lists[i]->items);
+}
