@@ -15,6 +15,7 @@ struct json {
     unsigned depth;
     bool pretty;     /* a line for each member */
     bool filled[64]; /* by depth: something stands there */
+    bool array[64];  /* by depth: ends in ] */
 };
 
 void json_start(struct json *json, FILE *file, bool pretty);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A profile into bytes of another tool's format. The format is chosen by the name of the file
- * (write_find) or by its word.
+ * (write_find) or by its word. Adding one is one new file and one word in WRITERS.
  */
 #ifndef PROFILE_WRITE_H
 #define PROFILE_WRITE_H
@@ -19,13 +19,24 @@ struct writer {
     const char *word;   /* "pprof" */
     const char *ending; /* ".pb.gz" */
     const char *brief;
+    bool compares; /* options->base must be there */
+    /* False when memory is out. Whether the bytes reached the file, the caller asks the file. */
     bool (*write)(const struct profile *profile, const struct write_options *options, FILE *file);
 };
 
-extern const struct writer writers[];
+extern const struct writer *const writers[];
 extern const size_t writers_count;
 
 /* By the longest ending that fits, or by the word. NULL: none. */
 const struct writer *write_find(const char *path_or_word);
+
+/* The writers, in the files write_*.c. */
+#define WRITERS(X) \
+    X(pprof)       \
+    X(folded)      \
+    X(difffolded)
+#define X(name) extern const struct writer writer_##name;
+WRITERS(X)
+#undef X
 
 #endif
