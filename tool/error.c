@@ -5,6 +5,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+bool error_found(struct error *error)
+{
+    return error_set(error, ERROR_FOUND, "%s", "");
+}
+
 bool error_set(struct error *error, enum error_status status, const char *format, ...)
 {
     va_list list;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 enum error_status {
+    ERROR_FOUND = 1, /* no error: what was looked for is there, and the output says it */
     ERROR_USAGE = 2,
     ERROR_INPUT = 3,  /* something can't be read or written */
     ERROR_TARGET = 4, /* a process is gone or refuses */
@@ -22,6 +23,8 @@ struct error {
     char hint[1024]; /* the next step, a command where there is one; may be empty */
 };
 
+/* Leaks, a limit that was passed, a difference: ends the command with status 1, without a word. */
+bool error_found(struct error *error);
 /* Both return false, for `return error_set(...)`. */
 bool error_set(struct error *error, enum error_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The command `memoir`: finds the row of commands.def for its verb, has the words sorted, runs it,
- * and turns an error into a message and an exit status. 0 is success, 2 wrong usage, 3 something
- * that can't be read or written, 4 a process that is gone or refuses; `run` ends as the program
- * does.
+ * and turns an error into a message and an exit status. 0 is success, 1 a finding (leaks, a limit
+ * that was passed, a difference), 2 wrong usage, 3 something that can't be read or written, 4 a
+ * process that is gone or refuses; `run` ends as the program does.
  */
 #include "tool/arguments.h"
 #include "tool/commands.h"
@@ -31,14 +31,14 @@ int main(int argc, char **argv)
         goto done;
     if (arguments.help)
         help_command(command);
-    else if (!command->run(&arguments, &error))
+    else if (!command->run(&arguments, &error) && error.status != ERROR_FOUND)
         goto done;
     right = terminal_end(&error);
 done:
     arguments_free(&arguments);
     if (!right)
         terminal_error(&error);
-    return right ? 0 : (int)error.status;
+    return right && error.status != ERROR_FOUND ? 0 : (int)error.status;
 }
 
 /* Flags of every command may stand before the verb: moves the verb in front of them. */

@@ -3,6 +3,8 @@
 #ifndef REPORT_REPORT_H
 #define REPORT_REPORT_H
 
+#include "tool/report/diff.h"
+#include "tool/report/leaks.h"
 #include "tool/report/style.h"
 #include "tool/report/view.h"
 
@@ -13,12 +15,15 @@ void report_tree(const struct view *view, const struct style *style);
 bool report_peek(const struct view *view, const char *pattern, const struct style *style,
                  struct view_error *error);
 void report_traces(const struct view *view, const struct style *style);
-void report_leaks(const struct view *view, const struct style *style);
+/* True: there are some. */
+bool report_leaks(const struct view *view, const struct leaks_options *options,
+                  const struct style *style);
 void report_churn(const struct view *view, const struct style *style);
 void report_sizes(const struct view *view, const struct style *style);
 void report_threads(const struct view *view, const struct style *style);
 void report_time(const struct view *view, const struct style *style);
-void report_diff(const struct view *view, const struct style *style);
+/* True: something has changed, beyond the noise. */
+bool report_diff(const struct view *view, const struct style *style);
 bool report_list(const struct view *view, const char *pattern, const char *source_path,
                  const struct style *style, struct view_error *error);
 

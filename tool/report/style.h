@@ -15,8 +15,9 @@ struct style {
     unsigned width; /* columns */
     unsigned rows;  /* of a table; 0: as many as the report thinks right */
     bool color, utf8, links, verbose;
-    bool by_total;    /* sort by total */
-    const char *name; /* of the input, for the first line */
+    bool by_total;         /* sort by total */
+    const char *name;      /* of the input, for the first line */
+    const char *base_name; /* of what it is compared with; NULL: nothing */
 };
 
 /* "1.31 GiB", "412 M", "3.20 s": three digits and a unit, by the unit of the profile. */

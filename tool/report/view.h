@@ -80,6 +80,8 @@ struct view {
     uint32_t *path; /* frames, leaf first */
     struct view_stack *stacks;
     size_t stacks_count;
+    /* By sample of `profile`: the stack it is part of; UINT32_MAX: the filters took it out. */
+    uint32_t *sample_stacks;
     struct view_value total; /* of what is left after the filters */
     struct view_value whole; /* of the profile */
     double unnamed;          /* share of frames without a name, 0 to 1 */
