@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The flame graph: one SVG that needs nothing else. What is in the file twice is meant to be: plain
+ * boxes for whoever does not run scripts (an <img>, a converter), limited in number; and the data in
+ * a short form, from which flame.js draws again after each zoom and search, finer than the plain
+ * boxes.
+ *
+ *      title                                              search field (flame.js)
+ *      metric, total                                      what was found
+ *      legend
+ *      boxes
+ *
+ * In a comparison red is more and blue is less than before, grey the same or within what sampling
+ * explains; the hatched end of a box is what is gone, and a vanished stack is hatched as a whole.
+ */
+#include "tool/report/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/report/flame_tree.h"
+#include "tool/report/svg.h"
+
+/* flame.js, by the build. */
+extern const char flame_script[];
+
+enum {
+    FLAME_ROW = 18,
+    FLAME_TOP = 84, /* of the boxes */
+    FLAME_SIDE = 12,
+    FLAME_LEVELS = 5,         /* of growth */
+    FLAME_BOXES_MOST = 60000, /* in the data */
+    FLAME_PLAIN_MOST = 8000,  /* as elements */
+    FLAME_MODULES_MOST = 256,
+};
+
+static const double flame_character = 6.63; /* pixels, of a monospaced font of 11 pixels */
+
+struct flame_module {
+    const char *path;
+    double width;
+    unsigned family;
+};
+
+struct flame {
+    const struct view *view;
+    struct picture_options options;
+    struct flame_tree tree;
+    FILE *file;
+    unsigned width, height;
+    double scale;           /* pixels of one unit */
+    double plain_least;     /* width of the thinnest plain box */
+    double change_most;     /* the largest change of a box but the root's */
+    uint32_t *frame_number; /* by frame: in the data; 0: not yet */
+    uint32_t *frames;       /* by number from 2 */
+    uint32_t frames_count;
+    struct flame_module modules[FLAME_MODULES_MOST];
+    unsigned modules_count;
+    bool memory;
+};
+
+static const char *flame_node_name(const struct flame *flame, const struct flame_node *node)
+{
+    if (node->frame == FLAME_ALL)
+        return "all";
+    if (node->frame == FLAME_REST)
+        return "\xe2\x80\xa6 smaller ones";
+    return flame->view->frames[node->frame].name;
+}
+
+/* -FLAME_LEVELS to FLAME_LEVELS; 0 for the same or what sampling explains. */
+static int flame_level(const struct flame *flame, const struct flame_node *node)
+{
+    double change = (double)node->sum.value - (double)node->sum.base;
+    double noise = 1.96 * sqrt(node->sum.variance + node->sum.base_variance);
+    if (change == 0 || fabs(change) <= noise || flame->change_most <= 0)
+        return 0;
+    double share = fmin(1, fabs(change) / flame->change_most);
+    int level = 1 + (int)(sqrt(share) * (FLAME_LEVELS - 0.01));
+    level = level > FLAME_LEVELS ? FLAME_LEVELS : level;
+    return change > 0 ? level : -level;
+}
+
+static unsigned flame_module_of(struct flame *flame, const char *path)
+{
+    for (unsigned i = 0; i < flame->modules_count; i++)
+        if (flame->modules[i].path == path || strcmp(flame->modules[i].path, path) == 0)
+            return i;
+    if (flame->modules_count == FLAME_MODULES_MOST)
+        return 0;
+    flame->modules[flame->modules_count] = (struct flame_module){.path = path};
+    return flame->modules_count++;
+}
+
+static int flame_module_compare(const void *left, const void *right)
+{
+    const struct flame_module *a = left, *b = right;
+    if ((a->path[0] == '\0') != (b->path[0] == '\0'))
+        return a->path[0] == '\0' ? 1 : -1;
+    if (a->width != b->width)
+        return a->width > b->width ? -1 : 1;
+    return strcmp(a->path, b->path);
+}
+
+/* Numbers the frames that are shown and ranks the modules by the area of their boxes. */
+static bool flame_survey(struct flame *flame)
+{
+    const struct flame_tree *tree = &flame->tree;
+    size_t count = flame->view->frames_count;
+    flame->frame_number = calloc(count + 1, sizeof *flame->frame_number);
+    flame->frames = malloc((count + 1) * sizeof *flame->frames);
+    double *widths = malloc((tree->count + 1) * sizeof *widths);
+    if (flame->frame_number == NULL || flame->frames == NULL || widths == NULL) {
+        free(widths);
+        return false;
+    }
+    for (uint32_t i = 0; i < tree->count; i++) {
+        const struct flame_node *node = &tree->nodes[i];
+        double change = fabs((double)node->sum.value - (double)node->sum.base);
+        if (i > 0 && change > flame->change_most)
+            flame->change_most = change;
+        widths[i] = node->width;
+        if (node->frame == FLAME_ALL || node->frame == FLAME_REST)
+            continue;
+        if (flame->frame_number[node->frame] == 0) {
+            flame->frames[flame->frames_count++] = node->frame;
+            flame->frame_number[node->frame] = flame->frames_count + 1;
+        }
+        unsigned module = flame_module_of(flame, flame->view->frames[node->frame].module);
+        flame->modules[module].width += node->width;
+    }
+    qsort(flame->modules, flame->modules_count, sizeof *flame->modules, flame_module_compare);
+    for (unsigned i = 0; i < flame->modules_count; i++) {
+        bool named = flame->modules[i].path[0] != '\0' || flame->modules_count == 1;
+        flame->modules[i].family = named && i < SVG_FAMILIES - 1 ? i : SVG_FAMILIES - 1;
+    }
+    /* The plain boxes are the widest ones. */
+    flame->plain_least = 0.1 / flame->scale;
+    if (tree->count > FLAME_PLAIN_MOST) {
+        for (uint32_t above = tree->count; above > FLAME_PLAIN_MOST;) {
+            flame->plain_least *= 1.5;
+            above = 0;
+            for (uint32_t i = 0; i < tree->count; i++)
+                above += widths[i] >= flame->plain_least;
+        }
+    }
+    free(widths);
+    return true;
+}
+
+static void flame_class(struct flame *flame, const struct flame_node *node, char text[16])
+{
+    if (node->frame == FLAME_ALL || node->frame == FLAME_REST) {
+        snprintf(text, 16, "c72");
+        return;
+    }
+    const struct view_frame *frame = &flame->view->frames[node->frame];
+    unsigned module = flame_module_of(flame, frame->module);
+    snprintf(text, 16, "c%u%u", flame->modules[module].family, svg_hash(frame->name) % SVG_SHADES);
+}
+
+static void flame_title(struct flame *flame, const struct flame_node *node)
+{
+    FILE *file = flame->file;
+    char value[32], share[16];
+    fputs("<title>", file);
+    svg_text(file, flame_node_name(flame, node));
+    if (node->frame != FLAME_ALL && node->frame != FLAME_REST) {
+        const struct view_frame *frame = &flame->view->frames[node->frame];
+        if (frame->file[0] != '\0') {
+            fputc(' ', file);
+            svg_text(file, frame->file);
+            if (frame->line != 0)
+                fprintf(file, ":%u", frame->line);
+        }
+    }
+    fprintf(file, " (%s, %s)</title>", svg_value(value, (double)node->sum.value, flame->view->unit),
+            svg_share(share, node->width, flame->tree.nodes[0].width));
+}
+
+static void flame_box(struct flame *flame, const struct flame_node *node, double x)
+{
+    FILE *file = flame->file;
+    double width = node->width * flame->scale;
+    unsigned row = flame->options.inverted ? node->depth : flame->tree.depth - node->depth;
+    unsigned y = FLAME_TOP + row * FLAME_ROW;
+    unsigned flags = 0;
+    if (node->frame != FLAME_ALL && node->frame != FLAME_REST)
+        flags = flame->view->frames[node->frame].flags;
+    bool inlined = (flags & FRAME_INLINED) != 0;
+    char class[16], text[SVG_NAME_MOST];
+    if (flame->tree.compared) {
+        int level = flame_level(flame, node);
+        snprintf(class, sizeof class, "%c%d", level < 0 ? 'l' : 'g', abs(level));
+    } else {
+        flame_class(flame, node, class);
+    }
+    fprintf(file, "<g%s>", flags & (FRAME_GUESS | FRAME_UNNAMED) ? " class=\"dim\"" : "");
+    flame_title(flame, node);
+    double shown = fmax(width - (width > 2 ? 0.6 : 0), 0.1);
+    fprintf(file, "<rect class=\"%s\" x=\"%.4g\" y=\"%u\" width=\"%.4g\" height=\"%u\"/>", class,
+            round(x * 100) / 100, y - (inlined && flame->options.inverted),
+            round(shown * 100) / 100, FLAME_ROW - 1 + inlined);
+    double gone = (node->width - (double)node->sum.value) * flame->scale;
+    if (flame->tree.compared && gone >= 0.5)
+        fprintf(file,
+                "<rect fill=\"url(#gone)\" x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%u\"/>",
+                x + width - gone, y, fmax(gone - 0.6, 0.1), FLAME_ROW - 1);
+    const char *name = svg_name(text, flame_node_name(flame, node),
+                                (unsigned)fmax(0, (width - 6) / flame_character));
+    if (name[0] != '\0') {
+        fprintf(file, "<text class=\"tx\" x=\"%.1f\" y=\"%u\">", x + 3, y + 13);
+        svg_text(file, name);
+        fputs("</text>", file);
+    }
+    fputs("</g>\n", file);
+}
+
+/* Calls for each node from the root on, left to right; stacks are deep, so there is no recursion. */
+static bool flame_walk(struct flame *flame,
+                       void (*visit)(struct flame *flame, const struct flame_node *node, double x,
+                                     unsigned up))
+{
+    struct {
+        uint32_t node;
+        double x;
+    } *path = malloc((flame->tree.depth + 2) * sizeof *path);
+    if (path == NULL)
+        return false;
+    unsigned depth = 0, up = 0;
+    path[0].node = 0;
+    path[0].x = FLAME_SIDE;
+    for (;;) {
+        const struct flame_node *node = &flame->tree.nodes[path[depth].node];
+        visit(flame, node, path[depth].x, up);
+        if (node->child != 0) {
+            path[depth + 1].node = node->child;
+            path[depth + 1].x = path[depth].x;
+            depth++;
+            up = 0;
+            continue;
+        }
+        for (up = 1; node->next == 0 && depth > 0; up++)
+            node = &flame->tree.nodes[path[--depth].node];
+        if (depth == 0)
+            break;
+        path[depth].x += node->width * flame->scale;
+        path[depth].node = node->next;
+    }
+    free(path);
+    return true;
+}
+
+static void flame_plain(struct flame *flame, const struct flame_node *node, double x, unsigned up)
+{
+    (void)up;
+    if (node->width >= flame->plain_least)
+        flame_box(flame, node, x);
+}
+
+static void flame_base36(FILE *file, int64_t number)
+{
+    char text[16];
+    unsigned at = sizeof text;
+    uint64_t left = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    for (; left > 0; left /= 36)
+        text[--at] = "0123456789abcdefghijklmnopqrstuvwxyz"[left % 36];
+    if (number < 0)
+        fputc('-', file);
+    fwrite(text + at, 1, sizeof text - at, file);
+}
+
+/* up,frame,value,objects,more and in a comparison width,base,base objects,level. */
+static void flame_datum(struct flame *flame, const struct flame_node *node, double x, unsigned up)
+{
+    (void)x;
+    FILE *file = flame->file;
+    int64_t frame = node->frame == FLAME_ALL    ? 0
+                    : node->frame == FLAME_REST ? 1
+                                                : flame->frame_number[node->frame];
+    int64_t plain[] = {up, frame, node->sum.value, node->sum.objects, node->more};
+    for (unsigned i = 0; i < 5; i++) {
+        if (i > 0)
+            fputc(',', file);
+        flame_base36(file, plain[i]);
+    }
+    if (flame->tree.compared) {
+        int64_t more[] = {(int64_t)node->width, node->sum.base, node->sum.base_objects,
+                          flame_level(flame, node)};
+        for (unsigned i = 0; i < 4; i++) {
+            fputc(',', file);
+            flame_base36(file, more[i]);
+        }
+    }
+    fputc(node->depth % 8 == 7 ? '\n' : ' ', file);
+}
+
+static void flame_data(struct flame *flame)
+{
+    FILE *file = flame->file;
+    fprintf(file, "<script type=\"application/json\" id=\"data\">{\"unit\":");
+    svg_json_text(file, flame->view->unit);
+    fprintf(file, ",\"compared\":%s,\"inverted\":%s,\"reversed\":%s,\"modules\":[",
+            flame->tree.compared ? "true" : "false", flame->options.inverted ? "true" : "false",
+            flame->options.reversed ? "true" : "false");
+    for (unsigned i = 0; i < flame->modules_count; i++) {
+        fputs(i > 0 ? "," : "", file);
+        svg_json_text(file, svg_base_name(flame->modules[i].path));
+    }
+    fputs("],\"frames\":[[\"all\",\"\",-1,0,\"c72\"],[\"\xe2\x80\xa6 smaller ones\",\"\",-1,0,"
+          "\"c72\"]",
+          file);
+    for (uint32_t i = 0; i < flame->frames_count; i++) {
+        const struct view_frame *frame = &flame->view->frames[flame->frames[i]];
+        struct flame_node node = {.frame = flame->frames[i]};
+        char class[16], text[SVG_NAME_MOST], place[1024];
+        flame_class(flame, &node, class);
+        fputs(",\n[", file);
+        svg_json_text(file, svg_name(text, frame->name, 300));
+        snprintf(place, sizeof place, frame->line != 0 ? "%s:%u" : "%s", frame->file, frame->line);
+        fputc(',', file);
+        svg_json_text(file, frame->file[0] != '\0' ? place : "");
+        fprintf(file, ",%u,%u,\"%s\"]", flame_module_of(flame, frame->module), frame->flags, class);
+    }
+    fputs("],\n\"nodes\":\"", file);
+    flame_walk(flame, flame_datum);
+    fputs("\"}</script>\n<script><![CDATA[\n", file);
+    fputs(flame_script, file);
+    fputs("]]></script>\n", file);
+}
+
+/* The colours of levels, from little to much. */
+static void flame_levels_style(FILE *file)
+{
+    static const char *const light[2] = {"#f6dcd8 #f1c1ba #eaa197 #e07c70 #d25a4e",
+                                         "#dbe7f5 #bcd4ee #99bde4 #73a3d8 #4d87c7"};
+    static const char *const dark[2] = {"#4a302d #65352f #823b33 #a04237 #be4a3c",
+                                        "#283646 #2a415d #2c4e78 #2f5d94 #346eb2"};
+    for (unsigned theme = 0; theme < 2; theme++) {
+        const char *const *colors = theme == 0 ? light : dark;
+        fputs(theme == 0 ? ".g0,.l0{fill:#e6e7ea}.gone{stroke:#17202a}"
+                         : "@media (prefers-color-scheme:dark){.g0,.l0{fill:#3a3e45}"
+                           ".gone{stroke:#e9ebee}",
+              file);
+        for (unsigned side = 0; side < 2; side++)
+            for (unsigned level = 0; level < FLAME_LEVELS; level++)
+                fprintf(file, ".%c%u{fill:%.7s}", side == 0 ? 'g' : 'l', level + 1,
+                        colors[side] + level * 8);
+        fputs(theme == 0 ? "\n" : "}\n", file);
+    }
+}
+
+static void flame_legend(struct flame *flame)
+{
+    FILE *file = flame->file;
+    double x = FLAME_SIDE;
+    fputs("<g id=\"legend\" class=\"ui\">", file);
+    static const char *const words[] = {"l5",   "",
+                                        "l2",   "less than before",
+                                        "g0",   "the same, or within the error of sampling",
+                                        "g2",   "",
+                                        "g5",   "more",
+                                        "gone", "gone"};
+    if (flame->tree.compared) {
+        for (unsigned i = 0; i < sizeof words / sizeof words[0]; i += 2) {
+            bool gone = strcmp(words[i], "gone") == 0;
+            fprintf(file, "<rect class=\"%s\" x=\"%.0f\" y=\"60\" width=\"12\" height=\"12\"/>",
+                    gone ? "g0" : words[i], x);
+            if (gone)
+                fprintf(
+                    file,
+                    "<rect fill=\"url(#gone)\" x=\"%.0f\" y=\"60\" width=\"12\" height=\"12\"/>",
+                    x);
+            fprintf(file, "<text class=\"sub\" x=\"%.0f\" y=\"70\">%s</text>", x + 16,
+                    words[i + 1]);
+            x += words[i + 1][0] == '\0' ? 14 : 34 + 6.2 * (double)strlen(words[i + 1]);
+        }
+        fputs("</g>\n", file);
+        return;
+    }
+    for (unsigned i = 0; i < flame->modules_count && i < SVG_FAMILIES; i++) {
+        char text[SVG_NAME_MOST];
+        bool rest = flame->modules[i].family == SVG_FAMILIES - 1;
+        const char *path = flame->modules[i].path;
+        const char *name = rest ? "others" : svg_name(text, svg_base_name(path), 28);
+        double next = x + 30 + 6.4 * svg_columns(name);
+        if (name[0] == '\0' || next > flame->width - FLAME_SIDE)
+            break;
+        fprintf(file, "<rect class=\"c%u1\" x=\"%.0f\" y=\"60\" width=\"12\" height=\"12\"/>",
+                flame->modules[i].family, x);
+        fprintf(file, "<text class=\"sub\" x=\"%.0f\" y=\"70\">", x + 16);
+        svg_text(file, name);
+        fputs("</text>", file);
+        x = next;
+        if (rest)
+            break;
+    }
+    fputs("</g>\n", file);
+}
+
+static void flame_head(struct flame *flame)
+{
+    FILE *file = flame->file;
+    const struct view *view = flame->view;
+    const struct profile_type *type = &view->profile->type[view->options.type];
+    fprintf(file,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
+            "viewBox=\"0 0 %u %u\" role=\"img\">\n<style>\n",
+            flame->width, flame->height, flame->width, flame->height);
+    svg_style(file, flame->memory);
+    if (flame->tree.compared)
+        flame_levels_style(file);
+    fputs("text{font:11px ui-monospace,SFMono-Regular,Menlo,'DejaVu Sans Mono',"
+          "'Liberation Mono',monospace}"
+          ".ui text,.hd{font:12px system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif}"
+          ".hd{font-size:17px;font-weight:600}.dim{opacity:.62}.out{opacity:.35}"
+          "#boxes g{cursor:pointer}#boxes text{pointer-events:none}\n</style>\n"
+          "<defs><pattern id=\"gone\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
+          "patternTransform=\"rotate(45)\"><line class=\"gone\" y2=\"6\" stroke-width=\"2.4\" "
+          "stroke-opacity=\".4\"/></pattern></defs>\n",
+          file);
+    fprintf(file,
+            "<rect class=\"bg\" width=\"100%%\" height=\"100%%\"/>\n<text class=\"hd\" "
+            "x=\"%u\" y=\"28\">",
+            FLAME_SIDE);
+    const char *title = flame->options.title;
+    svg_text(file, title != NULL && title[0] != '\0' ? title : "Flame graph");
+    fprintf(file, "</text>\n<g class=\"ui\"><text id=\"subtitle\" class=\"sub\" x=\"%u\" y=\"47\">",
+            FLAME_SIDE);
+    const char *name =
+        view->options.type < view->profile->types ? profile_text(view->profile, type->name) : "";
+    svg_text(file, name);
+    char value[32];
+    const struct view_value *sum = &flame->tree.nodes[0].sum;
+    if (flame->tree.compared)
+        fprintf(file, " \xc2\xb7 %s before", svg_value(value, (double)sum->base, view->unit));
+    fprintf(file, " \xc2\xb7 %s%s", svg_value(value, (double)sum->value, view->unit),
+            flame->tree.compared ? " now" : "");
+    if (!flame->tree.compared && sum->objects > 0)
+        fprintf(file, " in %s objects", svg_value(value, (double)sum->objects, "count"));
+    if (flame->options.reversed)
+        fputs(" \xc2\xb7 merged from the leaf: callers above callees", file);
+    fputs("</text></g>\n", file);
+}
+
+void picture_flame(const struct view *view, const struct picture_options *options, FILE *file)
+{
+    struct flame flame = {.view = view, .options = *options, .file = file};
+    flame.width = options->width == 0 ? 1200 : options->width < 400 ? 400 : options->width;
+    flame.memory = view->profile->kind == PROFILE_HEAP || view->profile->kind == PROFILE_GROWTH;
+    double room = flame.width - 2.0 * FLAME_SIDE;
+    bool made =
+        flame_tree_make(&flame.tree, view, options->reversed, 0.1 / room / 8, FLAME_BOXES_MOST);
+    if (made) {
+        double all = flame.tree.nodes[0].width;
+        flame.scale = all > 0 ? room / all : 0;
+        flame.height = FLAME_TOP + (flame.tree.depth + 1) * FLAME_ROW + FLAME_SIDE;
+        made = flame_survey(&flame);
+    }
+    if (made) {
+        flame_head(&flame);
+        flame_legend(&flame);
+        fputs("<g id=\"boxes\">\n", file);
+        if (flame.scale > 0)
+            flame_walk(&flame, flame_plain);
+        else
+            fprintf(file, "<text class=\"tx\" x=\"%u\" y=\"%u\">No values to draw.</text>",
+                    FLAME_SIDE, FLAME_TOP + 13);
+        fputs("</g>\n", file);
+        if (flame.scale > 0)
+            flame_data(&flame);
+        fputs("</svg>\n", file);
+    }
+    free(flame.frame_number);
+    free(flame.frames);
+    flame_tree_free(&flame.tree);
+}

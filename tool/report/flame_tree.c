@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tree is grown from the root, the widest box first, until there are enough of them: what
+ * would be too thin to see is never looked at. A million stacks of which a few thousand boxes are
+ * visible cost a few passes over the stacks.
+ *
+ * A node owns a range of `order`, whose low halves are the numbers of stacks; growing it sorts that
+ * range by the next frame (the high halves), and each run is a child.
+ *
+ * In a comparison a stack is as wide as the larger of its two values, so that what is gone has its
+ * place. Negative values, which come of profiles subtracted from each other, are values of the base.
+ */
+#include "tool/report/flame_tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct flame_grow {
+    struct flame_tree *tree;
+    const struct view *view;
+    bool reversed;
+    double least;
+};
+
+static void flame_add(struct flame_node *node, const struct view *view, uint32_t stack)
+{
+    struct view_value sum = view->stacks[stack].sum;
+    if (view->base == NULL && sum.value < 0) {
+        sum.base = -sum.value;
+        sum.base_objects = -sum.objects;
+        sum.value = sum.objects = 0;
+    }
+    if (sum.value < 0)
+        sum.value = 0;
+    if (sum.base < 0)
+        sum.base = 0;
+    node->sum.value += sum.value;
+    node->sum.objects += sum.objects;
+    node->sum.base += sum.base;
+    node->sum.base_objects += sum.base_objects;
+    node->sum.variance += sum.variance;
+    node->sum.base_variance += sum.base_variance;
+    node->width += (double)(sum.value > sum.base ? sum.value : sum.base);
+}
+
+/* Answers 0, which is the root's number, when memory is out. */
+static uint32_t flame_node(struct flame_tree *tree, uint32_t frame, uint32_t depth)
+{
+    if (tree->count == tree->room) {
+        uint32_t room = tree->room == 0 ? 1024 : tree->room * 2;
+        void *nodes = realloc(tree->nodes, room * sizeof *tree->nodes);
+        if (nodes == NULL) {
+            tree->failed = true;
+            return 0;
+        }
+        tree->nodes = nodes;
+        tree->room = room;
+    }
+    tree->nodes[tree->count] = (struct flame_node){.frame = frame, .depth = depth};
+    if (depth > tree->depth)
+        tree->depth = depth;
+    return tree->count++;
+}
+
+/* The heap of nodes to grow: the widest is at [0]. */
+static void flame_push(struct flame_tree *tree, uint32_t node)
+{
+    if (tree->heap_count == tree->heap_room) {
+        uint32_t room = tree->heap_room == 0 ? 1024 : tree->heap_room * 2;
+        void *heap = realloc(tree->heap, room * sizeof *tree->heap);
+        if (heap == NULL) {
+            tree->failed = true;
+            return;
+        }
+        tree->heap = heap;
+        tree->heap_room = room;
+    }
+    uint32_t at = tree->heap_count++;
+    for (; at > 0; at = (at - 1) / 2) {
+        uint32_t above = tree->heap[(at - 1) / 2];
+        if (tree->nodes[above].width >= tree->nodes[node].width)
+            break;
+        tree->heap[at] = above;
+    }
+    tree->heap[at] = node;
+}
+
+static uint32_t flame_pop(struct flame_tree *tree)
+{
+    uint32_t top = tree->heap[0], last = tree->heap[--tree->heap_count], at = 0;
+    for (;;) {
+        uint32_t below = at * 2 + 1;
+        if (below >= tree->heap_count)
+            break;
+        if (below + 1 < tree->heap_count &&
+            tree->nodes[tree->heap[below + 1]].width > tree->nodes[tree->heap[below]].width)
+            below++;
+        if (tree->nodes[tree->heap[below]].width <= tree->nodes[last].width)
+            break;
+        tree->heap[at] = tree->heap[below];
+        at = below;
+    }
+    tree->heap[at] = last;
+    return top;
+}
+
+static int flame_compare(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* Puts the next frame of each stack beside it; stacks that end here come first, as 0. Frames are
+ * counted from 1 for that. Answers how many end. */
+static uint32_t flame_sort(const struct flame_grow *grow, const struct flame_node *node)
+{
+    uint64_t *range = grow->tree->order + node->first;
+    uint32_t ended = 0;
+    bool sorted = true;
+    for (uint32_t i = 0; i < node->count; i++) {
+        const struct view_stack *stack = &grow->view->stacks[(uint32_t)range[i]];
+        uint64_t key = 0;
+        if (node->depth < stack->count) {
+            uint32_t step = grow->reversed ? node->depth : stack->count - 1 - node->depth;
+            key = (uint64_t)grow->view->path[stack->first + step] + 1;
+        }
+        range[i] = key << 32 | (uint32_t)range[i];
+        ended += key == 0;
+        sorted = sorted && (i == 0 || range[i] >= range[i - 1]);
+    }
+    if (!sorted)
+        qsort(range, node->count, sizeof *range, flame_compare);
+    return ended;
+}
+
+static void flame_rest(struct flame_node *rest, const struct flame_node *child)
+{
+    rest->more++;
+    rest->width += child->width;
+    rest->sum.value += child->sum.value;
+    rest->sum.objects += child->sum.objects;
+    rest->sum.base += child->sum.base;
+    rest->sum.base_objects += child->sum.base_objects;
+    rest->sum.variance += child->sum.variance;
+    rest->sum.base_variance += child->sum.base_variance;
+}
+
+static void flame_grow(struct flame_grow *grow, uint32_t parent)
+{
+    struct flame_tree *tree = grow->tree;
+    struct flame_node from = tree->nodes[parent];
+    uint32_t ended = flame_sort(grow, &from);
+    struct flame_node rest = {.frame = FLAME_REST, .depth = from.depth + 1};
+    uint32_t first_child = tree->count;
+    for (uint32_t i = ended; i < from.count;) {
+        const uint64_t *range = tree->order + from.first;
+        uint64_t key = range[i] >> 32;
+        struct flame_node child = {
+            .frame = (uint32_t)(key - 1), .depth = from.depth + 1, .first = from.first + i};
+        for (; i < from.count && range[i] >> 32 == key; i++, child.count++)
+            flame_add(&child, grow->view, (uint32_t)range[i]);
+        if (child.width < grow->least || child.width <= 0) {
+            flame_rest(&rest, &child);
+            continue;
+        }
+        uint32_t number = flame_node(tree, child.frame, child.depth);
+        if (tree->failed)
+            return;
+        tree->nodes[number] = child;
+    }
+    if (rest.more > 0 && rest.width >= grow->least && rest.width > 0) {
+        uint32_t number = flame_node(tree, FLAME_REST, rest.depth);
+        if (tree->failed)
+            return;
+        tree->nodes[number] = rest;
+    }
+    for (uint32_t i = first_child; i < tree->count; i++)
+        if (tree->nodes[i].frame != FLAME_REST)
+            flame_push(tree, i);
+}
+
+struct flame_order {
+    double width;
+    uint32_t node;
+    bool rest;
+};
+
+static int flame_order_compare(const void *left, const void *right)
+{
+    const struct flame_order *a = left, *b = right;
+    if (a->rest != b->rest)
+        return a->rest ? 1 : -1;
+    if (a->width != b->width)
+        return a->width > b->width ? -1 : 1;
+    return a->node < b->node ? -1 : a->node > b->node;
+}
+
+/* Chains the children [first, end) of a node: the widest first, the merged ones last. */
+static void flame_chain(struct flame_tree *tree, uint32_t parent, uint32_t first, uint32_t end)
+{
+    if (first == end)
+        return;
+    struct flame_order *order = malloc((end - first) * sizeof *order);
+    if (order == NULL) {
+        tree->failed = true;
+        return;
+    }
+    for (uint32_t i = first; i < end; i++)
+        order[i - first] =
+            (struct flame_order){tree->nodes[i].width, i, tree->nodes[i].frame == FLAME_REST};
+    qsort(order, end - first, sizeof *order, flame_order_compare);
+    tree->nodes[parent].child = order[0].node;
+    for (uint32_t i = first; i < end; i++)
+        tree->nodes[order[i - first].node].next = i + 1 < end ? order[i - first + 1].node : 0;
+    free(order);
+}
+
+bool flame_tree_make(struct flame_tree *tree, const struct view *view, bool reversed, double least,
+                     uint32_t most)
+{
+    *tree = (struct flame_tree){.compared = view->base != NULL};
+    if (view->stacks_count >= FLAME_REST)
+        return false;
+    tree->order = malloc((view->stacks_count + 1) * sizeof *tree->order);
+    flame_node(tree, FLAME_ALL, 0);
+    if (tree->order == NULL || tree->failed)
+        return false;
+    struct flame_node *root = &tree->nodes[0];
+    root->count = (uint32_t)view->stacks_count;
+    for (uint32_t i = 0; i < root->count; i++) {
+        tree->order[i] = i;
+        flame_add(root, view, i);
+        tree->compared = tree->compared || view->stacks[i].sum.value < 0;
+    }
+    struct flame_grow grow = {tree, view, reversed, least * root->width};
+    flame_push(tree, 0);
+    while (tree->heap_count > 0 && !tree->failed) {
+        uint32_t parent = flame_pop(tree), first = tree->count;
+        struct flame_node *node = &tree->nodes[parent];
+        if (tree->count >= most || node->depth >= FLAME_DEPTH_MOST) {
+            for (uint32_t i = 0; i < node->count; i++) {
+                uint32_t stack = (uint32_t)tree->order[node->first + i];
+                node->more += view->stacks[stack].count > node->depth;
+            }
+            continue;
+        }
+        flame_grow(&grow, parent);
+        flame_chain(tree, parent, first, tree->count);
+    }
+    return !tree->failed;
+}
+
+void flame_tree_free(struct flame_tree *tree)
+{
+    free(tree->nodes);
+    free(tree->order);
+    free(tree->heap);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* The merged stacks of a view as a tree of boxes, for flame graphs. */
+#ifndef REPORT_FLAME_TREE_H
+#define REPORT_FLAME_TREE_H
+
+#include "tool/report/view.h"
+
+enum { FLAME_DEPTH_MOST = 1000 };
+/* As frames. */
+static const uint32_t FLAME_ALL = UINT32_MAX, FLAME_REST = UINT32_MAX - 1;
+
+struct flame_node {
+    uint32_t frame;       /* of the view, or one of the above */
+    uint32_t depth;       /* 0: the root, which stands for all */
+    uint32_t child, next; /* first child, next sibling; 0: none */
+    uint32_t first, count;
+    uint32_t more; /* FLAME_REST: how many boxes are one; else stacks with frames not shown */
+    double width;  /* what the box is wide: the value, or the larger of it and the base's */
+    struct view_value sum;
+};
+
+struct flame_tree {
+    struct flame_node *nodes; /* [0] is the root; children are behind their parents */
+    uint32_t count, room;
+    uint32_t depth;
+    bool compared; /* there is a base, or there are negative values */
+    uint64_t *order;
+    uint32_t *heap;
+    uint32_t heap_count, heap_room;
+    bool failed;
+};
+
+/* Boxes under `least` of the whole are merged with their siblings, and there are at most about
+ * `most`. False when memory is out. */
+bool flame_tree_make(struct flame_tree *tree, const struct view *view, bool reversed, double least,
+                     uint32_t most);
+void flame_tree_free(struct flame_tree *tree);
+
+#endif

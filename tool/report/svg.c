@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Bricks of the pictures. Names come from files that nobody vouches for: whatever is in them must
+ * not end an element or a string early.
+ *
+ * Colours: a hue for each module, a shade for each function, of one lightness so that no box
+ * shouts. The dark theme has the same hues with the lightness turned round.
+ */
+#include "tool/report/svg.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The length of the character at `text` if it is well-formed UTF-8 that XML allows; else 0. */
+static unsigned svg_character(const unsigned char *text)
+{
+    if (text[0] < 0x80)
+        return text[0] >= 0x20 && text[0] != 0x7f ? 1 : 0;
+    unsigned length = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
+    if (text[0] < 0xc2 || text[0] > 0xf4)
+        return 0;
+    uint32_t code = text[0] & (0x7fu >> length);
+    for (unsigned i = 1; i < length; i++) {
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (text[i] & 0x3f);
+    }
+    bool least = length == 2 || code >= (length == 3 ? 0x800u : 0x10000u);
+    bool odd = (code >= 0xd800 && code < 0xe000) || (code & 0xfffe) == 0xfffe || code > 0x10ffff;
+    bool control = code < 0xa0;
+    return least && !odd && !control ? length : 0;
+}
+
+void svg_text(FILE *file, const char *text)
+{
+    for (const unsigned char *at = (const unsigned char *)text; *at != '\0';) {
+        unsigned length = svg_character(at);
+        if (*at == '<')
+            fputs("&lt;", file);
+        else if (*at == '>')
+            fputs("&gt;", file);
+        else if (*at == '&')
+            fputs("&amp;", file);
+        else if (*at == '"')
+            fputs("&quot;", file);
+        else if (*at == '\'')
+            fputs("&#39;", file);
+        else if (*at == '\t' || *at == '\n')
+            fputc(' ', file);
+        else if (length == 0)
+            fputs("\xef\xbf\xbd", file);
+        else
+            fwrite(at, 1, length, file);
+        at += length == 0 ? 1 : length;
+    }
+}
+
+void svg_json_text(FILE *file, const char *text)
+{
+    fputc('"', file);
+    for (const unsigned char *at = (const unsigned char *)text; *at != '\0';) {
+        unsigned length = svg_character(at);
+        if (strchr("<>&\"'\\", *at) != NULL)
+            fprintf(file, "\\u%04x", *at);
+        else if (length == 0)
+            fputs(*at == '\t' || *at == '\n' ? " " : "\xef\xbf\xbd", file);
+        else
+            fwrite(at, 1, length, file);
+        at += length == 0 ? 1 : length;
+    }
+    fputc('"', file);
+}
+
+unsigned svg_columns(const char *text)
+{
+    unsigned columns = 0;
+    for (; *text != '\0'; text++)
+        columns += ((unsigned char)*text & 0xc0) != 0x80;
+    return columns;
+}
+
+static const char dots[] = "\xe2\x80\xa6";
+
+/* Copies `name` with what is between `open` and `close` as dots; < of operators stays. */
+static void svg_fold(char text[SVG_NAME_MOST], const char *name, char open, char close)
+{
+    size_t used = 0, depth = 0;
+    for (const char *at = name; *at != '\0' && used + 8 < SVG_NAME_MOST; at++) {
+        bool operator_before = at - name >= 8 && strncmp(at - 8, "operator", 8) == 0;
+        bool again = at - name >= 9 && strncmp(at - 9, "operator", 8) == 0;
+        bool arrow = close == '>' && at > name && at[-1] == '-';
+        bool plain = (operator_before || again || arrow) && (*at == open || *at == close);
+        if (*at == open && !plain && depth++ == 0) {
+            text[used++] = open;
+            memcpy(text + used, dots, 3);
+            used += 3;
+        } else if (*at == close && !plain && depth > 0) {
+            if (--depth == 0)
+                text[used++] = close;
+        } else if (depth == 0) {
+            text[used++] = *at;
+        }
+    }
+    text[used] = '\0';
+}
+
+/* Cuts the end off, at a whole character. */
+static void svg_cut(char text[SVG_NAME_MOST], unsigned columns)
+{
+    unsigned column = 0;
+    size_t used = 0;
+    for (; text[used] != '\0'; used++) {
+        if (((unsigned char)text[used] & 0xc0) != 0x80 && ++column == columns)
+            break;
+    }
+    if (text[used] != '\0' && used + sizeof dots <= SVG_NAME_MOST)
+        memcpy(text + used, dots, sizeof dots);
+}
+
+const char *svg_name(char text[SVG_NAME_MOST], const char *name, unsigned columns)
+{
+    if (columns > SVG_NAME_MOST / 4)
+        columns = SVG_NAME_MOST / 4;
+    if (columns < 3)
+        return "";
+    if (svg_columns(name) <= columns && strlen(name) < SVG_NAME_MOST)
+        return name;
+    char folded[SVG_NAME_MOST];
+    svg_fold(text, name, '<', '>');
+    if (svg_columns(text) <= columns)
+        return text;
+    svg_fold(folded, text, '(', ')');
+    memcpy(text, folded, sizeof folded);
+    if (svg_columns(text) <= columns)
+        return text;
+    /* What is left may be "a::b<...>::c(...) const": qualifiers from the left, then the end. */
+    char *parameters = strstr(text, "(\xe2\x80\xa6)");
+    if (parameters != NULL && parameters > text)
+        *parameters = '\0';
+    while (svg_columns(text) > columns) {
+        char *part = strstr(text, "::");
+        if (part == NULL || part[2] == '\0')
+            break;
+        memmove(text, part + 2, strlen(part + 2) + 1);
+    }
+    if (svg_columns(text) > columns)
+        svg_cut(text, columns);
+    return text;
+}
+
+uint32_t svg_hash(const char *text)
+{
+    uint32_t hash = 2166136261u;
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * 16777619u;
+    return hash ^ hash >> 15;
+}
+
+const char *svg_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+/* Degrees; heaps are green first, time is amber first. */
+static const short hues[2][SVG_FAMILIES] = {
+    {30, 208, 268, 162, 335, 52, 188, 215},
+    {156, 208, 268, 32, 335, 52, 188, 215},
+};
+
+const char *svg_color(char text[8], bool memory, bool dark, unsigned family, unsigned shade)
+{
+    family %= SVG_FAMILIES;
+    shade %= SVG_SHADES;
+    bool grey = family == SVG_FAMILIES - 1;
+    double hue = hues[memory][family] + (family == 0 ? 7.0 * shade - 10 : 3.0 * shade);
+    double saturation = grey ? 0.04 : dark ? 0.30 : 0.46;
+    double lightness = dark ? 0.27 + 0.028 * shade : 0.755 + 0.025 * shade;
+    double chroma = saturation * fmin(lightness, 1 - lightness);
+    static const unsigned char steps[3] = {0, 8, 4}; /* of red, green, blue on the circle of 12 */
+    unsigned parts[3];
+    for (unsigned i = 0; i < 3; i++) {
+        double k = fmod(steps[i] + (hue + 360) / 30, 12);
+        double part = lightness - chroma * fmax(-1, fmin(fmin(k - 3, 9 - k), 1));
+        parts[i] = (unsigned)lround(255 * part);
+    }
+    snprintf(text, 8, "#%02x%02x%02x", parts[0] & 255, parts[1] & 255, parts[2] & 255);
+    return text;
+}
+
+void svg_style(FILE *file, bool memory)
+{
+    char color[8];
+    for (unsigned dark = 0; dark < 2; dark++) {
+        if (dark)
+            fputs("@media (prefers-color-scheme:dark){", file);
+        for (unsigned family = 0; family < SVG_FAMILIES; family++)
+            for (unsigned shade = 0; shade < SVG_SHADES; shade++)
+                fprintf(file, ".c%u%u{fill:%s}", family, shade,
+                        svg_color(color, memory, dark, family, shade));
+        fputs(dark ? ".bg{fill:#15171b}.tx{fill:#e9ebee}.hd{fill:#f1f2f4}.sub{fill:#a3a9b3}"
+                     ".ln{stroke:#3a3f47}}\n"
+                   : ".bg{fill:#fff}.tx{fill:#17202a}.hd{fill:#1c2127}.sub{fill:#5b636e}"
+                     ".ln{stroke:#d5d9df}\n",
+              file);
+    }
+}
+
+const char *svg_value(char text[32], double value, const char *unit)
+{
+    static const char *const bytes[] = {" B", " KiB", " MiB", " GiB", " TiB", " PiB"};
+    static const char *const counts[] = {"", " K", " M", " G", " T", " P"};
+    static const char *const times[] = {" ns", " \xc2\xb5s", " ms", " s"};
+    const char *const *units = counts;
+    unsigned most = 5, at = 0;
+    double step = 1000, left = fabs(value);
+    if (strcmp(unit, "bytes") == 0) {
+        units = bytes;
+        step = 1024;
+    } else if (strcmp(unit, "nanoseconds") == 0) {
+        units = times;
+        most = 3;
+    }
+    for (; left >= 999.5 && at < most; at++)
+        left /= step;
+    int digits = at == 0 ? 0 : left < 9.995 ? 2 : left < 99.95 ? 1 : 0;
+    snprintf(text, 32, "%s%.*f%s", value < 0 ? "-" : "", digits, left, units[at]);
+    return text;
+}
+
+const char *svg_share(char text[16], double part, double whole)
+{
+    double percent = whole != 0 ? 100 * part / whole : 0;
+    snprintf(text, 16, "%.*f %%", fabs(percent) < 9.95 && percent != 0 ? 1 : 0, percent);
+    return text;
+}
