@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The flame graph: one SVG that needs nothing else. What is in the file twice is meant to be: plain
- * boxes for whoever does not run scripts (an <img>, a converter), limited in number; and the data in
- * a short form, from which flame.js draws again after each zoom and search, finer than the plain
- * boxes.
+ * boxes for whoever does not run scripts (an <img>, a converter), limited in number; and the data
+ * in a short form, from which flame.js draws again after each zoom and search, finer than the
+ * plain boxes.
  *
  *      title                                              search field (flame.js)
  *      metric, total                                      what was found
@@ -217,7 +217,7 @@ static void flame_box(struct flame *flame, const struct flame_node *node, double
     fputs("</g>\n", file);
 }
 
-/* Calls for each node from the root on, left to right; stacks are deep, so there is no recursion. */
+/* Calls for each node from the root on, left to right. Stacks are deep: no recursion. */
 static bool flame_walk(struct flame *flame,
                        void (*visit)(struct flame *flame, const struct flame_node *node, double x,
                                      unsigned up))

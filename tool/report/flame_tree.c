@@ -8,7 +8,7 @@
  * range by the next frame (the high halves), and each run is a child.
  *
  * In a comparison a stack is as wide as the larger of its two values, so that what is gone has its
- * place. Negative values, which come of profiles subtracted from each other, are values of the base.
+ * place. Negative values, which come of profiles subtracted from each other, are the base's.
  */
 #include "tool/report/flame_tree.h"
 
