@@ -26,6 +26,7 @@ struct read_input {
     const char *bytes;
     size_t size;
     struct read_options options;
+    bool pages; /* a reader may give back pages that it is done with (pages_release) */
 };
 
 struct reader {

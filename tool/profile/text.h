@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * For readers of text: a piece of it, of which things are taken from the front. Taking answers
+ * whether it was there, and if not, nothing is taken. And what several formats have: lists of
+ * mappings, and stacks of addresses.
+ */
+#ifndef PROFILE_TEXT_H
+#define PROFILE_TEXT_H
+
+#include "tool/profile/read.h"
+
+/* Invariant: at <= end. */
+struct text {
+    const char *at, *end;
+};
+
+struct text text_of(const struct read_input *input);
+/* The next line, without its end. */
+bool text_line(struct text *text, struct text *line);
+void text_blank(struct text *text); /* takes spaces and tabs */
+void text_trim(struct text *text);  /* spaces at both ends */
+bool text_word(struct text *text, const char *word);
+bool text_number(struct text *text, uint64_t *number); /* decimal, below 2^64 */
+bool text_signed(struct text *text, int64_t *number);
+bool text_hex(struct text *text, uint64_t *number); /* with or without 0x */
+bool text_starts(const struct text *text, const char *word);
+
+/* A line of a list of mappings, in one of the styles of /proc/PID/maps and of pprof's readers.
+ * False: it is none. */
+bool text_mapping(struct profile *profile, struct text line);
+/* The mappings behind the line that announces them; what is before it is left in `text`. The
+ * first one with code is the program. */
+void text_mappings(struct profile *profile, struct text *text);
+
+/* Room for the locations of a stack, used again and again. */
+struct text_stack {
+    uint32_t *locations;
+    uint32_t count, room;
+};
+/* Return addresses up to the end of the line; answers the stack. False: there is something else,
+ * `line` stands in front of it. */
+bool text_stack(struct profile *profile, struct text *line, struct text_stack *room,
+                uint32_t *stack);
+bool text_push(struct profile *profile, struct text_stack *room, uint32_t location);
+
+#endif
