@@ -16,11 +16,16 @@ struct key {
     uint32_t guess, unused;
 };
 
+struct known {
+    struct key key;
+    uint64_t address; /* one of those that are this frame */
+};
+
 struct maker {
     const struct profile *profile;
     struct flat_options options;
-    struct key *keys; /* of flat->frames */
-    size_t keys_room, path_count, path_room;
+    struct known *known; /* of flat->frames */
+    size_t known_room, path_count, path_room;
     uint32_t *slots; /* number + 1; 0: free */
     size_t slots_size;
 };
@@ -57,7 +62,7 @@ static bool more_slots(struct maker *maker, size_t keys)
     if (!slots)
         return false;
     for (size_t i = 0; i < keys; i++) {
-        size_t at = hash(&maker->keys[i]) & (size - 1);
+        size_t at = hash(&maker->known[i].key) & (size - 1);
         while (slots[at] != 0)
             at = (at + 1) & (size - 1);
         slots[at] = (uint32_t)i + 1;
@@ -69,26 +74,28 @@ static bool more_slots(struct maker *maker, size_t keys)
 }
 
 /* The frame's number, or UINT32_MAX when memory is out. */
-static uint32_t frame(struct flat *flat, struct maker *maker, const struct key *key)
+static uint32_t frame(struct flat *flat, struct maker *maker, const struct key *key,
+                      uint64_t address)
 {
     size_t keys = flat->frames_count;
     if (keys * 4 >= maker->slots_size * 3 && !more_slots(maker, keys))
         return UINT32_MAX;
     size_t at = hash(key) & (maker->slots_size - 1);
     for (; maker->slots[at] != 0; at = (at + 1) & (maker->slots_size - 1))
-        if (memcmp(&maker->keys[maker->slots[at] - 1], key, sizeof *key) == 0)
+        if (memcmp(&maker->known[maker->slots[at] - 1].key, key, sizeof *key) == 0)
             return maker->slots[at] - 1;
-    if (!grow(&maker->keys, &maker->keys_room, keys, sizeof *key))
+    if (!grow(&maker->known, &maker->known_room, keys, sizeof *maker->known))
         return UINT32_MAX;
-    maker->keys[keys] = *key;
+    maker->known[keys] = (struct known){*key, address};
     maker->slots[at] = (uint32_t)keys + 1;
     flat->frames_count++;
     return (uint32_t)keys;
 }
 
-static bool path_add(struct flat *flat, struct maker *maker, const struct key *key)
+static bool path_add(struct flat *flat, struct maker *maker, const struct key *key,
+                     uint64_t address)
 {
-    uint32_t number = frame(flat, maker, key);
+    uint32_t number = frame(flat, maker, key, address);
     if (number == UINT32_MAX ||
         !grow(&flat->path, &maker->path_room, maker->path_count, sizeof *flat->path))
         return false;
@@ -116,11 +123,11 @@ static bool location_add(struct flat *flat, struct maker *maker, uint32_t number
             key.mapping = location->mapping;
         }
         named = true;
-        if (!path_add(flat, maker, &key))
+        if (!path_add(flat, maker, &key, location->address))
             return false;
     }
     struct key key = {.mapping = location->mapping, .address = location->address};
-    return named || path_add(flat, maker, &key);
+    return named || path_add(flat, maker, &key, location->address);
 }
 
 static bool stack_add(struct flat *flat, struct maker *maker, uint32_t stack)
@@ -170,8 +177,8 @@ static int compare_frames(const void *one, const void *other, void *context)
     if (order == 0)
         order = strcmp(a->file, b->file);
     if (order == 0)
-        order = a->line < b->line ? -1 : a->line > b->line;
-    return order != 0 ? order : strcmp(a->module, b->module);
+        order = strcmp(a->module, b->module);
+    return order != 0 ? order : a->line < b->line ? -1 : a->line > b->line;
 }
 
 /* Makes the frames, and numbers them anew, by name. */
@@ -184,13 +191,14 @@ static bool frames_make(struct flat *flat, struct maker *maker)
     flat->frames = calloc(count + 1, sizeof *flat->frames);
     bool done = made && order && place && flat->frames;
     for (size_t i = 0; i < count && done; i++) {
-        const struct key *key = &maker->keys[i];
+        const struct key *key = &maker->known[i].key;
         made[i] = (struct flat_frame){
             .name = name_make(maker->profile, key),
             .file = profile_text(maker->profile, key->file),
             .module = profile_text(maker->profile,
                                    profile_mapping_at(maker->profile, key->mapping)->path),
             .line = key->line,
+            .address = maker->known[i].address,
         };
         order[i] = (uint32_t)i;
         done = made[i].name != NULL;
@@ -263,7 +271,7 @@ bool flat_make(struct flat *flat, const struct profile *profile, const struct fl
     struct maker maker = {.profile = profile, .options = *options};
     size_t stacks = profile->stacks.count;
     memset(flat, 0, sizeof *flat);
-    flat->types = profile->types;
+    flat->types = profile->types + (options->more ? 1 : 0);
     int64_t *place = malloc((stacks + 1) * sizeof *place);
     flat->stacks = calloc(stacks + 1, sizeof *flat->stacks);
     flat->values = calloc(stacks + 1, (flat->types + 1) * sizeof *flat->values);
@@ -276,12 +284,15 @@ bool flat_make(struct flat *flat, const struct profile *profile, const struct fl
             place[stack] = (int64_t)flat->stacks_count;
             done = stack_add(flat, &maker, stack);
         }
-        for (unsigned type = 0; type < flat->types; type++)
-            flat->values[(size_t)place[stack] * flat->types + type] += samples->values[type][i];
+        int64_t *values = flat->values + (size_t)place[stack] * flat->types;
+        for (unsigned type = 0; type < profile->types; type++)
+            values[type] += samples->values[type][i];
+        if (options->more)
+            values[profile->types] += options->more[i];
     }
     done = done && frames_make(flat, &maker) && stacks_sort(flat);
     free(place);
-    free(maker.keys);
+    free(maker.known);
     free(maker.slots);
     return done;
 }
@@ -295,6 +306,28 @@ void flat_free(struct flat *flat)
     free(flat->stacks);
     free(flat->values);
     memset(flat, 0, sizeof *flat);
+}
+
+bool flat_same_function(const struct flat *flat, uint32_t one, uint32_t other)
+{
+    const struct flat_frame *a = &flat->frames[one], *b = &flat->frames[other];
+    return strcmp(a->name, b->name) == 0 && a->file == b->file && a->module == b->module;
+}
+
+char *flat_place(const struct flat_frame *frame)
+{
+    char *text = NULL;
+    int length;
+    if (frame->file[0] != '\0' && frame->line != 0)
+        length = asprintf(&text, "0x%" PRIX64 ": %s (%s:%" PRIu32 ")", frame->address, frame->name,
+                          frame->file, frame->line);
+    else if (frame->file[0] != '\0' || frame->module[0] == '\0')
+        length = asprintf(&text, "0x%" PRIX64 ": %s (%s)", frame->address, frame->name,
+                          frame->file[0] != '\0' ? frame->file : "???");
+    else
+        length = asprintf(&text, "0x%" PRIX64 ": %s (in %s)", frame->address, frame->name,
+                          frame->module);
+    return length < 0 ? NULL : text;
 }
 
 uint32_t flat_common(const struct flat *flat, size_t one, size_t other)

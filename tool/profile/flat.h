@@ -4,7 +4,8 @@
  * has a name, and each stack is there once, with the sums of its values. Labels are gone.
  *
  * Stacks are in order, frame by frame from the first on, and frames are numbered in the order of
- * their names: stacks with the same beginning lie side by side, which makes trees easy.
+ * name, file, module and line: stacks with the same beginning lie side by side, and so do the
+ * frames of a function.
  */
 #ifndef PROFILE_FLAT_H
 #define PROFILE_FLAT_H
@@ -12,8 +13,9 @@
 #include "tool/profile/model.h"
 
 struct flat_options {
-    bool lines;      /* frames of one function that differ in line are different frames */
-    bool leaf_first; /* stacks begin at the leaf, not at the root */
+    bool lines;          /* frames of one function that differ in line are different frames */
+    bool leaf_first;     /* stacks begin at the leaf, not at the root */
+    const int64_t *more; /* another column of values, which becomes the last one; NULL: none */
 };
 
 struct flat_frame {
@@ -21,6 +23,7 @@ struct flat_frame {
     const char *file;   /* "" where not known, and without `lines` */
     const char *module; /* the same */
     uint32_t line;      /* 0: not known */
+    uint64_t address;   /* one that it has; 0: not known */
 };
 
 struct flat_stack {
@@ -29,7 +32,7 @@ struct flat_stack {
 };
 
 struct flat {
-    unsigned types;
+    unsigned types; /* the profile's, and perhaps one more */
     struct flat_frame *frames;
     size_t frames_count;
     uint32_t *path;
@@ -48,6 +51,11 @@ static inline int64_t flat_value(const struct flat *flat, size_t stack, unsigned
     return flat->values[stack * flat->types + type];
 }
 
+/* Whether two frames are of the same function. */
+bool flat_same_function(const struct flat *flat, uint32_t one, uint32_t other);
+/* "0x401136: main (src/main.c:10)", as valgrind's tools write it. NULL when memory is out; to be
+ * freed. */
+char *flat_place(const struct flat_frame *frame);
 /* How many frames two stacks have in common from the first on. */
 uint32_t flat_common(const struct flat *flat, size_t one, size_t other);
 

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -126,6 +127,13 @@ void json_real(struct json *json, const char *key, double number)
         fprintf(json->file, "%.9g", number);
     else
         fputs("null", json->file);
+}
+
+void json_micros(struct json *json, const char *key, int64_t time_ns)
+{
+    begin(json, key);
+    fprintf(json->file, "%s%lld.%03d", time_ns < 0 ? "-" : "", llabs(time_ns / 1000),
+            abs((int)(time_ns % 1000)));
 }
 
 void json_flag(struct json *json, const char *key, bool flag)

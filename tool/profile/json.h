@@ -26,6 +26,8 @@ void json_end(struct json *json); /* of the innermost object or array */
 void json_text(struct json *json, const char *key, const char *text);
 void json_number(struct json *json, const char *key, int64_t number);
 void json_real(struct json *json, const char *key, double number); /* null if it is none */
+/* A time in ns as microseconds with all digits. */
+void json_micros(struct json *json, const char *key, int64_t time_ns);
 void json_flag(struct json *json, const char *key, bool flag);
 
 #endif

@@ -34,7 +34,14 @@ const struct writer *write_find(const char *path_or_word);
 #define WRITERS(X) \
     X(pprof)       \
     X(folded)      \
-    X(difffolded)
+    X(difffolded)  \
+    X(callgrind)   \
+    X(speedscope)  \
+    X(perfetto)    \
+    X(trace)       \
+    X(dhat)        \
+    X(massif)      \
+    X(csv)
 #define X(name) extern const struct writer writer_##name;
 WRITERS(X)
 #undef X
