@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See tool/symbol/debug.h. The addresses are sorted, and every unit is walked at most once, for all
+ * addresses in it together: first the ranges of the unit, then those of its functions, and only in
+ * functions that have an address of ours the tree of what was inlined. What is inlined lies within
+ * what it is inlined into, so that the last one found is the innermost.
+ */
+#include "tool/symbol/debug.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/symbol/symbol.h"
+
+enum { DEPTH_MOST = 256, NO_FRAME = UINT32_MAX };
+
+/* A function at an address, or one that was inlined into `outer`. */
+struct scope {
+    uint32_t outer;
+    Dwarf_Die die;
+    uint64_t start; /* of a function; 0: inlined */
+};
+
+struct unit {
+    struct answers *answers;
+    const struct table *table;
+    const struct debug_options *options;
+    Dwarf_Die head; /* the unit's own: ranges and lines */
+    Dwarf_Die tree; /* its functions, perhaps in another file (.dwo) */
+    struct scope *scopes;
+    size_t scopes_count, scopes_room;
+    uint32_t *inner; /* by answer: the innermost scope */
+};
+
+static bool unit_look(struct unit *unit);
+static void unit_walk(struct unit *unit, Dwarf_Die *parent, uint32_t outer, size_t first,
+                      size_t behind, unsigned depth);
+static void unit_answer(struct unit *unit, size_t number);
+
+bool debug_answer(struct answers *answers, Dwarf *dwarf, const struct table *table,
+                  const struct debug_options *options)
+{
+    struct unit unit = {.answers = answers, .table = table, .options = options};
+    Dwarf_CU *cu = NULL;
+    bool whole = true;
+    unit.inner = malloc((answers->count + 1) * sizeof *unit.inner);
+    if (!unit.inner) {
+        answers->failed = true;
+        return false;
+    }
+    memset(unit.inner, 0xff, (answers->count + 1) * sizeof *unit.inner);
+    for (;;) {
+        Dwarf_Half version;
+        uint8_t type;
+        if (dwarf_get_units(dwarf, cu, &cu, &version, &type, &unit.head, &unit.tree) != 0)
+            break;
+        if (type != DW_UT_compile && type != DW_UT_skeleton)
+            continue;
+        if (unit.tree.addr == NULL)
+            unit.tree = unit.head;
+        whole &= unit_look(&unit) || type != DW_UT_skeleton || unit.tree.cu != unit.head.cu;
+    }
+    free(unit.scopes);
+    free(unit.inner);
+    return whole;
+}
+
+/* False if there is an address of ours in it. */
+static bool unit_look(struct unit *unit)
+{
+    struct answers *answers = unit->answers;
+    Dwarf_Addr base, start, end;
+    ptrdiff_t at = 0;
+    bool none = true;
+    while ((at = dwarf_ranges(&unit->head, at, &base, &start, &end)) > 0) {
+        size_t first = answers_at(answers, start), behind = first;
+        while (behind < answers->count && answers->items[behind].address < end)
+            behind++;
+        if (first == behind)
+            continue;
+        if (none) {
+            unit->scopes_count = 0;
+            unit_walk(unit, &unit->tree, NO_FRAME, 0, answers->count, 0);
+        }
+        none = false;
+        for (size_t i = first; i < behind; i++)
+            if (answers->items[i].state == ANSWER_OPEN)
+                unit_answer(unit, i);
+    }
+    return none;
+}
+
+/* The answers among those from `first` to `behind` that lie in the ranges of a function. */
+static bool scope_enter(struct unit *unit, Dwarf_Die *die, uint32_t outer, size_t *first,
+                        size_t *behind)
+{
+    struct answers *answers = unit->answers;
+    Dwarf_Addr base, start, end, lowest = 0;
+    ptrdiff_t at = 0;
+    size_t from = *behind, to = *first;
+    uint32_t number = (uint32_t)unit->scopes_count;
+    while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+        if (lowest == 0)
+            lowest = start;
+        for (size_t i = answers_at(answers, start);
+             i < answers->count && answers->items[i].address < end; i++) {
+            if (unit->inner[i] != outer || answers->items[i].state != ANSWER_OPEN)
+                continue;
+            unit->inner[i] = number;
+            from = i < from ? i : from;
+            to = i + 1 > to ? i + 1 : to;
+        }
+    }
+    if (from >= to)
+        return false;
+    if (unit->scopes_count == unit->scopes_room) {
+        size_t room = 2 * unit->scopes_room + 256;
+        void *more = realloc(unit->scopes, room * sizeof *unit->scopes);
+        if (!more) {
+            answers->failed = true;
+            return false;
+        }
+        unit->scopes = more;
+        unit->scopes_room = room;
+    }
+    unit->scopes[unit->scopes_count++] =
+        (struct scope){outer, *die, outer == NO_FRAME ? lowest : 0};
+    *first = from;
+    *behind = to;
+    return true;
+}
+
+static void unit_walk(struct unit *unit, Dwarf_Die *parent, uint32_t outer, size_t first,
+                      size_t behind, unsigned depth)
+{
+    Dwarf_Die die;
+    if (depth > DEPTH_MOST || dwarf_child(parent, &die) != 0)
+        return;
+    do {
+        size_t from = first, to = behind;
+        switch (dwarf_tag(&die)) {
+        case DW_TAG_subprogram:
+            if (scope_enter(unit, &die, NO_FRAME, &from, &to))
+                unit_walk(unit, &die, (uint32_t)unit->scopes_count - 1, from, to, depth + 1);
+            break;
+        case DW_TAG_inlined_subroutine:
+            if (outer != NO_FRAME && !unit->options->no_inlines &&
+                scope_enter(unit, &die, outer, &from, &to))
+                unit_walk(unit, &die, (uint32_t)unit->scopes_count - 1, from, to, depth + 1);
+            break;
+        case DW_TAG_lexical_block:
+        case DW_TAG_namespace:
+        case DW_TAG_module:
+            unit_walk(unit, &die, outer, from, to, depth + 1);
+            break;
+        default:
+            break;
+        }
+    } while (dwarf_siblingof(&die, &die) == 0);
+}
+
+/* The text of an attribute, of the thing itself or what it is an instance of. */
+static const char *die_text(Dwarf_Die *die, unsigned name)
+{
+    Dwarf_Attribute attribute;
+    return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
+}
+
+static uint32_t die_number(Dwarf_Die *die, unsigned name)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word number;
+    if (dwarf_formudata(dwarf_attr_integrate(die, name, &attribute), &number) != 0)
+        return 0;
+    return number > UINT32_MAX ? 0 : (uint32_t)number;
+}
+
+static void frame_name_set(struct unit *unit, struct answer_frame *frame, const char *name)
+{
+    char *readable = symbol_demangle(name);
+    frame->system_name = answers_text(unit->answers, name);
+    frame->name = readable ? answers_text(unit->answers, readable) : frame->system_name;
+    free(readable);
+}
+
+static void frame_name(struct unit *unit, struct answer_frame *frame, struct scope *scope)
+{
+    const char *linkage = die_text(&scope->die, DW_AT_linkage_name);
+    if (!linkage)
+        linkage = die_text(&scope->die, DW_AT_MIPS_linkage_name);
+    const char *name = linkage ? linkage : die_text(&scope->die, DW_AT_name);
+    if (!linkage && scope->start != 0) {
+        const struct table_symbol *symbol = table_find(unit->table, scope->start);
+        if (symbol && symbol->start == scope->start && !symbol->stub)
+            name = symbol->name;
+    }
+    frame_name_set(unit, frame, name ? name : "");
+    frame->start_line = die_number(&scope->die, DW_AT_decl_line);
+}
+
+/* The place in the source that an address came from. */
+static void frame_line(struct unit *unit, struct answer_frame *frame, uint64_t address)
+{
+    Dwarf_Lines *lines;
+    size_t count, low = 0, high;
+    if (dwarf_getsrclines(&unit->head, &lines, &count) != 0)
+        return;
+    for (high = count; low < high;) { /* the first line behind it */
+        size_t middle = low + (high - low) / 2;
+        Dwarf_Addr at = 0;
+        dwarf_lineaddr(dwarf_onesrcline(lines, middle), &at);
+        if (at <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    Dwarf_Line *line = low > 0 ? dwarf_onesrcline(lines, low - 1) : NULL;
+    bool ends = true;
+    int number = 0, column = 0;
+    if (!line || dwarf_lineendsequence(line, &ends) != 0 || ends)
+        return;
+    dwarf_lineno(line, &number);
+    dwarf_linecol(line, &column);
+    frame->file = answers_text(unit->answers, dwarf_linesrc(line, NULL, NULL));
+    frame->line = (uint32_t)number;
+    frame->column = (uint32_t)column;
+}
+
+/* Where a call stood that was inlined. */
+static void frame_call(struct unit *unit, struct answer_frame *frame, Dwarf_Die *inlined)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word line = 0, column = 0, number = 0;
+    Dwarf_Files *files;
+    size_t count;
+    dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &line);
+    dwarf_formudata(dwarf_attr(inlined, DW_AT_call_column, &attribute), &column);
+    frame->line = (uint32_t)line;
+    frame->column = (uint32_t)column;
+    if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &number) == 0 &&
+        dwarf_getsrcfiles(&unit->tree, &files, &count) == 0 && number < count)
+        frame->file = answers_text(unit->answers, dwarf_filesrc(files, number, NULL, NULL));
+}
+
+static void unit_answer(struct unit *unit, size_t number)
+{
+    struct answer *answer = &unit->answers->items[number];
+    struct answer_frame frame = {0};
+    uint32_t scope = unit->inner[number];
+    if (unit->options->looked)
+        __atomic_fetch_add(unit->options->looked, 1, __ATOMIC_RELAXED);
+    frame_line(unit, &frame, answer->address);
+    if (scope == NO_FRAME) { /* a part without DWARF of its own, or written in assembler */
+        const struct table_symbol *symbol = table_find(unit->table, answer->address);
+        if (frame.line == 0 || !symbol || answer->address - symbol->start >= symbol->size)
+            return;
+        frame_name_set(unit, &frame, symbol->name);
+        answers_add(unit->answers, answer, &frame);
+        answer->state = ANSWER_DWARF;
+        return;
+    }
+    while (scope != NO_FRAME) {
+        struct scope *here = &unit->scopes[scope];
+        frame_name(unit, &frame, here);
+        answers_add(unit->answers, answer, &frame);
+        frame = (struct answer_frame){0};
+        if (here->outer != NO_FRAME)
+            frame_call(unit, &frame, &here->die);
+        scope = here->outer;
+    }
+    answer->state = ANSWER_DWARF;
+    unit->inner[number] = NO_FRAME;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Functions, inlined ones among them, and lines, from DWARF. */
+#ifndef SYMBOL_DEBUG_H
+#define SYMBOL_DEBUG_H
+
+#include "tool/symbol/answers.h"
+#include "tool/symbol/table.h"
+
+#include <elfutils/libdw.h>
+
+struct debug_options {
+    bool no_inlines;
+    uint64_t *looked; /* counted up as it goes; may be NULL */
+};
+
+/* Answers what is open, where the file has DWARF for it. `table` has the linker's name of
+ * functions whose DWARF has none. Answers whether all units could be read. */
+bool debug_answer(struct answers *answers, Dwarf *dwarf, const struct table *table,
+                  const struct debug_options *options);
+
+#endif

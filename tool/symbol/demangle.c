@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names as people write them: C++, Rust and D by libiberty. A function is shown without its
+ * parameters and return type, which tell overloads apart and fill screens; the name that the
+ * linker knows stays beside it.
+ *
+ * A short name may stand for one of gigabytes, because its parts can refer to each other: what
+ * becomes too long is left by longjmp out of the demangler, which holds nothing at that time.
+ */
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/symbol/symbol.h"
+
+enum { MANGLED_MOST = 1 << 14, TEXT_MOST = 1 << 16 };
+
+struct text {
+    char *bytes;
+    size_t length;
+    jmp_buf enough;
+};
+
+static void text_add(const char *part, size_t length, void *context)
+{
+    struct text *text = context;
+    if (length > TEXT_MOST - text->length)
+        longjmp(text->enough, 1);
+    memcpy(text->bytes + text->length, part, length);
+    text->length += length;
+}
+
+static bool demangle(const char *name, struct text *text)
+{
+    if (setjmp(text->enough) != 0)
+        return false;
+    if (rust_demangle_callback(name, 0, text_add, text) && text->length > 0)
+        return true;
+    text->length = 0;
+    return cplus_demangle_v3_callback(name, DMGL_ANSI, text_add, text) && text->length > 0;
+}
+
+/* `vector<pair<int, int> >` as it is written today. */
+static void text_tidy(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from; from++)
+        if (!(from[0] == ' ' && from[1] == '>' && from > text && from[-1] == '>'))
+            *to++ = *from;
+    *to = '\0';
+}
+
+char *symbol_demangle(const char *name)
+{
+    if (name[0] != '_' || strlen(name) > MANGLED_MOST)
+        return NULL;
+    if (name[1] == 'D') {
+        char *found = dlang_demangle(name, 0), *parameters = found ? strrchr(found, '(') : NULL;
+        if (parameters && parameters > found)
+            *parameters = '\0';
+        return found;
+    }
+    if (name[1] != 'Z' && name[1] != 'R' && strncmp(name, "___Z", 4) != 0)
+        return NULL;
+    struct text text = {.bytes = malloc(TEXT_MOST + 1)};
+    char *found = NULL;
+    if (text.bytes && demangle(name, &text)) {
+        text.bytes[text.length] = '\0';
+        text_tidy(text.bytes);
+        found = strdup(text.bytes);
+    }
+    free(text.bytes);
+    return found;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/symbol/module.h. */
+#include "tool/symbol/module.h"
+
+#include "tool/symbol/debug.h"
+#include "tool/symbol/symbol.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void module_free(struct module *module)
+{
+    image_close(module->debug);
+    image_close(module->image);
+    answers_free(&module->answers);
+    free(module->maps);
+    free(module->wanted);
+    free(module->owns);
+}
+
+const struct module_map *module_map_of(const struct module *module, uint64_t address)
+{
+    for (size_t i = 0; i < module->maps_count; i++)
+        if (address >= module->maps[i].start && address < module->maps[i].limit)
+            return &module->maps[i];
+    return NULL;
+}
+
+/* The file's own addresses of what is wanted; those that have one are collected in `found`. */
+static size_t owns_fill(struct module *module, const struct image *image, uint64_t *found)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < module->wanted_count; i++) {
+        const struct module_map *map = module_map_of(module, module->wanted[i]);
+        if (map &&
+            image_address(image, map->start, map->offset, module->wanted[i], &module->owns[i]))
+            found[count++] = module->owns[i];
+        else
+            module->owns[i] = 0;
+    }
+    return count;
+}
+
+static void symbol_answer(struct answers *answers, struct answer *answer, const struct table *table)
+{
+    const struct table_symbol *symbol = table_find(table, answer->address);
+    struct answer_frame frame = {0};
+    char stub[256];
+    if (!symbol)
+        return;
+    const char *name = symbol->name;
+    char *readable = symbol_demangle(name);
+    if (symbol->stub) {
+        snprintf(stub, sizeof stub, "%s@plt", readable ? readable : name);
+        name = stub;
+    }
+    frame.system_name = answers_text(answers, name);
+    frame.name = readable && !symbol->stub ? answers_text(answers, readable) : frame.system_name;
+    free(readable);
+    answers_add(answers, answer, &frame);
+    uint64_t behind = answer->address - symbol->start;
+    bool inside = symbol->size > 0 ? behind < symbol->size : !table->exports_only;
+    answer->state = inside ? ANSWER_SYMBOL : ANSWER_NEAREST;
+}
+
+void module_answer(struct module *module, const struct symbol_options *options)
+{
+    struct image *image = module->image ? module->image : module->debug;
+    struct image *names = module->debug ? module->debug : module->image;
+    struct answers *answers = &module->answers;
+    answers_start(answers);
+    if (module->wanted_count == 0) {
+        module->quality = module->given > 0 ? SYMBOL_GIVEN : SYMBOL_NOTHING;
+        return;
+    }
+    module->quality = module->mismatch ? SYMBOL_MISMATCH : SYMBOL_NOTHING;
+    uint64_t *found = malloc((module->wanted_count + 1) * sizeof *found);
+    module->owns = calloc(module->wanted_count + 1, sizeof *module->owns);
+    if (!found || !module->owns)
+        answers->failed = true;
+    size_t count = answers->failed || !image ? 0 : owns_fill(module, image, found);
+    struct table table = {0};
+    if (image && answers_want(answers, found, count) &&
+        !table_read(&table, names->has_symtab ? names : image))
+        answers->failed = true;
+    free(found);
+    if (!image || answers->failed)
+        return;
+    Dwarf *dwarf = names->has_dwarf ? dwarf_begin_elf(names->elf, DWARF_C_READ, NULL) : NULL;
+    struct debug_options debug_options = {options->no_inlines, &module->looked};
+    if (dwarf)
+        debug_answer(answers, dwarf, &table, &debug_options);
+    for (size_t i = 0; i < answers->count; i++)
+        if (answers->items[i].state == ANSWER_OPEN)
+            symbol_answer(answers, &answers->items[i], &table);
+    module->quality = dwarf                                    ? SYMBOL_FULL
+                      : table.count > 0 && !table.exports_only ? SYMBOL_TABLE
+                      : table.count > 0                        ? SYMBOL_EXPORTS
+                                                               : SYMBOL_NOTHING;
+    if (dwarf)
+        dwarf_end(dwarf);
+    table_free(&table);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* One file of the process whose addresses want names: found, opened, asked. */
+#ifndef SYMBOL_MODULE_H
+#define SYMBOL_MODULE_H
+
+#include "tool/symbol/answers.h"
+#include "tool/symbol/image.h"
+#include "tool/symbol/resolve.h"
+#include "tool/symbol/table.h"
+
+/* A stretch of the process that the file was mapped to. */
+struct module_map {
+    uint64_t start, limit, offset;
+};
+
+struct module {
+    const char *path;     /* in the process */
+    const char *build_id; /* "": not known */
+    bool main;            /* it is the program itself */
+    struct module_map *maps;
+    size_t maps_count;
+
+    uint64_t *wanted; /* addresses in the process; of a return address, the byte before it */
+    uint64_t *owns;   /* of each, the file's own; 0: not in the file */
+    size_t wanted_count;
+    uint64_t locations, given; /* all in the profile, and those that had names before */
+
+    struct image *image, *debug; /* NULL: not found */
+    bool mismatch;               /* a file of another build was there */
+    bool unsure;                 /* it was taken by its path alone */
+    enum symbol_quality quality;
+    struct answers answers;
+    uint64_t looked; /* for progress */
+};
+
+/* Looks for the file and for its debug information (find.c). */
+void module_find(struct module *module, const struct symbol_options *options);
+/* Fills in `owns` and `answers`. */
+void module_answer(struct module *module, const struct symbol_options *options);
+void module_free(struct module *module);
+/* Which map an address is in, or NULL. */
+const struct module_map *module_map_of(const struct module *module, uint64_t address);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/symbol/modules.h. */
+#include "tool/symbol/modules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A mapping on the way to its module: those of one file come together. */
+struct member {
+    uint32_t path, build_id, mapping;
+};
+
+static int member_order(const void *left, const void *right)
+{
+    const struct member *a = left, *b = right;
+    if (a->path != b->path)
+        return a->path < b->path ? -1 : 1;
+    if (a->build_id != b->build_id)
+        return a->build_id < b->build_id ? -1 : 1;
+    return a->mapping < b->mapping ? -1 : a->mapping > b->mapping;
+}
+
+static int map_order(const void *left, const void *right)
+{
+    const struct module_map *a = left, *b = right;
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* The mappings from `first` on, as one module; answers how many. */
+static size_t module_make(struct modules *modules, const struct profile *profile,
+                          const struct member *members, size_t count)
+{
+    struct module *module = &modules->items[modules->count];
+    size_t used = 1;
+    while (used < count && members[used].path == members[0].path &&
+           members[used].build_id == members[0].build_id)
+        used++;
+    module->path = profile_text(profile, members[0].path);
+    module->build_id = profile_text(profile, members[0].build_id);
+    module->maps = calloc(used, sizeof *module->maps);
+    for (size_t i = 0; module->maps && i < used; i++) {
+        const struct profile_mapping *mapping = profile_mapping_at(profile, members[i].mapping);
+        module->maps[module->maps_count++] =
+            (struct module_map){mapping->start, mapping->limit, mapping->offset};
+        modules->of_mapping[members[i].mapping] = (uint32_t)modules->count;
+        module->main |= members[i].mapping == 1;
+    }
+    if (module->maps)
+        qsort(module->maps, module->maps_count, sizeof *module->maps, map_order);
+    modules->count++;
+    return module->maps ? used : 0;
+}
+
+static bool modules_make(struct modules *modules, const struct profile *profile)
+{
+    size_t count = profile->mappings.count - 1, used;
+    struct member *members = calloc(count + 1, sizeof *members);
+    modules->items = calloc(count + 1, sizeof *modules->items);
+    modules->of_mapping = calloc(count + 1, sizeof *modules->of_mapping);
+    if (!members || !modules->items || !modules->of_mapping) {
+        free(members);
+        return false;
+    }
+    modules->items[0].path = modules->items[0].build_id = "";
+    modules->count = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct profile_mapping *mapping = profile_mapping_at(profile, i + 1);
+        members[i] = (struct member){mapping->path, mapping->build_id, i + 1};
+    }
+    qsort(members, count, sizeof *members, member_order);
+    for (size_t at = 0; at < count; at += used)
+        if ((used = module_make(modules, profile, members + at, count - at)) == 0)
+            break;
+    free(members);
+    for (size_t i = 1; i < modules->count; i++)
+        if (!modules->items[i].maps)
+            return false;
+    return true;
+}
+
+/* Whether names are wanted for a location; counts it. */
+static bool location_open(const struct profile *profile, struct module *module,
+                          const struct profile_location *location, bool again)
+{
+    (void)profile;
+    module->locations++;
+    bool open = location->address != 0 && (location->lines == 0 || again);
+    module->given += location->lines > 0 && !open;
+    return open;
+}
+
+static bool wanted_collect(struct modules *modules, const struct profile *profile, bool again)
+{
+    const struct profile_location *locations = profile->locations.items;
+    size_t count = profile->locations.count;
+    modules->places = calloc(count + 1, sizeof *modules->places);
+    if (!modules->places)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t number = locations[i].mapping < profile->mappings.count
+                              ? modules->of_mapping[locations[i].mapping]
+                              : 0;
+        struct module *module = &modules->items[number];
+        if (!location_open(profile, module, &locations[i], again))
+            continue;
+        modules->places[modules->places_count++] =
+            (struct modules_place){i, number, module->wanted_count++};
+    }
+    for (size_t i = 0; i < modules->count; i++) {
+        struct module *module = &modules->items[i];
+        module->wanted = calloc(module->wanted_count + 1, sizeof *module->wanted);
+        if (!module->wanted)
+            return false;
+    }
+    for (size_t i = 0; i < modules->places_count; i++) {
+        const struct modules_place *place = &modules->places[i];
+        const struct profile_location *location = &locations[place->location];
+        modules->items[place->module].wanted[place->wanted] =
+            location->address - !(location->flags & LOCATION_EXACT);
+    }
+    return true;
+}
+
+bool modules_collect(struct modules *modules, const struct profile *profile,
+                     const struct symbol_options *options)
+{
+    memset(modules, 0, sizeof *modules);
+    return modules_make(modules, profile) && wanted_collect(modules, profile, options->again);
+}
+
+void modules_free(struct modules *modules)
+{
+    for (size_t i = 0; modules->items && i < modules->count; i++)
+        module_free(&modules->items[i]);
+    free(modules->items);
+    free(modules->of_mapping);
+    free(modules->places);
+    memset(modules, 0, sizeof *modules);
+}

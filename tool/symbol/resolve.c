@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See tool/symbol/resolve.h. The addresses of the profile are sorted into modules; threads look for
+ * the files and the names of one module after the other, largest first; the answers are
+ * then put into the profile by the caller's thread, which shows the progress in the meantime.
+ */
+#include "tool/symbol/resolve.h"
+
+#include "tool/symbol/module.h"
+#include "tool/symbol/modules.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { THREADS_MOST = 16 };
+
+/* What the threads share. */
+struct work {
+    struct modules *modules;
+    const struct symbol_options *options;
+    pthread_mutex_t lock;
+    pthread_cond_t done;
+    size_t next, finished;
+    struct module *current; /* the last one begun */
+};
+
+static void *work_run(void *context)
+{
+    struct work *work = context;
+    pthread_mutex_lock(&work->lock);
+    while (work->next < work->modules->count) {
+        struct module *module = &work->modules->items[work->next++];
+        work->current = module;
+        pthread_mutex_unlock(&work->lock);
+        module_find(module, work->options);
+        module_answer(module, work->options);
+        pthread_mutex_lock(&work->lock);
+        work->finished++;
+        pthread_cond_signal(&work->done);
+    }
+    pthread_mutex_unlock(&work->lock);
+    return NULL;
+}
+
+/* Until all modules are done; tells how far it is. */
+static void work_wait(struct work *work)
+{
+    const struct symbol_options *options = work->options;
+    uint64_t all = 0;
+    for (size_t i = 0; i < work->modules->count; i++)
+        all += work->modules->items[i].wanted_count;
+    pthread_mutex_lock(&work->lock);
+    while (work->finished < work->modules->count) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 100000000;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&work->done, &work->lock, &until);
+        if (!options->progress || !work->current)
+            continue;
+        const char *path = work->current->path;
+        pthread_mutex_unlock(&work->lock);
+        uint64_t done = 0;
+        for (size_t i = 0; i < work->modules->count; i++)
+            done += __atomic_load_n(&work->modules->items[i].looked, __ATOMIC_RELAXED);
+        options->progress(options->context, path, done < all ? done : all, all);
+        pthread_mutex_lock(&work->lock);
+    }
+    pthread_mutex_unlock(&work->lock);
+}
+
+/* All modules, on as many threads as there are processors. Works with one, too. */
+static void modules_work(struct modules *modules, const struct symbol_options *options)
+{
+    struct work work = {.modules = modules,
+                        .options = options,
+                        .lock = PTHREAD_MUTEX_INITIALIZER,
+                        .done = PTHREAD_COND_INITIALIZER};
+    pthread_t threads[THREADS_MOST];
+    size_t count = 0;
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    while (count < modules->count && (long)count < processors && count < THREADS_MOST &&
+           pthread_create(&threads[count], NULL, work_run, &work) == 0)
+        count++;
+    if (count == 0)
+        work_run(&work);
+    work_wait(&work);
+    for (size_t i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+    pthread_mutex_destroy(&work.lock);
+    pthread_cond_destroy(&work.done);
+}
+
+/* An answer's frames as lines of the profile. */
+static void location_set(struct profile *profile, uint32_t location, const struct answers *answers,
+                         const struct answer *answer)
+{
+    enum { LINES_MOST = 512 };
+    struct profile_line lines[LINES_MOST];
+    uint32_t count = answer->frames < LINES_MOST ? answer->frames : LINES_MOST;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct answer_frame *frame = &answers->frames[answer->first + i];
+        struct profile_function function = {
+            .name = profile_string_of(profile, answers->text + frame->name),
+            .system_name = profile_string_of(profile, answers->text + frame->system_name),
+            .file = profile_string_of(profile, answers->text + frame->file),
+            .start_line = frame->start_line};
+        lines[i].function = profile_function(profile, &function);
+        lines[i].line = frame->line;
+        lines[i].column = frame->column;
+    }
+    profile_set_lines(profile, location, lines, count,
+                      answer->state == ANSWER_NEAREST ? LOCATION_GUESS : 0);
+}
+
+static void locations_fill(struct profile *profile, const struct modules *modules,
+                           struct symbol_report *report)
+{
+    struct profile_location *locations = profile->locations.items;
+    for (size_t i = 0; i < modules->places_count; i++) {
+        const struct modules_place *place = &modules->places[i];
+        const struct module *module = &modules->items[place->module];
+        uint64_t own = module->owns ? module->owns[place->wanted] : 0;
+        const struct answer *answer = own ? answers_find(&module->answers, own) : NULL;
+        struct symbol_module *row = &report->modules[place->module];
+        locations[place->location].flags |= LOCATION_LOOKED;
+        if (!answer || answer->frames == 0)
+            continue;
+        location_set(profile, place->location, &module->answers, answer);
+        row->named++;
+        row->guessed += answer->state == ANSWER_NEAREST;
+    }
+}
+
+static void mappings_mark(struct profile *profile, const struct modules *modules)
+{
+    struct profile_mapping *mappings = profile->mappings.items;
+    for (size_t i = 1; i < profile->mappings.count; i++) {
+        const struct module *module = &modules->items[modules->of_mapping[i]];
+        if (module->quality >= SYMBOL_EXPORTS && module->quality != SYMBOL_GIVEN)
+            mappings[i].has_functions = true;
+        if (module->quality == SYMBOL_FULL)
+            mappings[i].has_files = mappings[i].has_lines = mappings[i].has_inlines = true;
+    }
+}
+
+static int row_order(const void *left, const void *right)
+{
+    const struct symbol_module *a = left, *b = right;
+    if (a->locations != b->locations)
+        return a->locations > b->locations ? -1 : 1;
+    return strcmp(a->path, b->path);
+}
+
+static bool report_start(struct symbol_report *report, const struct modules *modules)
+{
+    report->modules = calloc(modules->count + 1, sizeof *report->modules);
+    if (!report->modules)
+        return false;
+    for (; report->count < modules->count; report->count++) {
+        const struct module *module = &modules->items[report->count];
+        struct symbol_module *row = &report->modules[report->count];
+        row->path = strdup(module->path);
+        row->build_id = strdup(module->build_id);
+        if (!row->path || !row->build_id)
+            return false;
+        row->quality = module->quality;
+        row->locations = module->locations;
+        row->named = module->given;
+        if (module->image && !(row->file = strdup(module->image->path)))
+            return false;
+        if (module->debug && !(row->debug_file = strdup(module->debug->path)))
+            return false;
+    }
+    return true;
+}
+
+static void report_end(struct symbol_report *report)
+{
+    size_t kept = 0;
+    qsort(report->modules, report->count, sizeof *report->modules, row_order);
+    for (size_t i = 0; i < report->count; i++) {
+        struct symbol_module *row = &report->modules[i];
+        report->locations += row->locations;
+        report->named += row->named;
+        report->guessed += row->guessed;
+        if (row->locations > 0) {
+            kept++;
+            continue;
+        }
+        free(row->path);
+        free(row->build_id);
+        free(row->file);
+        free(row->debug_file);
+    }
+    report->count = kept;
+}
+
+bool symbol_resolve(struct profile *profile, const struct symbol_options *options,
+                    struct symbol_report *report)
+{
+    struct modules modules;
+    memset(report, 0, sizeof *report);
+    bool right = modules_collect(&modules, profile, options);
+    if (right) {
+        modules_work(&modules, options);
+        for (size_t i = 0; i < modules.count; i++)
+            right &= !modules.items[i].answers.failed;
+        right = report_start(report, &modules) && right;
+    }
+    if (right) {
+        locations_fill(profile, &modules, report);
+        mappings_mark(profile, &modules);
+        report_end(report);
+    }
+    modules_free(&modules);
+    return right && !profile->failed;
+}
+
+void symbol_report_free(struct symbol_report *report)
+{
+    for (size_t i = 0; report->modules && i < report->count; i++) {
+        free(report->modules[i].path);
+        free(report->modules[i].build_id);
+        free(report->modules[i].file);
+        free(report->modules[i].debug_file);
+    }
+    free(report->modules);
+    memset(report, 0, sizeof *report);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The functions of a file by address, from .symtab or .dynsym, and the stubs through which other
+ * files' functions are called (`malloc@plt`).
+ */
+#ifndef SYMBOL_TABLE_H
+#define SYMBOL_TABLE_H
+
+#include "tool/symbol/image.h"
+
+struct table_symbol {
+    uint64_t start, size;
+    const char *name; /* lives as long as the image */
+    uint8_t rank;     /* of those at one address, the highest is taken */
+    bool stub;        /* its name gets @plt */
+};
+
+struct table {
+    struct table_symbol *symbols; /* by start, each start once */
+    size_t count;
+    bool exports_only;
+};
+
+/* Empty if there is nothing. False when memory is out. */
+bool table_read(struct table *table, const struct image *image);
+void table_free(struct table *table);
+/* The last symbol that starts at or before the address; NULL: none. */
+const struct table_symbol *table_find(const struct table *table, uint64_t address);
+
+#endif
