@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sorting the words behind a verb. `--name value` and `--name=value` are the same, `--` ends the
- * flags, -h and -q are --help and --quiet. Behind the name of a program to run nothing is a flag of
- * ours any more; elsewhere flags and operands come in any order.
+ * flags, -h, -q, -o and -v are --help, --quiet, --output and --verbose. Behind the name of a
+ * program to run nothing is a flag of ours any more; elsewhere flags and operands come in any order. Behind
+ * a profile, a word like -Test that is no flag is a pattern to leave out.
  */
 #include "tool/arguments.h"
 
@@ -20,6 +21,7 @@ static bool flag_apply(struct arguments *arguments, const struct command_flag *f
                        const char *value, struct error *error);
 static bool flag_unknown(const struct command *command, const char *word, size_t length,
                          struct error *error);
+static bool is_pattern(const struct arguments *arguments, const char *word);
 static bool operands_check(const struct arguments *arguments, struct error *error);
 
 /* Whether `words`, joined by '|', has the word; the index tells which. */
@@ -54,7 +56,8 @@ bool arguments_parse(struct arguments *arguments, const struct command *command,
             words++;
             break;
         }
-        if ((*words)[0] == '-' && (*words)[1] != '\0') {
+        arguments->operands_count = (size_t)(keep - arguments->operands);
+        if ((*words)[0] == '-' && (*words)[1] != '\0' && !is_pattern(arguments, *words)) {
             if (!flag_take(arguments, &words, error))
                 return false;
         } else if (program) {
@@ -86,14 +89,28 @@ const char *arguments_value(const struct arguments *arguments, const char *name)
     return NULL;
 }
 
+/* The long name of a short flag, or the word itself. */
+static const char *flag_long(const char *word)
+{
+    static const char *const names[][2] = {
+        {"-h", "--help"}, {"-q", "--quiet"}, {"-o", "--output"}, {"-v", "--verbose"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(word, names[i][0]) == 0)
+            return names[i][1];
+    return word;
+}
+
+/* Flags win. */
+static bool is_pattern(const struct arguments *arguments, const char *word)
+{
+    return commands_reads(arguments->command) && arguments->operands_count > 0 && word[1] != '-' &&
+           flag_long(word) == word;
+}
+
 /* Takes the flag at *words, with its value, and moves *words behind it. */
 static bool flag_take(struct arguments *arguments, char ***words, struct error *error)
 {
-    const char *word = *(*words)++;
-    if (strcmp(word, "-h") == 0)
-        word = "--help";
-    else if (strcmp(word, "-q") == 0)
-        word = "--quiet";
+    const char *word = flag_long(*(*words)++);
     size_t length = strcspn(word, "=");
     const char *value = word[length] == '=' ? word + length + 1 : NULL;
     const struct command_flag *flag = flag_find(arguments->command, word, length);
@@ -178,6 +195,8 @@ static bool operands_check(const struct arguments *arguments, struct error *erro
         error_set(error, ERROR_USAGE, "%s needs the id of a process", command->verb);
         return error_hint(error, "memoir ps");
     }
+    if (commands_reads(command))
+        return true;
     size_t allowed = operands[0] != '\0';
     if (arguments->operands_count > allowed) {
         error_set(error, ERROR_USAGE, "%s does not take '%s'", command->verb,

@@ -52,5 +52,15 @@ const char *commands_nearest(const char *verb)
 
 bool commands_flag_of(const struct command_flag *flag, const char *verb, bool shared)
 {
-    return flag->verb[0] == '\0' ? shared : strcmp(flag->verb, verb) == 0;
+    if (flag->verb[0] == '\0')
+        return shared;
+    if (flag->verb[0] != '@')
+        return strcmp(flag->verb, verb) == 0;
+    const struct command *command = commands_find(verb);
+    return shared && command && commands_reads(command);
+}
+
+bool commands_reads(const struct command *command)
+{
+    return strncmp(command->operands, "PROFILE", 7) == 0;
 }

@@ -38,8 +38,11 @@ extern const size_t commands_flags_count;
 const struct command *commands_find(const char *verb);
 /* The verb that was probably meant. */
 const char *commands_nearest(const char *verb);
-/* Whether the flag belongs to the verb; those of every command only if `shared`. */
+/* Whether the flag belongs to the verb; those of many commands only if `shared`. */
 bool commands_flag_of(const struct command_flag *flag, const char *verb, bool shared);
+
+/* Whether its operands are profiles (tool/load.h). */
+bool commands_reads(const struct command *command);
 
 #define COMMAND(verb, function, ...) \
     bool function(const struct arguments *arguments, struct error *error);

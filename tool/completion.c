@@ -46,6 +46,11 @@ static void put_verbs(void)
         printf("%s%s", i > 0 ? " " : "", commands[i].verb);
 }
 
+static bool is_path(const char *argument)
+{
+    return strcmp(argument, "PATH") == 0 || strcmp(argument, "PROFILE") == 0;
+}
+
 /* The values of an option that has a list of them, or NULL. */
 static const char *option_words(const struct config_option *option)
 {
@@ -84,16 +89,17 @@ static void show_bash(void)
     printf("'\n    COMPREPLY=()\n"
            "    if ((COMP_CWORD == 1)); then\n        COMPREPLY=($(compgen -W '");
     put_verbs();
-    printf("' -- \"$word\"))\n        return\n    fi\n"
-           "    if [[ $word == = && ${COMP_WORDS[COMP_CWORD-2]} == --set ]]; then\n"
-           "        COMPREPLY=($(compgen -W \"$(_memoir_values \"$before\")\"))\n        return\n"
-           "    elif [[ $before == = && ${COMP_WORDS[COMP_CWORD-3]} == --set ]]; then\n"
-           "        COMPREPLY=($(compgen -W \"$(_memoir_values \"${COMP_WORDS[COMP_CWORD-2]}\")\" "
-           "-- \"$word\"))\n        return\n    fi\n"
-           "    case $before in\n"
-           "    --set) compopt -o nospace 2>/dev/null\n"
-           "        COMPREPLY=($(compgen -W \"$keys\" -- \"$word\")); return ;;\n"
-           "    --lib|--output) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n");
+    printf(
+        "' -- \"$word\"))\n        return\n    fi\n"
+        "    if [[ $word == = && ${COMP_WORDS[COMP_CWORD-2]} == --set ]]; then\n"
+        "        COMPREPLY=($(compgen -W \"$(_memoir_values \"$before\")\"))\n        return\n"
+        "    elif [[ $before == = && ${COMP_WORDS[COMP_CWORD-3]} == --set ]]; then\n"
+        "        COMPREPLY=($(compgen -W \"$(_memoir_values \"${COMP_WORDS[COMP_CWORD-2]}\")\" "
+        "-- \"$word\"))\n        return\n    fi\n"
+        "    case $before in\n"
+        "    --set) compopt -o nospace 2>/dev/null\n"
+        "        COMPREPLY=($(compgen -W \"$keys\" -- \"$word\")); return ;;\n"
+        "    --base|--debug-path|--lib|--output|--program|--sysroot) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n");
     for (size_t i = 0; i < commands_flags_count; i++) {
         if (strchr(commands_flags[i].argument, '|')) {
             printf("    %s) COMPREPLY=($(compgen -W '", commands_flags[i].name);
@@ -111,7 +117,7 @@ static void show_bash(void)
         printf("' operands='");
         if (strcmp(commands[i].operands, "VERB") == 0)
             put_verbs();
-        else if (strcmp(commands[i].operands, "COMMAND") != 0)
+        else if (strcmp(commands[i].operands, "COMMAND") != 0 && !commands_reads(&commands[i]))
             put_words(words_of(commands[i].operands));
         printf("' ;;\n");
     }
@@ -120,8 +126,10 @@ static void show_bash(void)
            "        COMPREPLY=($(compgen -W \"$flags\" -- \"$word\"))\n"
            "    elif [[ $verb == run ]]; then\n"
            "        COMPREPLY=($(compgen -c -- \"$word\") $(compgen -f -- \"$word\"))\n"
-           "    else\n"
+           "    elif [[ -n $operands ]]; then\n"
            "        COMPREPLY=($(compgen -W \"$operands\" -- \"$word\"))\n"
+           "    else\n"
+           "        COMPREPLY=($(compgen -f -- \"$word\"))\n"
            "    fi\n}\n"
            "complete -o filenames -F _memoir memoir\n");
 }
@@ -131,7 +139,7 @@ static void zsh_action(const char *argument)
 {
     if (argument[0] == '\0')
         return;
-    if (strcmp(argument, "PATH") == 0) {
+    if (is_path(argument)) {
         printf(":path:_files");
     } else if (strcmp(argument, "KEY=VALUE") == 0) {
         printf(":option:_memoir_option");
@@ -190,6 +198,8 @@ static void show_zsh(void)
             printf(" \\\n            '(-)1:program:_command_names -e' '*::argument:_normal'");
         else if (strcmp(operands, "VERB") == 0)
             printf(" \\\n            '1:command:(%s)'", "${verbs%%:*}");
+        else if (commands_reads(&commands[i]))
+            printf(" \\\n            '*:profile:_files'");
         else if (operands[0]) {
             bool process = words_of(operands) != operands;
             printf(" \\\n            %s", process ? "'1:process:_pids' '2:word:(" : "'1:word:(");
@@ -230,6 +240,10 @@ static void show_fish(void)
         printf("'\n");
         if (operands[0] == '\0')
             continue;
+        if (commands_reads(&commands[i])) {
+            printf("complete -c memoir -n '__fish_seen_subcommand_from %s' -F\n", verb);
+            continue;
+        }
         printf("complete -c memoir -n '__fish_seen_subcommand_from %s' -a '", verb);
         if (strcmp(operands, "COMMAND") == 0)
             printf("(__fish_complete_subcommand --fcs-skip=2)");
@@ -242,12 +256,19 @@ static void show_fish(void)
     for (size_t i = 0; i < commands_flags_count; i++) {
         const struct command_flag *flag = &commands_flags[i];
         printf("complete -c memoir ");
-        if (flag->verb[0])
+        if (flag->verb[0] == '@') {
+            printf("-n '__fish_seen_subcommand_from");
+            for (size_t k = 0; k < commands_count; k++)
+                printf("%s%s", commands_reads(&commands[k]) ? " " : "",
+                       commands_reads(&commands[k]) ? commands[k].verb : "");
+            printf("' ");
+        } else if (flag->verb[0]) {
             printf("-n '__fish_seen_subcommand_from %s' ", flag->verb);
+        }
         printf("-l %s -d '", flag->name + 2);
         put_quoted(flag->brief, "");
         printf("'");
-        if (strcmp(flag->argument, "PATH") == 0) {
+        if (is_path(flag->argument)) {
             printf(" -r -F");
         } else if (strcmp(flag->argument, "KEY=VALUE") == 0) {
             printf(" -x -a '(__memoir_option)'");

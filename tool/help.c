@@ -66,6 +66,8 @@ void help_command(const struct command *command)
     }
     printf("\n");
     flags_print(command->verb);
+    if (commands_reads(command))
+        flags_print("@");
     flags_print("");
 }
 

@@ -3,6 +3,11 @@
  * What a user names, as one profile: files of any format, processes by number, URLs; several are
  * added up. Words are sorted here, too: `memoir top ./server server.heap Parser -Test` is a program
  * (which need not be named), a profile, a word to focus on and one to ignore.
+ *
+ * Verbs that read profiles say so in commands.def by operands that begin with PROFILE:
+ *      PROFILE             further words are patterns to focus on
+ *      PROFILE RE          the first such word is the verb's own (loaded->rest)
+ *      PROFILE PROFILE     of two profiles or more, the first is the base of the others
  */
 #ifndef TOOL_LOAD_H
 #define TOOL_LOAD_H
@@ -22,14 +27,32 @@ struct loaded {
     struct view_options view; /* filters and metric, from flags and words */
     const char *program;
     char **rest; /* operands that are neither: patterns, in order; ends in NULL */
-    void *keep;
+    struct load_words *keep;
 };
 
 /* Reads, symbolizes, sets the view. Without a profile among the operands: the newest capture in
  * this folder. Pair with load_free, also after an error. */
 bool load(struct loaded *loaded, const struct arguments *arguments, struct error *error);
 void load_free(struct loaded *loaded);
+/* The column that is meant by a word: live, peak, alloc, count, churn, cpu, or pprof's name. */
+bool load_metric(struct loaded *loaded, const char *word, struct error *error);
+/* view_make, with progress; its error as ours. */
+bool load_view(struct view *view, const struct loaded *loaded, struct error *error);
+
 /* From the flags --json, --csv, --rows, ... and the terminal. */
 struct style load_style(const struct arguments *arguments, const struct loaded *loaded);
+/* The same, and for tables: --output is opened as style->out, and its ending is a format. Pair
+ * with load_close. */
+bool load_open(struct style *style, const struct arguments *arguments, const struct loaded *loaded,
+               struct error *error);
+bool load_close(struct style *style, const struct arguments *arguments, struct error *error);
+
+/* One operand into a profile: a file, a process, a URL (load_input.c). */
+enum load_kind { LOAD_NOTHING, LOAD_FILE, LOAD_PROGRAM, LOAD_PROCESS, LOAD_URL };
+enum load_kind load_kind_of(const char *word);
+bool load_input(struct profile *profile, const char *word, const struct read_options *options,
+                int64_t *pid, struct error *error);
+/* The newest capture in this folder, to be freed, or NULL. */
+char *load_newest(void);
 
 #endif

@@ -15,7 +15,7 @@
 
 static void roff_text(const char *text);
 static void roff_paragraphs(const char *text);
-static void roff_flags(const char *verb, bool shared);
+static void roff_flags(const char *verb);
 
 bool man_show(const struct arguments *arguments, struct error *error)
 {
@@ -40,10 +40,12 @@ bool man_show(const struct arguments *arguments, struct error *error)
             printf(".PP\n");
             roff_paragraphs(commands[i].details);
         }
-        roff_flags(commands[i].verb, false);
+        roff_flags(commands[i].verb);
     }
+    printf(".SH FLAGS OF COMMANDS THAT READ PROFILES\n");
+    roff_flags("@");
     printf(".SH FLAGS OF EVERY COMMAND\n");
-    roff_flags("", true);
+    roff_flags("");
     printf(
         ".SH EXIT STATUS\n"
         ".TP\n.B 0\nsuccess\n"
@@ -125,11 +127,11 @@ static void roff_paragraphs(const char *text)
     }
 }
 
-static void roff_flags(const char *verb, bool shared)
+static void roff_flags(const char *verb)
 {
     for (size_t i = 0; i < commands_flags_count; i++) {
         const struct command_flag *flag = &commands_flags[i];
-        if (!commands_flag_of(flag, verb, shared) || (flag->verb[0] == '\0') != shared)
+        if (strcmp(flag->verb, verb) != 0)
             continue;
         printf(".TP\n.B ");
         roff_text(flag->name);

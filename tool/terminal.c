@@ -70,6 +70,11 @@ bool terminal_utf8(void)
     return terminal.utf8;
 }
 
+bool terminal_colors(void)
+{
+    return terminal.colors[1];
+}
+
 bool terminal_is_quiet(void)
 {
     return terminal.quiet;

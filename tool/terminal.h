@@ -33,6 +33,8 @@ void terminal_quiet(void);
 
 /* Whether the locale can show more than ASCII. */
 bool terminal_utf8(void);
+/* Whether standard output has colours. */
+bool terminal_colors(void);
 /* Whether --quiet was given. */
 bool terminal_is_quiet(void);
 /* Columns of the terminal behind standard output, 100 if there is none. */

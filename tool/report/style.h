@@ -31,7 +31,13 @@ const char *style_trend(const struct style *style, char *text, size_t size, cons
                         unsigned count);
 /* A number in the colour that its share deserves (UX: heat on the number). */
 void style_heat(const struct style *style, double share, const char *text, unsigned width);
+/* In a colour: the numbers of its escape sequence, "1;31". */
+void style_paint(const struct style *style, const char *code, const char *text);
 void style_dim(const struct style *style, const char *text);
+/* Columns of a text in UTF-8. */
+unsigned style_columns(const char *text);
+/* What a terminal would obey becomes '?'. */
+void style_clean(char *text);
 /* A name in at most `width` columns: cut inside template arguments first. */
 const char *style_name(char *text, size_t size, const char *name, unsigned width);
 /* file:line, as a link where the terminal knows them. */

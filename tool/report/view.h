@@ -66,7 +66,7 @@ struct view_value {
 struct view_stack {
     uint64_t first; /* in view->path */
     uint32_t count;
-    uint32_t folded; /* leaf frames that went to their caller (VIEW_BLAME) */
+    uint32_t folded; /* leaf frames that went to their caller: path[first - folded], ... */
     struct view_value sum;
     float history[PROFILE_MOMENTS_MOST];
 };

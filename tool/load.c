@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/load.h: sorting the words, reading, naming. Flags of the view are in load_view.c. */
+#include "tool/load.h"
+
+#include "tool/load_parts.h"
+#include "tool/progress.h"
+#include "tool/terminal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool words_sort(struct loaded *loaded, const struct arguments *arguments,
+                       struct error *error);
+static bool profiles_read(struct loaded *loaded, const struct arguments *arguments,
+                          struct error *error);
+static bool names_find(struct loaded *loaded, const struct arguments *arguments,
+                       struct error *error);
+static void warnings_print(const struct profile *profile);
+
+bool load(struct loaded *loaded, const struct arguments *arguments, struct error *error)
+{
+    memset(loaded, 0, sizeof *loaded);
+    profile_start(&loaded->profile);
+    profile_start(&loaded->base);
+    loaded->keep = calloc(1, sizeof *loaded->keep);
+    if (!loaded->keep || loaded->profile.failed || loaded->base.failed)
+        return error_set(error, ERROR_INPUT, "out of memory");
+    if (!words_sort(loaded, arguments, error) || !profiles_read(loaded, arguments, error) ||
+        !names_find(loaded, arguments, error) || !load_view_options(loaded, arguments, error))
+        return false;
+    warnings_print(&loaded->profile);
+    if (loaded->has_base)
+        warnings_print(&loaded->base);
+    return true;
+}
+
+void load_free(struct loaded *loaded)
+{
+    profile_free(&loaded->profile);
+    profile_free(&loaded->base);
+    symbol_report_free(&loaded->symbols);
+    free(loaded->name);
+    free(loaded->base_name);
+    if (loaded->keep) {
+        free(loaded->keep->inputs);
+        free(loaded->keep->focus);
+        free(loaded->keep->ignore);
+        free(loaded->keep->rest);
+        free(loaded->keep->newest);
+    }
+    free(loaded->keep);
+    memset(loaded, 0, sizeof *loaded);
+}
+
+/* A word that was meant to be a file: it has a folder, or an ending that profiles have. */
+static bool looks_like_file(const char *word)
+{
+    static const char *const endings[] = {".memoir", ".heap", ".pb.gz",  ".pb",   ".prof",
+                                          ".gz",     ".zst",  ".folded", ".json", ".pprof"};
+    size_t length = strlen(word);
+    if (word[0] == '/' || strncmp(word, "./", 2) == 0 || strncmp(word, "../", 3) == 0)
+        return true;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t ending = strlen(endings[i]);
+        if (length > ending && strcmp(word + length - ending, endings[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool word_sort(struct loaded *loaded, char *word, bool own, struct error *error)
+{
+    struct load_words *words = loaded->keep;
+    if (word[0] == '-' && word[1] != '\0') {
+        words->ignore[words->ignore_count++] = word + 1;
+        return true;
+    }
+    switch (load_kind_of(word)) {
+    case LOAD_PROGRAM:
+        if (loaded->program)
+            return error_set(error, ERROR_USAGE, "two programs: %s and %s", loaded->program, word);
+        loaded->program = word;
+        return true;
+    case LOAD_FILE:
+    case LOAD_PROCESS:
+    case LOAD_URL:
+        words->inputs[words->inputs_count++] = word;
+        return true;
+    case LOAD_NOTHING:
+        break;
+    }
+    if (looks_like_file(word)) {
+        error_set(error, ERROR_INPUT, "%s: %s", word,
+                  strerror(access(word, F_OK) ? errno : EISDIR));
+        return error_hint(error, "memoir run -- ./program   makes a profile");
+    }
+    if (own && words->rest_count == 0)
+        words->rest[words->rest_count++] = word;
+    else
+        words->focus[words->focus_count++] = word;
+    return true;
+}
+
+static bool words_sort(struct loaded *loaded, const struct arguments *arguments,
+                       struct error *error)
+{
+    struct load_words *words = loaded->keep;
+    size_t most = arguments->operands_count + arguments->flags_count + 2;
+    bool own = strcmp(arguments->command->operands, "PROFILE RE") == 0;
+    words->inputs = calloc(most, sizeof *words->inputs);
+    words->focus = calloc(most, sizeof *words->focus);
+    words->ignore = calloc(most, sizeof *words->ignore);
+    words->rest = calloc(most, sizeof *words->rest);
+    if (!words->inputs || !words->focus || !words->ignore || !words->rest)
+        return error_set(error, ERROR_INPUT, "out of memory");
+    loaded->program = arguments_value(arguments, "--program");
+    for (size_t i = 0; i < arguments->operands_count; i++)
+        if (!word_sort(loaded, arguments->operands[i], own, error))
+            return false;
+    for (size_t i = 0; i < arguments->flags_count; i++) {
+        const struct arguments_flag *flag = &arguments->flags[i];
+        if (strcmp(flag->flag->name, "--focus") == 0)
+            words->focus[words->focus_count++] = flag->value;
+        else if (strcmp(flag->flag->name, "--ignore") == 0)
+            words->ignore[words->ignore_count++] = flag->value;
+    }
+    loaded->rest = words->rest;
+    loaded->view.focus = words->focus;
+    loaded->view.ignore = words->ignore;
+    if (words->inputs_count > 0)
+        return true;
+    words->newest = load_newest();
+    if (words->newest) {
+        words->inputs[words->inputs_count++] = words->newest;
+        return true;
+    }
+    error_set(error, ERROR_USAGE, "%s needs a profile, and this folder has no *.memoir",
+              arguments->command->verb);
+    return error_hint(error,
+                      "give a file of any format, the id of a process (memoir ps), or a URL; "
+                      "memoir run -- ./program   makes one");
+}
+
+/* "a.heap", or "a.heap and 3 more". */
+static char *name_of(const char *const *inputs, size_t count)
+{
+    char text[512];
+    bool process = load_kind_of(inputs[0]) == LOAD_PROCESS;
+    int length = snprintf(text, sizeof text, "%s%s", process ? "process " : "", inputs[0]);
+    if (count > 1 && length > 0 && (size_t)length < sizeof text)
+        snprintf(text + length, sizeof text - (size_t)length, " and %zu more", count - 1);
+    return strdup(text);
+}
+
+/* Adds up. */
+static bool inputs_read(struct profile *profile, const char *const *inputs, size_t count,
+                        const struct read_options *options, int64_t *pid, struct error *error)
+{
+    if (!load_input(profile, inputs[0], options, pid, error))
+        return false;
+    for (size_t i = 1; i < count; i++) {
+        struct profile more;
+        profile_start(&more);
+        bool right = load_input(&more, inputs[i], options, pid, error);
+        if (right && !profile_merge(profile, &more, 1))
+            right = error_set(error, ERROR_INPUT, "%s can't be added to %s: out of memory",
+                              inputs[i], inputs[0]);
+        profile_free(&more);
+        if (!right)
+            return false;
+    }
+    return true;
+}
+
+static bool profiles_read(struct loaded *loaded, const struct arguments *arguments,
+                          struct error *error)
+{
+    const struct load_words *words = loaded->keep;
+    const char *const *inputs = words->inputs, *base = arguments_value(arguments, "--base");
+    const struct read_options options = {
+        .at = arguments_value(arguments, "--at"),
+        .thread = arguments_value(arguments, "--thread"),
+    };
+    size_t count = words->inputs_count;
+    int64_t base_pid = 0;
+    if (!base && count > 1 && strcmp(arguments->command->operands, "PROFILE PROFILE") == 0) {
+        base = *inputs++;
+        count--;
+    }
+    loaded->name = name_of(inputs, count);
+    if (!inputs_read(&loaded->profile, inputs, count, &options, &loaded->symbol_options.pid, error))
+        return false;
+    if (!base)
+        return true;
+    loaded->has_base = true;
+    loaded->base_name = strdup(base);
+    return inputs_read(&loaded->base, &base, 1, &options, &base_pid, error);
+}
+
+static void symbols_progress(void *context, const char *module, uint64_t done, uint64_t all)
+{
+    const char *slash = strrchr(module, '/');
+    (void)context;
+    progress_update(slash ? slash + 1 : module, done, all);
+}
+
+static bool names_find(struct loaded *loaded, const struct arguments *arguments,
+                       struct error *error)
+{
+    struct symbol_options *options = &loaded->symbol_options;
+    struct symbol_report base_report = {0};
+    options->program = loaded->program;
+    options->sysroot = arguments_value(arguments, "--sysroot");
+    options->debug_path = arguments_value(arguments, "--debug-path");
+    options->fetch = arguments_value(arguments, "--fetch") != NULL;
+    options->no_cache = arguments_value(arguments, "--no-cache") != NULL;
+    options->progress = symbols_progress;
+    progress_start("symbols", "");
+    bool right = symbol_resolve(&loaded->profile, options, &loaded->symbols);
+    if (right && loaded->has_base)
+        right = symbol_resolve(&loaded->base, options, &base_report);
+    progress_end();
+    symbol_report_free(&base_report);
+    return right || error_set(error, ERROR_INPUT, "out of memory");
+}
+
+static void warnings_print(const struct profile *profile)
+{
+    const uint32_t *strings = profile->warnings.items;
+    for (size_t i = 0; i < profile->warnings.count; i++) {
+        char text[512];
+        snprintf(text, sizeof text, "%s", profile_text(profile, strings[i]));
+        terminal_clean(text, strlen(text));
+        terminal_warn("%s", text);
+    }
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/load.h: one word, and the profile behind it. */
+#include "tool/load.h"
+
+#include "tool/attach.h"
+#include "tool/process.h"
+#include "tool/progress.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool all_digits(const char *word)
+{
+    return word[0] && word[strspn(word, "0123456789")] == '\0';
+}
+
+/* http://..., or host:port/... as the old tools took it. */
+static bool is_url(const char *word)
+{
+    if (strncmp(word, "http://", 7) == 0 || strncmp(word, "https://", 8) == 0)
+        return true;
+    const char *colon = strchr(word, ':');
+    if (!colon || colon == word || !isdigit((unsigned char)colon[1]) ||
+        memchr(word, '/', (size_t)(colon - word)))
+        return false;
+    const char *behind = colon + 1 + strspn(colon + 1, "0123456789");
+    return *behind == '\0' || *behind == '/';
+}
+
+enum load_kind load_kind_of(const char *word)
+{
+    static const char elf[] = "\177ELF";
+    struct stat stat_;
+    char start[4] = "";
+    if (strcmp(word, "-") == 0)
+        return LOAD_FILE;
+    if (stat(word, &stat_) == 0 && !S_ISDIR(stat_.st_mode)) {
+        FILE *file = S_ISREG(stat_.st_mode) ? fopen(word, "re") : NULL;
+        bool program = file && fread(start, 1, sizeof start, file) == sizeof start &&
+                       memcmp(start, elf, sizeof start) == 0;
+        if (file)
+            fclose(file);
+        return program ? LOAD_PROGRAM : LOAD_FILE;
+    }
+    return all_digits(word) ? LOAD_PROCESS : is_url(word) ? LOAD_URL : LOAD_NOTHING;
+}
+
+static bool file_read(struct profile *profile, const char *path, const char *name,
+                      const struct read_options *options, struct error *error)
+{
+    struct read_error reason = {0};
+    progress_start("reading", name);
+    bool right = profile_read_file(profile, path, options, &reason);
+    progress_end();
+    if (right && profile->failed)
+        return error_set(error, ERROR_INPUT, "%s: out of memory", name);
+    if (right)
+        return true;
+    error_set(error, ERROR_INPUT, "%s: %s", name, reason.reason);
+    if (reason.offset > 0)
+        error_set(error, ERROR_INPUT, "%s: %s, at byte %lu", name, reason.reason,
+                  (unsigned long)reason.offset);
+    return error_hint(error, "memoir help formats lists what can be read");
+}
+
+/* Asks the process for its profile as a file of ours. */
+static bool process_dump(struct profile *profile, const char *word,
+                         const struct read_options *options, int64_t *pid, struct error *error)
+{
+    char path[4096], name[64];
+    struct process process;
+    const char *folder = getenv("TMPDIR");
+    char *answer = NULL;
+    long number = strtol(word, NULL, 10);
+    if (strlen(word) > 9 || number <= 0 || !process_read(&process, (pid_t)number)) {
+        error_set(error, ERROR_TARGET, "no file and no process %s", word);
+        return error_hint(error, "memoir ps");
+    }
+    snprintf(path, sizeof path, "%s/memoir-XXXXXX", folder && *folder ? folder : "/tmp");
+    snprintf(name, sizeof name, "process %ld", number);
+    int fd = mkostemp(path, O_CLOEXEC);
+    if (fd < 0)
+        return error_set(error, ERROR_INPUT, "%s can't be made: %s", path, strerror(errno));
+    progress_start("asking", name);
+    bool right = attach_ask(&process, "dump memoir", fd, &answer, error);
+    progress_end();
+    free(answer);
+    close(fd);
+    right = right && file_read(profile, path, name, options, error);
+    unlink(path);
+    *pid = number;
+    return right;
+}
+
+bool load_input(struct profile *profile, const char *word, const struct read_options *options,
+                int64_t *pid, struct error *error)
+{
+    enum load_kind kind = load_kind_of(word);
+    struct stat stat_;
+    if (kind == LOAD_PROCESS)
+        return process_dump(profile, word, options, pid, error);
+    if (kind == LOAD_URL)
+        return error_set(error, ERROR_INPUT, "%s: URLs are not read yet", word);
+    if (kind == LOAD_FILE)
+        return file_read(profile, word, word, options, error);
+    if (kind == LOAD_PROGRAM) {
+        error_set(error, ERROR_INPUT, "%s is a program, not a profile", word);
+        return error_hint(error, "memoir run -- %s", word);
+    }
+    if (stat(word, &stat_) == 0)
+        return error_set(error, ERROR_INPUT, "%s is a folder", word);
+    return error_set(error, ERROR_INPUT, "%s: %s", word, strerror(errno));
+}
+
+char *load_newest(void)
+{
+    static const char ending[] = ".memoir";
+    struct timespec best = {0};
+    char *name = NULL;
+    DIR *folder = opendir(".");
+    for (struct dirent *entry; folder && (entry = readdir(folder)) != NULL;) {
+        struct stat stat_;
+        size_t length = strlen(entry->d_name);
+        if (length < sizeof ending ||
+            strcmp(entry->d_name + length - sizeof ending + 1, ending) != 0 ||
+            stat(entry->d_name, &stat_) != 0 || !S_ISREG(stat_.st_mode))
+            continue;
+        if (name && (stat_.st_mtim.tv_sec < best.tv_sec || (stat_.st_mtim.tv_sec == best.tv_sec &&
+                                                            stat_.st_mtim.tv_nsec <= best.tv_nsec)))
+            continue;
+        best = stat_.st_mtim;
+        free(name);
+        name = strdup(entry->d_name);
+    }
+    if (folder)
+        closedir(folder);
+    return name;
+}

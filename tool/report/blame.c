@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whose memory is it? Frames of allocators and of the libraries that everybody uses stand between
+ * malloc and the code that wanted the memory; what they allocate belongs to who called them. The
+ * list is data, and `memoir help blame` prints it.
+ *
+ * An entry is a kind and a word. A function's is its whole name without return type and arguments,
+ * or with * at the end its beginning; a module's is the beginning of its file's name. `rust` is a
+ * function whose source, if it is known, is that of Rust's library: other languages have a core
+ * of their own.
+ */
+#include "tool/report/view.h"
+
+#include <string.h>
+
+#include "base/compiler.h"
+
+/* The allocators' own names. */
+static const char *const allocators[] = {
+    "malloc",
+    "calloc",
+    "realloc",
+    "reallocarray",
+    "memalign",
+    "aligned_alloc",
+    "posix_memalign",
+    "valloc",
+    "pvalloc",
+    "free",
+    "cfree",
+    "strdup",
+    "strndup",
+    "__strdup",
+    "__strndup",
+    "__libc_malloc*",
+    "__libc_calloc*",
+    "__libc_realloc*",
+    "__libc_memalign*",
+    "__GI___libc_*",
+    "__interceptor_*",
+    "__malloc*",
+    "_int_malloc*",
+    "_int_realloc*",
+    "_int_memalign*",
+    "operator new*",
+    "operator delete*",
+    "_Znw*",
+    "_Zna*",
+    "_Zdl*",
+    "_Zda*",
+    "tc_malloc*",
+    "tc_calloc*",
+    "tc_realloc*",
+    "tc_new*",
+    "tc_memalign*",
+    "tc_valloc*",
+    "tcmalloc::*",
+    "je_*",
+    "prof_backtrace*",
+    "prof_alloc_prep*",
+    "mallocx*",
+    "rallocx*",
+    "xallocx*",
+    "mi_malloc*",
+    "mi_calloc*",
+    "mi_realloc*",
+    "mi_zalloc*",
+    "mi_new*",
+    "_mi_*",
+    "memoir_*",
+    "__rust_alloc*",
+    "__rust_realloc*",
+    "__rg_*",
+    "__rdl_*",
+};
+
+const char *const blame_patterns[] = {
+    /* C library and start of programs */
+    "module libc.so",
+    "module libc-2",
+    "module ld-linux",
+    "module ld-musl",
+    "module ld-2",
+    "module libpthread",
+    "module libm.so",
+    "module libdl",
+    /* C++ libraries, in their files or inlined */
+    "module libstdc++",
+    "module libc++",
+    "module libgcc_s",
+    "module libsupc++",
+    "function std::*",
+    "function __gnu_cxx::*",
+    "function __cxxabiv1::*",
+
+    "function _ZSt*",
+    "function _ZNSt*",
+    "function _ZNKSt*",
+    "function _ZN9__gnu_cxx*",
+    "function __cxa_*",
+
+    "function __allocator*",
+    "function _ZNSa*",
+
+    /* allocators as libraries */
+    "module libmemoir",
+    "module libjemalloc",
+    "module libtcmalloc",
+    "module libmimalloc",
+    "module libheaptrack",
+    "module vgpreload",
+    "module libprofiler",
+    "module libasan",
+    "module liblsan",
+    "module libtsan",
+    /* Rust */
+    "rust alloc::*",
+    "rust core::*",
+    "rust <alloc::*",
+    "rust <core::*",
+    "rust <std::*",
+    "rust hashbrown::*",
+    "rust <hashbrown::*",
+    "function __rustc::*",
+    "rust <T as alloc::*",
+    "rust <T as core::*",
+    "rust <F as core::*",
+    /* GLib */
+    "function g_malloc*",
+    "function g_realloc*",
+    "function g_try_*",
+    "function g_strdup*",
+    "function g_strndup*",
+    "function g_strconcat*",
+    "function g_slice_*",
+    "function g_memdup*",
+    "function g_list_*",
+    "function g_slist_*",
+    "function g_queue_*",
+    "function g_hash_table_*",
+    "function g_array_*",
+    "function g_ptr_array_*",
+    "function g_byte_array_*",
+    "function g_string_*",
+    "function g_tree_*",
+    "function g_strsplit*",
+    "function g_build_*",
+    "function g_bytes_*",
+    "function g_variant_*",
+    "function g_aligned_alloc*",
+    /* Qt */
+    "function QArrayData::*",
+    "function QTypedArrayData*",
+    "function QArrayDataPointer*",
+    "function QList<*",
+    "function QVector<*",
+    "function QVarLengthArray<*",
+    "function QHash<*",
+    "function QHashData::*",
+    "function QHashPrivate::*",
+    "function QMap<*",
+    "function QMapData*",
+    "function QSet<*",
+    "function QString::*",
+    "function QByteArray::*",
+    "function QListData::*",
+    "function QStringBuilder<*",
+    "function QtPrivate::*",
+    "function QStringList::*",
+    "function qMalloc*",
+    "function qRealloc*",
+};
+const size_t blame_patterns_count = COUNT_OF(blame_patterns);
+
+static bool word_fits(const char *word, const char *name)
+{
+    size_t length = strlen(word);
+    if (length > 0 && word[length - 1] == '*')
+        return strncmp(word, name, length - 1) == 0;
+    return strcmp(word, name) == 0;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Behind the return type that names of C++ templates begin with. */
+static const char *qualified(const char *name)
+{
+    const char *start = name;
+    unsigned depth = 0;
+    if (strncmp(name, "decltype", 8) == 0) {
+        const char *space = strstr(name, ") ");
+        return space ? space + 2 : name;
+    }
+    for (const char *at = name; *at; at++) {
+        if (depth == 0 && strncmp(at, "operator", 8) == 0)
+            break;
+        if (*at == '<')
+            depth++;
+        else if (*at == '>' && depth > 0 && at[-1] != '-')
+            depth--;
+        else if (depth == 0 && *at == '(' && strncmp(at, "(anonymous", 10) != 0)
+            break;
+        else if (depth == 0 && *at == '(')
+            at = strchr(at, ')') ? strchr(at, ')') : at;
+        else if (depth == 0 && *at == ' ' && at[1] == '[')
+            break;
+        else if (depth == 0 && *at == ' ')
+            start = at + 1;
+    }
+    return *start ? start : name;
+}
+
+bool blame_is_allocator(const char *function)
+{
+    const char *name = qualified(function);
+    for (size_t i = 0; i < COUNT_OF(allocators); i++)
+        if (word_fits(allocators[i], name))
+            return true;
+    return false;
+}
+
+bool blame_is_library(const char *function, const char *file, const char *module)
+{
+    const char *name = qualified(function), *short_module = base_name(module);
+    bool rust = file[0] == '\0' || strstr(file, "/rustc/") || strstr(file, "library/");
+    if (blame_is_allocator(function))
+        return true;
+    for (size_t i = 0; i < blame_patterns_count; i++) {
+        const char *entry = blame_patterns[i], *word = strchr(entry, ' ') + 1;
+        if (entry[0] == 'm' ? strncmp(short_module, word, strlen(word)) == 0
+                            : (entry[0] == 'f' || rust) && word_fits(word, name))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The frames of a view. A frame is known by what the user wants to tell apart: function and place,
+ * file, module, ... Two profiles have strings of their own, so that texts are compared, but once a
+ * location only. Of a file's path only the last part counts, since builds differ in the rest.
+ */
+#include "tool/report/parts.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXTS_SIZE = 65536 };
+
+const char *frames_text(struct maker *maker, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    size_t size = (length < 0                     ? 0
+                   : (size_t)length < sizeof text ? (size_t)length
+                                                  : sizeof text - 1) +
+                  1;
+    if (!maker->texts || maker->texts->used + size > TEXTS_SIZE) {
+        struct texts *more = malloc(sizeof *more + TEXTS_SIZE);
+        if (!more) {
+            maker->failed = true;
+            return "";
+        }
+        *more = (struct texts){.next = maker->texts};
+        maker->texts = more;
+    }
+    char *place = maker->texts->bytes + maker->texts->used;
+    memcpy(place, text, size);
+    place[size - 1] = '\0';
+    maker->texts->used += size;
+    return place;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return maker_hash(hash, 1);
+}
+
+static uint64_t frame_hash(const struct view_frame *frame, enum view_by by)
+{
+    uint64_t hash = hash_text(UINT64_C(0xcbf29ce484222325), by == VIEW_LINE ? "" : frame->name);
+    hash = hash_text(hash, base_name(frame->file));
+    return maker_hash(maker_hash(hash, frame->line), frame->address);
+}
+
+static bool frame_equal(const struct view_frame *a, const struct view_frame *b, enum view_by by)
+{
+    return a->line == b->line && a->address == b->address &&
+           (by == VIEW_LINE || strcmp(a->name, b->name) == 0) &&
+           strcmp(base_name(a->file), base_name(b->file)) == 0;
+}
+
+static bool slots_grow(struct maker *maker)
+{
+    const struct view *view = maker->view;
+    size_t count = maker->frame_slots_count == 0 ? 1024 : 2 * maker->frame_slots_count;
+    uint32_t *slots = calloc(count, sizeof *slots);
+    if (!slots)
+        return false;
+    for (size_t i = 0; i < view->frames_count; i++) {
+        size_t at = frame_hash(&view->frames[i], maker->options.by) & (count - 1);
+        while (slots[at] != 0)
+            at = (at + 1) & (count - 1);
+        slots[at] = (uint32_t)i + 1;
+    }
+    free(maker->frame_slots);
+    maker->frame_slots = slots;
+    maker->frame_slots_count = count;
+    return true;
+}
+
+/* The number of the frame; one that is inlined in some places only is not marked so. */
+static uint32_t frame_intern(struct maker *maker, const struct view_frame *frame)
+{
+    struct view *view = maker->view;
+    if (view->frames_count * 2 >= maker->frame_slots_count && !slots_grow(maker)) {
+        maker->failed = true;
+        return UINT32_MAX;
+    }
+    size_t mask = maker->frame_slots_count - 1;
+    size_t at = frame_hash(frame, maker->options.by) & mask;
+    for (; maker->frame_slots[at] != 0; at = (at + 1) & mask) {
+        struct view_frame *there = &view->frames[maker->frame_slots[at] - 1];
+        if (!frame_equal(there, frame, maker->options.by))
+            continue;
+        if (!(frame->flags & FRAME_INLINED))
+            there->flags &= (uint8_t)~FRAME_INLINED;
+        return maker->frame_slots[at] - 1;
+    }
+    if (!maker_room(maker, &view->frames, sizeof *frame, view->frames_count, &maker->frames_room))
+        return UINT32_MAX;
+    view->frames[view->frames_count] = *frame;
+    maker->frame_slots[at] = (uint32_t)++view->frames_count;
+    return (uint32_t)view->frames_count - 1;
+}
+
+/* Code without a name: its file and the place there, else the bare address. */
+static void frame_unnamed(struct maker *maker, const struct profile_location *location,
+                          const struct profile_mapping *mapping, struct view_frame *frame)
+{
+    uint64_t code = location->address;
+    if (code > 0 && !(location->flags & LOCATION_EXACT))
+        code--; /* of the call, not behind it */
+    frame->flags |= FRAME_UNNAMED;
+    if (location->address == 0)
+        frame->name = frame->module[0] ? base_name(frame->module) : "[unknown]";
+    else if (frame->module[0] && code >= mapping->start)
+        frame->name = frames_text(maker, "%s+0x%lx", base_name(frame->module),
+                                  (unsigned long)(code - mapping->start + mapping->offset));
+    else
+        frame->name = frames_text(maker, "0x%lx", (unsigned long)code);
+}
+
+/* Keeps of a frame what tells it from others in this view. */
+static void frame_coarsen(struct view_frame *frame, enum view_by by)
+{
+    bool unnamed = frame->flags & FRAME_UNNAMED;
+    if (by != VIEW_ADDRESS)
+        frame->address = 0;
+    if (by == VIEW_FUNCTION)
+        frame->line = 0;
+    if (by == VIEW_LINE && (frame->file[0] == '\0' || frame->line == 0))
+        frame->file = frame->file[0] ? frame->file : frame->name;
+    if (by == VIEW_FILE || by == VIEW_MODULE) {
+        const char *module = frame->module[0] ? frame->module : "[unknown]";
+        bool file = by == VIEW_FILE && frame->file[0];
+        frame->name = file ? frame->file : base_name(module);
+        frame->file = file ? frame->file : "";
+        frame->line = 0;
+        frame->flags = unnamed && by == VIEW_FILE ? FRAME_UNNAMED : 0;
+    }
+}
+
+static bool fits(struct pattern_memo *memo, uint32_t name, uint32_t file, uint32_t path)
+{
+    return (name != 0 && pattern_memo_fits(memo, name)) ||
+           (file != 0 && pattern_memo_fits(memo, file)) ||
+           (path != 0 && pattern_memo_fits(memo, path));
+}
+
+/* One line of a location, or the location itself if it has none (`line` NULL). */
+static void item_add(struct maker *maker, struct source *source, struct expansion *expansion,
+                     const struct profile_location *location, const struct profile_line *line,
+                     bool inlined)
+{
+    const struct profile *profile = source->profile;
+    const struct profile_mapping *mapping = profile_mapping_at(profile, location->mapping);
+    const struct profile_function *function =
+        profile_function_at(profile, line ? line->function : 0);
+    struct view_frame frame = {
+        .name = profile_text(profile, function->name),
+        .file = profile_text(profile, function->file),
+        .module = profile_text(profile, mapping->path),
+        .line = line ? line->line : 0,
+        .address = location->address,
+        .flags = inlined ? FRAME_INLINED : 0,
+    };
+    struct item item = {0, 0};
+    uint32_t name = function->name, file = function->file, path = mapping->path;
+    for (unsigned i = 0; i < maker->focus_count; i++)
+        if (fits(&source->focus[i], name, file, path))
+            expansion->focus |= 1u << i;
+    for (unsigned i = 0; i < maker->ignore_count; i++)
+        expansion->ignore = expansion->ignore || fits(&source->ignore[i], name, file, path);
+    if ((source->hide.answers && fits(&source->hide, name, file, path)) ||
+        (source->show.answers && !fits(&source->show, name, file, path)))
+        return;
+    if (source->from.answers && fits(&source->from, name, file, path))
+        item.bits |= ITEM_FROM;
+    if (source->prune.answers && fits(&source->prune, name, file, path))
+        item.bits |= ITEM_PRUNE;
+    if (frame.name[0] && blame_is_allocator(frame.name))
+        item.bits |= ITEM_ALLOCATOR | ITEM_LIBRARY;
+    else if (blame_is_library(frame.name, frame.file, frame.module))
+        item.bits |= ITEM_LIBRARY;
+    if (frame.name[0] == '\0')
+        frame_unnamed(maker, location, mapping, &frame);
+    else if (location->flags & LOCATION_GUESS && frame.name[0] != '~')
+        frame.name = frames_text(maker, "~%s", frame.name);
+    if (location->flags & LOCATION_GUESS)
+        frame.flags |= FRAME_GUESS;
+    item.bits |= frame.flags & FRAME_UNNAMED ? ITEM_UNNAMED : 0;
+    frame_coarsen(&frame, maker->options.by);
+    item.frame = frame_intern(maker, &frame);
+    if (item.frame == UINT32_MAX ||
+        !maker_room(maker, &maker->items, sizeof item, maker->items_count, &maker->items_room))
+        return;
+    maker->items[maker->items_count++] = item;
+    expansion->count++;
+}
+
+const struct expansion *frames_expand(struct maker *maker, struct source *source, uint32_t number)
+{
+    struct expansion *expansion = &source->expansions[number];
+    if (expansion->made)
+        return expansion;
+    const struct profile *profile = source->profile;
+    const struct profile_location *location = profile_location_at(profile, number);
+    const struct profile_line *lines = profile_lines_of(profile, number);
+    uint32_t path = profile_mapping_at(profile, location->mapping)->path;
+    uint32_t from = maker->options.no_inlines && location->lines > 0 ? location->lines - 1 : 0;
+    *expansion = (struct expansion){.first = (uint32_t)maker->items_count, .made = true};
+    if (location->lines == 0)
+        item_add(maker, source, expansion, location, NULL, false);
+    for (uint32_t i = from; i < location->lines; i++)
+        item_add(maker, source, expansion, location, &lines[i], i + 1 < location->lines);
+    if (source->module.answers && path != 0 && pattern_memo_fits(&source->module, path))
+        expansion->focus |= 1u << FOCUS_MOST;
+    return maker->failed ? NULL : expansion;
+}
+
+uint32_t frames_of_set(struct maker *maker, struct source *source, uint32_t set)
+{
+    const struct profile *profile = source->profile;
+    struct view_frame frame = {.name = "[unknown]", .file = "", .module = ""};
+    if (source->set_frames[set] != 0)
+        return source->set_frames[set] - 1;
+    if (maker->options.by == VIEW_SIZE) {
+        const struct profile_label *size = profile_label_of(profile, set, "bytes");
+        if (size && size->text == 0)
+            frame.name = frames_text(maker, "%ld", (long)size->number);
+    } else {
+        const struct profile_label *name = profile_label_of(profile, set, "thread");
+        const struct profile_label *id = profile_label_of(profile, set, "thread_id");
+        if (name && name->text && id && id->text == 0)
+            frame.name =
+                frames_text(maker, "%s %ld", profile_text(profile, name->text), (long)id->number);
+        else if (name && name->text)
+            frame.name = profile_text(profile, name->text);
+        else if (name || id)
+            frame.name = frames_text(maker, "%ld", (long)(id ? id->number : name->number));
+    }
+    uint32_t number = frame_intern(maker, &frame);
+    if (number != UINT32_MAX)
+        source->set_frames[set] = number + 1;
+    return number;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How a view is made, for view.c and frames.c: the filters, and each location of a profile as the
+ * frames it stands for, made when it is first met.
+ *
+ *      location --> item, item, ...  (inlined first; what is hidden is not there)
+ *                     frame number, bits: library? where a cut is?
+ */
+#ifndef REPORT_PARTS_H
+#define REPORT_PARTS_H
+
+#include "tool/report/pattern.h"
+
+enum { FOCUS_MOST = 30 };
+
+enum {
+    ITEM_LIBRARY = 1,
+    ITEM_ALLOCATOR = 2,
+    ITEM_FROM = 4,
+    ITEM_PRUNE = 8,
+    ITEM_UNNAMED = 16,
+};
+
+struct item {
+    uint32_t frame;
+    uint32_t bits;
+};
+
+/* Of one location: its items, and which patterns for whole stacks it fits. */
+struct expansion {
+    uint32_t first, count; /* in maker->items */
+    uint32_t focus;        /* bit i: fits focus[i]; bit FOCUS_MOST: fits module */
+    bool made, ignore;
+};
+
+/* A profile that the view is made from: the main one or the base. */
+struct source {
+    const struct profile *profile;
+    int type, partner; /* columns; -1: it has none */
+    bool base;
+    double factor;
+    struct expansion *expansions; /* by location */
+    struct pattern_memo focus[FOCUS_MOST], ignore[FOCUS_MOST], show, hide, from, prune, module;
+    uint8_t *sets;        /* by label set: 0 not known, 1 kept, 2 dropped */
+    uint32_t *set_frames; /* by label set, for VIEW_THREAD and VIEW_SIZE: frame + 1 */
+};
+
+/* Texts that no profile has. */
+struct texts {
+    struct texts *next;
+    size_t used;
+    char bytes[];
+};
+
+/* A condition on labels, as pprof writes it: [KEY=]RE,RE... or [KEY=]NUMBER:NUMBER with units. */
+enum { TAG_PATTERNS = 8 };
+struct tag {
+    bool used, range;
+    char key[64]; /* "": any */
+    double least, most;
+    struct pattern patterns[TAG_PATTERNS]; /* each must fit some label */
+};
+
+struct maker {
+    struct view *view;
+    struct view_options options;
+    struct view_error *error;
+    struct pattern focus[FOCUS_MOST], ignore[FOCUS_MOST], show, hide, from, prune, module, thread;
+    struct tag tag_focus, tag_ignore;
+    unsigned focus_count, ignore_count;
+    bool fold; /* blame is of use */
+    struct item *items;
+    size_t items_count, items_room;
+    size_t frames_room, path_room, stacks_room;
+    uint32_t *frame_slots; /* hash tables: number + 1, or 0 */
+    uint32_t *stack_slots;
+    size_t frame_slots_count, stack_slots_count;
+    struct texts *texts;
+    bool failed; /* memory is out */
+};
+
+/* The frames of a location. NULL when memory is out. */
+const struct expansion *frames_expand(struct maker *maker, struct source *source,
+                                      uint32_t location);
+/* The frame of a label set: its thread or its size. UINT32_MAX when memory is out. */
+uint32_t frames_of_set(struct maker *maker, struct source *source, uint32_t set);
+/* A text that lives as long as the view. */
+const char *frames_text(struct maker *maker, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Whether samples with these labels are wanted. */
+bool filter_set(struct maker *maker, struct source *source, uint32_t set);
+/* Makes the patterns of the options. */
+bool filter_start(struct maker *maker);
+bool filter_source(struct maker *maker, struct source *source);
+void filter_source_free(struct source *source);
+void filter_free(struct maker *maker);
+
+/* Room for one more item. False when memory is out. */
+bool maker_room(struct maker *maker, void *items, size_t item_size, size_t count, size_t *room);
+uint64_t maker_hash(uint64_t hash, uint64_t word);
+
+#endif

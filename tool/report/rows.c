@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/report/view.h: rows and edges, sums over the stacks of a view. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/report/parts.h"
+
+static void value_add(struct view_value *sum, const struct view_value *more)
+{
+    sum->value += more->value;
+    sum->objects += more->objects;
+    sum->base += more->base;
+    sum->base_objects += more->base_objects;
+    sum->variance += more->variance;
+    sum->base_variance += more->base_variance;
+}
+
+static bool is_nothing(const struct view_value *value)
+{
+    return !value->value && !value->objects && !value->base && !value->base_objects;
+}
+
+static const struct view *sorting; /* qsort has no context */
+static bool sorting_by_total;
+
+static int64_t magnitude(const struct view_value *value)
+{
+    int64_t change = sorting->base ? value->value - value->base : value->value;
+    return change < 0 ? -change : change;
+}
+
+static int compare_rows(const void *left, const void *right)
+{
+    const struct view_row *a = left, *b = right;
+    int64_t self_a = magnitude(&a->self), self_b = magnitude(&b->self);
+    int64_t total_a = magnitude(&a->total), total_b = magnitude(&b->total);
+    if (sorting_by_total && total_a != total_b)
+        return total_a > total_b ? -1 : 1;
+    if (self_a != self_b)
+        return self_a > self_b ? -1 : 1;
+    if (total_a != total_b)
+        return total_a > total_b ? -1 : 1;
+    const struct view_frame *frame_a = &sorting->frames[a->frame],
+                            *frame_b = &sorting->frames[b->frame];
+    int order = strcmp(frame_a->name, frame_b->name);
+    if (order == 0)
+        order = strcmp(frame_a->file, frame_b->file);
+    if (order == 0)
+        order = frame_a->line < frame_b->line ? -1 : frame_a->line > frame_b->line;
+    return order != 0 ? order : a->frame < b->frame ? -1 : 1;
+}
+
+struct view_row *view_rows(const struct view *view, bool by_total, size_t *count)
+{
+    struct view_row *rows = calloc(view->frames_count + 1, sizeof *rows);
+    size_t *last = calloc(view->frames_count + 1, sizeof *last); /* stack + 1 that was counted */
+    size_t kept = 0;
+    *count = 0;
+    for (size_t i = 0; i < view->stacks_count && rows && last; i++) {
+        const struct view_stack *stack = &view->stacks[i];
+        const uint32_t *path = view->path + stack->first;
+        for (uint32_t k = 0; k < stack->count; k++) {
+            struct view_row *row = &rows[path[k]];
+            if (last[path[k]] != i + 1)
+                value_add(&row->total, &stack->sum);
+            last[path[k]] = i + 1;
+            if (k > 0)
+                continue;
+            value_add(&row->self, &stack->sum);
+            row->stacks++;
+            for (unsigned m = 0; m < PROFILE_MOMENTS_MOST; m++)
+                row->history[m] += stack->history[m];
+        }
+    }
+    for (size_t i = 0; i < view->frames_count && rows && last; i++)
+        if (last[i] != 0 && !is_nothing(&rows[i].total)) {
+            rows[kept] = rows[i];
+            rows[kept++].frame = (uint32_t)i;
+        }
+    free(last);
+    if (!rows)
+        return NULL;
+    sorting = view;
+    sorting_by_total = by_total;
+    qsort(rows, kept, sizeof *rows, compare_rows);
+    *count = kept;
+    return rows;
+}
+
+/* ---- edges ------------------------------------------------------------------------------ */
+
+struct edges {
+    struct view_edge *items;
+    size_t *last; /* by edge: stack + 1 that was counted */
+    uint32_t *slots;
+    size_t count, room, slots_count;
+};
+
+static size_t edge_slot(const struct edges *edges, uint32_t caller, uint32_t callee)
+{
+    size_t mask = edges->slots_count - 1;
+    size_t at = maker_hash(maker_hash(0, caller), callee) & mask;
+    for (; edges->slots[at] != 0; at = (at + 1) & mask) {
+        const struct view_edge *there = &edges->items[edges->slots[at] - 1];
+        if (there->caller == caller && there->callee == callee)
+            break;
+    }
+    return at;
+}
+
+static bool edges_grow(struct edges *edges)
+{
+    size_t room = edges->room == 0 ? 512 : 2 * edges->room;
+    struct view_edge *items = realloc(edges->items, room * sizeof *items);
+    edges->items = items ? items : edges->items;
+    size_t *last = realloc(edges->last, room * sizeof *last);
+    edges->last = last ? last : edges->last;
+    uint32_t *slots = calloc(2 * room, sizeof *slots);
+    if (!items || !last || !slots) {
+        free(slots);
+        return false;
+    }
+    free(edges->slots);
+    edges->slots = slots;
+    edges->slots_count = 2 * room;
+    edges->room = room;
+    for (size_t i = 0; i < edges->count; i++)
+        slots[edge_slot(edges, items[i].caller, items[i].callee)] = (uint32_t)i + 1;
+    return true;
+}
+
+static struct view_edge *edge_find(struct edges *edges, uint32_t caller, uint32_t callee)
+{
+    if (edges->count == edges->room && !edges_grow(edges))
+        return NULL;
+    size_t at = edge_slot(edges, caller, callee);
+    if (edges->slots[at] == 0) {
+        edges->items[edges->count] = (struct view_edge){.caller = caller, .callee = callee};
+        edges->last[edges->count] = 0;
+        edges->slots[at] = (uint32_t)++edges->count;
+    }
+    return &edges->items[edges->slots[at] - 1];
+}
+
+static int compare_edges(const void *left, const void *right)
+{
+    const struct view_edge *a = left, *b = right;
+    int64_t value_a = magnitude(&a->sum), value_b = magnitude(&b->sum);
+    if (value_a != value_b)
+        return value_a > value_b ? -1 : 1;
+    if (a->caller != b->caller)
+        return a->caller < b->caller ? -1 : 1;
+    return a->callee < b->callee ? -1 : a->callee > b->callee;
+}
+
+struct view_edge *view_edges(const struct view *view, size_t *count)
+{
+    struct edges edges = {0};
+    bool right = edges_grow(&edges);
+    for (size_t i = 0; i < view->stacks_count && right; i++) {
+        const struct view_stack *stack = &view->stacks[i];
+        const uint32_t *path = view->path + stack->first;
+        for (uint32_t k = 0; k < stack->count && right; k++) {
+            uint32_t caller = k + 1 < stack->count ? path[k + 1] : UINT32_MAX;
+            struct view_edge *edge = edge_find(&edges, caller, path[k]);
+            right = edge != NULL;
+            if (!right || edges.last[edge - edges.items] == i + 1)
+                continue;
+            edges.last[edge - edges.items] = i + 1;
+            value_add(&edge->sum, &stack->sum);
+            edge->inlined = (view->frames[path[k]].flags & FRAME_INLINED) != 0;
+        }
+    }
+    free(edges.last);
+    free(edges.slots);
+    *count = right ? edges.count : 0;
+    if (!right) {
+        free(edges.items);
+        return NULL;
+    }
+    sorting = view;
+    qsort(edges.items, edges.count, sizeof *edges.items, compare_edges);
+    return edges.items;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/report/table.h. */
+#include "tool/report/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+
+const char *table_metric(const struct view *view)
+{
+    static const char *const names[][2] = {
+        {"inuse_space", "live heap"},
+        {"inuse_objects", "live objects"},
+        {"inuse_requested", "live heap, as requested"},
+        {"alloc_space", "allocated"},
+        {"alloc_objects", "allocations"},
+        {"alloc_requested", "allocated, as requested"},
+        {"peak_space", "live heap at peak"},
+        {"peak_objects", "live objects at peak"},
+        {"cpu", "CPU time"},
+        {"delay", "time waited"},
+    };
+    const struct profile *profile = view->profile;
+    const char *name = profile_text(profile, profile->type[view->options.type].name);
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (strcmp(names[i][0], name) == 0)
+            return names[i][1];
+    return name;
+}
+
+const char *table_by_word(enum view_by by)
+{
+    static const char *const words[] = {"site",   "function", "line",   "file",
+                                        "module", "address",  "thread", "size"};
+    return words[by];
+}
+
+double table_share(const struct view *view, int64_t value)
+{
+    return view->total.value != 0 ? (double)value / (double)view->total.value : 0;
+}
+
+/* "at peak (1m02s)" where the moment is known. */
+static void head_moment(const struct view *view, const struct style *style)
+{
+    char time[32];
+    const struct profile *profile = view->profile;
+    const char *name = profile_text(profile, profile->type[view->options.type].name);
+    if (strncmp(name, "peak_", 5) == 0 && profile->peak_time_ns > 0)
+        fprintf(style->out, " (%s)", style_time(time, profile->peak_time_ns));
+}
+
+void table_head(const struct view *view, const struct style *style)
+{
+    char text[32], name[512];
+    double error = view_error_share(view->total.value, view->total.variance);
+    style_name(name, sizeof name, style->name ? style->name : "", style->width);
+    fprintf(style->out, "%s%s%s", name, name[0] ? "    " : "", table_metric(view));
+    head_moment(view, style);
+    fprintf(style->out, ": %s", style_value(text, (double)view->total.value, view->unit));
+    if (error > 0.02)
+        fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-", 100 * (error < 1 ? error : 1));
+    if (view->total.value != view->whole.value)
+        fprintf(style->out, ", %s of all",
+                style_share(text, (double)view->total.value, (double)view->whole.value));
+    fprintf(style->out, "    %.*f %% of frames named\n", view->unnamed > 0 ? 1 : 0,
+            100 * (1 - view->unnamed));
+}
+
+void table_foot(const struct view *view, const struct style *style)
+{
+    bool heap = view->profile->kind == PROFILE_HEAP;
+    bool folds = view->options.frames == VIEW_BLAME && heap;
+    const char *dot = style->utf8 ? "·" : "-";
+    char text[256];
+    if (view->options.by >= VIEW_THREAD)
+        return;
+    snprintf(text, sizeof text, "self: %s%s %s total: with callees\n",
+             heap ? "allocated right there" : "of itself",
+             !folds           ? ""
+             : style->verbose ? " (library frames, below their caller, are part of it)"
+                              : " (library frames folded into their caller, -v shows them)",
+             dot);
+    style_dim(style, text);
+}
+
+void table_value(const struct view *view, const struct style *style, int64_t value, unsigned width)
+{
+    char text[32];
+    style_heat(style, table_share(view, value), style_value(text, (double)value, view->unit),
+               width);
+}
+
+void table_value_share(const struct view *view, const struct style *style, int64_t value,
+                       unsigned width)
+{
+    char text[16];
+    style_heat(style, table_share(view, value),
+               style_share(text, (double)value, (double)view->total.value), width);
+}
+
+void table_error(const struct style *style, const struct view_value *value, unsigned width)
+{
+    char text[32] = "";
+    double error = view_error_share(value->value, value->variance);
+    if (error > 0.02)
+        snprintf(text, sizeof text, "%s%.0f%%", style->utf8 ? "±" : "+-",
+                 100 * (error < 1 ? error : 1));
+    unsigned columns = style_columns(text);
+    fprintf(style->out, "%*s", columns < width ? (int)(width - columns) : 0, "");
+    style_dim(style, text);
+}
+
+void table_site(const struct view *view, const struct style *style, uint32_t number, unsigned name,
+                unsigned width)
+{
+    const struct view_frame *frame = &view->frames[number];
+    bool place = frame->file[0] && view->options.by != VIEW_FILE, inlined = false;
+    bool module = !place && frame->module[0] && !(frame->flags & FRAME_UNNAMED) &&
+                  view->options.by < VIEW_FILE;
+    char text[1024], rest[1024] = "";
+    if (place)
+        snprintf(rest, sizeof rest, frame->line > 0 ? "%s:%u" : "%s", frame->file, frame->line);
+    else if (module)
+        snprintf(rest, sizeof rest, "%s",
+                 strrchr(frame->module, '/') ? strrchr(frame->module, '/') + 1 : frame->module);
+    style_clean(rest);
+    if (rest[0] == '\0')
+        name = width;
+    inlined = frame->flags & FRAME_INLINED && name > 24;
+    style_name(text, sizeof text - 12, frame->name, inlined ? name - 10 : name);
+    if (inlined)
+        strcat(text, " (inlined)");
+    style_paint(style, frame->flags & (FRAME_GUESS | FRAME_UNNAMED) ? "2" : "", text);
+    if (rest[0] == '\0')
+        return;
+    unsigned used = style_columns(text);
+    fprintf(style->out, "%*s  ", used < name ? (int)(name - used) : 0, "");
+    used = (used < name ? name : used) + 2;
+    unsigned left = width > used ? width - used : 1, length = style_columns(rest);
+    const char *shown = rest;
+    while (length > left && strchr(shown, '/')) { /* folders go first */
+        shown = strchr(shown, '/') + 1;
+        length = style_columns(shown);
+    }
+    if (shown == rest && place)
+        style_place(style, frame->file, frame->line);
+    else
+        fputs(shown, style->out);
+}
+
+void table_folded(const struct view *view, const struct style *style, uint32_t frame)
+{
+    const struct view_stack *most = NULL;
+    for (size_t i = 0; i < view->stacks_count; i++) {
+        const struct view_stack *stack = &view->stacks[i];
+        if (stack->folded > 0 && stack->count > 0 && view->path[stack->first] == frame &&
+            (!most || stack->sum.value > most->sum.value))
+            most = stack;
+    }
+    for (uint32_t i = most ? most->folded : 0; i > 0; i--) {
+        unsigned indent = 24 + 2 * (most->folded - i);
+        fprintf(style->out, "%*s%s ", (int)indent, "", style->utf8 ? "└" : "`");
+        table_site(view, style, view->path[most->first - i],
+                   style->width > indent + 40 ? (style->width - indent) / 2 : 20,
+                   style->width > indent + 4 ? style->width - indent - 3 : 40);
+        putc('\n', style->out);
+    }
+}
+
+const char *table_squeeze(char *trend, unsigned count, unsigned width)
+{
+    char copy[256], *out = trend;
+    unsigned cell = 0;
+    if (count <= width || strlen(trend) >= sizeof copy)
+        return trend;
+    strcpy(copy, trend);
+    for (const char *at = copy; *at; cell++) {
+        size_t length = 1;
+        while (((unsigned char)at[length] & 0xc0) == 0x80)
+            length++;
+        /* the last of those that share a place: the end is what people look for */
+        if ((cell + 1) * width / count > cell * width / count) {
+            memcpy(out, at, length);
+            out += length;
+        }
+        at += length;
+    }
+    *out = '\0';
+    return trend;
+}
+
+void table_json_head(struct json *json, const struct view *view, const struct style *style,
+                     const char *schema)
+{
+    const struct profile *profile = view->profile;
+    const struct profile_type *type = &profile->type[view->options.type];
+    json_text(json, "schema", schema);
+    json_text(json, "input", style->name ? style->name : "");
+    json_text(json, "format", profile->format);
+    json_object(json, "metric");
+    json_text(json, "name", profile_text(profile, type->name));
+    json_text(json, "unit", profile_text(profile, type->unit));
+    json_end(json);
+    json_text(json, "by", table_by_word(view->options.by));
+    json_number(json, "total", view->total.value);
+    json_number(json, "total_objects", view->total.objects);
+    json_real(json, "total_error", view_error_share(view->total.value, view->total.variance));
+    json_number(json, "whole", view->whole.value);
+    if (view->base) {
+        json_text(json, "base_input", style->base_name ? style->base_name : "");
+        json_number(json, "base_total", view->total.base);
+    }
+    json_real(json, "named", 1 - view->unnamed);
+}
+
+void table_json_frame(struct json *json, const struct view *view, uint32_t number)
+{
+    const struct view_frame *frame = &view->frames[number];
+    json_text(json, "name", frame->name);
+    json_text(json, "file", frame->file);
+    json_number(json, "line", frame->line);
+    json_text(json, "module", frame->module);
+    if (view->options.by == VIEW_ADDRESS) {
+        char text[32];
+        snprintf(text, sizeof text, "0x%lx", (unsigned long)frame->address);
+        json_text(json, "address", text);
+    }
+    if (frame->flags & FRAME_INLINED)
+        json_flag(json, "inlined", true);
+    if (frame->flags & FRAME_GUESS)
+        json_flag(json, "guess", true);
+    if (frame->flags & FRAME_UNNAMED)
+        json_flag(json, "unnamed", true);
+}
+
+void table_csv_text(const struct style *style, const char *text)
+{
+    if (!strpbrk(text, ",\"\n\r")) {
+        fputs(text, style->out);
+        return;
+    }
+    putc('"', style->out);
+    for (; *text; text++) {
+        if (*text == '"')
+            putc('"', style->out);
+        putc(*text, style->out);
+    }
+    putc('"', style->out);
+}

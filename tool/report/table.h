@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* What tables and trees of a view have in common. */
+#ifndef REPORT_TABLE_H
+#define REPORT_TABLE_H
+
+#include "tool/report/style.h"
+#include "tool/report/view.h"
+
+/* "live heap": what the column of a profile is called by people. */
+const char *table_metric(const struct view *view);
+/* "site", "function", ... */
+const char *table_by_word(enum view_by by);
+/* Of the total of the view, 0 to 1. */
+double table_share(const struct view *view, int64_t value);
+
+/* The first line: input, metric, total with its error, how much has names. */
+void table_head(const struct view *view, const struct style *style);
+/* The last: what self and total are. */
+void table_foot(const struct view *view, const struct style *style);
+/* Numbers, right-aligned and in the colour of their share. */
+void table_value(const struct view *view, const struct style *style, int64_t value, unsigned width);
+void table_value_share(const struct view *view, const struct style *style, int64_t value,
+                       unsigned width);
+/* "±3 %", where that is worth a word. */
+void table_error(const struct style *style, const struct view_value *value, unsigned width);
+/* Name and place in so many columns, the name in `name` of them. Ends without spaces. */
+void table_site(const struct view *view, const struct style *style, uint32_t frame, unsigned name,
+                unsigned width);
+/* The frames that were folded into this one, on its largest stack; a line each. */
+void table_folded(const struct view *view, const struct style *style, uint32_t frame);
+/* Of `count` cells as many as fit into `width`, evenly. In place. */
+const char *table_squeeze(char *trend, unsigned count, unsigned width);
+
+/* Schema, input, metric, total and whole. */
+void table_json_head(struct json *json, const struct view *view, const struct style *style,
+                     const char *schema);
+/* The members of a frame: name, file, line, module, ... */
+void table_json_frame(struct json *json, const struct view *view, uint32_t frame);
+void table_csv_text(const struct style *style, const char *text);
+
+#endif
