@@ -20,6 +20,7 @@ struct survey {
     struct capture_process process;
     struct capture_text reason; /* of the latest */
     uint64_t start_ms, end_ms;
+    bool ended;
 };
 
 static struct snapshot *snapshot_at(const struct survey *survey, size_t index)
@@ -119,6 +120,7 @@ static void see_mark(void *context, uint64_t time_ms, struct capture_text name)
 static void see_end(void *context, uint64_t time_ms)
 {
     see_time(context, time_ms);
+    ((struct survey *)context)->ended = true;
 }
 
 /* ---- choosing ---- */
@@ -300,6 +302,15 @@ static void describe(const struct survey *survey, const struct snapshot *target)
             moments[snapshot_at(survey, i)->moment].live_bytes = snapshot_at(survey, i)->live_bytes;
 }
 
+/* A dump of a program that goes on has an end, too; the reason tells. */
+static bool is_end(const struct survey *survey, size_t target)
+{
+    static const char leaving[] = "Exiting";
+    return survey->ended && target + 1 == survey->snapshots.count &&
+           survey->reason.length >= sizeof leaving - 1 &&
+           memcmp(survey->reason.bytes, leaving, sizeof leaving - 1) == 0;
+}
+
 static bool take(const struct read_input *input, struct survey *survey, struct read_error *error)
 {
     struct capture_plan plan = {.start_ms = survey->start_ms};
@@ -310,6 +321,7 @@ static bool take(const struct read_input *input, struct survey *survey, struct r
     plan.snapshots = survey->snapshots.items;
     choose_history(survey);
     describe(survey, &plan.snapshots[plan.target]);
+    survey->profile->ended = is_end(survey, plan.target) && !plan.at_peak;
     capture_take_rows(input, &plan, survey->profile);
     return true;
 }
