@@ -7,6 +7,7 @@
 #include "tool/profile/json.h"
 #include "tool/profile/model.h"
 #include "tool/profile/read.h"
+#include "tool/profile/redact.h"
 #include "tool/profile/write.h"
 
 #endif

@@ -4,9 +4,9 @@
  * samples refer to is written, but for mappings. The main program's mapping comes first, because
  * readers take the first one for it.
  *
- * The ids of mappings, functions and locations are our own numbers, which only must not be 0;
- * the string table is ours as well, with texts of our own behind it. A name that is only a guess is
- * another function there, with ~ before its name.
+ * The ids of mappings, functions and locations are our own numbers, which only must not be 0.
+ * Strings get new numbers as they are used: what nothing refers to must not leave in the file. A
+ * name that is only a guess is another function there, with ~ before its name.
  */
 #include "tool/profile/write.h"
 
@@ -28,6 +28,13 @@ enum {
     FIELDS_MOST = 8, /* numbers in a message of fixed size */
 };
 
+enum { HAS_FUNCTIONS = 1, HAS_FILES = 2, HAS_LINES = 4, HAS_INLINES = 8 };
+
+struct text {
+    uint32_t string;
+    bool guess;
+};
+
 struct packer {
     const struct profile *profile;
     struct sink sink;
@@ -37,11 +44,13 @@ struct packer {
     unsigned char packed[SINK_BYTES];
     struct proto message, inner;
     void *message_buffer, *inner_buffer;
-    uint64_t *numbers; /* room for the frames of the longest stack */
-    uint32_t *guesses; /* by function: the string of its guessed name, or 0 */
-    char *wanted;      /* by location: a sample has it */
-    char *functions;   /* by function: 1: plainly, 2: as a guess */
-    size_t strings, numbers_most;
+    uint64_t *numbers;    /* room for the frames of the longest stack */
+    char *wanted;         /* by location: a sample has it */
+    char *functions;      /* by function: 1: plainly, 2: as a guess */
+    char *mappings;       /* by mapping: what its locations have, HAS_... */
+    uint32_t *texts[2];   /* by string: its number in the file, plain and as a guess; 0: none yet */
+    struct text *strings; /* in the order of the file */
+    size_t strings_count;
 };
 
 static int deflate_out(struct packer *packer, int flush)
@@ -64,6 +73,22 @@ static int deflate_bytes(void *context, const void *bytes, size_t length)
     return deflate_out(packer, Z_NO_FLUSH);
 }
 
+/* Readers look for names themselves where a mapping is not said to have some. */
+static void mark_location(struct packer *packer, uint32_t number)
+{
+    const struct profile *profile = packer->profile;
+    const struct profile_location *location = profile_location_at(profile, number);
+    const struct profile_line *lines = profile_lines_of(profile, number);
+    char *has = &packer->mappings[location->mapping];
+    for (uint32_t i = 0; i < location->lines; i++) {
+        packer->functions[lines[i].function] |= location->flags & LOCATION_GUESS ? 2 : 1;
+        const struct profile_function *function = profile_function_at(profile, lines[i].function);
+        *has |= (char)((function->name != 0 ? HAS_FUNCTIONS : 0) |
+                       (function->file != 0 ? HAS_FILES : 0) |
+                       (lines[i].line != 0 ? HAS_LINES : 0) | (i > 0 ? HAS_INLINES : 0));
+    }
+}
+
 /* Marks what samples refer to, and makes room for the largest message. */
 static bool prepare(struct packer *packer)
 {
@@ -71,8 +96,12 @@ static bool prepare(struct packer *packer)
     size_t most = PROFILE_TYPES_MOST, lines = 0, labels = 0;
     packer->wanted = calloc(profile->locations.count + 1, 1);
     packer->functions = calloc(profile->functions.count + 1, 1);
-    packer->guesses = calloc(profile->functions.count + 1, sizeof *packer->guesses);
-    if (!packer->wanted || !packer->functions || !packer->guesses)
+    packer->mappings = calloc(profile->mappings.count + 1, 1);
+    packer->texts[0] = calloc(profile->strings.count + 1, sizeof *packer->texts[0]);
+    packer->texts[1] = calloc(profile->strings.count + 1, sizeof *packer->texts[1]);
+    packer->strings = calloc(2 * profile->strings.count + 1, sizeof *packer->strings);
+    if (!packer->wanted || !packer->functions || !packer->mappings || !packer->texts[0] ||
+        !packer->texts[1] || !packer->strings)
         return false;
     for (size_t i = 0; i < profile->samples.count; i++) {
         uint32_t count;
@@ -89,14 +118,12 @@ static bool prepare(struct packer *packer)
         const struct profile_location *location = profile_location_at(profile, i);
         if (!packer->wanted[i])
             continue;
-        for (uint32_t k = 0; k < location->lines; k++)
-            packer->functions[profile_lines_of(profile, i)[k].function] |=
-                location->flags & LOCATION_GUESS ? 2 : 1;
+        mark_location(packer, i);
         lines = location->lines > lines ? location->lines : lines;
     }
     size_t part = FIELDS_MOST * 2 * VARINT_MOST, parts = (lines > labels ? lines : labels) + 2;
     size_t size = part * parts + 2 * VARINT_MOST * (most + PROFILE_TYPES_MOST);
-    packer->numbers_most = most;
+    packer->strings_count = 1; /* the empty one */
     packer->message_buffer = malloc(size);
     packer->inner_buffer = malloc(part);
     packer->numbers = malloc(most * sizeof *packer->numbers);
@@ -113,10 +140,28 @@ static void inner_end(struct packer *packer, unsigned field)
     packer->inner.used = 0;
 }
 
+/* The number of a string in the file. */
+static uint64_t text(struct packer *packer, uint32_t string, bool guess)
+{
+    uint32_t *number = &packer->texts[guess][string];
+    if (string == 0)
+        return 0;
+    if (*number == 0) {
+        packer->strings[packer->strings_count] = (struct text){string, guess};
+        *number = (uint32_t)packer->strings_count++;
+    }
+    return *number;
+}
+
+static void put_text(struct packer *packer, unsigned field, uint32_t string)
+{
+    proto_number(&packer->message, field, text(packer, string, false));
+}
+
 static void put_type(struct packer *packer, struct profile_type type, unsigned field)
 {
-    proto_number(&packer->message, 1, type.name);
-    proto_number(&packer->message, 2, type.unit);
+    put_text(packer, 1, type.name);
+    put_text(packer, 2, type.unit);
     proto_send(&packer->message, &packer->sink, field);
 }
 
@@ -137,11 +182,11 @@ static void put_sample(struct packer *packer, size_t sample)
     const struct profile_label *labels =
         (const struct profile_label *)profile->labels.items + set->first;
     for (uint32_t i = 0; i < set->count; i++) {
-        proto_number(&packer->inner, 1, labels[i].key);
-        proto_number(&packer->inner, 2, labels[i].text);
+        proto_number(&packer->inner, 1, text(packer, labels[i].key, false));
+        proto_number(&packer->inner, 2, text(packer, labels[i].text, false));
         if (labels[i].text == 0) {
             proto_number(&packer->inner, 3, (uint64_t)labels[i].number);
-            proto_number(&packer->inner, 4, labels[i].unit);
+            proto_number(&packer->inner, 4, text(packer, labels[i].unit, false));
         }
         inner_end(packer, 3);
     }
@@ -151,17 +196,18 @@ static void put_sample(struct packer *packer, size_t sample)
 static void put_mapping(struct packer *packer, uint32_t number)
 {
     const struct profile_mapping *mapping = profile_mapping_at(packer->profile, number);
+    const char has = packer->mappings[number];
     const uint64_t fields[] = {
         number,
         mapping->start,
         mapping->limit,
         mapping->offset,
-        mapping->path,
-        mapping->build_id,
-        mapping->has_functions,
-        mapping->has_files,
-        mapping->has_lines,
-        mapping->has_inlines,
+        text(packer, mapping->path, false),
+        text(packer, mapping->build_id, false),
+        mapping->has_functions || has & HAS_FUNCTIONS,
+        mapping->has_files || has & HAS_FILES,
+        mapping->has_lines || has & HAS_LINES,
+        mapping->has_inlines || has & HAS_INLINES,
     };
     for (unsigned i = 0; i < sizeof fields / sizeof *fields; i++)
         proto_number(&packer->message, i + 1, fields[i]);
@@ -211,36 +257,28 @@ static void put_function(struct packer *packer, uint32_t number)
         if (!(packer->functions[number] & (guess ? 2 : 1)))
             continue;
         proto_number(&packer->message, 1, number + (guess ? plain : 0));
-        proto_number(&packer->message, 2, guess ? packer->strings : function->name);
-        proto_number(&packer->message, 3, function->system_name);
-        proto_number(&packer->message, 4, function->file);
+        proto_number(&packer->message, 2, text(packer, function->name, guess));
+        put_text(packer, 3, function->system_name);
+        put_text(packer, 4, function->file);
         proto_number(&packer->message, 5, function->start_line);
         proto_send(&packer->message, &packer->sink, FUNCTION);
-        if (guess)
-            packer->guesses[number] = (uint32_t)packer->strings++;
     }
 }
 
-/* After the functions: they number the guessed names, which stand in their order. */
+/* Last of all: by then every string has its number. */
 static bool put_strings(struct packer *packer)
 {
-    const struct profile *profile = packer->profile;
-    for (uint32_t i = 0; i < profile->strings.count; i++) {
-        const char *text = profile_text(profile, i);
-        proto_send_text(&packer->sink, STRING_TABLE, text, strlen(text));
+    bool done = true;
+    for (size_t i = 0; i < packer->strings_count && done; i++) {
+        const char *plain = profile_text(packer->profile, packer->strings[i].string);
+        char *guess = NULL;
+        if (packer->strings[i].guess)
+            done = asprintf(&guess, "~%s", plain) >= 0;
+        const char *name = guess ? guess : plain;
+        proto_send_text(&packer->sink, STRING_TABLE, name, strlen(name));
+        free(guess);
     }
-    for (uint32_t i = 1; i < profile->functions.count; i++) {
-        char *name;
-        if (packer->guesses[i] == 0)
-            continue;
-        int length =
-            asprintf(&name, "~%s", profile_text(profile, profile_function_at(profile, i)->name));
-        if (length < 0)
-            return false;
-        proto_send_text(&packer->sink, STRING_TABLE, name, (size_t)length);
-        free(name);
-    }
-    return true;
+    return done;
 }
 
 static bool put_all(struct packer *packer)
@@ -254,13 +292,10 @@ static bool put_all(struct packer *packer)
     for (uint32_t i = 0; i < profile->locations.count; i++)
         if (packer->wanted[i])
             put_location(packer, i);
-    packer->strings = profile->strings.count;
     for (uint32_t i = 1; i < profile->functions.count; i++)
         put_function(packer, i);
-    if (!put_strings(packer))
-        return false;
-    proto_number(&packer->message, 7, profile->drop_frames);
-    proto_number(&packer->message, 8, profile->keep_frames);
+    put_text(packer, 7, profile->drop_frames);
+    put_text(packer, 8, profile->keep_frames);
     proto_number(&packer->message, 9, (uint64_t)profile->time_ns);
     proto_number(&packer->message, 10, (uint64_t)profile->duration_ns);
     proto_send(&packer->message, &packer->sink, 0);
@@ -269,13 +304,13 @@ static bool put_all(struct packer *packer)
     proto_number(&packer->message, 12, (uint64_t)profile->period);
     for (size_t i = 0; i < profile->comments.count; i++) {
         proto_send(&packer->message, &packer->sink, 0);
-        proto_number(&packer->message, 13, ((const uint32_t *)profile->comments.items)[i]);
+        put_text(packer, 13, ((const uint32_t *)profile->comments.items)[i]);
     }
     if (profile->default_type < profile->types)
-        proto_number(&packer->message, 14, profile->type[profile->default_type].name);
-    proto_number(&packer->message, 15, profile->doc_url);
+        put_text(packer, 14, profile->type[profile->default_type].name);
+    put_text(packer, 15, profile->doc_url);
     proto_send(&packer->message, &packer->sink, 0);
-    return sink_flush(&packer->sink) == 0;
+    return put_strings(packer) && sink_flush(&packer->sink) == 0;
 }
 
 static bool pprof(const struct profile *profile, const struct write_options *options, FILE *file)
@@ -297,9 +332,12 @@ static bool pprof(const struct profile *profile, const struct write_options *opt
     free(packer->message_buffer);
     free(packer->inner_buffer);
     free(packer->numbers);
-    free(packer->guesses);
+    free(packer->texts[0]);
+    free(packer->texts[1]);
+    free(packer->strings);
     free(packer->wanted);
     free(packer->functions);
+    free(packer->mappings);
     free(packer);
     return done;
 }
