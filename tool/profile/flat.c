@@ -127,6 +127,8 @@ static bool location_add(struct flat *flat, struct maker *maker, uint32_t number
             return false;
     }
     struct key key = {.mapping = location->mapping, .address = location->address};
+    if (key.address != 0 && !(location->flags & LOCATION_EXACT))
+        key.address--; /* of the call, not behind it */
     return named || path_add(flat, maker, &key, location->address);
 }
 
@@ -157,9 +159,13 @@ static char *name_make(const struct profile *profile, const struct key *key)
     const char *path = profile_text(profile, mapping->path), *slash = strrchr(path, '/');
     int length;
     if (key->name != 0)
-        length = asprintf(&text, "%s%.*s", key->guess ? "~" : "", NAME_MOST, name);
+        length =
+            asprintf(&text, "%s%.*s", key->guess && name[0] != '~' ? "~" : "", NAME_MOST, name);
     else if (key->address == 0)
-        length = asprintf(&text, "[unknown]");
+        length = asprintf(&text, "%.*s", NAME_MOST,
+                          key->mapping == 0 ? "[unknown]"
+                          : slash           ? slash + 1
+                                            : path);
     else if (key->mapping == 0)
         length = asprintf(&text, "0x%" PRIx64, key->address);
     else

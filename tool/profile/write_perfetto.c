@@ -12,7 +12,7 @@
 #include "tool/profile/flat.h"
 #include "tool/profile/json.h"
 
-enum { THREAD_MOMENTS = 1, THREAD_STACKS = 2 };
+enum { THREAD_MOMENTS = 1, THREAD_STACKS = 2, NS_PER_US = 1000, WIDTH_LEAST_US = 100000 };
 
 struct trace {
     const struct profile *profile;
@@ -75,64 +75,58 @@ static void times_put(struct trace *trace)
     }
 }
 
-static void box_end(struct trace *trace, int64_t time_ns, int64_t value, const char *unit)
+/* In whole microseconds: readers that count in doubles would else see boxes overlap. */
+static void box_put(struct trace *trace, const struct flat_frame *frame, int64_t start_us,
+                    int64_t end_us, int64_t value, const char *unit)
 {
-    event(trace, "E", NULL, time_ns);
+    if (end_us == start_us)
+        return;
+    event(trace, "X", frame->name, start_us * NS_PER_US);
+    json_number(&trace->json, "dur", end_us - start_us);
     json_number(&trace->json, "tid", THREAD_STACKS);
     json_object(&trace->json, "args");
     json_number(&trace->json, unit, value);
+    if (frame->file[0] != '\0')
+        json_text(&trace->json, "file", frame->file);
+    if (frame->line != 0)
+        json_number(&trace->json, "line", frame->line);
     json_end(&trace->json);
     event_end(trace);
 }
 
-static void box_start(struct trace *trace, int64_t time_ns, const struct flat_frame *frame)
-{
-    event(trace, "B", frame->name, time_ns);
-    json_number(&trace->json, "tid", THREAD_STACKS);
-    if (frame->file[0] != '\0') {
-        json_object(&trace->json, "args");
-        json_text(&trace->json, "file", frame->file);
-        if (frame->line != 0)
-            json_number(&trace->json, "line", frame->line);
-        json_end(&trace->json);
-    }
-    event_end(trace);
-}
-
-/* Stacks are sorted from the root: a box is open as long as stacks begin with it. */
+/* Stacks are sorted from the root: a box is as wide as stacks go on to begin with it. Readers want
+ * a box before those in it. */
 static bool flame_put(struct trace *trace, const struct flat *flat, unsigned type)
 {
     const char *unit = profile_text(trace->profile, trace->profile->type[type].unit);
-    int64_t width_ns = trace->profile->duration_ns, total = 0, at = 0;
-    uint32_t depth = 0, most = 0;
-    size_t last = 0;
-    for (size_t i = 0; i < flat->stacks_count; i++) {
-        total += flat_value(flat, i, type) > 0 ? flat_value(flat, i, type) : 0;
-        most = flat->stacks[i].count > most ? flat->stacks[i].count : most;
+    int64_t width_us = trace->profile->duration_ns / NS_PER_US;
+    size_t count = flat->stacks_count;
+    int64_t *before = calloc(count + 1, sizeof *before);  /* the sum of all stacks before one */
+    uint32_t *common = calloc(count + 1, sizeof *common); /* with the next stack */
+    bool done = before && common;
+    for (size_t i = 0; i < count && done; i++) {
+        int64_t value = flat_value(flat, i, type);
+        before[i + 1] = before[i] + (value > 0 ? value : 0);
+        common[i] = i + 1 < count ? flat_common(flat, i, i + 1) : 0;
     }
-    double scale = width_ns > 0 && total > 0 ? (double)width_ns / (double)total : 1;
-    int64_t *starts = calloc((size_t)most + 1, sizeof *starts);
-    if (!starts)
-        return false;
-    for (size_t i = 0; i < flat->stacks_count; i++) {
-        int64_t value = flat_value(flat, i, type), time_ns = (int64_t)((double)at * scale);
+    if (width_us < WIDTH_LEAST_US)
+        width_us = WIDTH_LEAST_US;
+    double scale = done && before[count] > 0 ? (double)width_us / (double)before[count] : 1;
+    for (size_t i = 0; i < count && done; i++) {
         const struct flat_stack *stack = &flat->stacks[i];
-        if (value <= 0)
-            continue;
-        uint32_t common = depth == 0 ? 0 : flat_common(flat, last, i);
-        for (; depth > common; depth--)
-            box_end(trace, time_ns, at - starts[depth - 1], unit);
-        for (; depth < stack->count; depth++) {
-            starts[depth] = at;
-            box_start(trace, time_ns, &flat->frames[flat->path[stack->first + depth]]);
+        for (uint32_t depth = i == 0 ? 0 : common[i - 1]; depth < stack->count; depth++) {
+            size_t end = i + 1;
+            while (common[end - 1] > depth)
+                end++;
+            if (before[end] > before[i])
+                box_put(trace, &flat->frames[flat->path[stack->first + depth]],
+                        (int64_t)((double)before[i] * scale),
+                        (int64_t)((double)before[end] * scale), before[end] - before[i], unit);
         }
-        at += value;
-        last = i;
     }
-    for (; depth > 0; depth--)
-        box_end(trace, (int64_t)((double)at * scale), at - starts[depth - 1], unit);
-    free(starts);
-    return true;
+    free(before);
+    free(common);
+    return done;
 }
 
 static bool perfetto(const struct profile *profile, const struct write_options *options, FILE *file)

@@ -273,7 +273,7 @@ static bool put_strings(struct packer *packer)
         const char *plain = profile_text(packer->profile, packer->strings[i].string);
         char *guess = NULL;
         if (packer->strings[i].guess)
-            done = asprintf(&guess, "~%s", plain) >= 0;
+            done = asprintf(&guess, "%s%s", plain[0] != '~' ? "~" : "", plain) >= 0;
         const char *name = guess ? guess : plain;
         proto_send_text(&packer->sink, STRING_TABLE, name, strlen(name));
         free(guess);
