@@ -62,7 +62,7 @@ def record(root, build, place, name, argv, stdin=None):
                "MEMOIR": "heap.rate:64K,dump.exit:on,dump.format:%s,dump.prefix:%s" % (form, path)}
         source = open(stdin, "rb") if stdin else subprocess.DEVNULL
         subprocess.run(argv, env=env, cwd=root, stdin=source, stdout=subprocess.DEVNULL, check=True)
-        made = sorted(f for f in os.listdir(place) if f.startswith(os.path.basename(path) + "."))
+        made = sorted(f for f in os.listdir(place) if f.startswith(os.path.basename(path) + "-"))
         if made:
             os.rename(os.path.join(place, made[-1]), path)
             paths[form] = path
