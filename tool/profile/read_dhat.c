@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/profile/valgrind.h"
+#include "tool/profile/frames.h"
 #include "tool/profile/value.h"
 
 static const struct {
@@ -26,8 +26,8 @@ static const struct {
 struct dhat {
     struct profile *profile;
     struct values values;
-    struct valgrind valgrind;
-    struct valgrind_frame *frames, *stack;
+    struct frames known;
+    struct frame *frames, *stack;
     size_t frame_count, stack_room;
     bool heap;
 };
@@ -58,7 +58,7 @@ static bool take_frames(struct dhat *dhat, uint32_t table)
         size_t length;
         const char *text = value_text(values, at, &length);
         dhat->frames[dhat->frame_count++] =
-            valgrind_frame(&dhat->valgrind, dhat->profile, (struct cursor){text, text + length});
+            frames_valgrind(&dhat->known, dhat->profile, (struct cursor){text, text + length});
     }
     return true;
 }
@@ -68,7 +68,7 @@ static uint32_t stack_of(struct dhat *dhat, uint32_t numbers)
     struct values *values = &dhat->values;
     size_t count = count_of(values, numbers), used = 0;
     if (count > dhat->stack_room) {
-        struct valgrind_frame *larger = realloc(dhat->stack, count * sizeof *larger);
+        struct frame *larger = realloc(dhat->stack, count * sizeof *larger);
         if (!larger) {
             dhat->profile->failed = true;
             return 0;
@@ -82,7 +82,7 @@ static uint32_t stack_of(struct dhat *dhat, uint32_t numbers)
         if (number > 0 && (size_t)number < dhat->frame_count)
             dhat->stack[used++] = dhat->frames[number]; /* [0] is the root of all */
     }
-    return valgrind_stack(&dhat->valgrind, dhat->profile, dhat->stack, used);
+    return frames_stack(&dhat->known, dhat->profile, dhat->stack, used);
 }
 
 static void take_points(struct dhat *dhat, uint32_t points)
@@ -153,7 +153,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     struct dhat dhat = {.profile = profile};
     bool done = value_parse(&dhat.values, input, error) && take(&dhat, error);
     value_free(&dhat.values);
-    valgrind_free(&dhat.valgrind);
+    frames_free(&dhat.known);
     free(dhat.frames);
     free(dhat.stack);
     return done;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/profile/valgrind.h. */
-#include "tool/profile/valgrind.h"
+/* See tool/profile/frames.h. */
+#include "tool/profile/frames.h"
 
 #include <stdlib.h>
 
 enum { LINES_MOST = 64 };
 
-/* The number in `list` of a key of one word; what is new there is 0 and must be filled in. */
+/* The place in `list` of a key's number; what is new there must be filled in. */
 static uint32_t *number_of(struct keys *keys, struct profile_list *list, struct profile *profile,
                            struct key key, bool *fresh)
 {
@@ -18,12 +18,12 @@ static uint32_t *number_of(struct keys *keys, struct profile_list *list, struct 
     return number < list->count ? (uint32_t *)list->items + number : NULL;
 }
 
-static uint32_t mapping_of(struct valgrind *valgrind, struct profile *profile, struct cursor path)
+uint32_t frames_mapping(struct frames *known, struct profile *profile, struct cursor path)
 {
     uint32_t string = profile_string(profile, path.at, cursor_left(&path));
     bool fresh;
-    uint32_t *number = number_of(&valgrind->paths, &valgrind->mappings, profile,
-                                 (struct key){{string, 0, 0}}, &fresh);
+    uint32_t *number =
+        number_of(&known->paths, &known->mappings, profile, (struct key){{string, 0, 0}}, &fresh);
     if (number && fresh) {
         struct profile_mapping mapping = {.path = string, .has_functions = true};
         *number = profile_mapping(profile, &mapping);
@@ -44,10 +44,9 @@ static struct cursor place_of(struct cursor *text)
     return place;
 }
 
-struct valgrind_frame valgrind_frame(struct valgrind *valgrind, struct profile *profile,
-                                     struct cursor text)
+struct frame frames_valgrind(struct frames *known, struct profile *profile, struct cursor text)
 {
-    struct valgrind_frame frame = {0};
+    struct frame frame = {.flags = LOCATION_LOOKED | LOCATION_EXACT};
     struct profile_function function = {0};
     uint64_t line = 0;
     if (cursor_take(&text, "0x") && cursor_number(&text, 16, &frame.address))
@@ -55,7 +54,7 @@ struct valgrind_frame valgrind_frame(struct valgrind *valgrind, struct profile *
     cursor_trim(&text);
     struct cursor place = place_of(&text);
     if (cursor_take(&place, "in ")) {
-        frame.mapping = mapping_of(valgrind, profile, place);
+        frame.mapping = frames_mapping(known, profile, place);
     } else if (place.at < place.end) {
         const char *colon = cursor_last(&place, ":");
         struct cursor number = {colon ? colon + 1 : place.end, place.end};
@@ -71,31 +70,33 @@ struct valgrind_frame valgrind_frame(struct valgrind *valgrind, struct profile *
     return frame;
 }
 
-struct valgrind_frame valgrind_remark(struct profile *profile, const char *name)
+struct frame frames_remark(struct profile *profile, const char *name)
 {
     uint32_t string = profile_string_of(profile, name);
     struct profile_function function = {.name = string, .system_name = string};
-    return (struct valgrind_frame){.function = profile_function(profile, &function)};
+    return (struct frame){.function = profile_function(profile, &function),
+                          .flags = LOCATION_LOOKED};
 }
 
-/* Some frames of one address; one that comes again is a recursion, not inlined. */
-static size_t run_length(const struct valgrind_frame *frames, size_t count)
+/* Whether a frame goes on where the one before it was inlined. One that is there already is a
+ * recursion. */
+static bool belongs(const struct frame *frames, size_t length)
 {
-    size_t length = 1;
-    for (; length < count && length < LINES_MOST && frames[0].address != 0 &&
-           frames[length].address == frames[0].address && frames[length].function != 0;
-         length++)
-        for (size_t i = 0; i < length; i++)
-            if (frames[i].function == frames[length].function &&
-                frames[i].line == frames[length].line)
-                return length;
-    return length;
+    const struct frame *next = &frames[length], *before = &frames[length - 1];
+    if (next->address == 0 || next->address != before->address || next->function == 0 ||
+        (before->mapping != 0 && before->mapping != next->mapping))
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if (frames[i].function == next->function && frames[i].line == next->line)
+            return false;
+    return true;
 }
 
-static uint32_t location_of(struct valgrind *valgrind, struct profile *profile,
-                            const struct valgrind_frame *frames, size_t count)
+static uint32_t location_of(struct frames *known, struct profile *profile,
+                            const struct frame *frames, size_t count)
 {
     struct profile_line lines[LINES_MOST];
+    uint32_t mapping = frames[count - 1].mapping;
     uint64_t hash = count;
     bool fresh;
     for (size_t i = 0; i < count; i++) {
@@ -104,45 +105,46 @@ static uint32_t location_of(struct valgrind *valgrind, struct profile *profile,
                UINT64_C(0x9e3779b97f4a7c15);
         hash ^= hash >> 31;
     }
-    uint32_t *number =
-        number_of(&valgrind->locations, &valgrind->numbers, profile,
-                  (struct key){{frames[0].address, hash, frames[0].mapping}}, &fresh);
+    struct key key = {{frames[0].address, hash, (uint64_t)frames[0].flags << 32 | mapping}};
+    uint32_t *number = number_of(&known->locations, &known->numbers, profile, key, &fresh);
     if (number && fresh) {
-        struct profile_location location = {.address = frames[0].address,
-                                            .mapping = frames[0].mapping,
-                                            .flags = LOCATION_LOOKED | LOCATION_EXACT};
+        struct profile_location location = {
+            .address = frames[0].address, .mapping = mapping, .flags = frames[0].flags};
         bool named = frames[0].function != 0;
         *number = profile_location(profile, &location, lines, named ? (uint32_t)count : 0);
     }
     return number ? *number : 0;
 }
 
-uint32_t valgrind_stack(struct valgrind *valgrind, struct profile *profile,
-                        const struct valgrind_frame *frames, size_t count)
+uint32_t frames_stack(struct frames *known, struct profile *profile, const struct frame *frames,
+                      size_t count)
 {
     uint32_t used = 0;
-    if (count > valgrind->stack_room) {
-        uint32_t *larger = realloc(valgrind->stack, count * sizeof *larger);
+    if (count > known->stack_room) {
+        uint32_t *larger = realloc(known->stack, count * sizeof *larger);
         if (!larger) {
             profile->failed = true;
             return 0;
         }
-        valgrind->stack = larger;
-        valgrind->stack_room = count;
+        known->stack = larger;
+        known->stack_room = count;
     }
     for (size_t at = 0; at < count;) {
-        size_t length = run_length(frames + at, count - at);
-        valgrind->stack[used++] = location_of(valgrind, profile, frames + at, length);
+        size_t length = 1;
+        while (at + length < count && length < LINES_MOST && frames[at].function != 0 &&
+               belongs(frames + at, length))
+            length++;
+        known->stack[used++] = location_of(known, profile, frames + at, length);
         at += length;
     }
-    return profile_stack(profile, valgrind->stack, used);
+    return profile_stack(profile, known->stack, used);
 }
 
-void valgrind_free(struct valgrind *valgrind)
+void frames_free(struct frames *known)
 {
-    keys_free(&valgrind->locations);
-    keys_free(&valgrind->paths);
-    free(valgrind->numbers.items);
-    free(valgrind->mappings.items);
-    free(valgrind->stack);
+    keys_free(&known->locations);
+    keys_free(&known->paths);
+    free(known->numbers.items);
+    free(known->mappings.items);
+    free(known->stack);
 }
