@@ -12,8 +12,9 @@
 #include <string.h>
 
 #include "tool/symbol/symbol.h"
+#include "tool/symbol/tree.h"
 
-enum { DEPTH_MOST = 256, NO_FRAME = UINT32_MAX };
+enum { NO_FRAME = UINT32_MAX };
 
 /* A function at an address, or one that was inlined into `outer`. */
 struct scope {
@@ -31,11 +32,11 @@ struct unit {
     struct scope *scopes;
     size_t scopes_count, scopes_room;
     uint32_t *inner; /* by answer: the innermost scope */
+    bool mangled;    /* of a language whose names the linker sees changed */
 };
 
 static bool unit_look(struct unit *unit);
-static void unit_walk(struct unit *unit, Dwarf_Die *parent, uint32_t outer, size_t first,
-                      size_t behind, unsigned depth);
+static void unit_walk(struct unit *unit);
 static void unit_answer(struct unit *unit, size_t number);
 
 bool debug_answer(struct answers *answers, Dwarf *dwarf, const struct table *table,
@@ -80,8 +81,12 @@ static bool unit_look(struct unit *unit)
         if (first == behind)
             continue;
         if (none) {
+            int language = dwarf_srclang(&unit->tree);
+            unit->mangled = language == DW_LANG_C_plus_plus || language == DW_LANG_C_plus_plus_03 ||
+                            language == DW_LANG_C_plus_plus_11 ||
+                            language == DW_LANG_C_plus_plus_14;
             unit->scopes_count = 0;
-            unit_walk(unit, &unit->tree, NO_FRAME, 0, answers->count, 0);
+            unit_walk(unit);
         }
         none = false;
         for (size_t i = first; i < behind; i++)
@@ -91,73 +96,91 @@ static bool unit_look(struct unit *unit)
     return none;
 }
 
-/* The answers among those from `first` to `behind` that lie in the ranges of a function. */
-static bool scope_enter(struct unit *unit, Dwarf_Die *die, uint32_t outer, size_t *first,
-                        size_t *behind)
+/* Gives a range of a function to those of our addresses that are in it, and in `outer` so far. */
+static bool range_enter(struct unit *unit, uint64_t start, uint64_t end, uint32_t outer)
 {
     struct answers *answers = unit->answers;
-    Dwarf_Addr base, start, end, lowest = 0;
-    ptrdiff_t at = 0;
-    size_t from = *behind, to = *first;
-    uint32_t number = (uint32_t)unit->scopes_count;
-    while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
-        if (lowest == 0)
-            lowest = start;
-        for (size_t i = answers_at(answers, start);
-             i < answers->count && answers->items[i].address < end; i++) {
-            if (unit->inner[i] != outer || answers->items[i].state != ANSWER_OPEN)
-                continue;
-            unit->inner[i] = number;
-            from = i < from ? i : from;
-            to = i + 1 > to ? i + 1 : to;
-        }
+    bool any = false;
+    for (size_t i = answers_at(answers, start);
+         i < answers->count && answers->items[i].address < end; i++) {
+        if (unit->inner[i] != outer || answers->items[i].state != ANSWER_OPEN)
+            continue;
+        unit->inner[i] = (uint32_t)unit->scopes_count;
+        any = true;
     }
-    if (from >= to)
+    return any;
+}
+
+/* Whether there is an address of ours in a function; it becomes a scope then. */
+static bool scope_enter(struct unit *unit, struct tree_die *die, uint32_t outer)
+{
+    Dwarf_Addr base, start, end, first = die->low;
+    ptrdiff_t at = 0;
+    bool any = die->simple && range_enter(unit, die->low, die->behind, outer);
+    while (!die->simple && (at = dwarf_ranges(&die->die, at, &base, &start, &end)) > 0) {
+        first = first == 0 ? start : first;
+        any |= range_enter(unit, start, end, outer);
+    }
+    if (!any)
         return false;
     if (unit->scopes_count == unit->scopes_room) {
         size_t room = 2 * unit->scopes_room + 256;
         void *more = realloc(unit->scopes, room * sizeof *unit->scopes);
         if (!more) {
-            answers->failed = true;
+            unit->answers->failed = true;
             return false;
         }
         unit->scopes = more;
         unit->scopes_room = room;
     }
     unit->scopes[unit->scopes_count++] =
-        (struct scope){outer, *die, outer == NO_FRAME ? lowest : 0};
-    *first = from;
-    *behind = to;
+        (struct scope){outer, die->die, outer == NO_FRAME ? first : 0};
     return true;
 }
 
-static void unit_walk(struct unit *unit, Dwarf_Die *parent, uint32_t outer, size_t first,
-                      size_t behind, unsigned depth)
+/* Whether a subtree may have functions with addresses that are not looked for. Types have none,
+ * but for those within functions; what is inlined has none. */
+static bool may_skip(const struct tree_die *die, bool in_function)
 {
-    Dwarf_Die die;
-    if (depth > DEPTH_MOST || dwarf_child(parent, &die) != 0)
-        return;
-    do {
-        size_t from = first, to = behind;
-        switch (dwarf_tag(&die)) {
-        case DW_TAG_subprogram:
-            if (scope_enter(unit, &die, NO_FRAME, &from, &to))
-                unit_walk(unit, &die, (uint32_t)unit->scopes_count - 1, from, to, depth + 1);
-            break;
-        case DW_TAG_inlined_subroutine:
-            if (outer != NO_FRAME && !unit->options->no_inlines &&
-                scope_enter(unit, &die, outer, &from, &to))
-                unit_walk(unit, &die, (uint32_t)unit->scopes_count - 1, from, to, depth + 1);
-            break;
-        case DW_TAG_lexical_block:
-        case DW_TAG_namespace:
-        case DW_TAG_module:
-            unit_walk(unit, &die, outer, from, to, depth + 1);
-            break;
-        default:
-            break;
-        }
-    } while (dwarf_siblingof(&die, &die) == 0);
+    switch (die->tag) {
+    case DW_TAG_subprogram:
+    case DW_TAG_lexical_block:
+    case DW_TAG_namespace:
+    case DW_TAG_module:
+    case DW_TAG_compile_unit:
+        return false;
+    case DW_TAG_structure_type:
+    case DW_TAG_class_type:
+    case DW_TAG_union_type:
+        return !in_function;
+    default:
+        return true;
+    }
+}
+
+static void unit_walk(struct unit *unit)
+{
+    struct tree tree;
+    struct tree_die die;
+    uint32_t outers[TREE_LEVELS + 1]; /* by level: what its entries are in */
+    unsigned function = TREE_LEVELS;  /* level of the outermost one that we are in */
+    outers[0] = outers[1] = NO_FRAME;
+    bool right = tree_open(&tree, &unit->tree);
+    while (right && tree_next(&tree, &die)) {
+        uint32_t outer = outers[die.level];
+        bool entered = false;
+        if (die.level <= function)
+            function = die.tag == DW_TAG_subprogram ? die.level : TREE_LEVELS;
+        if (die.tag == DW_TAG_subprogram)
+            entered = die.has_pc && scope_enter(unit, &die, outer = NO_FRAME);
+        else if (die.tag == DW_TAG_inlined_subroutine)
+            entered = outer != NO_FRAME && die.has_pc && !unit->options->no_inlines &&
+                      scope_enter(unit, &die, outer);
+        outers[die.level + 1] = entered ? (uint32_t)unit->scopes_count - 1 : outer;
+        if (!entered && may_skip(&die, function < TREE_LEVELS))
+            tree_skip(&tree, &die);
+    }
+    tree_close(&tree);
 }
 
 /* The text of an attribute, of the thing itself or what it is an instance of. */
@@ -190,7 +213,7 @@ static void frame_name(struct unit *unit, struct answer_frame *frame, struct sco
     if (!linkage)
         linkage = die_text(&scope->die, DW_AT_MIPS_linkage_name);
     const char *name = linkage ? linkage : die_text(&scope->die, DW_AT_name);
-    if (!linkage && scope->start != 0) {
+    if (!linkage && scope->start != 0 && unit->mangled) {
         const struct table_symbol *symbol = table_find(unit->table, scope->start);
         if (symbol && symbol->start == scope->start && !symbol->stub)
             name = symbol->name;
