@@ -2,8 +2,8 @@
 /*
  * Sorting the words behind a verb. `--name value` and `--name=value` are the same, `--` ends the
  * flags, -h, -q, -o and -v are --help, --quiet, --output and --verbose. Behind the name of a
- * program to run nothing is a flag of ours any more; elsewhere flags and operands come in any order. Behind
- * a profile, a word like -Test that is no flag is a pattern to leave out.
+ * program to run nothing is a flag of ours any more; elsewhere flags and operands come in any
+ * order. Behind a profile, a word like -Test that is no flag is a pattern to leave out.
  */
 #include "tool/arguments.h"
 

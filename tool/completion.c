@@ -89,17 +89,17 @@ static void show_bash(void)
     printf("'\n    COMPREPLY=()\n"
            "    if ((COMP_CWORD == 1)); then\n        COMPREPLY=($(compgen -W '");
     put_verbs();
-    printf(
-        "' -- \"$word\"))\n        return\n    fi\n"
-        "    if [[ $word == = && ${COMP_WORDS[COMP_CWORD-2]} == --set ]]; then\n"
-        "        COMPREPLY=($(compgen -W \"$(_memoir_values \"$before\")\"))\n        return\n"
-        "    elif [[ $before == = && ${COMP_WORDS[COMP_CWORD-3]} == --set ]]; then\n"
-        "        COMPREPLY=($(compgen -W \"$(_memoir_values \"${COMP_WORDS[COMP_CWORD-2]}\")\" "
-        "-- \"$word\"))\n        return\n    fi\n"
-        "    case $before in\n"
-        "    --set) compopt -o nospace 2>/dev/null\n"
-        "        COMPREPLY=($(compgen -W \"$keys\" -- \"$word\")); return ;;\n"
-        "    --base|--debug-path|--lib|--output|--program|--sysroot) COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n");
+    printf("' -- \"$word\"))\n        return\n    fi\n"
+           "    if [[ $word == = && ${COMP_WORDS[COMP_CWORD-2]} == --set ]]; then\n"
+           "        COMPREPLY=($(compgen -W \"$(_memoir_values \"$before\")\"))\n        return\n"
+           "    elif [[ $before == = && ${COMP_WORDS[COMP_CWORD-3]} == --set ]]; then\n"
+           "        COMPREPLY=($(compgen -W \"$(_memoir_values \"${COMP_WORDS[COMP_CWORD-2]}\")\" "
+           "-- \"$word\"))\n        return\n    fi\n"
+           "    case $before in\n"
+           "    --set) compopt -o nospace 2>/dev/null\n"
+           "        COMPREPLY=($(compgen -W \"$keys\" -- \"$word\")); return ;;\n"
+           "    --base|--debug-path|--lib|--output|--program|--sysroot)\n"
+           "        COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n");
     for (size_t i = 0; i < commands_flags_count; i++) {
         if (strchr(commands_flags[i].argument, '|')) {
             printf("    %s) COMPREPLY=($(compgen -W '", commands_flags[i].name);

@@ -3,6 +3,8 @@
 #include "tool/help.h"
 
 #include "tool/arguments.h"
+#include "tool/profile/profile.h"
+#include "tool/report/report.h"
 #include "tool/terminal.h"
 
 #include <stdio.h>
@@ -18,11 +20,14 @@ enum {
 };
 
 static void flags_print(const char *verb);
+static bool topic_show(const char *word);
 
 bool help_show(const struct arguments *arguments, struct error *error)
 {
     if (arguments->operands_count > 0) {
         const struct command *command = commands_find(arguments->operands[0]);
+        if (!command && topic_show(arguments->operands[0]))
+            return true;
         if (!command) {
             error_set(error, ERROR_USAGE, "no command '%s', the nearest is '%s'",
                       arguments->operands[0], commands_nearest(arguments->operands[0]));
@@ -42,6 +47,33 @@ bool help_show(const struct arguments *arguments, struct error *error)
     printf("\n");
     flags_print("");
     terminal_next("memoir run -- ./program        memoir help run");
+    return true;
+}
+
+/* Lists that are no commands. */
+static bool topic_show(const char *word)
+{
+    if (strcmp(word, "blame") == 0) {
+        terminal_fold(stdout,
+                      "Memory belongs to the first frame, outward from malloc, that is none of "
+                      "these: allocators by their usual names, and what follows. A module is the "
+                      "beginning of a file's name; a function's * stands for any ending; rust is a "
+                      "function of Rust's library.\n",
+                      0);
+        printf("\n");
+        for (size_t i = 0; i < blame_patterns_count; i++)
+            printf("  %s\n", blame_patterns[i]);
+        return true;
+    }
+    if (strcmp(word, "formats") != 0)
+        return false;
+    printf("read, found by looking at them, also inside of gzip and zstd:\n");
+#define X(word) printf("  %s\n", reader_##word.name);
+    READERS(X)
+#undef X
+    printf("written, by the ending of the file:\n");
+    for (size_t i = 0; i < writers_count; i++)
+        printf("  %-20s %s\n", writers[i]->ending, writers[i]->brief);
     return true;
 }
 

@@ -8,12 +8,14 @@
 #include "tool/arguments.h"
 #include "tool/commands.h"
 #include "tool/help.h"
+#include "tool/load.h"
 #include "tool/terminal.h"
 
 #include <string.h>
 #include <unistd.h>
 
 static void verb_first(char **words);
+static bool is_profile(const char *word);
 static const struct command *verb_find(char *verb, struct error *error);
 
 int main(int argc, char **argv)
@@ -26,8 +28,9 @@ int main(int argc, char **argv)
 
     terminal_start();
     verb_first(words);
-    const struct command *command = verb_find(words[0], &error);
-    if (!command || !arguments_parse(&arguments, command, words + 1, &error))
+    bool is_file = !commands_find(words[0]) && is_profile(words[0]);
+    const struct command *command = is_file ? commands_find("report") : verb_find(words[0], &error);
+    if (!command || !arguments_parse(&arguments, command, words + !is_file, &error))
         goto done;
     if (arguments.help)
         help_command(command);
@@ -53,6 +56,13 @@ static void verb_first(char **words)
         return;
     memmove(words + 1, words, at * sizeof *words);
     words[0] = verb;
+}
+
+/* Something to report on: `memoir FILE` is `memoir report FILE`. */
+static bool is_profile(const char *word)
+{
+    enum load_kind kind = word[0] == '-' ? LOAD_NOTHING : load_kind_of(word);
+    return kind == LOAD_FILE || kind == LOAD_PROCESS || kind == LOAD_URL;
 }
 
 static const struct command *verb_find(char *verb, struct error *error)

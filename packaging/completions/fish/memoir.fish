@@ -35,14 +35,22 @@ complete -c memoir -n __fish_use_subcommand -a run -d 'run a program under memoi
 complete -c memoir -n '__fish_seen_subcommand_from run' -a '(__fish_complete_subcommand --fcs-skip=2)'
 complete -c memoir -n __fish_use_subcommand -a top -d 'the places that have the most memory, one line each'
 complete -c memoir -n '__fish_seen_subcommand_from top' -F
-complete -c memoir -n __fish_use_subcommand -a peak -d 'the same, of the moment when the heap was largest'
+complete -c memoir -n __fish_use_subcommand -a report -d 'one page: totals, the course of the heap, who has what'
+complete -c memoir -n '__fish_seen_subcommand_from report' -F
+complete -c memoir -n __fish_use_subcommand -a tree -d 'who called whom, from the roots'
+complete -c memoir -n '__fish_seen_subcommand_from tree' -F
+complete -c memoir -n __fish_use_subcommand -a peek -d 'a function'\''s callers and callees'
+complete -c memoir -n '__fish_seen_subcommand_from peek' -F
+complete -c memoir -n __fish_use_subcommand -a traces -d 'whole stacks with their values, the largest first'
+complete -c memoir -n '__fish_seen_subcommand_from traces' -F
+complete -c memoir -n __fish_use_subcommand -a peak -d 'as top, of the moment when the heap was largest'
 complete -c memoir -n '__fish_seen_subcommand_from peak' -F
 complete -c memoir -n __fish_use_subcommand -a ctl -d 'control memoir in a running process'
 complete -c memoir -n '__fish_seen_subcommand_from ctl' -a 'start stop rate dump snapshot mark reset purge stats show set version'
 complete -c memoir -n __fish_use_subcommand -a ps -d 'list the processes that run with memoir'
 complete -c memoir -n __fish_use_subcommand -a options -d 'describe the options of the library'
 complete -c memoir -n __fish_use_subcommand -a help -d 'explain a command, or list all of them'
-complete -c memoir -n '__fish_seen_subcommand_from help' -a 'run top peak ctl ps options help version completion man'
+complete -c memoir -n '__fish_seen_subcommand_from help' -a 'run top report tree peek traces peak ctl ps options help version completion man'
 complete -c memoir -n __fish_use_subcommand -a version -d 'print the version'
 complete -c memoir -n __fish_use_subcommand -a completion -d 'print the completion script of a shell'
 complete -c memoir -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
@@ -62,35 +70,35 @@ complete -c memoir -n '__fish_seen_subcommand_from options' -l markdown -d 'as M
 complete -c memoir -n '__fish_seen_subcommand_from options' -l man -d 'as the manual page memoir.conf(5), in roff'
 complete -c memoir -n '__fish_seen_subcommand_from options' -l json -d 'as JSON, schema memoir.options/1'
 complete -c memoir -n '__fish_seen_subcommand_from version' -l json -d 'as JSON, schema memoir.version/1'
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l metric -d 'live, peak, alloc, count, churn, cpu, or a name that the profile has' -x
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l by -d 'what a row is' -x -a 'site function line file module address thread size'
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l frames -d 'who has to answer: the first frame outside of libraries, outside of malloc, or malloc' -x -a 'blame leaf all'
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l focus -d 'keep stacks with a frame that fits; may be repeated' -x
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l ignore -d 'leave out stacks with a frame that fits; may be repeated' -x
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l show -d 'keep frames that fit' -x
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l hide -d 'leave out frames that fit' -x
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l from -d 'cut what is above the outermost frame that fits' -x
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l prune -d 'cut what is below the innermost frame that fits' -x
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l thread -d 'keep what this thread allocated: its name or number' -x
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l module -d 'keep stacks with a frame of this program or library' -x
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l size -d 'keep blocks of such a size, 1K:64K' -x
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l age -d 'keep blocks that ended at such an age, :1ms or 10s:' -x
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l tag-focus -d 'keep samples with a label that fits, KEY=RE or KEY=1K:64K' -x
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l tag-ignore -d 'leave out samples with a label that fits' -x
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l at -d 'of captures: peak, end, a snapshot'\''s number, or a time' -x
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l no-inlines -d 'inlined functions belong to the one they were inlined into'
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l base -d 'compare with this one' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l sort -d 'order of the rows' -x -a 'self total'
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l rows -d 'show so many; 0 is all' -x
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l json -d 'as JSON, with exact numbers'
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l csv -d 'as CSV, where it is a table'
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l output -d 'write to this file (-o); .json and .csv say the format, too' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l verbose -d 'show more (-v), library frames among it'
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l program -d 'the program'\''s file, if it is not where it was' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l sysroot -d 'look for programs and libraries below this folder' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l debug-path -d 'more folders with debug files, joined by '\'':'\''' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l fetch -d 'ask debuginfod for debug files that are missing'
-complete -c memoir -n '__fish_seen_subcommand_from top peak' -l no-cache -d 'find all names anew'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l metric -d 'live, peak, alloc, count, churn, cpu, or a name that the profile has' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l by -d 'what a row is' -x -a 'site function line file module address thread size'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l frames -d 'who has to answer: the first frame outside of libraries, outside of malloc, or malloc' -x -a 'blame leaf all'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l focus -d 'keep stacks with a frame that fits; may be repeated' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l ignore -d 'leave out stacks with a frame that fits; may be repeated' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l show -d 'keep frames that fit' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l hide -d 'leave out frames that fit' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l from -d 'cut what is above the outermost frame that fits' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l prune -d 'cut what is below the innermost frame that fits' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l thread -d 'keep what this thread allocated: its name or number' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l module -d 'keep stacks with a frame of this program or library' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l size -d 'keep blocks of such a size, 1K:64K' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l age -d 'keep blocks that ended at such an age, :1ms or 10s:' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l tag-focus -d 'keep samples with a label that fits, KEY=RE or KEY=1K:64K' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l tag-ignore -d 'leave out samples with a label that fits' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l at -d 'of captures: peak, end, a snapshot'\''s number, or a time' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l no-inlines -d 'inlined functions belong to the one they were inlined into'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l base -d 'compare with this one' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l sort -d 'order of the rows' -x -a 'self total'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l rows -d 'show so many; 0 is all' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l json -d 'as JSON, with exact numbers'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l csv -d 'as CSV, where it is a table'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l output -d 'write to this file (-o); .json and .csv say the format, too' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l verbose -d 'show more (-v), library frames among it'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l program -d 'the program'\''s file, if it is not where it was' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l sysroot -d 'look for programs and libraries below this folder' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l debug-path -d 'more folders with debug files, joined by '\'':'\''' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l fetch -d 'ask debuginfod for debug files that are missing'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l no-cache -d 'find all names anew'
 complete -c memoir -l color -d 'colours; auto is on a terminal, unless NO_COLOR is set' -x -a 'auto always never'
 complete -c memoir -l quiet -d 'no warnings and no advice, errors only'
 complete -c memoir -l help -d 'explain the command'

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* The heap over time, in one line. */
+#ifndef REPORT_COURSE_H
+#define REPORT_COURSE_H
+
+#include "tool/report/style.h"
+#include "tool/report/view.h"
+
+/* "heap 1.31 GiB |..| 2m14s", behind so many spaces; nothing if too little is known. `end_ns` 0:
+ * the time of the last point. */
+void course_print(const struct profile *profile, const struct style *style, unsigned indent,
+                  int64_t end_ns);
+/* The live bytes of `count` equal parts of the time, each the largest in it. False: not known. */
+bool course_values(const struct profile *profile, int64_t end_ns, float *values, unsigned count);
+
+#endif

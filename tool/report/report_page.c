@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `memoir report`: one page. Totals, the course of the heap, and a list for each question that the
+ * profile can answer. `memoir run` ends with the short form.
+ */
+#include "tool/report/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "tool/report/course.h"
+#include "tool/report/table.h"
+
+enum { ROWS_EACH = 5, ROWS_BRIEF = 3, SHORT_US = 1024, VALUE_WIDTH = 10, SHARE_WIDTH = 7 };
+
+struct list {
+    const char *key, *title, *brief, *type;
+    bool is_short; /* blocks that ended early only */
+};
+
+static const struct list lists[] = {
+    {"peak", "alive at the peak", "biggest at peak", "peak_space", false},
+    {"live", "still alive at the end", "still alive at end", "inuse_space", false},
+    {"allocated", "allocated in all", NULL, "alloc_space", false},
+    {"calls", "calls of malloc", NULL, "alloc_objects", false},
+    {"short_lived", "short-lived blocks (below 1 ms)", "most short-lived", "alloc_objects", true},
+};
+
+/* The view of one list. False: the profile has no such numbers. */
+static bool list_view(const struct view *view, const struct list *list, struct view *own)
+{
+    struct view_error error;
+    struct view_options options = view->options;
+    int type = profile_type_named(view->profile, list->type);
+    if (type < 0 || (list->is_short && !view->profile->samples.lives))
+        return false;
+    options.type = (unsigned)type;
+    if (list->is_short)
+        options.age_most_us = SHORT_US;
+    return view_make(own, view->profile, &options, &error);
+}
+
+/* Grew from moment to moment, and much: what a leak looks like. */
+static bool is_growing(const struct view *view, const float *history)
+{
+    unsigned count = view->profile->history_moments, ups = 0;
+    if (count < 4 || history[count - 1] <= 2 * history[count / 4])
+        return false;
+    for (unsigned i = 1; i < count; i++)
+        ups += history[i] > history[i - 1];
+    return ups * 4 >= (count - 1) * 3;
+}
+
+static void row_print(const struct view *view, const struct style *style,
+                      const struct view_row *row, unsigned used)
+{
+    bool growing = is_growing(view, row->history);
+    unsigned room = style->width > used + 44 ? style->width - used : 44;
+    table_value(view, style, row->self.value, VALUE_WIDTH);
+    table_value_share(view, style, row->self.value, SHARE_WIDTH);
+    fputs("  ", style->out);
+    table_site(view, style, row->frame, room * 11 / 20, growing ? room - 11 : room);
+    if (growing)
+        fputs(style->utf8 ? "   ◢ growing" : "   growing", style->out);
+    putc('\n', style->out);
+}
+
+static void list_print(const struct view *view, const struct style *style, const char *title)
+{
+    char value[32];
+    size_t count, most = style->rows > 0 ? style->rows : ROWS_EACH;
+    struct view_row *rows = view_rows(view, false, &count);
+    double error = view_error_share(view->total.value, view->total.variance);
+    putc('\n', style->out);
+    style_paint(style, "1", title);
+    fprintf(style->out, ": %s", style_value(value, (double)view->total.value, view->unit));
+    if (error > 0.02)
+        fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-", 100 * (error < 1 ? error : 1));
+    putc('\n', style->out);
+    for (size_t i = 0; rows && i < count && i < most && rows[i].self.value != 0; i++)
+        row_print(view, style, &rows[i], VALUE_WIDTH + SHARE_WIDTH + 2);
+    free(rows);
+}
+
+static int64_t type_sum(const struct profile *profile, const char *name)
+{
+    int type = profile_type_named(profile, name);
+    int64_t sum = 0;
+    for (size_t i = 0; type >= 0 && i < profile->samples.count; i++)
+        sum += profile->samples.values[type][i];
+    return sum;
+}
+
+static void allocated_print(const struct profile *profile, const struct style *style,
+                            int64_t time_ns)
+{
+    char size[32], count[32], rate[32];
+    int64_t bytes = profile->exact_alloc_bytes, calls = profile->exact_allocs;
+    if (bytes < 0)
+        bytes = type_sum(profile, "alloc_space");
+    if (calls < 0)
+        calls = type_sum(profile, "alloc_objects");
+    if (bytes <= 0)
+        return;
+    fprintf(style->out, "     allocated %s in %s calls", style_value(size, (double)bytes, "bytes"),
+            style_value(count, (double)calls, "count"));
+    if (time_ns > 0)
+        fprintf(style->out, " (%s/s)",
+                style_value(rate, (double)calls * 1e9 / (double)time_ns, "count"));
+}
+
+/* peak 1.31 GiB at 1m02s     end 214 MiB     allocated 88.4 GiB in 412 M calls (3.1 M/s) */
+static void totals_print(const struct view *view, const struct style *style, int64_t time_ns)
+{
+    const struct profile *profile = view->profile;
+    const struct profile_point *points = profile->points.items;
+    char size[32], time[32];
+    struct view peak = {0};
+    if (list_view(view, &lists[0], &peak)) {
+        double error = view_error_share(peak.whole.value, peak.whole.variance);
+        fprintf(style->out, "    peak %s", style_value(size, (double)peak.whole.value, "bytes"));
+        if (error > 0.02)
+            fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-",
+                    100 * (error < 1 ? error : 1));
+        if (profile->peak_time_ns > 0)
+            fprintf(style->out, " at %s", style_time(time, profile->peak_time_ns));
+        view_free(&peak);
+    }
+    double live = profile->points.count > 0 ? (double)points[profile->points.count - 1].live_bytes
+                                            : (double)type_sum(profile, "inuse_space");
+    fprintf(style->out, "     %s %s", profile->ended ? "end" : "last seen",
+            style_value(size, live, "bytes"));
+    allocated_print(profile, style, time_ns);
+    putc('\n', style->out);
+}
+
+static void warnings_print(const struct view *view, const struct style *style)
+{
+    const struct profile *profile = view->profile;
+    if (profile->torn)
+        fputs("    the file ends early: what follows is as far as it goes\n", style->out);
+    if (profile->refused + profile->lost > 0)
+        fprintf(style->out, "    not recorded for want of memory: %lu stacks, %lu blocks\n",
+                (unsigned long)profile->refused, (unsigned long)profile->lost);
+    if (view->unnamed > 0.05)
+        fprintf(style->out, "    %.0f %% of the frames have no name: memoir doctor says why\n",
+                100 * view->unnamed);
+}
+
+static void page_json(const struct view *view, const struct style *style)
+{
+    const struct profile *profile = view->profile;
+    size_t most = style->rows > 0 ? style->rows : ROWS_EACH;
+    struct json json;
+    json_start(&json, style->out, true);
+    json_object(&json, NULL);
+    table_json_head(&json, view, style, "memoir.report/1");
+    json_number(&json, "duration_ns", profile->duration_ns);
+    json_number(&json, "peak_time_ns", profile->peak_time_ns);
+    json_number(&json, "resident_bytes", (int64_t)profile->resident_bytes);
+    json_number(&json, "allocations", profile->exact_allocs);
+    json_number(&json, "frees", profile->exact_frees);
+    json_number(&json, "allocated_bytes", profile->exact_alloc_bytes);
+    json_flag(&json, "torn", profile->torn);
+    json_object(&json, "lists");
+    for (size_t k = 0; k < COUNT_OF(lists); k++) {
+        struct view own = {0};
+        size_t count;
+        if (!list_view(view, &lists[k], &own))
+            continue;
+        struct view_row *rows = view_rows(&own, false, &count);
+        json_object(&json, lists[k].key);
+        json_number(&json, "total", own.total.value);
+        json_real(&json, "total_error", view_error_share(own.total.value, own.total.variance));
+        json_array(&json, "rows");
+        for (size_t i = 0; rows && i < count && i < most && rows[i].self.value != 0; i++) {
+            json_object(&json, NULL);
+            table_json_frame(&json, &own, rows[i].frame);
+            json_number(&json, "self", rows[i].self.value);
+            json_number(&json, "total", rows[i].total.value);
+            json_end(&json);
+        }
+        json_end(&json);
+        json_end(&json);
+        free(rows);
+        view_free(&own);
+    }
+    json_end(&json);
+    json_end(&json);
+}
+
+static void head_print(const struct view *view, const struct style *style)
+{
+    const struct profile *profile = view->profile;
+    char text[1024], time[32], size[32];
+    bool bytes = strcmp(profile_text(profile, profile->period_type.unit), "bytes") == 0;
+    style_paint(style, "1", style_name(text, sizeof text, style->name ? style->name : "", 200));
+    fprintf(style->out, "   %s", profile->format);
+    if (profile->duration_ns > 0)
+        fprintf(style->out, "   %s", style_time(time, profile->duration_ns));
+    if (profile->period > 1 && bytes)
+        fprintf(style->out, "   recorded 1 in %s",
+                style_value(size, (double)profile->period, "bytes"));
+    else if (profile->kind == PROFILE_HEAP && !profile->samples.weights)
+        fputs("   recorded every block", style->out);
+    putc('\n', style->out);
+    if (profile->command || profile->program)
+        fprintf(style->out, "    %s\n",
+                style_name(
+                    text, sizeof text,
+                    profile_text(profile, profile->command ? profile->command : profile->program),
+                    style->width - 4));
+}
+
+void report_page(const struct view *view, const struct style *style)
+{
+    const struct profile *profile = view->profile;
+    char size[32];
+    bool any = false;
+    if (style->format == STYLE_JSON) {
+        page_json(view, style);
+        return;
+    }
+    head_print(view, style);
+    if (profile->kind == PROFILE_HEAP)
+        totals_print(view, style, profile->duration_ns);
+    if (profile->resident_bytes > 0)
+        fprintf(style->out, "    RSS  %s\n",
+                style_value(size, (double)profile->resident_bytes, "bytes"));
+    warnings_print(view, style);
+    if (profile->points.count > 0) {
+        putc('\n', style->out);
+        course_print(profile, style, 4, 0);
+    }
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
+        struct view own = {0};
+        if (!list_view(view, &lists[i], &own))
+            continue;
+        if (own.total.value != 0)
+            list_print(&own, style, lists[i].title);
+        any = any || own.total.value != 0;
+        view_free(&own);
+    }
+    if (!any)
+        list_print(view, style, table_metric(view));
+}
+
+void report_brief(const struct view *view, const struct style *style, int64_t time_ns,
+                  uint64_t resident_bytes)
+{
+    enum { TITLE_WIDTH = 20 };
+    char size[32];
+    bool first = true;
+    totals_print(view, style, time_ns);
+    fprintf(style->out, "    RSS  %s peak\n", style_value(size, (double)resident_bytes, "bytes"));
+    if (view->profile->points.count > 0) {
+        putc('\n', style->out);
+        course_print(view->profile, style, 4, time_ns);
+    }
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
+        struct view own = {0};
+        size_t count;
+        if (!lists[i].brief || !list_view(view, &lists[i], &own))
+            continue;
+        struct view_row *rows = view_rows(&own, false, &count);
+        for (size_t k = 0; rows && k < count && k < ROWS_BRIEF; k++) {
+            if (table_share(&own, rows[k].self.value) < 0.01 || rows[k].self.value == 0)
+                break;
+            if (first)
+                putc('\n', style->out);
+            first = false;
+            fprintf(style->out, "    %-*s", TITLE_WIDTH, k == 0 ? lists[i].brief : "");
+            row_print(&own, style, &rows[k], 4 + TITLE_WIDTH + VALUE_WIDTH + SHARE_WIDTH + 2);
+        }
+        free(rows);
+        view_free(&own);
+    }
+}

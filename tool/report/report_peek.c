@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* `memoir peek`: each function that fits, its callers above it and its callees below. */
+#include "tool/report/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/report/pattern.h"
+#include "tool/report/table.h"
+
+enum { FRAMES_MOST = 10, NEIGHBOURS_MOST = 8, VALUE_WIDTH = 10, SHARE_WIDTH = 7 };
+
+struct peek {
+    const struct view *view;
+    const struct style *style;
+    const struct view_edge *edges;
+    size_t edges_count;
+    struct json json;
+};
+
+static void line_print(const struct peek *peek, const struct view_value *value, double whole,
+                       const char *mark, uint32_t frame)
+{
+    const struct style *style = peek->style;
+    char share[16];
+    unsigned used = VALUE_WIDTH + SHARE_WIDTH + 4;
+    table_value(peek->view, style, value->value, VALUE_WIDTH);
+    fprintf(style->out, "%*s  %s ", SHARE_WIDTH, style_share(share, (double)value->value, whole),
+            mark);
+    table_site(peek->view, style, frame, (style->width - used) * 3 / 5, style->width - used);
+    putc('\n', style->out);
+}
+
+/* The callers (or callees) of a frame; edges are in order of their values. */
+static void neighbours_print(const struct peek *peek, const struct view_row *row, bool callers)
+{
+    const struct style *style = peek->style;
+    const char *mark = style->utf8 ? (callers ? "┌" : "└") : (callers ? "," : "`");
+    size_t most = style->rows > 0 ? style->rows : NEIGHBOURS_MOST, shown = 0, hidden = 0;
+    int64_t rest = 0;
+    for (size_t i = 0; i < peek->edges_count; i++) {
+        const struct view_edge *edge = &peek->edges[i];
+        uint32_t mine = callers ? edge->callee : edge->caller;
+        uint32_t other = callers ? edge->caller : edge->callee;
+        if (mine != row->frame || other == UINT32_MAX)
+            continue;
+        if (shown++ < most) {
+            line_print(peek, &edge->sum, (double)row->total.value, mark, other);
+        } else {
+            hidden++;
+            rest += edge->sum.value;
+        }
+    }
+    if (hidden > 0) {
+        table_value(peek->view, style, rest, VALUE_WIDTH);
+        fprintf(style->out, "%*s  %s %zu more\n", SHARE_WIDTH, "", mark, hidden);
+    }
+}
+
+static void neighbours_json(struct peek *peek, const struct view_row *row, bool callers)
+{
+    json_array(&peek->json, callers ? "callers" : "callees");
+    for (size_t i = 0; i < peek->edges_count; i++) {
+        const struct view_edge *edge = &peek->edges[i];
+        uint32_t mine = callers ? edge->callee : edge->caller;
+        uint32_t other = callers ? edge->caller : edge->callee;
+        if (mine != row->frame || other == UINT32_MAX)
+            continue;
+        json_object(&peek->json, NULL);
+        table_json_frame(&peek->json, peek->view, other);
+        json_number(&peek->json, "value", edge->sum.value);
+        json_number(&peek->json, "objects", edge->sum.objects);
+        json_end(&peek->json);
+    }
+    json_end(&peek->json);
+}
+
+static void frame_print(struct peek *peek, const struct view_row *row)
+{
+    const struct style *style = peek->style;
+    char text[32], share[16];
+    unsigned used = VALUE_WIDTH + SHARE_WIDTH + 4;
+    if (style->format == STYLE_JSON) {
+        json_object(&peek->json, NULL);
+        table_json_frame(&peek->json, peek->view, row->frame);
+        json_number(&peek->json, "self", row->self.value);
+        json_number(&peek->json, "total", row->total.value);
+        neighbours_json(peek, row, true);
+        neighbours_json(peek, row, false);
+        json_end(&peek->json);
+        return;
+    }
+    putc('\n', style->out);
+    neighbours_print(peek, row, true);
+    table_value(peek->view, style, row->total.value, VALUE_WIDTH);
+    table_value_share(peek->view, style, row->total.value, SHARE_WIDTH);
+    fprintf(style->out, "  %s ", style->utf8 ? "▶" : ">");
+    table_site(peek->view, style, row->frame, (style->width - used) * 3 / 5, style->width - used);
+    fprintf(style->out, "   self %s, %s\n",
+            style_value(text, (double)row->self.value, peek->view->unit),
+            style_share(share, (double)row->self.value, (double)peek->view->total.value));
+    neighbours_print(peek, row, false);
+}
+
+bool report_peek(const struct view *view, const char *pattern, const struct style *style,
+                 struct view_error *error)
+{
+    struct pattern wanted;
+    struct peek peek = {.view = view, .style = style};
+    size_t count = 0, found = 0;
+    if (!pattern_make(&wanted, "the word", pattern, error)) {
+        pattern_free(&wanted);
+        return false;
+    }
+    struct view_row *rows = view_rows(view, true, &count);
+    struct view_edge *edges = view_edges(view, &peek.edges_count);
+    peek.edges = edges;
+    if (style->format == STYLE_JSON) {
+        json_start(&peek.json, style->out, true);
+        json_object(&peek.json, NULL);
+        table_json_head(&peek.json, view, style, "memoir.peek/1");
+        json_array(&peek.json, "rows");
+    } else {
+        table_head(view, style);
+    }
+    for (size_t i = 0; rows && edges && i < count; i++) {
+        const struct view_frame *frame = &view->frames[rows[i].frame];
+        if (!pattern_fits(&wanted, frame->name) && !pattern_fits(&wanted, frame->file))
+            continue;
+        if (found++ < FRAMES_MOST || style->format == STYLE_JSON)
+            frame_print(&peek, &rows[i]);
+    }
+    if (style->format == STYLE_JSON) {
+        json_end(&peek.json);
+        json_end(&peek.json);
+    } else if (found > FRAMES_MOST) {
+        fprintf(style->out, "\n%zu more fit\n", found - FRAMES_MOST);
+    }
+    pattern_free(&wanted);
+    free(rows);
+    free(edges);
+    return found > 0 || view_refuse(error, "no function fits '%s'", pattern);
+}

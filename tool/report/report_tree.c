@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `memoir tree`: who called whom, from the roots. The heavy path is open; what is small is one
+ * line at the end of its family. A chain of frames with one callee each stays in its column.
+ */
+#include "tool/report/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/report/table.h"
+#include "tool/report/tree.h"
+
+enum { LINES_MOST = 60, BAR_WIDTH = 8, VALUE_WIDTH = 10, SHARE_WIDTH = 7, INDENT_MOST = 30 };
+
+struct walk {
+    const struct view *view;
+    const struct style *style;
+    const struct tree *tree;
+    double least; /* value of a node worth a line */
+    size_t lines, lines_most;
+    struct json json;
+};
+
+static void bar_print(const struct style *style, double share)
+{
+    static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    double cells = share * BAR_WIDTH;
+    unsigned whole = cells > 0 ? (unsigned)cells : 0, used = 0;
+    if (whole > BAR_WIDTH)
+        whole = BAR_WIDTH;
+    for (; used < whole; used++)
+        fputs(style->utf8 ? "█" : "#", style->out);
+    unsigned eighth = whole < BAR_WIDTH ? (unsigned)((cells - whole) * 8) : 0;
+    if (style->utf8 && eighth > 0 && eighth < 8) {
+        fputs(parts[eighth], style->out);
+        used++;
+    }
+    fprintf(style->out, "%*s", (int)(BAR_WIDTH - used), "");
+}
+
+static void numbers_print(const struct walk *walk, int64_t value)
+{
+    table_value(walk->view, walk->style, value, VALUE_WIDTH);
+    table_value_share(walk->view, walk->style, value, SHARE_WIDTH);
+    fputs("  ", walk->style->out);
+    bar_print(walk->style, table_share(walk->view, value));
+    fputs("  ", walk->style->out);
+}
+
+static void node_line(struct walk *walk, const struct tree_node *node, unsigned depth)
+{
+    const struct style *style = walk->style;
+    unsigned used = VALUE_WIDTH + SHARE_WIDTH + BAR_WIDTH + 4, indent = 2 * depth;
+    numbers_print(walk, node->total.value);
+    indent = indent < INDENT_MOST ? indent : INDENT_MOST;
+    fprintf(style->out, "%*s", (int)indent, "");
+    unsigned room = style->width > used + indent + 20 ? style->width - used - indent : 20;
+    unsigned name = style->width > used + 40 ? (style->width - used) * 3 / 5 : 24;
+    name = name > indent + 16 ? name - indent : 16;
+    table_site(walk->view, style, node->frame, name, room);
+    putc('\n', style->out);
+    walk->lines++;
+}
+
+static bool is_small(const struct walk *walk, const struct tree_node *node)
+{
+    double value = (double)node->total.value;
+    return value < walk->least && -value < walk->least;
+}
+
+static void hidden_line(struct walk *walk, size_t count, double value, unsigned depth)
+{
+    char text[64];
+    unsigned indent = 2 * depth;
+    numbers_print(walk, (int64_t)value);
+    fprintf(walk->style->out, "%*s", (int)(indent < INDENT_MOST ? indent : INDENT_MOST), "");
+    snprintf(text, sizeof text, "%s %zu smaller\n", walk->style->utf8 ? "…" : "...", count);
+    style_dim(walk->style, text);
+    walk->lines++;
+}
+
+/* The children of a node, and theirs. Children are indented where there are several. */
+static void node_text(struct walk *walk, uint32_t parent, unsigned depth, unsigned level)
+{
+    enum { LEVELS_MOST = 2000 };
+    const struct tree_node *nodes = walk->tree->nodes;
+    size_t hidden = 0, visible = 0;
+    double hidden_value = 0;
+    for (uint32_t i = nodes[parent].first; i != 0; i = nodes[i].next)
+        visible += !is_small(walk, &nodes[i]);
+    if (visible > 1 && parent != 0)
+        depth++;
+    for (uint32_t i = nodes[parent].first; i != 0; i = nodes[i].next) {
+        if (is_small(walk, &nodes[i]) || walk->lines >= walk->lines_most) {
+            hidden += nodes[i].total.value != 0;
+            hidden_value += (double)nodes[i].total.value;
+            continue;
+        }
+        node_line(walk, &nodes[i], depth);
+        if (level < LEVELS_MOST)
+            node_text(walk, i, depth, level + 1);
+    }
+    if (hidden > 0 && hidden_value >= walk->least && walk->lines < walk->lines_most + 10)
+        hidden_line(walk, hidden, hidden_value, depth);
+}
+
+/* A list: trees of JSON would be too deep for who reads it. A parent comes before its callees. */
+static void tree_json(struct walk *walk)
+{
+    const struct tree *tree = walk->tree;
+    json_start(&walk->json, walk->style->out, false);
+    json_object(&walk->json, NULL);
+    table_json_head(&walk->json, walk->view, walk->style, "memoir.tree/1");
+    json_array(&walk->json, "nodes");
+    for (size_t i = 1; i < tree->count; i++) {
+        if (tree->nodes[i].total.value == 0 && tree->nodes[i].total.objects == 0)
+            continue;
+        json_object(&walk->json, NULL);
+        json_number(&walk->json, "id", (int64_t)i);
+        json_number(&walk->json, "caller", tree->nodes[i].parent);
+        table_json_frame(&walk->json, walk->view, tree->nodes[i].frame);
+        json_number(&walk->json, "self", tree->nodes[i].self.value);
+        json_number(&walk->json, "total", tree->nodes[i].total.value);
+        json_number(&walk->json, "total_objects", tree->nodes[i].total.objects);
+        json_end(&walk->json);
+    }
+    json_end(&walk->json);
+    json_end(&walk->json);
+    putc('\n', walk->style->out);
+}
+
+void report_tree(const struct view *view, const struct style *style)
+{
+    struct tree tree;
+    struct walk walk = {.view = view, .style = style, .tree = &tree};
+    double total = (double)view->total.value;
+    if (!tree_make(&tree, view))
+        return;
+    walk.lines_most = style->rows > 0 ? style->rows : LINES_MOST;
+    walk.least = (total < 0 ? -total : total) * (style->rows > 0 ? 0.001 : 0.01);
+    if (style->format == STYLE_JSON) {
+        tree_json(&walk);
+    } else {
+        table_head(view, style);
+        fprintf(style->out, "%*s%*s  %*s  %s\n", VALUE_WIDTH, "total", SHARE_WIDTH, "", BAR_WIDTH,
+                "", table_by_word(view->options.by));
+        node_text(&walk, 0, 0, 0);
+    }
+    tree_free(&tree);
+}
