@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Views of a profile made by hand: whose memory it is, filters with the meaning they have in pprof,
+ * recursion that counts once, granularity, labels, a base beside it, errors of sampled numbers.
+ */
+#include "tool/report/report.h"
+
+#include "tests/unit/unit.h"
+
+#include <math.h>
+
+static struct profile profile;
+
+/* A location that is names only, the inlined first: "inner,outer". */
+static uint32_t place(const char *names, uint32_t line, uint32_t mapping)
+{
+    struct profile_line lines[4];
+    uint32_t count = 0;
+    for (; *names && count < 4; count++) {
+        size_t length = strcspn(names, ",");
+        struct profile_function function = {
+            .name = profile_string(&profile, names, length),
+            .file = profile_string_of(&profile, "/src/code.cc"),
+        };
+        lines[count] = (struct profile_line){profile_function(&profile, &function), line, 0};
+        names += length + (names[length] == ',');
+    }
+    struct profile_location location = {.mapping = mapping};
+    return profile_location(&profile, &location, lines, count);
+}
+
+static void sample(const uint32_t *frames, uint32_t count, int64_t objects, int64_t bytes,
+                   int64_t size, const char *thread)
+{
+    struct profile_label labels[2] = {
+        {.key = profile_string_of(&profile, "bytes"), .number = size},
+        {.key = profile_string_of(&profile, "thread"), .text = profile_string_of(&profile, thread)},
+    };
+    size_t row = profile_sample(&profile, profile_stack(&profile, frames, count),
+                                profile_label_set(&profile, labels, 2));
+    profile.samples.values[0][row] = objects;
+    profile.samples.values[1][row] = bytes;
+}
+
+/*
+ *   700 in 7   malloc < std::vector (inlined in parse) < parse:10 < main
+ *   200 in 2   malloc < load < main
+ *   100 in 1   helper < parse:20 < parse:20 < main
+ *    50 in 5   [libz.so.1+0x1f0] < load < main
+ */
+static void fill(void)
+{
+    profile_start(&profile);
+    profile.kind = PROFILE_HEAP;
+    profile_type(&profile, "inuse_objects", "count");
+    profile_type(&profile, "inuse_space", "bytes");
+    profile.default_type = 1;
+    struct profile_mapping zlib = {.start = 0x1000, .limit = 0x9000, .offset = 0x100};
+    zlib.path = profile_string_of(&profile, "/lib/libz.so.1");
+    profile_mapping(&profile, &zlib);
+    uint32_t allocator = place("malloc", 0, 0), start = place("main", 1, 0);
+    uint32_t vector = place("void std::vector<int>::push_back(int const&),parse", 10, 0);
+    uint32_t load = place("load", 5, 0), parse = place("parse", 20, 0);
+    uint32_t helper = place("Helper::run", 30, 0);
+    uint32_t unknown = profile_address(&profile, 0x10f1, 0);
+    sample((uint32_t[]){allocator, vector, start}, 3, 7, 700, 100, "worker");
+    sample((uint32_t[]){allocator, load, start}, 3, 2, 200, 100, "main");
+    sample((uint32_t[]){helper, parse, parse, start}, 4, 1, 100, 100, "worker");
+    sample((uint32_t[]){unknown, load, start}, 3, 5, 50, 10, "main");
+    assert(!profile.failed);
+}
+
+static struct view_options plain(void)
+{
+    return (struct view_options){.type = 1};
+}
+
+/* The row of a name; all zero if there is none. */
+static struct view_row row_of(const struct view *view, const char *name)
+{
+    size_t count;
+    struct view_row found = {0}, *rows = view_rows(view, false, &count);
+    assert(rows != NULL);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(view->frames[rows[i].frame].name, name) == 0) {
+            found.self.value += rows[i].self.value;
+            found.self.objects += rows[i].self.objects;
+            found.total.value += rows[i].total.value;
+            found.frame = rows[i].frame;
+            found.self.base += rows[i].self.base;
+        }
+    free(rows);
+    return found;
+}
+
+static struct view view_of(const struct view_options *options)
+{
+    struct view view;
+    struct view_error error = {""};
+    if (!view_make(&view, &profile, options, &error)) {
+        puts(error.text);
+        abort();
+    }
+    return view;
+}
+
+static void libraries_belong_to_their_caller(void)
+{
+    struct view_options options = plain();
+    struct view view = view_of(&options);
+    assert(view.total.value == 1050 && view.total.objects == 15 && view.whole.value == 1050);
+    assert(row_of(&view, "parse").self.value == 700);
+    assert(row_of(&view, "load").self.value == 200 && row_of(&view, "load").self.objects == 2);
+    assert(row_of(&view, "malloc").total.value == 0);
+    assert(row_of(&view, "Helper::run").self.value == 100);
+    assert(row_of(&view, "libz.so.1+0x1f0").self.value == 50);
+    assert(view.unnamed > 0.05 && view.unnamed < 0.2);
+    for (size_t i = 0; i < view.stacks_count; i++)
+        if (view.stacks[i].sum.value == 700) {
+            const struct view_stack *stack = &view.stacks[i];
+            assert(stack->folded == 2 && stack->count == 2);
+            assert(strcmp(view.frames[view.path[stack->first - 2]].name, "malloc") == 0);
+        }
+    view_free(&view);
+    options.frames = VIEW_CALLERS;
+    view = view_of(&options);
+    assert(row_of(&view, "void std::vector<int>::push_back(int const&)").self.value == 700);
+    view_free(&view);
+    options.frames = VIEW_ALL;
+    view = view_of(&options);
+    assert(row_of(&view, "malloc").self.value == 900);
+    view_free(&view);
+}
+
+static void names_of_libraries(void)
+{
+    assert(blame_is_library("std::vector<a::b>::push_back(a::b&&)", "", ""));
+    assert(blame_is_library("std::pair<int, x> std::make_pair<int, x>(int&&, x&&)", "", ""));
+    assert(blame_is_library("decltype(auto) std::forward<int>(int)", "", ""));
+    assert(blame_is_library("operator new(unsigned long)", "", ""));
+    assert(
+        blame_is_library("alloc::vec::Vec<T>::push", "/rustc/0123/library/alloc/src/vec.rs", ""));
+    assert(!blame_is_library("core::Engine::start()", "/home/me/core/engine.cc", ""));
+    assert(!blame_is_library("Cache::insert(std::string const&)", "", "/usr/bin/server"));
+    assert(!blame_is_library("std_parse", "", "") && !blame_is_library("mallocs", "", ""));
+    assert(blame_is_library("", "", "/lib/x86_64-linux-gnu/libc.so.6"));
+    assert(blame_is_allocator("malloc") && !blame_is_allocator("main"));
+}
+
+static void recursion_counts_once(void)
+{
+    struct view_options options = plain();
+    options.by = VIEW_FUNCTION;
+    struct view view = view_of(&options);
+    assert(row_of(&view, "parse").total.value == 800 && row_of(&view, "parse").self.value == 700);
+    assert(row_of(&view, "main").total.value == 1050 && row_of(&view, "main").self.value == 0);
+    size_t count;
+    struct view_edge *edges = view_edges(&view, &count);
+    uint32_t parse = row_of(&view, "parse").frame;
+    bool found = false;
+    for (size_t i = 0; i < count; i++)
+        if (edges[i].caller == parse && edges[i].callee == parse) {
+            assert(edges[i].sum.value == 100);
+            found = true;
+        }
+    assert(found);
+    free(edges);
+    view_free(&view);
+}
+
+/* What a filter leaves of the 1050. */
+static void leaves(struct view_options options, int64_t value)
+{
+    struct view view = view_of(&options);
+    if (view.total.value != value) {
+        printf("%ld, not %ld\n", (long)view.total.value, (long)value);
+        abort();
+    }
+    assert(view.whole.value == 1050);
+    view_free(&view);
+}
+
+#define ONE(text) ((const char *const[]){text, NULL})
+
+static void filters_drop_stacks(void)
+{
+    leaves((struct view_options){.type = 1, .focus = ONE("parse")}, 800);
+    leaves((struct view_options){.type = 1, .focus = ONE("PARSE")}, 0); /* a capital counts */
+    leaves((struct view_options){.type = 1, .focus = ONE("helper::RUN")}, 0);
+    leaves((struct view_options){.type = 1, .focus = ONE("helper::run")}, 100);
+    leaves((struct view_options){.type = 1, .focus = ONE("std::vector")}, 700);
+    leaves((struct view_options){.type = 1, .focus = ONE("\\Socode\\.cc")}, 0);
+    leaves((struct view_options){.type = 1, .focus = ONE("^/src/code")}, 1050);
+    leaves((struct view_options){.type = 1, .focus = ONE("libz")}, 50);
+    leaves((struct view_options){.type = 1, .module = "libz"}, 50);
+    leaves((struct view_options){.type = 1, .ignore = ONE("parse")}, 250);
+    leaves((struct view_options){.type = 1, .focus = (const char *[]){"parse", "helper", NULL}},
+           100);
+    leaves((struct view_options){.type = 1, .size_least = 11, .size_most = 1000}, 1000);
+    leaves((struct view_options){.type = 1, .size_most = 10}, 50);
+    leaves((struct view_options){.type = 1, .thread = "work"}, 800);
+    leaves((struct view_options){.type = 1, .thread = "7"}, 0);
+    leaves((struct view_options){.type = 1, .tag_focus = "thread=main"}, 250);
+    leaves((struct view_options){.type = 1, .tag_focus = "thread:w"}, 800);
+    leaves((struct view_options){.type = 1, .tag_focus = "bytes=10:50b"}, 50);
+    leaves((struct view_options){.type = 1, .tag_ignore = ":64b"}, 1000);
+    leaves((struct view_options){.type = 1, .from = "^nothing$"}, 0);
+    leaves((struct view_options){.type = 1, .from = "^parse$"}, 800);
+}
+
+static void filters_drop_frames(void)
+{
+    struct view_options options = plain();
+    options.hide = "helper";
+    struct view view = view_of(&options);
+    assert(row_of(&view, "Helper::run").total.value == 0);
+    assert(row_of(&view, "parse").self.value == 800);
+    view_free(&view);
+    options = plain();
+    options.show = "parse|load";
+    view = view_of(&options);
+    assert(row_of(&view, "main").total.value == 0 && row_of(&view, "load").self.value == 250);
+    view_free(&view);
+    options = plain();
+    options.from = "^parse$"; /* the outermost, and what is above it goes */
+    view = view_of(&options);
+    assert(row_of(&view, "main").total.value == 0 && view.total.value == 800);
+    view_free(&view);
+    options = plain();
+    options.prune = "load";
+    view = view_of(&options);
+    assert(row_of(&view, "load").self.value == 250 && view.total.value == 1050);
+    view_free(&view);
+    options = plain();
+    options.no_inlines = true;
+    options.frames = VIEW_ALL;
+    view = view_of(&options);
+    assert(row_of(&view, "void std::vector<int>::push_back(int const&)").total.value == 0);
+    view_free(&view);
+}
+
+static void a_wrong_pattern_is_named(void)
+{
+    struct view view;
+    struct view_error error = {""};
+    struct view_options options = plain();
+    options.hide = "ab(c";
+    assert(!view_make(&view, &profile, &options, &error));
+    assert(strstr(error.text, "hide") && strstr(error.text, "ab(c") &&
+           strstr(error.text, "position 5"));
+    options.hide = "(a+)+(b+)+(a|b)*$\\1\\2"; /* costs much, but not forever */
+    assert(view_make(&view, &profile, &options, &error));
+    view_free(&view);
+}
+
+static void rows_by_other_things(void)
+{
+    struct view_options options = plain();
+    options.by = VIEW_MODULE;
+    struct view view = view_of(&options);
+    assert(row_of(&view, "libz.so.1").self.value == 50);
+    view_free(&view);
+    options.by = VIEW_FILE;
+    view = view_of(&options);
+    assert(row_of(&view, "/src/code.cc").self.value == 1000);
+    view_free(&view);
+    options.by = VIEW_THREAD;
+    view = view_of(&options);
+    assert(row_of(&view, "worker").self.value == 800 && row_of(&view, "main").self.value == 250);
+    assert(view.stacks_count == 2);
+    view_free(&view);
+    options.by = VIEW_SIZE;
+    view = view_of(&options);
+    assert(row_of(&view, "10").self.value == 50 && row_of(&view, "100").self.value == 1000);
+    for (size_t i = 0; i < profile.samples.count; i++)
+        assert(view.sample_stacks[i] < view.stacks_count);
+    view_free(&view);
+}
+
+static void a_base_is_beside(void)
+{
+    struct profile first = profile;
+    fill(); /* the same again, with strings of its own */
+    profile.samples.values[1][1] = 500;
+    struct view_options options = plain();
+    options.base = &first;
+    struct view view = view_of(&options);
+    assert(view.total.value == 1350 && view.total.base == 1050);
+    assert(row_of(&view, "load").self.value == 500 && row_of(&view, "load").self.base == 200);
+    assert(row_of(&view, "libz.so.1+0x1f0").self.base == 50);
+    size_t count;
+    struct view_row *rows = view_rows(&view, false, &count);
+    assert(strcmp(view.frames[rows[0].frame].name, "load") == 0); /* the largest change */
+    free(rows);
+    view_free(&view);
+    options.base_factor = 0.5;
+    view = view_of(&options);
+    assert(view.total.base == 525);
+    view_free(&view);
+    profile_free(&profile);
+    profile = first;
+}
+
+static void sampled_numbers_have_errors(void)
+{
+    struct view_options options = plain();
+    assert(profile_want_weights(&profile));
+    for (size_t i = 0; i < profile.samples.count; i++)
+        profile.samples.weights[i] = 1;
+    struct view view = view_of(&options);
+    assert(view.total.variance == 0 && view_error_share(1050, view.total.variance) == 0);
+    view_free(&view);
+    profile.samples.weights[0] = 3.5F; /* two of the seven were seen */
+    view = view_of(&options);
+    double expected = 700.0 * 700 * (1 - 1 / 3.5) / 2;
+    assert(fabs(view.total.variance - expected) < 1);
+    assert(fabs(view_error_share(1050, expected) - 1.96 * sqrt(expected) / 1050) < 1e-9);
+    view_free(&view);
+}
+
+static void only_an_age(void)
+{
+    struct view_options options = plain();
+    int objects = (int)profile_type(&profile, "alloc_objects", "count");
+    assert(profile_want_lives(&profile));
+    profile.samples.weights[0] = 1;
+    profile.samples.values[objects][0] = 10;
+    profile.samples.lives[0][2] = 4;  /* 4 to 16 us */
+    profile.samples.lives[0][15] = 1; /* minutes */
+    options.type = (unsigned)objects;
+    options.age_most_us = 1024;
+    struct view view = view_of(&options);
+    assert(view.total.value == 4);
+    view_free(&view);
+    options.age_least_us = 1000000;
+    options.age_most_us = 0;
+    view = view_of(&options);
+    assert(view.total.value == 1);
+    view_free(&view);
+}
+
+static void numbers_and_names_for_people(void)
+{
+    char text[64];
+    assert(strcmp(style_value(text, 1406611948, "bytes"), "1.31 GiB") == 0);
+    assert(strcmp(style_value(text, 94, "bytes"), "94 B") == 0);
+    assert(strcmp(style_value(text, 1023.9 * 1024, "bytes"), "1.00 MiB") == 0);
+    assert(strcmp(style_value(text, -2048, "bytes"), "-2.00 KiB") == 0);
+    assert(strcmp(style_value(text, 412e6, "count"), "412 M") == 0);
+    assert(strcmp(style_value(text, 3200, "milliseconds"), "3.20 s") == 0);
+    assert(strcmp(style_share(text, 62, 100), "62 %") == 0);
+    assert(strcmp(style_time(text, 62000000000), "1m02s") == 0);
+    assert(strcmp(style_time(text, 273600000000000), "3d04h") == 0);
+    assert(strcmp(style_name(text, sizeof text, "Parser::parse<int, char>(int)", 18),
+                  "Parser::parse<...>(int)") == 0 ||
+           strlen(text) <= 20);
+    assert(strcmp(style_name(text, sizeof text, "a\033[31mb", 20), "a?[31mb") == 0);
+    assert(strstr(style_name(text, sizeof text, "namespace::deep::Name::method", 12), "method"));
+    float values[] = {0, 1, 8, 4};
+    struct style style = {.utf8 = false};
+    assert(strcmp(style_trend(&style, text, sizeof text, values, 4), "__#~") == 0);
+}
+
+int main(void)
+{
+    fill();
+    libraries_belong_to_their_caller();
+    names_of_libraries();
+    recursion_counts_once();
+    filters_drop_stacks();
+    filters_drop_frames();
+    a_wrong_pattern_is_named();
+    rows_by_other_things();
+    a_base_is_beside();
+    sampled_numbers_have_errors();
+    only_an_age();
+    numbers_and_names_for_people();
+    profile_free(&profile);
+    return 0;
+}
