@@ -43,15 +43,16 @@ static void functions_hide(struct profile *profile, const struct redact_options 
 {
     struct profile_function *functions = profile->functions.items;
     for (size_t i = 1; i < profile->functions.count; i++) {
-        if (kept(profile, options, functions[i].name) ||
-            kept(profile, options, functions[i].system_name) ||
-            kept(profile, options, functions[i].file)) {
-            counts->kept++;
-            continue;
-        }
+        bool file = kept(profile, options, functions[i].file);
+        bool name = file || kept(profile, options, functions[i].name) ||
+                    kept(profile, options, functions[i].system_name);
         uint64_t same = 0; /* a function counts once */
+        counts->kept += name ? 1 : 0;
+        if (!file)
+            hide(profile, &functions[i].file, "file", &counts->files);
+        if (name)
+            continue;
         hide(profile, &functions[i].name, "f", &counts->functions);
-        hide(profile, &functions[i].file, "file", &counts->files);
         hide(profile, &functions[i].system_name, "f", &same);
     }
 }

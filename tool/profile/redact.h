@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A profile that may be shown to others: names, files, paths, the command, the host, labels, threads
- * and marks become short hashes. The same text has the same hash in every file, so redacted files
- * can be compared; whoever guesses a text can check the guess. Numbers, addresses and build ids
- * stay.
+ * A profile that may be shown to others: names, files, paths, the command, the host, labels,
+ * threads and marks become short hashes. The same text has the same hash in every file, so redacted
+ * files can be compared; whoever guesses a text can check the guess. Numbers, addresses and build
+ * ids stay.
  */
 #ifndef PROFILE_REDACT_H
 #define PROFILE_REDACT_H
@@ -11,7 +11,8 @@
 #include "tool/profile/model.h"
 
 struct redact_options {
-    /* Texts of which it says true stay: functions, by name or file; paths of mappings. NULL: none. */
+    /* Texts of which it says true stay, names of functions also if it says so of their file.
+     * NULL: none. */
     bool (*keep)(void *context, const char *text);
     void *context;
 };

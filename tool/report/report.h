@@ -5,7 +5,9 @@
 
 #include "tool/report/diff.h"
 #include "tool/report/leaks.h"
+#include "tool/report/pattern.h"
 #include "tool/report/style.h"
+#include "tool/report/unview.h"
 #include "tool/report/view.h"
 
 /* Tables and trees; each in text, JSON ("schema": "memoir.top/1") and, where it is a table, CSV. */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A file that a command makes: written under a temporary name in the same folder, and renamed when
+ * it is whole, so that nobody ever sees a part of it and a failure leaves what was there. "-" is
+ * standard output; what is no regular file (a pipe, /dev/null) is written as it is.
+ */
+#ifndef TOOL_OUTPUT_H
+#define TOOL_OUTPUT_H
+
+#include "tool/error.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+struct output {
+    FILE *file;
+    char *path;      /* NULL: standard output */
+    char *temporary; /* NULL: none */
+    uint64_t bytes;  /* how many there were, after output_end */
+};
+
+bool output_start(struct output *output, const char *path, struct error *error);
+/* Closes it; with `whole` it gets its name, else it goes away. */
+bool output_end(struct output *output, bool whole, struct error *error);
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `memoir export`, `merge` and `redact`: profiles into files of other tools' formats, and into
+ * pictures. They differ in what happens to the profile in between.
+ */
+#include "tool/arguments.h"
+#include "tool/load.h"
+#include "tool/output.h"
+#include "tool/terminal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+
+struct picture {
+    const char *ending;
+    void (*draw)(const struct view *view, const struct picture_options *options, FILE *file);
+};
+
+static const struct picture pictures[] = {
+    {".svg", picture_flame},
+};
+
+/* Where a profile goes. */
+struct target {
+    const char *path;
+    const struct writer *writer;
+    const struct picture *picture; /* or this */
+};
+
+static bool ends_in(const char *text, const char *ending)
+{
+    size_t length = strlen(text), of = strlen(ending);
+    return length >= of && strcmp(text + length - of, ending) == 0;
+}
+
+static const struct picture *picture_find(const char *path)
+{
+    const struct picture *best = NULL;
+    for (size_t i = 0; i < COUNT_OF(pictures); i++)
+        if (ends_in(path, pictures[i].ending) &&
+            (!best || strlen(pictures[i].ending) > strlen(best->ending)))
+            best = &pictures[i];
+    return best;
+}
+
+static bool format_unknown(const char *path, struct error *error)
+{
+    char known[512] = "";
+    size_t used = 0;
+    if (ends_in(path, ".html"))
+        return error_set(error, ERROR_USAGE,
+                         "%s: pages in HTML are not there yet; a flame graph (.svg) is one file "
+                         "that opens anywhere",
+                         path);
+    for (size_t i = 0; i < writers_count && used < sizeof known; i++)
+        used += (size_t)snprintf(known + used, sizeof known - used, " %s", writers[i]->ending);
+    for (size_t i = 0; i < COUNT_OF(pictures) && used < sizeof known; i++)
+        used += (size_t)snprintf(known + used, sizeof known - used, " %s", pictures[i].ending);
+    error_set(error, ERROR_USAGE, "%s: no format has this ending", path);
+    return error_hint(error, "endings are:%s", known);
+}
+
+static bool target_find(struct target *target, const struct arguments *arguments,
+                        struct error *error)
+{
+    const char *word = arguments_value(arguments, "--format");
+    const char *verb = arguments->command->verb;
+    memset(target, 0, sizeof *target);
+    target->path = arguments_value(arguments, "--output");
+    if (!target->path && word)
+        target->path = "-";
+    if (!target->path) {
+        error_set(error, ERROR_USAGE, "%s needs a file to write, whose ending says the format",
+                  verb);
+        return error_hint(error, "memoir %s FILE -o profile.pb.gz", verb);
+    }
+    target->writer = write_find(word ? word : target->path);
+    if (!target->writer && !word && strcmp(verb, "export") == 0)
+        target->picture = picture_find(target->path);
+    if (!target->writer && !target->picture)
+        return format_unknown(target->path, error);
+    if (target->writer && strcmp(target->writer->word, "pprof") == 0 &&
+        strcmp(target->path, "-") == 0 && isatty(STDOUT_FILENO))
+        return error_set(error, ERROR_USAGE, "this format is not for terminals: -o FILE");
+    return true;
+}
+
+/* "memoir: profile.pb.gz, 12 kB"; nothing for standard output. */
+static void target_say(const struct target *target, uint64_t bytes)
+{
+    char size[32];
+    if (strcmp(target->path, "-") != 0 && !terminal_is_quiet())
+        fprintf(stderr, "memoir: %s, %s\n", target->path,
+                style_value(size, (double)bytes, "bytes"));
+}
+
+static bool target_write(const struct target *target, const struct profile *profile,
+                         const struct write_options *options, const struct view *view,
+                         struct error *error)
+{
+    struct output output;
+    struct picture_options look = {.title = NULL};
+    bool done = output_start(&output, target->path, error);
+    if (!done)
+        return false;
+    if (view)
+        target->picture->draw(view, &look, output.file);
+    else
+        done = target->writer->write(profile, options, output.file) ||
+               error_set(error, ERROR_INPUT, "out of memory");
+    done = output_end(&output, done, error) && done;
+    if (done)
+        target_say(target, output.bytes);
+    return done;
+}
+
+/* Filters, and what is subtracted. The profile is replaced. */
+static bool profile_filter(struct loaded *loaded, struct profile *profile, struct error *error)
+{
+    struct view_error reason = {""};
+    struct view_options options = loaded->view;
+    struct profile left;
+    if (!unview_wanted(&options))
+        return true;
+    options.frames = VIEW_ALL;
+    options.by = VIEW_SITE;
+    profile_start(&left);
+    if (!unview_make(&left, profile, &options, &reason)) {
+        profile_free(&left);
+        return error_set(error, ERROR_USAGE, "%s", reason.text);
+    }
+    profile_free(profile);
+    *profile = left;
+    return true;
+}
+
+static bool export_profile(struct loaded *loaded, const struct target *target, struct error *error)
+{
+    struct write_options options = {.type = loaded->view.type};
+    if (!profile_filter(loaded, &loaded->profile, error) ||
+        (loaded->has_base && !profile_filter(loaded, &loaded->base, error)))
+        return false;
+    if (target->writer->compares) {
+        if (!loaded->has_base) {
+            error_set(error, ERROR_USAGE, "%s compares two profiles: --base FILE is missing",
+                      target->writer->word);
+            return error_hint(error, "memoir export AFTER --base BEFORE -o %s", target->path);
+        }
+        options.base = &loaded->base;
+    } else if (loaded->has_base && !profile_merge(&loaded->profile, &loaded->base, -1)) {
+        return error_set(error, ERROR_INPUT, "out of memory");
+    }
+    return target_write(target, &loaded->profile, &options, NULL, error);
+}
+
+static bool export_picture(const struct loaded *loaded, const struct target *target,
+                           struct error *error)
+{
+    struct view view = {0};
+    bool done = load_view(&view, loaded, error) &&
+                target_write(target, &loaded->profile, NULL, &view, error);
+    view_free(&view);
+    return done;
+}
+
+bool verb_export(const struct arguments *arguments, struct error *error)
+{
+    struct loaded loaded;
+    struct target target;
+    if (!target_find(&target, arguments, error))
+        return false;
+    bool done = load(&loaded, arguments, error) &&
+                (target.picture ? export_picture(&loaded, &target, error)
+                                : export_profile(&loaded, &target, error));
+    load_free(&loaded);
+    return done;
+}
+
+bool verb_merge(const struct arguments *arguments, struct error *error)
+{
+    return verb_export(arguments, error);
+}
+
+/* The patterns of --keep. */
+struct keepers {
+    struct pattern *patterns;
+    size_t count;
+};
+
+static bool keeps(void *context, const char *text)
+{
+    const struct keepers *keepers = context;
+    for (size_t i = 0; i < keepers->count; i++)
+        if (pattern_fits(&keepers->patterns[i], text))
+            return true;
+    return false;
+}
+
+static bool keepers_make(struct keepers *keepers, const struct arguments *arguments,
+                         struct error *error)
+{
+    struct view_error reason = {""};
+    keepers->count = 0;
+    keepers->patterns = calloc(arguments->flags_count + 1, sizeof *keepers->patterns);
+    if (!keepers->patterns)
+        return error_set(error, ERROR_INPUT, "out of memory");
+    for (size_t i = 0; i < arguments->flags_count; i++) {
+        const struct arguments_flag *flag = &arguments->flags[i];
+        if (strcmp(flag->flag->name, "--keep") == 0 &&
+            !pattern_make(&keepers->patterns[keepers->count++], "--keep", flag->value, &reason))
+            return error_set(error, ERROR_USAGE, "%s", reason.text);
+    }
+    return true;
+}
+
+static void keepers_free(struct keepers *keepers)
+{
+    for (size_t i = 0; i < keepers->count; i++)
+        pattern_free(&keepers->patterns[i]);
+    free(keepers->patterns);
+}
+
+static void counts_say(const struct redact_counts *counts)
+{
+    if (!terminal_is_quiet())
+        fprintf(stderr,
+                "memoir: replaced %" PRIu64 " functions, %" PRIu64 " files, %" PRIu64
+                " paths, %" PRIu64 " other texts; kept %" PRIu64 " functions\n",
+                counts->functions, counts->files, counts->paths, counts->texts, counts->kept);
+}
+
+bool verb_redact(const struct arguments *arguments, struct error *error)
+{
+    struct loaded loaded = {0};
+    struct target target;
+    struct keepers keepers = {0};
+    struct redact_counts counts;
+    bool done = target_find(&target, arguments, error) &&
+                keepers_make(&keepers, arguments, error) && load(&loaded, arguments, error) &&
+                profile_filter(&loaded, &loaded.profile, error);
+    if (done &&
+        !profile_redact(&loaded.profile,
+                        &(struct redact_options){.keep = keeps, .context = &keepers}, &counts))
+        done = error_set(error, ERROR_INPUT, "out of memory");
+    if (done) {
+        struct write_options options = {.type = loaded.view.type};
+        done = target_write(&target, &loaded.profile, &options, NULL, error);
+    }
+    if (done)
+        counts_say(&counts);
+    keepers_free(&keepers);
+    load_free(&loaded);
+    return done;
+}
