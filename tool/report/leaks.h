@@ -26,8 +26,8 @@ enum leaks_shape {
 
 struct leaks_options {
     enum leaks_rule rule;
-    struct suppressions *suppressions; /* NULL: the built-in ones only */
-    bool list;                         /* print lines for a file of suppressions instead */
+    const struct suppressions *suppressions; /* NULL: the built-in ones only */
+    bool list;                               /* print lines for a file of suppressions instead */
 };
 
 struct leaks_row {
@@ -48,6 +48,7 @@ struct leaks {
     int64_t found_bytes, suppressed_bytes;
 };
 
+/* `view` is of live bytes. False when memory is out. */
 bool leaks_make(struct leaks *leaks, const struct view *view, const struct leaks_options *options);
 void leaks_free(struct leaks *leaks);
 const char *leaks_shape_word(enum leaks_shape shape);
@@ -59,9 +60,9 @@ void suppressions_free(struct suppressions *suppressions);
 /* All lines of a text. False: one makes no sense, the error has its number. */
 bool suppressions_add(struct suppressions *suppressions, const char *name, const char *text,
                       struct view_error *error);
-/* Whether a frame of the stack fits one of them, or one of those that are built in. */
-bool suppressions_fit(struct suppressions *suppressions, const struct view *view,
-                      const struct view_stack *stack);
+/* Whether a frame fits one of them, or one of those that are built in. */
+bool suppressions_fit(const struct suppressions *suppressions, const char *function,
+                      const char *file, const char *module);
 /* A pattern in such a line: the rules of `leak:` lines. */
 bool suppressions_match(const char *pattern, const char *text);
 

@@ -3,6 +3,7 @@
 #ifndef REPORT_REPORT_H
 #define REPORT_REPORT_H
 
+#include "tool/report/check.h"
 #include "tool/report/diff.h"
 #include "tool/report/leaks.h"
 #include "tool/report/pattern.h"
@@ -29,6 +30,10 @@ void report_threads(const struct view *view, const struct style *style);
 void report_time(const struct view *view, const struct style *style);
 /* True: something has changed, beyond the noise. */
 bool report_diff(const struct view *view, const struct style *style);
+void report_check(const struct check *check, const struct style *style);
+void report_check_junit(const struct check *check, const char *name, FILE *file);
+/* Annotations as GitHub's runners read them, and a table for its summary. */
+void report_check_github(const struct check *check, FILE *commands, FILE *markdown);
 bool report_list(const struct view *view, const char *pattern, const char *source_path,
                  const struct style *style, struct view_error *error);
 

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/report/check.h. */
+#include "tool/report/check.h"
+
+#include "base/compiler.h"
+#include "tool/report/diff.h"
+#include "tool/report/leaks.h"
+#include "tool/report/question.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+bool check_limit_read(const char *text, struct check_limit *limit)
+{
+    static const struct {
+        const char *name;
+        double factor;
+    } units[] = {{"", 1},           {"b", 1},           {"k", 1024},        {"kb", 1024},
+                 {"kib", 1024},     {"m", 1048576},     {"mb", 1048576},    {"mib", 1048576},
+                 {"g", 1073741824}, {"gb", 1073741824}, {"gib", 1073741824}};
+    char *end;
+    if (strchr("+0123456789.", text[0]) == NULL || text[0] == '\0')
+        return false;
+    double number = strtod(text, &end);
+    if (end == text || !isfinite(number) || number < 0 || number > 1e18)
+        return false;
+    while (*end == ' ')
+        end++;
+    limit->relative = strcmp(end, "%") == 0;
+    limit->value = number;
+    if (limit->relative)
+        return true;
+    for (size_t i = 0; i < COUNT_OF(units); i++)
+        if (strcasecmp(units[i].name, end) == 0) {
+            limit->value = number * units[i].factor;
+            return true;
+        }
+    return false;
+}
+
+/* Words of a line, each ended by 0; how many there are, up to four. */
+static unsigned words_split(char *line, char *words[4])
+{
+    unsigned count = 0;
+    for (char *save = NULL, *word = strtok_r(line, " \t\r", &save); word && count < 4;
+         word = strtok_r(NULL, " \t\r", &save))
+        words[count++] = word;
+    return count;
+}
+
+static bool budget_line(const char *name, char *line, unsigned number, struct check_budget *budget,
+                        struct view_error *error)
+{
+    static const char *const metrics[] = {"live", "peak", "alloc", "allocs"};
+    char *words[4];
+    unsigned count = words_split(line, words);
+    bool known = count < 3;
+    *budget = (struct check_budget){.line = number};
+    for (size_t i = 0; i < COUNT_OF(metrics) && count == 3; i++)
+        known |= strcmp(words[2], metrics[i]) == 0;
+    if (count < 2 || count > 3)
+        snprintf(error->text, sizeof error->text,
+                 "%s:%u: a line is PATTERN LIMIT [METRIC], such as: src/net/* 8M", name, number);
+    else if (strlen(words[0]) >= sizeof budget->pattern)
+        snprintf(error->text, sizeof error->text, "%s:%u: the pattern is too long", name, number);
+    else if (!check_limit_read(words[1], &budget->limit))
+        snprintf(error->text, sizeof error->text,
+                 "%s:%u: '%.40s' is no limit; accepted: 4096, 8M, 1.5G, or 5%% with --base", name,
+                 number, words[1]);
+    else if (!known)
+        snprintf(error->text, sizeof error->text,
+                 "%s:%u: '%.40s' is no metric; accepted: live, peak, alloc, allocs", name, number,
+                 words[2]);
+    else {
+        snprintf(budget->pattern, sizeof budget->pattern, "%s", words[0]);
+        snprintf(budget->metric, sizeof budget->metric, "%s", count == 3 ? words[2] : "live");
+        return true;
+    }
+    return false;
+}
+
+struct check_budget *check_budget_read(const char *name, const char *text, size_t *count,
+                                       struct view_error *error)
+{
+    struct check_budget *lines = calloc(CHECK_MOST, sizeof *lines);
+    *count = 0;
+    snprintf(error->text, sizeof error->text, "out of memory");
+    for (unsigned number = 1; lines && *text; number++) {
+        char line[1024];
+        size_t whole = strcspn(text, "\n"), length = strcspn(text, "#\n");
+        if (length >= sizeof line || *count == CHECK_MOST) {
+            snprintf(error->text, sizeof error->text, "%s:%u: %s", name, number,
+                     length >= sizeof line ? "the line is too long" : "too many lines");
+            free(lines);
+            return NULL;
+        }
+        memcpy(line, text, length);
+        line[length] = '\0';
+        text += whole + (text[whole] == '\n');
+        if (line[strspn(line, " \t\r")] == '\0')
+            continue;
+        if (!budget_line(name, line, number, &lines[*count], error)) {
+            free(lines);
+            return NULL;
+        }
+        ++*count;
+    }
+    return lines;
+}
+
+static bool frame_fits(const struct view_frame *frame, const char *pattern)
+{
+    return suppressions_match(pattern, frame->name) ||
+           (frame->file[0] && suppressions_match(pattern, frame->file)) ||
+           (frame->module[0] && suppressions_match(pattern, frame->module));
+}
+
+struct view_value check_sum(const struct view *view, const char *pattern)
+{
+    struct view_value sum = {0};
+    uint8_t *known = calloc(view->frames_count + 1, 1); /* 1 no, 2 yes */
+    for (size_t i = 0; known && i < view->stacks_count; i++) {
+        const struct view_stack *stack = &view->stacks[i];
+        bool fits = false;
+        for (uint32_t k = 0; k < stack->count && !fits; k++) {
+            uint32_t frame = view->path[stack->first + k];
+            if (known[frame] == 0)
+                known[frame] = frame_fits(&view->frames[frame], pattern) ? 2 : 1;
+            fits = known[frame] == 2;
+        }
+        if (!fits)
+            continue;
+        sum.value += stack->sum.value;
+        sum.base += stack->sum.base;
+        sum.variance += stack->sum.variance;
+        sum.base_variance += stack->sum.base_variance;
+    }
+    free(known);
+    return sum;
+}
+
+struct check_item *check_add(struct check *check, const char *name, const char *unit)
+{
+    if (!check->items)
+        check->items = calloc(CHECK_MOST, sizeof *check->items);
+    if (!check->items || check->count == CHECK_MOST)
+        return NULL;
+    struct check_item *item = &check->items[check->count++];
+    snprintf(item->name, sizeof item->name, "%s", name);
+    item->unit = unit;
+    return item;
+}
+
+void check_blame(struct check_item *item, const struct view *view)
+{
+    struct diff diff;
+    char text[32];
+    if (!diff_make(&diff, view, false))
+        return;
+    const struct diff_row *best = NULL;
+    for (size_t i = 0; i < diff.count; i++)
+        if (!best || diff.rows[i].change > best->change)
+            best = &diff.rows[i];
+    if (best && best->change > 0) {
+        const struct view_frame *frame = &view->frames[best->frame];
+        if (view->base)
+            question_change(text, best->change, view->unit);
+        else
+            style_value(text, best->change, view->unit);
+        snprintf(item->detail, sizeof item->detail, "%.120s  %s", frame->name, text);
+        if (frame->file[0] != '\0')
+            snprintf(item->file, sizeof item->file, "%s", frame->file);
+        item->line = frame->line;
+    }
+    diff_free(&diff);
+}
+
+void check_judge(struct check *check, struct check_item *item)
+{
+    double factor = 1 + item->limit.value / 100;
+    double allowed = item->limit.relative ? item->before * factor : item->limit.value;
+    double noise =
+        item->limit.relative ? hypot(item->noise, item->noise_before * factor) : item->noise;
+    double over = item->after - allowed;
+    if (noise > 0 && fabs(over) <= noise) {
+        item->verdict = CHECK_UNSURE;
+        check->unsure++;
+    } else if (over > 0) {
+        item->verdict = CHECK_FAIL;
+        check->failed++;
+    } else {
+        item->verdict = CHECK_PASS;
+    }
+}
+
+void check_free(struct check *check)
+{
+    free(check->items);
+    memset(check, 0, sizeof *check);
+}
+
+const char *check_word(enum check_verdict verdict)
+{
+    return verdict == CHECK_PASS ? "pass" : verdict == CHECK_FAIL ? "fail" : "inconclusive";
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Limits on what a profile may have, for continuous integration. A number that was counted passes a
+ * limit or does not. An estimate has a noise (1.96 standard errors): where the limit lies inside of
+ * it nobody can say, and the answer is "inconclusive", which is no failure.
+ *
+ * A budget is a text of lines `PATTERN LIMIT [METRIC]`: the stacks with a frame whose function,
+ * file or module has the pattern in it (as in suppressions: * is any text, ^ and $ are ends) may
+ * have so many bytes; METRIC is live, peak, alloc or allocs (which counts blocks). # begins a
+ * comment.
+ */
+#ifndef REPORT_CHECK_H
+#define REPORT_CHECK_H
+
+#include "tool/report/style.h"
+#include "tool/report/view.h"
+
+enum { CHECK_MOST = 1000 };
+
+enum check_verdict { CHECK_PASS, CHECK_FAIL, CHECK_UNSURE };
+
+struct check_limit {
+    double value;  /* bytes, blocks, or percent */
+    bool relative; /* percent more than the base has */
+};
+
+struct check_item {
+    char name[32];     /* "peak", "allocations", ... */
+    char subject[128]; /* the pattern of a budget, or "" */
+    const char *unit;  /* "bytes" or "count" */
+    bool has_before;
+    double before, after;
+    double noise_before, noise;
+    struct check_limit limit;
+    enum check_verdict verdict;
+    char detail[300]; /* the site behind it, or where the limit stands */
+    char file[512];   /* where an annotation belongs; "" if not known */
+    unsigned line;
+};
+
+struct check {
+    struct check_item *items;
+    size_t count, failed, unsure;
+};
+
+/* A line of a budget. */
+struct check_budget {
+    char pattern[128];
+    struct check_limit limit;
+    char metric[8];
+    unsigned line;
+};
+
+/* "200M", "1.5GiB", "5%", "+5%", "1000". */
+bool check_limit_read(const char *text, struct check_limit *limit);
+/* The lines of a budget, to be freed. NULL: one makes no sense, or memory is out; see the error. */
+struct check_budget *check_budget_read(const char *name, const char *text, size_t *count,
+                                       struct view_error *error);
+/* What stacks with a fitting frame have in a view: value, base and their variances. */
+struct view_value check_sum(const struct view *view, const char *pattern);
+
+/* A new item at the end; NULL: there are too many, or memory is out. */
+struct check_item *check_add(struct check *check, const char *name, const char *unit);
+/* Says where most of the growth, or of the value, comes from. */
+void check_blame(struct check_item *item, const struct view *view);
+/* Fills in the verdict of the last item. */
+void check_judge(struct check *check, struct check_item *item);
+void check_free(struct check *check);
+const char *check_word(enum check_verdict verdict);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/report/churn.h. */
+#include "tool/report/churn.h"
+
+#include "base/compiler.h"
+#include "tool/report/question.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double churn_median_us(const double ended[FORMAT_LIVES])
+{
+    double all = 0, sum = 0;
+    for (unsigned i = 0; i < FORMAT_LIVES; i++)
+        all += ended[i];
+    if (all <= 0)
+        return -1;
+    for (unsigned i = 0; i < FORMAT_LIVES; i++) {
+        if (sum + ended[i] < all / 2) {
+            sum += ended[i];
+            continue;
+        }
+        /* Inside of a class ages are taken as even on the logarithmic scale. */
+        double inside = ended[i] > 0 ? (all / 2 - sum) / ended[i] : 0;
+        double low = i == 0 ? 0.25 : pow(4, (double)i - 1);
+        return i == FORMAT_LIVES - 1 ? low : low * pow(4, inside);
+    }
+    return pow(4, FORMAT_LIVES - 1);
+}
+
+static double ended_of(const struct profile *profile, size_t sample, double ended[FORMAT_LIVES])
+{
+    const struct profile_samples *samples = &profile->samples;
+    double weight =
+        samples->weights && samples->weights[sample] > 0 ? (double)samples->weights[sample] : 1;
+    double all = 0;
+    for (unsigned i = 0; i < FORMAT_LIVES; i++) {
+        ended[i] = weight * samples->lives[sample][i];
+        all += ended[i];
+    }
+    return all;
+}
+
+/* Whether a frame below the site is one of something that is filled bit by bit. */
+static bool is_growing(const struct view *view, const struct view_stack *stack)
+{
+    static const char *const words[] = {"realloc",   "_M_append",     "push_back", "emplace_back",
+                                        "_M_create", "_M_mutate",     "reserve",   "open_memstream",
+                                        "RawVec",    "_M_insert_aux", "g_string_", "g_array_"};
+    uint32_t folded = stack->folded <= stack->first ? stack->folded : 0;
+    for (uint32_t i = 0; i < folded; i++) {
+        const char *name = view->frames[view->path[stack->first - 1 - i]].name;
+        for (size_t k = 0; k < COUNT_OF(words); k++)
+            if (strstr(name, words[k]))
+                return true;
+    }
+    return false;
+}
+
+static void row_add(struct churn *churn, const struct view *view, size_t sample,
+                    const struct view_stack *stack, struct churn_row *row)
+{
+    double ended[FORMAT_LIVES];
+    double all = ended_of(view->profile, sample, ended), count = 0;
+    uint64_t size = question_size(view->profile, sample);
+    for (unsigned i = 0; i < FORMAT_LIVES; i++) {
+        row->ended[i] += ended[i];
+        count += i < CHURN_CLASSES ? ended[i] : 0;
+    }
+    if (row->all == 0 || size < row->size_least)
+        row->size_least = size;
+    if (size > row->size_most)
+        row->size_most = size;
+    row->all += all;
+    row->count += count;
+    row->bytes += count * (double)size;
+    row->grows |= is_growing(view, stack);
+    churn->total_count += count;
+    churn->total_bytes += count * (double)size;
+    churn->total_ended += all;
+}
+
+static int row_order(const void *left, const void *right)
+{
+    const struct churn_row *a = left, *b = right;
+    if (a->count != b->count)
+        return a->count > b->count ? -1 : 1;
+    return (a->frame > b->frame) - (a->frame < b->frame);
+}
+
+bool churn_make(struct churn *churn, const struct view *view)
+{
+    const struct profile *profile = view->profile;
+    uint32_t *row_of = malloc((view->frames_count + 1) * sizeof *row_of);
+    double none[FORMAT_LIVES];
+
+    *churn = (struct churn){.known = profile->samples.lives != NULL,
+                            .seconds = question_seconds(profile)};
+    churn->rows = calloc(view->frames_count + 1, sizeof *churn->rows);
+    if (!row_of || !churn->rows) {
+        free(row_of);
+        churn_free(churn);
+        return false;
+    }
+    memset(row_of, 0xff, (view->frames_count + 1) * sizeof *row_of);
+    for (size_t i = 0; churn->known && i < profile->samples.count; i++) {
+        uint32_t number = question_stack(view, i);
+        if (number == UINT32_MAX || ended_of(profile, i, none) <= 0)
+            continue;
+        const struct view_stack *stack = &view->stacks[number];
+        uint32_t frame = stack->count > 0 ? view->path[stack->first] : UINT32_MAX;
+        uint32_t *place = &row_of[frame < view->frames_count ? frame : view->frames_count];
+        if (*place == UINT32_MAX) {
+            *place = (uint32_t)churn->count++;
+            churn->rows[*place].frame = frame;
+        }
+        row_add(churn, view, i, stack, &churn->rows[*place]);
+    }
+    free(row_of);
+    for (size_t i = 0; i < churn->count; i++)
+        churn->rows[i].median_us = churn_median_us(churn->rows[i].ended);
+    qsort(churn->rows, churn->count, sizeof *churn->rows, row_order);
+    while (churn->count > 0 && churn->rows[churn->count - 1].count == 0)
+        churn->count--;
+    return true;
+}
+
+void churn_free(struct churn *churn)
+{
+    free(churn->rows);
+    churn->rows = NULL;
+    churn->count = 0;
+}
+
+const char *churn_hint(const struct churn_row *row)
+{
+    enum { STACK_MOST = 1024 };
+    if (row->grows)
+        return "grows as it is filled: reserve() its size";
+    if (row->median_us > 1000 || row->count < 0.5 * row->all)
+        return "";
+    if (row->size_least == row->size_most && row->size_most <= STACK_MOST)
+        return "one small size: could be on the stack";
+    if (row->size_most <= STACK_MOST)
+        return "small: a buffer on the stack would do";
+    return "reuse one buffer";
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/report/diff.h. */
+#include "tool/report/diff.h"
+
+#include "tool/report/question.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One side of a row while sites are matched. */
+struct half {
+    const struct view_frame *frame;
+    uint32_t number; /* of the frame */
+    struct view_value value;
+    bool old;    /* of the base */
+    bool placed; /* is in a row of the diff */
+};
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* By function, file, side and line; what two builds call the same comes together. */
+static int half_order(const void *left, const void *right)
+{
+    const struct half *a = left, *b = right;
+    int order = strcmp(a->frame->name, b->frame->name);
+    if (order == 0)
+        order = strcmp(base_of(a->frame->file), base_of(b->frame->file));
+    if (order == 0 && a->old != b->old)
+        order = a->old ? -1 : 1;
+    if (order == 0 && a->frame->line != b->frame->line)
+        order = a->frame->line < b->frame->line ? -1 : 1;
+    return order != 0 ? order : (a->number > b->number) - (a->number < b->number);
+}
+
+static bool same_function(const struct half *a, const struct half *b)
+{
+    return strcmp(a->frame->name, b->frame->name) == 0 &&
+           strcmp(base_of(a->frame->file), base_of(b->frame->file)) == 0;
+}
+
+static const char *build_id(const struct profile *profile, const char *path)
+{
+    const struct profile_mapping *mappings = profile->mappings.items;
+    for (size_t i = 1; i < profile->mappings.count; i++)
+        if (mappings[i].build_id && strcmp(profile_text(profile, mappings[i].path), path) == 0)
+            return profile_text(profile, mappings[i].build_id);
+    return "";
+}
+
+/* Whether the code is known to be the same in both profiles, so that no line can have moved. */
+static bool same_build(const struct view *view, const struct half *half)
+{
+    const char *path = half->frame->module;
+    const char *before = view->base ? build_id(view->base, path) : "";
+    return before[0] != '\0' && strcmp(before, build_id(view->profile, path)) == 0;
+}
+
+static void place(struct diff *diff, struct half *before, struct half *after)
+{
+    struct diff_row *row = &diff->rows[diff->count++];
+    memset(row, 0, sizeof *row);
+    row->frame = after ? after->number : before->number;
+    row->base_frame = before ? before->number : after->number;
+    if (after) {
+        row->value = after->value;
+        row->value.base = row->value.base_objects = 0;
+        row->value.base_variance = 0;
+        after->placed = true;
+    }
+    if (before) {
+        row->value.base = before->value.base;
+        row->value.base_objects = before->value.base_objects;
+        row->value.base_variance = before->value.base_variance;
+        before->placed = true;
+    }
+}
+
+static void place_nearest(struct diff *diff, struct half *old, size_t olds, struct half *new,
+                          size_t news)
+{
+    for (;;) {
+        struct half *left = NULL, *right = NULL;
+        int64_t best = INT64_MAX;
+        for (size_t i = 0; i < olds; i++)
+            for (size_t k = 0; k < news && !old[i].placed; k++) {
+                int64_t distance = llabs((int64_t)old[i].frame->line - new[k].frame->line);
+                if (!new[k].placed && distance < best) {
+                    best = distance;
+                    left = &old[i];
+                    right = &new[k];
+                }
+            }
+        if (!left)
+            return;
+        place(diff, left, right);
+    }
+}
+
+/* The halves of one function: first those of the base, then the others, each by line. */
+static void match_function(struct diff *diff, const struct view *view, struct half *halves,
+                           size_t count)
+{
+    enum { NEAREST_MOST = 64 };
+    size_t olds = 0;
+    while (olds < count && halves[olds].old)
+        olds++;
+    struct half *new = halves + olds;
+    size_t news = count - olds;
+    bool in_order = olds == news && !same_build(view, halves);
+    for (size_t i = 0; i < olds && in_order; i++)
+        place(diff, &halves[i], &new[i]);
+    for (size_t i = 0, k = 0; i < olds && k < news && !in_order;) {
+        if (halves[i].frame->line == new[k].frame->line)
+            place(diff, &halves[i++], &new[k++]);
+        else if (halves[i].frame->line < new[k].frame->line)
+            i++;
+        else
+            k++;
+    }
+    if (!in_order && olds <= NEAREST_MOST && news <= NEAREST_MOST && olds > 0 &&
+        !same_build(view, halves))
+        place_nearest(diff, halves, olds, new, news);
+    for (size_t i = 0; i < count; i++)
+        if (!halves[i].placed)
+            place(diff, halves[i].old ? &halves[i] : NULL, halves[i].old ? NULL : &halves[i]);
+}
+
+static void judge(struct diff_row *row)
+{
+    const struct view_value *value = &row->value;
+    row->change = (double)value->value - (double)value->base;
+    row->noise = question_noise(value->variance + value->base_variance);
+    if (row->change == 0)
+        row->verdict = DIFF_SAME;
+    else if (fabs(row->change) <= row->noise)
+        row->verdict = DIFF_NOISE;
+    else if (value->base == 0)
+        row->verdict = DIFF_NEW;
+    else if (value->value == 0)
+        row->verdict = DIFF_GONE;
+    else
+        row->verdict = row->change > 0 ? DIFF_MORE : DIFF_LESS;
+}
+
+static int row_class(const struct diff_row *row)
+{
+    return row->verdict == DIFF_SAME ? 2 : row->verdict == DIFF_NOISE ? 1 : 0;
+}
+
+static int row_order(const void *left, const void *right)
+{
+    const struct diff_row *a = left, *b = right;
+    if (row_class(a) != row_class(b))
+        return row_class(a) - row_class(b);
+    double left_size = fabs(a->change), right_size = fabs(b->change);
+    if (left_size != right_size)
+        return left_size > right_size ? -1 : 1;
+    if (a->value.value != b->value.value)
+        return a->value.value > b->value.value ? -1 : 1;
+    return (a->frame > b->frame) - (a->frame < b->frame);
+}
+
+/* How few sites make up nine tenths of what moved in the direction of the total. */
+static void explain(struct diff *diff)
+{
+    double sign = diff->change < 0 ? -1 : 1, all = 0, sum = 0;
+    for (size_t i = 0; i < diff->count; i++)
+        all += fmax(diff->rows[i].change * sign, 0);
+    for (size_t i = 0; i < diff->real && all > 0 && sum < 0.9 * all; i++) {
+        double part = fmax(diff->rows[i].change * sign, 0);
+        sum += part;
+        diff->explain_sites += part > 0;
+    }
+    diff->explain_share = all > 0 ? sum / all : 0;
+}
+
+bool diff_make(struct diff *diff, const struct view *view, bool by_total)
+{
+    size_t count, halves_count = 0;
+    struct view_row *rows = view_rows(view, by_total, &count);
+    memset(diff, 0, sizeof *diff);
+    struct half *halves = rows ? calloc(count * 2 + 1, sizeof *halves) : NULL;
+    diff->rows = halves ? calloc(count * 2 + 1, sizeof *diff->rows) : NULL;
+    if (!diff->rows) {
+        free(halves);
+        free(rows);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct view_value *value = by_total ? &rows[i].total : &rows[i].self;
+        const struct view_frame *frame = &view->frames[rows[i].frame];
+        if (value->base != 0)
+            halves[halves_count++] = (struct half){frame, rows[i].frame, *value, true, false};
+        if (value->value != 0)
+            halves[halves_count++] = (struct half){frame, rows[i].frame, *value, false, false};
+    }
+    qsort(halves, halves_count, sizeof *halves, half_order);
+    for (size_t i = 0, end; i < halves_count; i = end) {
+        for (end = i + 1; end < halves_count && same_function(&halves[i], &halves[end]);)
+            end++;
+        match_function(diff, view, &halves[i], end - i);
+    }
+    for (size_t i = 0; i < diff->count; i++) {
+        judge(&diff->rows[i]);
+        diff->real += row_class(&diff->rows[i]) == 0;
+        diff->noisy += row_class(&diff->rows[i]) == 1;
+    }
+    qsort(diff->rows, diff->count, sizeof *diff->rows, row_order);
+    diff->change = (double)view->total.value - (double)view->total.base;
+    diff->noise = question_noise(view->total.variance + view->total.base_variance);
+    explain(diff);
+    free(halves);
+    free(rows);
+    return true;
+}
+
+void diff_free(struct diff *diff)
+{
+    free(diff->rows);
+    diff->rows = NULL;
+}
+
+const char *diff_word(enum diff_verdict verdict)
+{
+    static const char *const words[] = {"same", "noise", "more", "less", "new", "gone"};
+    return words[verdict];
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/report/leaks.h. */
+#include "tool/report/leaks.h"
+
+#include "tool/report/question.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The moments that rows have a history of. */
+struct moments {
+    unsigned count;
+    unsigned middle; /* the last one in the first half of the time */
+    int64_t times_ns[PROFILE_MOMENTS_MOST];
+};
+
+static void moments_of(struct moments *moments, const struct profile *profile)
+{
+    const struct profile_moment *all = profile->moments.items;
+    unsigned most = profile->samples.history ? profile->history_moments : 0;
+    *moments = (struct moments){0};
+    if (most > PROFILE_MOMENTS_MOST)
+        most = PROFILE_MOMENTS_MOST;
+    for (size_t i = 0; i < profile->moments.count && moments->count < most; i++)
+        if (all[i].rows)
+            moments->times_ns[moments->count++] = all[i].time_ns;
+    for (unsigned i = 1; i + 1 < moments->count; i++)
+        if (moments->times_ns[i] <= moments->times_ns[moments->count - 1] / 2)
+            moments->middle = i;
+}
+
+static bool is_exact(const struct profile *profile)
+{
+    return profile->period <= 1 && !profile->samples.weights;
+}
+
+static enum leaks_rule rule_of(const struct view *view, const struct leaks_options *options,
+                               const struct moments *moments)
+{
+    if (options->rule != LEAKS_AUTO)
+        return options->rule;
+    if (view->base)
+        return LEAKS_GROWTH;
+    if (is_exact(view->profile) && view->profile->ended)
+        return LEAKS_EXIT;
+    return moments->count >= 2 ? LEAKS_GROWTH : LEAKS_NONE;
+}
+
+/* By stack of the profile: whether it is suppressed. */
+static bool stack_fits(const struct profile *profile, uint32_t stack,
+                       const struct suppressions *suppressions)
+{
+    uint32_t count;
+    const uint32_t *frames = profile_frames_of(profile, stack, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct profile_location *location = profile_location_at(profile, frames[i]);
+        const struct profile_line *lines = profile_lines_of(profile, frames[i]);
+        const char *module =
+            profile_text(profile, profile_mapping_at(profile, location->mapping)->path);
+        for (uint32_t k = 0; k < location->lines; k++) {
+            const struct profile_function *function =
+                profile_function_at(profile, lines[k].function);
+            if (suppressions_fit(suppressions, profile_text(profile, function->name),
+                                 profile_text(profile, function->file), module))
+                return true;
+        }
+        if (location->lines == 0 && suppressions_fit(suppressions, "", "", module))
+            return true;
+    }
+    return false;
+}
+
+/* By stack of the view. The whole stacks are looked at, with the frames that the view leaves out.
+ */
+static bool *suppressed_stacks(const struct view *view, const struct suppressions *suppressions)
+{
+    const struct profile *profile = view->profile;
+    bool *stacks = calloc(view->stacks_count + 1, sizeof *stacks);
+    uint8_t *known = calloc(profile->stacks.count + 1, 1);
+    for (size_t i = 0; stacks && known && i < profile->samples.count; i++) {
+        uint32_t of_view = question_stack(view, i), stack = profile->samples.stacks[i];
+        if (of_view == UINT32_MAX || stacks[of_view] || known[stack] == 1)
+            continue;
+        known[stack] = stack_fits(profile, stack, suppressions) ? 2 : 1;
+        stacks[of_view] = known[stack] == 2;
+    }
+    if (!known) {
+        free(stacks);
+        stacks = NULL;
+    }
+    free(known);
+    return stacks;
+}
+
+static void value_add(struct view_value *to, const struct view_value *value)
+{
+    to->value += value->value;
+    to->objects += value->objects;
+    to->base += value->base;
+    to->base_objects += value->base_objects;
+    to->variance += value->variance;
+    to->base_variance += value->base_variance;
+}
+
+/* The rows: sites with something live, from the stacks that are not suppressed. */
+static bool rows_make(struct leaks *leaks, const struct view *view, const bool *suppressed,
+                      float (*history)[PROFILE_MOMENTS_MOST])
+{
+    uint32_t *row_of = malloc((view->frames_count + 1) * sizeof *row_of);
+    if (!row_of)
+        return false;
+    memset(row_of, 0xff, (view->frames_count + 1) * sizeof *row_of);
+    for (size_t i = 0; i < view->stacks_count; i++) {
+        const struct view_stack *stack = &view->stacks[i];
+        if (stack->sum.value <= 0)
+            continue;
+        if (suppressed[i]) {
+            leaks->suppressed++;
+            leaks->suppressed_bytes += stack->sum.value;
+            continue;
+        }
+        uint32_t frame = stack->count > 0 ? view->path[stack->first] : UINT32_MAX;
+        uint32_t *place = &row_of[frame < view->frames_count ? frame : view->frames_count];
+        if (*place == UINT32_MAX) {
+            *place = (uint32_t)leaks->count++;
+            leaks->rows[*place] = (struct leaks_row){.frame = frame, .stack = (uint32_t)i};
+        }
+        struct leaks_row *row = &leaks->rows[*place];
+        value_add(&row->value, &stack->sum);
+        row->stacks++;
+        if (stack->sum.value > view->stacks[row->stack].sum.value)
+            row->stack = (uint32_t)i;
+        for (unsigned k = 0; k < PROFILE_MOMENTS_MOST; k++)
+            history[*place][k] += stack->history[k];
+    }
+    free(row_of);
+    return true;
+}
+
+static enum leaks_shape shape_of(const struct moments *moments, const float *history, bool grew)
+{
+    unsigned last = moments->count - 1, steps = 0;
+    float highest = 0;
+    bool fell = false;
+    for (unsigned i = 0; i <= last; i++) {
+        float before = i > 0 ? history[i - 1] : 0;
+        steps += history[i] > before * 1.02F;
+        fell |= history[i] < before * 0.98F;
+        highest = fmaxf(highest, history[i]);
+    }
+    if (!grew)
+        return steps <= 1 && !fell ? LEAKS_ONCE : LEAKS_BOUNDED;
+    double early = history[moments->middle], late = (double)history[last] - early;
+    double middle_ns = (double)moments->times_ns[moments->middle];
+    double late_ns = (double)moments->times_ns[last] - middle_ns;
+    if (middle_ns <= 0 || late_ns <= 0 || early <= 0)
+        return LEAKS_GROWING;
+    double ratio = (late / late_ns) / (early / middle_ns);
+    return !fell && ratio > 0.5 && ratio < 2 ? LEAKS_LINEAR : LEAKS_GROWING;
+}
+
+/* What the history of a row says. */
+static void row_history(struct leaks_row *row, const struct moments *moments, const float *history)
+{
+    unsigned last = moments->count - 1;
+    row->first_ns = row->last_ns = -1;
+    if (moments->count < 2)
+        return;
+    for (unsigned i = 0; i <= last; i++) {
+        float before = i > 0 ? history[i - 1] : 0;
+        if (row->first_ns < 0 && history[i] > 0)
+            row->first_ns = moments->times_ns[i];
+        if (history[i] > before)
+            row->last_ns = moments->times_ns[i];
+    }
+    double grown = (double)history[last] - history[moments->middle];
+    double seconds = (double)(moments->times_ns[last] - moments->times_ns[moments->middle]) / 1e9;
+    /* Blocks that are live at both moments are the same: only what came has noise. */
+    double share = row->value.value > 0 ? fmin(grown / (double)row->value.value, 1) : 1;
+    bool grew = grown > 0 && grown > question_noise(row->value.variance * share) &&
+                grown > 0.01 * (double)history[last];
+    row->growth = grew && seconds > 0 ? grown / seconds : 0;
+    row->shape = shape_of(moments, history, grew);
+}
+
+static void row_judge(struct leaks_row *row, const struct view *view, enum leaks_rule rule)
+{
+    if (rule == LEAKS_EXIT)
+        row->leak = true;
+    else if (rule == LEAKS_GROWTH && view->base) {
+        row->growth = (double)row->value.value - (double)row->value.base;
+        row->leak = row->growth > question_noise(row->value.variance + row->value.base_variance);
+    } else if (rule == LEAKS_GROWTH) {
+        row->leak = row->growth > 0;
+    }
+}
+
+static int row_order(const void *left, const void *right)
+{
+    const struct leaks_row *a = left, *b = right;
+    if (a->leak != b->leak)
+        return a->leak ? -1 : 1;
+    int64_t left_size = a->value.value - a->value.base;
+    int64_t right_size = b->value.value - b->value.base;
+    if (left_size != right_size)
+        return left_size > right_size ? -1 : 1;
+    return (a->frame > b->frame) - (a->frame < b->frame);
+}
+
+bool leaks_make(struct leaks *leaks, const struct view *view, const struct leaks_options *options)
+{
+    struct moments moments;
+    size_t room = view->stacks_count + 1;
+    bool *suppressed = suppressed_stacks(view, options->suppressions);
+    float(*history)[PROFILE_MOMENTS_MOST] = calloc(room, sizeof *history);
+
+    moments_of(&moments, view->profile);
+    *leaks = (struct leaks){.rule = rule_of(view, options, &moments)};
+    leaks->rows = calloc(room, sizeof *leaks->rows);
+    bool done = suppressed && history && leaks->rows && rows_make(leaks, view, suppressed, history);
+    for (size_t i = 0; done && i < leaks->count; i++) {
+        struct leaks_row *row = &leaks->rows[i];
+        row_history(row, &moments, history[i]);
+        row_judge(row, view, leaks->rule);
+        if (row->leak) {
+            leaks->found++;
+            leaks->found_bytes += row->value.value - (view->base ? row->value.base : 0);
+        }
+    }
+    if (done)
+        qsort(leaks->rows, leaks->count, sizeof *leaks->rows, row_order);
+    else
+        leaks_free(leaks);
+    free(history);
+    free(suppressed);
+    return done;
+}
+
+void leaks_free(struct leaks *leaks)
+{
+    free(leaks->rows);
+    leaks->rows = NULL;
+    leaks->count = 0;
+}
+
+const char *leaks_shape_word(enum leaks_shape shape)
+{
+    static const char *const words[] = {"unknown", "once", "bounded", "linear", "growing"};
+    return words[shape];
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/report/question.h. */
+#include "tool/report/question.h"
+
+#include "base/compiler.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *question_metric(const struct profile *profile, unsigned type)
+{
+    static const char *const words[][2] = {
+        {"inuse_space", "live"},
+        {"inuse_objects", "live objects"},
+        {"inuse_requested", "live, as requested"},
+        {"alloc_space", "allocated"},
+        {"alloc_objects", "allocations"},
+        {"alloc_requested", "allocated, as requested"},
+        {"peak_space", "live at peak"},
+        {"peak_objects", "objects at peak"},
+        {"cpu", "CPU time"},
+        {"delay", "waiting"},
+    };
+    if (type >= profile->types)
+        return "values";
+    const char *name = profile_text(profile, profile->type[type].name);
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (strcmp(words[i][0], name) == 0)
+            return words[i][1];
+    return name;
+}
+
+int64_t question_sum(const struct profile *profile, const char *type)
+{
+    int column = profile_type_named(profile, type);
+    int64_t sum = 0;
+    if (column < 0)
+        return -1;
+    for (size_t i = 0; i < profile->samples.count; i++)
+        if (__builtin_add_overflow(sum, profile->samples.values[column][i], &sum))
+            return INT64_MAX;
+    return sum;
+}
+
+double question_seconds(const struct profile *profile)
+{
+    int64_t end_ns = profile->duration_ns;
+    const struct profile_point *points = profile->points.items;
+    if (end_ns <= 0 && profile->points.count > 0)
+        end_ns = points[profile->points.count - 1].time_ns;
+    return end_ns > 0 ? (double)end_ns / 1e9 : 0;
+}
+
+double question_noise(double variance)
+{
+    return variance > 0 ? 1.96 * sqrt(variance) : 0;
+}
+
+uint32_t question_stack(const struct view *view, size_t sample)
+{
+    return view->sample_stacks ? view->sample_stacks[sample] : UINT32_MAX;
+}
+
+const struct view_frame *question_frame(const struct view *view, uint32_t frame)
+{
+    static const struct view_frame none = {
+        .name = "[stack not recorded]", .file = "", .module = "", .flags = FRAME_UNNAMED};
+    return frame < view->frames_count ? &view->frames[frame] : &none;
+}
+
+uint64_t question_size(const struct profile *profile, size_t sample)
+{
+    static const char *const pairs[][2] = {{"alloc_space", "alloc_objects"},
+                                           {"inuse_space", "inuse_objects"}};
+    const struct profile_samples *samples = &profile->samples;
+    const struct profile_label *label =
+        profile_label_of(profile, samples->label_sets[sample], "bytes");
+    if (label && label->text == 0 && label->number > 0)
+        return (uint64_t)label->number;
+    for (size_t i = 0; i < COUNT_OF(pairs); i++) {
+        int space = profile_type_named(profile, pairs[i][0]);
+        int objects = profile_type_named(profile, pairs[i][1]);
+        if (space >= 0 && objects >= 0 && samples->values[objects][sample] > 0 &&
+            samples->values[space][sample] > 0)
+            return (uint64_t)(samples->values[space][sample] / samples->values[objects][sample]);
+    }
+    return 0;
+}
+
+const char *question_glyph(const struct style *style, const char *text, const char *ascii)
+{
+    return style->utf8 ? text : ascii;
+}
+
+void question_pad(const struct style *style, const char *text, int width)
+{
+    int missing = abs(width) - (int)style_columns(text);
+    if (missing < 0)
+        missing = 0;
+    fprintf(style->out, "%*s%s%*s", width > 0 ? missing : 0, "", text, width < 0 ? missing : 0, "");
+}
+
+void question_paint(const struct style *style, enum question_paint paint, const char *text,
+                    int width)
+{
+    if (style->color)
+        fprintf(style->out, "\033[%dm", (int)paint);
+    question_pad(style, text, width);
+    if (style->color)
+        fputs("\033[0m", style->out);
+}
+
+const char *question_change(char text[32], double change, const char *unit)
+{
+    char value[32];
+    snprintf(text, 32, "%s%.30s", change < 0 ? "-" : "+", style_value(value, fabs(change), unit));
+    return text;
+}
+
+const char *question_growth(char text[16], double before, double after)
+{
+    if (before == 0)
+        return after == 0 ? "" : "new";
+    if (after == 0)
+        return "gone";
+    double percent = (after - before) / fabs(before) * 100;
+    if (percent >= 99950)
+        snprintf(text, 16, "x%.0f", fmin(after / before, 1e9));
+    else
+        snprintf(text, 16, fabs(percent) < 9.95 ? "%+.1f %%" : "%+.0f %%", percent);
+    return text;
+}
+
+const char *question_count(char text[32], uint64_t count)
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)count);
+    size_t at = 0;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            text[at++] = ',';
+        text[at++] = digits[i];
+    }
+    text[at] = '\0';
+    return text;
+}
+
+void question_site(const struct style *style, const struct view_frame *frame, unsigned width)
+{
+    char name[512];
+    bool has_place = frame->file[0] != '\0' && strcmp(frame->file, frame->name) != 0;
+    unsigned place_width = has_place ? style_columns(frame->file) + 8 : 0;
+    unsigned room = width > place_width + 22 ? width - place_width : 22;
+    style_name(name, sizeof name, frame->name, room);
+    if (!has_place) {
+        fputs(name, style->out);
+        return;
+    }
+    question_pad(style, name, -22);
+    fputs("  ", style->out);
+    style_place(style, frame->file, frame->line);
+}
+
+void question_field(FILE *file, const char *text, char end)
+{
+    if (strpbrk(text, ",\"\r\n")) {
+        putc('"', file);
+        for (; *text; text++) {
+            if (*text == '"')
+                putc('"', file);
+            putc(*text, file);
+        }
+        putc('"', file);
+    } else {
+        fputs(text, file);
+    }
+    putc(end, file);
+}
+
+void question_json(struct json *json, const struct view_frame *frame)
+{
+    json_text(json, "function", frame->name);
+    json_text(json, "file", frame->file);
+    json_number(json, "line", frame->line);
+    json_text(json, "module", frame->module);
+}

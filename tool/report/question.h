@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* What the reports that answer one question share: words for columns, signs, padding, sorting. */
+#ifndef REPORT_QUESTION_H
+#define REPORT_QUESTION_H
+
+#include "tool/report/style.h"
+#include "tool/report/view.h"
+
+enum question_paint { QUESTION_RED = 31, QUESTION_GREEN, QUESTION_YELLOW, QUESTION_BLUE };
+
+/* "live", "allocated", "live at peak", "CPU", ...: what the numbers of the view are. */
+const char *question_metric(const struct profile *profile, unsigned type);
+/* The column of that name as a sum over all samples; -1: there is none. */
+int64_t question_sum(const struct profile *profile, const char *type);
+/* How long was recorded, in seconds; 0: not known. */
+double question_seconds(const struct profile *profile);
+/* 95 % of the estimates lie no further away than this. */
+double question_noise(double variance);
+/* The stack of this view that a sample is part of; UINT32_MAX: the filters took it out. */
+uint32_t question_stack(const struct view *view, size_t sample);
+/* The frame of that number; one that says so where there is none (UINT32_MAX). */
+const struct view_frame *question_frame(const struct view *view, uint32_t frame);
+/* How many bytes one block of the sample has: its label, else the mean. 0: not known. */
+uint64_t question_size(const struct profile *profile, size_t sample);
+
+/* `text` where the locale has it, else `ascii`. */
+const char *question_glyph(const struct style *style, const char *text, const char *ascii);
+/* Padded with spaces to `width` columns: on the left if positive, on the right if negative. */
+void question_pad(const struct style *style, const char *text, int width);
+void question_paint(const struct style *style, enum question_paint paint, const char *text,
+                    int width);
+/* "+254 MiB" */
+const char *question_change(char text[32], double change, const char *unit);
+/* "+172 %"; "new", "gone" */
+const char *question_growth(char text[16], double before, double after);
+/* 12,080 */
+const char *question_count(char text[32], uint64_t count);
+/* Function and place of a frame: the last column, in `width` columns at the most. */
+void question_site(const struct style *style, const struct view_frame *frame, unsigned width);
+/* A field of CSV, quoted where it must be. */
+void question_field(FILE *file, const char *text, char end);
+/* file, line, module and function of a frame, as members of the open object. */
+void question_json(struct json *json, const struct view_frame *frame);
+
+#endif

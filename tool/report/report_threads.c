@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The answer of `memoir threads`: what each thread has allocated and what of it is live; JSON is
+ * memoir.threads/1. Threads of one name are told apart by the kernel's number.
+ */
+#include "tool/report/question.h"
+#include "tool/report/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS_USUAL = 40 };
+
+/* The columns that are shown, where the profile has them. */
+enum { LIVE, LIVE_OBJECTS, ALLOCATED, ALLOCATIONS, SHOWN };
+
+struct thread_row {
+    const char *name; /* "" if it has none */
+    int64_t id;       /* -1: not known */
+    int64_t values[SHOWN];
+};
+
+struct threads {
+    struct thread_row *rows;
+    size_t count;
+    int columns[SHOWN];
+    int64_t sums[SHOWN];
+};
+
+static int row_order(const void *left, const void *right)
+{
+    const struct thread_row *a = left, *b = right;
+    for (unsigned i = 0; i < SHOWN; i++)
+        if (a->values[i] != b->values[i])
+            return a->values[i] > b->values[i] ? -1 : 1;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+/* By label set of the profile: which row; made when it is first met. */
+static struct thread_row *row_find(struct threads *threads, const struct profile *profile,
+                                   uint32_t set)
+{
+    const struct profile_label *name = profile_label_of(profile, set, "thread");
+    const struct profile_label *id = profile_label_of(profile, set, "thread_id");
+    struct thread_row key = {.name = "", .id = -1};
+    if (name && name->text)
+        key.name = profile_text(profile, name->text);
+    if (id)
+        key.id = id->text ? strtoll(profile_text(profile, id->text), NULL, 10) : id->number;
+    else if (name && !name->text)
+        key.id = name->number;
+    for (size_t i = 0; i < threads->count; i++)
+        if (threads->rows[i].id == key.id && strcmp(threads->rows[i].name, key.name) == 0)
+            return &threads->rows[i];
+    threads->rows[threads->count] = key;
+    return &threads->rows[threads->count++];
+}
+
+static bool threads_make(struct threads *threads, const struct view *view)
+{
+    static const char *const names[SHOWN] = {"inuse_space", "inuse_objects", "alloc_space",
+                                             "alloc_objects"};
+    const struct profile *profile = view->profile;
+    const struct profile_samples *samples = &profile->samples;
+    uint32_t *row_of = calloc(profile->label_sets.count + 1, sizeof *row_of);
+    *threads = (struct threads){0};
+    threads->rows = calloc(profile->label_sets.count + 2, sizeof *threads->rows);
+    bool any = false;
+    for (unsigned i = 0; i < SHOWN; i++) {
+        threads->columns[i] = profile_type_named(profile, names[i]);
+        any |= threads->columns[i] >= 0;
+    }
+    if (!any) { /* CPU and others */
+        threads->columns[LIVE] = (int)view->options.type;
+        threads->columns[LIVE_OBJECTS] = profile_type_partner(profile, view->options.type);
+    }
+    if (!threads->rows || !row_of) {
+        free(threads->rows);
+        free(row_of);
+        return false;
+    }
+    for (size_t i = 0; i < samples->count; i++) {
+        uint32_t set = samples->label_sets[i];
+        if (question_stack(view, i) == UINT32_MAX)
+            continue;
+        if (row_of[set] == 0)
+            row_of[set] = (uint32_t)(row_find(threads, profile, set) - threads->rows) + 1;
+        struct thread_row *row = &threads->rows[row_of[set] - 1];
+        for (unsigned k = 0; k < SHOWN; k++)
+            if (threads->columns[k] >= 0) {
+                row->values[k] += samples->values[threads->columns[k]][i];
+                threads->sums[k] += samples->values[threads->columns[k]][i];
+            }
+    }
+    free(row_of);
+    qsort(threads->rows, threads->count, sizeof *threads->rows, row_order);
+    return true;
+}
+
+static const char *column_word(const struct view *view, const struct threads *threads, unsigned k)
+{
+    static const char *const words[SHOWN] = {"live", "objects", "allocated", "allocations"};
+    bool heap = threads->columns[k] < 0 ||
+                strstr("inuse_space alloc_space inuse_objects alloc_objects",
+                       profile_text(view->profile, view->profile->type[threads->columns[k]].name));
+    return heap ? words[k]
+                : profile_text(view->profile, view->profile->type[threads->columns[k]].name);
+}
+
+static void put_text(const struct view *view, const struct threads *threads,
+                     const struct style *style)
+{
+    size_t most = style->rows > 0 ? style->rows : ROWS_USUAL;
+    double seconds = question_seconds(view->profile);
+    char text[32], share[16];
+    fprintf(style->out, "%s    %zu %s\n", style->name ? style->name : "?", threads->count,
+            threads->count == 1 ? "thread" : "threads");
+    for (unsigned k = 0; k < SHOWN; k++)
+        if (threads->columns[k] >= 0)
+            fprintf(style->out, "%12s%s", column_word(view, threads, k), k % 2 ? "" : "       ");
+    fprintf(style->out, "%s  thread\n",
+            seconds > 0 && threads->columns[ALLOCATIONS] >= 0 ? "         /s" : "");
+    for (size_t i = 0; i < threads->count && i < most; i++) {
+        const struct thread_row *row = &threads->rows[i];
+        for (unsigned k = 0; k < SHOWN; k++) {
+            if (threads->columns[k] < 0)
+                continue;
+            double sum = (double)threads->sums[k];
+            const char *unit =
+                profile_text(view->profile, view->profile->type[threads->columns[k]].unit);
+            style_value(text, (double)row->values[k], unit);
+            if (k % 2 == 0) {
+                style_heat(style, sum > 0 ? (double)row->values[k] / sum : 0, text, 12);
+                fprintf(style->out, "%7s", style_share(share, (double)row->values[k], sum));
+            } else {
+                question_pad(style, text, 12);
+            }
+        }
+        if (seconds > 0 && threads->columns[ALLOCATIONS] >= 0)
+            question_pad(
+                style, style_value(text, (double)row->values[ALLOCATIONS] / seconds, "count"), 11);
+        char name[128];
+        snprintf(name, sizeof name, "%s", row->name[0] ? row->name : "(no name)");
+        style_clean(name);
+        fprintf(style->out, "  %s", name);
+        if (row->id >= 0)
+            fprintf(style->out, "  %lld", (long long)row->id);
+        fputs("\n", style->out);
+    }
+    if (threads->count > most)
+        fprintf(style->out, "  %s %zu more threads\n", question_glyph(style, "…", "..."),
+                threads->count - most);
+}
+
+static void put_json(const struct view *view, const struct threads *threads,
+                     const struct style *style)
+{
+    struct json json;
+    json_start(&json, style->out, true);
+    json_object(&json, NULL);
+    json_text(&json, "schema", "memoir.threads/1");
+    json_text(&json, "name", style->name ? style->name : "");
+    json_real(&json, "seconds", question_seconds(view->profile));
+    json_array(&json, "threads");
+    for (size_t i = 0; i < threads->count; i++) {
+        const struct thread_row *row = &threads->rows[i];
+        json_object(&json, NULL);
+        json_text(&json, "name", row->name);
+        json_number(&json, "id", row->id);
+        for (unsigned k = 0; k < SHOWN; k++)
+            if (threads->columns[k] >= 0)
+                json_number(
+                    &json,
+                    profile_text(view->profile, view->profile->type[threads->columns[k]].name),
+                    row->values[k]);
+        json_end(&json);
+    }
+    json_end(&json);
+    json_end(&json);
+    fputs("\n", style->out);
+}
+
+static void put_csv(const struct view *view, const struct threads *threads,
+                    const struct style *style)
+{
+    fputs("thread,id", style->out);
+    for (unsigned k = 0; k < SHOWN; k++)
+        if (threads->columns[k] >= 0)
+            fprintf(style->out, ",%s",
+                    profile_text(view->profile, view->profile->type[threads->columns[k]].name));
+    fputs("\n", style->out);
+    for (size_t i = 0; i < threads->count; i++) {
+        question_field(style->out, threads->rows[i].name, ',');
+        fprintf(style->out, "%lld", (long long)threads->rows[i].id);
+        for (unsigned k = 0; k < SHOWN; k++)
+            if (threads->columns[k] >= 0)
+                fprintf(style->out, ",%lld", (long long)threads->rows[i].values[k]);
+        fputs("\n", style->out);
+    }
+}
+
+void report_threads(const struct view *view, const struct style *style)
+{
+    struct threads threads;
+    if (!threads_make(&threads, view))
+        return;
+    if (style->format == STYLE_JSON)
+        put_json(view, &threads, style);
+    else if (style->format == STYLE_CSV)
+        put_csv(view, &threads, style);
+    else
+        put_text(view, &threads, style);
+    free(threads.rows);
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The answer of `memoir time`: the heap over time as a graph in the terminal. Where the profile has
+ * rows of several moments, the area is divided among the largest sites; between two moments they
+ * are taken to change evenly. JSON (memoir.time/1) and CSV have the points as recorded.
+ */
+#include "tool/report/question.h"
+#include "tool/report/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BANDS_MOST = 5, HEIGHT = 12, AXIS = 11, COLUMNS_MOST = 400, MARKS_MOST = 12 };
+
+struct band {
+    const char *name; /* NULL: all others */
+    uint32_t frame;
+    float history[PROFILE_MOMENTS_MOST];
+};
+
+struct graph {
+    int64_t end_ns;
+    unsigned columns, bands;
+    bool filtered; /* only the sites that fit: the points of the whole heap do not count */
+    unsigned moments;
+    int64_t moments_ns[PROFILE_MOMENTS_MOST];
+    struct band band[BANDS_MOST];
+    double all[PROFILE_MOMENTS_MOST]; /* of the view at each moment */
+    double live[COLUMNS_MOST], resident[COLUMNS_MOST], part[BANDS_MOST][COLUMNS_MOST];
+    double most, resident_most;
+};
+
+static void moments_of(struct graph *graph, const struct profile *profile)
+{
+    const struct profile_moment *moments = profile->moments.items;
+    for (size_t i = 0; i < profile->moments.count; i++) {
+        if (moments[i].time_ns > graph->end_ns)
+            graph->end_ns = moments[i].time_ns;
+        if (moments[i].rows && graph->moments < profile->history_moments &&
+            graph->moments < PROFILE_MOMENTS_MOST && profile->samples.history)
+            graph->moments_ns[graph->moments++] = moments[i].time_ns;
+    }
+}
+
+static double row_most(const struct view_row *row, unsigned moments)
+{
+    double most = 0;
+    for (unsigned i = 0; i < moments; i++)
+        most = fmax(most, row->history[i]);
+    return most;
+}
+
+/* The sites that were largest at any moment. */
+static void bands_of(struct graph *graph, const struct view *view)
+{
+    size_t count = 0;
+    struct view_row *rows = graph->moments >= 2 ? view_rows(view, false, &count) : NULL;
+    if (!rows)
+        return;
+    for (size_t i = 0; i < count; i++)
+        for (unsigned k = 0; k < graph->moments; k++)
+            graph->all[k] += rows[i].history[k];
+    while (graph->bands + 1 < BANDS_MOST) {
+        struct view_row *best = NULL;
+        for (size_t i = 0; i < count; i++)
+            if (row_most(&rows[i], graph->moments) > 0 &&
+                (!best || row_most(&rows[i], graph->moments) > row_most(best, graph->moments)))
+                best = &rows[i];
+        if (!best)
+            break;
+        struct band *band = &graph->band[graph->bands++];
+        band->name = view->frames[best->frame].name;
+        band->frame = best->frame;
+        memcpy(band->history, best->history, sizeof band->history);
+        memset(best->history, 0, sizeof best->history);
+    }
+    free(rows);
+}
+
+/* Between the moments on both sides of a time; before the first one the heap came from 0. */
+static double between(const struct graph *graph, const float *history, const double *values,
+                      double time_ns)
+{
+    double before_ns = 0, before = 0;
+    for (unsigned i = 0; i < graph->moments; i++) {
+        double at = (double)graph->moments_ns[i], value = history ? history[i] : values[i];
+        if (time_ns <= at)
+            return at > before_ns
+                       ? before + (value - before) * (time_ns - before_ns) / (at - before_ns)
+                       : value;
+        before_ns = at;
+        before = value;
+    }
+    return before;
+}
+
+/* The largest value of the points in each column; where there is none, what was there before. */
+static void columns_fill(struct graph *graph, const struct profile *profile)
+{
+    const struct profile_point *points = profile->points.items;
+    size_t at = 0;
+    double live = 0, resident = 0;
+    for (unsigned i = 0; i < graph->columns; i++) {
+        double end = (double)graph->end_ns * (i + 1) / graph->columns, highest = -1;
+        for (; at < profile->points.count && (double)points[at].time_ns <= end; at++) {
+            live = (double)points[at].live_bytes;
+            highest = fmax(highest, live);
+            if (points[at].resident_bytes > 0)
+                resident = (double)points[at].resident_bytes;
+        }
+        if (graph->filtered || profile->points.count == 0)
+            graph->live[i] = between(graph, NULL, graph->all, end);
+        else
+            graph->live[i] = highest >= 0 ? highest : live;
+        graph->resident[i] = resident;
+        double sum = 0;
+        for (unsigned k = 0; k < graph->bands; k++) {
+            graph->part[k][i] = between(graph, graph->band[k].history, NULL, end);
+            sum += graph->part[k][i];
+        }
+        for (unsigned k = 0; k < graph->bands && sum > graph->live[i]; k++)
+            graph->part[k][i] *= graph->live[i] / sum;
+        graph->most = fmax(graph->most, graph->live[i]);
+        graph->resident_most = fmax(graph->resident_most, resident);
+    }
+}
+
+static bool graph_make(struct graph *graph, const struct view *view, unsigned width)
+{
+    const struct profile *profile = view->profile;
+    const struct profile_point *points = profile->points.items;
+    memset(graph, 0, sizeof *graph);
+    graph->end_ns = profile->duration_ns;
+    graph->filtered = view->total.value != view->whole.value;
+    if (profile->points.count > 0 && points[profile->points.count - 1].time_ns > graph->end_ns)
+        graph->end_ns = points[profile->points.count - 1].time_ns;
+    moments_of(graph, profile);
+    bands_of(graph, view);
+    graph->columns = width > AXIS + 20 ? width - AXIS - 2 : 20;
+    if (graph->columns > COLUMNS_MOST)
+        graph->columns = COLUMNS_MOST;
+    if (graph->end_ns <= 0 || (profile->points.count < 2 && graph->moments < 2) ||
+        (graph->filtered && graph->moments < 2))
+        return false;
+    columns_fill(graph, profile);
+    return graph->most > 0;
+}
+
+/* How a band looks: its colour, and its fill where there are no colours. */
+static void put_cell(const struct style *style, const struct graph *graph, unsigned band,
+                     unsigned eighths)
+{
+    static const char *const colors[BANDS_MOST] = {"34", "33", "35", "36", "37"};
+    static const char *const parts[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    static const char *const fills[BANDS_MOST] = {"█", "▓", "▒", "░", "·"};
+    static const char *const letters[BANDS_MOST] = {"#", "=", "+", "-", "."};
+    const char *cell;
+    bool single = graph->bands == 0;
+    if (eighths == 0)
+        cell = " ";
+    else if (!style->utf8)
+        cell = eighths >= 4 ? letters[single ? 0 : band] : " ";
+    else if (style->color || single)
+        cell = parts[eighths];
+    else
+        cell = eighths >= 4 ? fills[band] : " ";
+    style_paint(style, eighths > 0 ? colors[single ? 0 : band] : "", cell);
+}
+
+/* The band at a height of a column; graph->bands is the one of all others. */
+static unsigned band_at(const struct graph *graph, unsigned column, double height)
+{
+    double sum = 0;
+    for (unsigned k = 0; k < graph->bands; k++) {
+        sum += graph->part[k][column];
+        if (height < sum)
+            return k;
+    }
+    return graph->bands;
+}
+
+static void put_area(const struct graph *graph, double scale, const struct style *style)
+{
+    char text[32];
+    for (unsigned row = HEIGHT; row-- > 0;) {
+        double low = scale * row / HEIGHT, step = scale / HEIGHT;
+        bool named = row == HEIGHT - 1 || row == HEIGHT / 2;
+        question_pad(style, named ? style_value(text, low + step, "bytes") : "", AXIS - 1);
+        fputs(question_glyph(style, named ? "┤" : "│", "|"), style->out);
+        for (unsigned i = 0; i < graph->columns; i++) {
+            double filled = (graph->live[i] - low) / step;
+            unsigned eighths = filled >= 1 ? 8 : filled <= 0 ? 0 : (unsigned)(filled * 8 + 0.5);
+            bool resident = graph->resident[i] > low && graph->resident[i] <= low + step;
+            if (resident && eighths < 4)
+                fputs(question_glyph(style, "╌", "~"), style->out);
+            else
+                put_cell(style, graph, band_at(graph, i, low + step / 2), eighths);
+        }
+        fputs("\n", style->out);
+    }
+}
+
+static unsigned column_at(const struct graph *graph, int64_t time_ns)
+{
+    double at = (double)time_ns / (double)graph->end_ns * graph->columns;
+    return at < 0 ? 0 : at >= graph->columns ? graph->columns - 1 : (unsigned)at;
+}
+
+/* The line of time: snapshots and marks on it, and the peak. */
+static void put_axis(const struct view *view, const struct graph *graph, const struct style *style)
+{
+    const struct profile_moment *moments = view->profile->moments.items;
+    unsigned peak = 0;
+    bool at[COLUMNS_MOST] = {false};
+    char text[32];
+    for (size_t i = 0; i < view->profile->moments.count; i++)
+        at[column_at(graph, moments[i].time_ns)] = true;
+    for (unsigned i = 0; i < graph->columns; i++)
+        if (graph->live[i] > graph->live[peak])
+            peak = i;
+    question_pad(style, "0", AXIS - 1);
+    fputs(question_glyph(style, "┼", "+"), style->out);
+    for (unsigned i = 0; i < graph->columns; i++)
+        fputs(i == peak ? question_glyph(style, "▲", "^")
+              : at[i]   ? question_glyph(style, "◆", "o")
+                        : question_glyph(style, "─", "-"),
+              style->out);
+    fputs("\n", style->out);
+    style_time(text, graph->end_ns);
+    fprintf(style->out, "%*s0%*s%s\n", AXIS, "",
+            (int)graph->columns > (int)style_columns(text) + 1
+                ? (int)(graph->columns - style_columns(text) - 1)
+                : 1,
+            "", text);
+}
+
+static void put_legend(const struct view *view, const struct graph *graph, bool resident_drawn,
+                       const struct style *style)
+{
+    const struct profile_moment *moments = view->profile->moments.items;
+    char text[32];
+    unsigned told = 0;
+    for (unsigned k = 0; k < graph->bands; k++) {
+        double most = 0;
+        for (unsigned i = 0; i < graph->moments; i++)
+            most = fmax(most, graph->band[k].history[i]);
+        fputs("  ", style->out);
+        put_cell(style, graph, k, 8);
+        fprintf(style->out, " %9s  ", style_value(text, most, "bytes"));
+        question_site(style, question_frame(view, graph->band[k].frame),
+                      style->width > 30 ? style->width - 15 : 20);
+        fputs("\n", style->out);
+    }
+    if (graph->bands > 0) {
+        fputs("  ", style->out);
+        put_cell(style, graph, graph->bands, 8);
+        fputs("            all others; sites at their largest\n", style->out);
+    }
+    if (graph->resident_most > 0)
+        fprintf(style->out, "  %s %9s  resident memory of the process%s\n",
+                question_glyph(style, resident_drawn ? "╌" : " ", resident_drawn ? "~" : " "),
+                style_value(text, graph->resident_most, "bytes"),
+                resident_drawn ? "" : ", too much for this graph");
+    for (size_t i = 0; i < view->profile->moments.count && told < MARKS_MOST; i++) {
+        char name[100];
+        snprintf(name, sizeof name, "%s", profile_text(view->profile, moments[i].name));
+        if (name[0] == '\0')
+            continue;
+        style_clean(name);
+        fprintf(style->out, "  %s %9s  %s\n", question_glyph(style, "◆", "o"),
+                style_time(text, moments[i].time_ns), name);
+        told++;
+    }
+}
+
+static void put_text(const struct view *view, const struct style *style)
+{
+    struct graph *graph = malloc(sizeof *graph);
+    char peak[32], end[32], time[32];
+    if (!graph)
+        return;
+    if (!graph_make(graph, view, style->width)) {
+        fprintf(style->out, "%s: %s\n", style->name ? style->name : "?",
+                graph->filtered
+                    ? "a filter needs rows of several moments, which this profile has not"
+                    : "this profile is of one moment; captures of memoir run have the time before");
+        free(graph);
+        return;
+    }
+    unsigned top = 0;
+    for (unsigned i = 0; i < graph->columns; i++)
+        if (graph->live[i] > graph->live[top])
+            top = i;
+    int64_t peak_ns = view->profile->peak_time_ns > 0 && !graph->filtered
+                          ? view->profile->peak_time_ns
+                          : graph->end_ns * (top + 1) / graph->columns;
+    fprintf(style->out, "%s    live heap   peak %s at %s   end %s\n",
+            style->name ? style->name : "?", style_value(peak, graph->most, "bytes"),
+            style_time(time, peak_ns), style_value(end, graph->live[graph->columns - 1], "bytes"));
+    bool resident = graph->resident_most > 0 && graph->resident_most <= 3 * graph->most;
+    put_area(graph, resident ? fmax(graph->most, graph->resident_most) : graph->most, style);
+    put_axis(view, graph, style);
+    put_legend(view, graph, resident, style);
+    free(graph);
+}
+
+static void put_json(const struct view *view, const struct style *style)
+{
+    const struct profile *profile = view->profile;
+    const struct profile_point *points = profile->points.items;
+    const struct profile_moment *moments = profile->moments.items;
+    size_t count = 0;
+    struct view_row *rows = profile->samples.history ? view_rows(view, false, &count) : NULL;
+    struct json json;
+    json_start(&json, style->out, true);
+    json_object(&json, NULL);
+    json_text(&json, "schema", "memoir.time/1");
+    json_text(&json, "name", style->name ? style->name : "");
+    json_number(&json, "duration_ns", profile->duration_ns);
+    json_number(&json, "peak_time_ns", profile->peak_time_ns);
+    json_array(&json, "points");
+    for (size_t i = 0; i < profile->points.count; i++) {
+        json_object(&json, NULL);
+        json_number(&json, "time_ns", points[i].time_ns);
+        json_number(&json, "live_bytes", (int64_t)points[i].live_bytes);
+        json_number(&json, "allocated_bytes", (int64_t)points[i].allocated_bytes);
+        json_number(&json, "allocated_objects", (int64_t)points[i].allocated_objects);
+        json_number(&json, "resident_bytes", (int64_t)points[i].resident_bytes);
+        json_end(&json);
+    }
+    json_end(&json);
+    json_array(&json, "moments");
+    for (size_t i = 0; i < profile->moments.count; i++) {
+        json_object(&json, NULL);
+        json_number(&json, "time_ns", moments[i].time_ns);
+        json_number(&json, "live_bytes", (int64_t)moments[i].live_bytes);
+        json_text(&json, "name", profile_text(profile, moments[i].name));
+        json_flag(&json, "rows", moments[i].rows);
+        json_end(&json);
+    }
+    json_end(&json);
+    json_array(&json, "sites");
+    for (size_t i = 0; i < count && i < (style->rows > 0 ? style->rows : 20); i++) {
+        json_object(&json, NULL);
+        question_json(&json, &view->frames[rows[i].frame]);
+        json_array(&json, "live_bytes");
+        for (unsigned k = 0; k < profile->history_moments && k < PROFILE_MOMENTS_MOST; k++)
+            json_real(&json, NULL, rows[i].history[k]);
+        json_end(&json);
+        json_end(&json);
+    }
+    json_end(&json);
+    json_end(&json);
+    fputs("\n", style->out);
+    free(rows);
+}
+
+static void put_csv(const struct view *view, const struct style *style)
+{
+    const struct profile_point *points = view->profile->points.items;
+    fputs("seconds,live_bytes,allocated_bytes,allocated_objects,resident_bytes\n", style->out);
+    for (size_t i = 0; i < view->profile->points.count; i++)
+        fprintf(style->out, "%.3f,%llu,%llu,%llu,%llu\n", (double)points[i].time_ns / 1e9,
+                (unsigned long long)points[i].live_bytes,
+                (unsigned long long)points[i].allocated_bytes,
+                (unsigned long long)points[i].allocated_objects,
+                (unsigned long long)points[i].resident_bytes);
+}
+
+void report_time(const struct view *view, const struct style *style)
+{
+    if (style->format == STYLE_JSON)
+        put_json(view, style);
+    else if (style->format == STYLE_CSV)
+        put_csv(view, style);
+    else
+        put_text(view, style);
+}

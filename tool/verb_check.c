@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `memoir check`: the limits of the command line and of a budget, each against the column of the
+ * profile that it is about (tool/report/check.h).
+ */
+#include "tool/arguments.h"
+#include "tool/load.h"
+#include "tool/terminal.h"
+#include "tool/text_file.h"
+
+#include "base/compiler.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LIVE, PEAK, ALLOC, ALLOCS, METRICS };
+
+static const char *const metric_words[METRICS] = {"live", "peak", "alloc", "allocs"};
+
+struct checking {
+    const struct arguments *arguments;
+    struct loaded loaded;
+    struct view views[METRICS];
+    bool has_view[METRICS];
+    struct check check;
+    struct error *error;
+};
+
+/* The view of a metric, made when first asked for. NULL: see the error. */
+static const struct view *view_of(struct checking *checking, unsigned metric)
+{
+    static const char *const words[METRICS] = {"live", "peak", "alloc", "count"};
+    if (checking->has_view[metric])
+        return &checking->views[metric];
+    if (!load_metric(&checking->loaded, words[metric], checking->error) ||
+        !load_view(&checking->views[metric], &checking->loaded, checking->error))
+        return NULL;
+    checking->has_view[metric] = true;
+    return &checking->views[metric];
+}
+
+static double noise_of(double variance)
+{
+    return variance > 0 ? 1.96 * sqrt(variance) : 0;
+}
+
+static bool is_filtered(const struct view *view)
+{
+    return view->total.value != view->whole.value || view->total.base != view->whole.base;
+}
+
+/* Allocations are counted by the allocator itself, whatever the rate of samples is. */
+static void item_count(struct check_item *item, const struct loaded *loaded)
+{
+    item->after = (double)loaded->profile.exact_allocs;
+    item->noise = 0;
+    if (loaded->has_base && loaded->base.exact_allocs >= 0) {
+        item->before = (double)loaded->base.exact_allocs;
+        item->noise_before = 0;
+    }
+}
+
+static bool need_base(const struct checking *checking, const char *what)
+{
+    if (checking->loaded.has_base)
+        return true;
+    error_set(checking->error, ERROR_USAGE, "%s is relative, and there is nothing to compare with",
+              what);
+    return error_hint(checking->error, "memoir check FILE --base FILE");
+}
+
+static bool add_metric(struct checking *checking, unsigned metric, struct check_limit limit,
+                       const char *flag)
+{
+    static const char *const names[METRICS] = {"live at end", "peak", "allocated", "allocations"};
+    const struct view *view = view_of(checking, metric);
+    if (!view || (limit.relative && !need_base(checking, flag)))
+        return false;
+    struct check_item *item =
+        check_add(&checking->check, names[metric], metric == ALLOCS ? "count" : "bytes");
+    if (!item)
+        return error_set(checking->error, ERROR_INPUT, "out of memory");
+    item->has_before = checking->loaded.has_base;
+    item->after = (double)view->total.value;
+    item->before = (double)view->total.base;
+    item->noise = noise_of(view->total.variance);
+    item->noise_before = noise_of(view->total.base_variance);
+    item->limit = limit;
+    const struct profile *base = item->has_before ? &checking->loaded.base : NULL;
+    if (metric == ALLOCS && checking->loaded.profile.exact_allocs >= 0 &&
+        (!base || base->exact_allocs >= 0) && !is_filtered(view))
+        item_count(item, &checking->loaded);
+    check_judge(&checking->check, item);
+    if (item->verdict == CHECK_FAIL)
+        check_blame(item, view);
+    return true;
+}
+
+/* --max-peak, --max-live, --max-allocs; --max-growth for those that were not named. */
+static bool add_limits(struct checking *checking)
+{
+    static const struct {
+        const char *flag;
+        unsigned metric;
+    } flags[] = {{"--max-allocs", ALLOCS}, {"--max-peak", PEAK}, {"--max-live", LIVE}};
+    const char *growth_text = arguments_value(checking->arguments, "--max-growth");
+    struct check_limit growth = {5, true}, limit;
+    bool any = arguments_value(checking->arguments, "--no-leaks") ||
+               arguments_value(checking->arguments, "--budget");
+    if (growth_text && (!check_limit_read(growth_text, &growth) || !growth.relative))
+        return error_set(checking->error, ERROR_USAGE, "--max-growth can't be '%s', say 5%%",
+                         growth_text);
+    for (size_t i = 0; i < COUNT_OF(flags); i++)
+        any |= arguments_value(checking->arguments, flags[i].flag) != NULL;
+    bool all = growth_text || (checking->loaded.has_base && !any);
+    if (!all && !any) {
+        error_set(checking->error, ERROR_USAGE,
+                  "check needs a limit, or a profile to compare with");
+        return error_hint(checking->error, "memoir check FILE --max-peak 200M, or --base FILE");
+    }
+    for (size_t i = 0; i < COUNT_OF(flags); i++) {
+        const char *text = arguments_value(checking->arguments, flags[i].flag);
+        if (text && !check_limit_read(text, &limit))
+            return error_set(checking->error, ERROR_USAGE,
+                             "%s can't be '%s'; accepted: 4096, 200M, 1.5G, or 5%% with --base",
+                             flags[i].flag, text);
+        if (!text && !all)
+            continue;
+        if (!add_metric(checking, flags[i].metric, text ? limit : growth,
+                        text ? flags[i].flag : "--max-growth"))
+            return false;
+    }
+    return true;
+}
+
+static bool add_leaks(struct checking *checking)
+{
+    struct leaks leaks;
+    struct suppressions *suppressions = suppressions_new();
+    struct leaks_options options = {.rule = LEAKS_AUTO, .suppressions = suppressions};
+    const char *path = arguments_value(checking->arguments, "--suppressions");
+    struct view_error reason = {"out of memory"};
+    struct view view = {0};
+    struct loaded *loaded = &checking->loaded;
+    char *text = path ? text_file_read(path, checking->error) : NULL;
+    bool right = suppressions && (!path || text);
+    if (right && text && !suppressions_add(suppressions, path, text, &reason))
+        right = error_set(checking->error, ERROR_USAGE, "%s", reason.text);
+    /* The leaks of this profile alone: what the base has is no excuse. */
+    right = right && load_metric(loaded, "live", checking->error);
+    loaded->view.base = NULL;
+    right = right && load_view(&view, loaded, checking->error);
+    loaded->view.base = loaded->has_base ? &loaded->base : NULL;
+    struct check_item *item = right ? check_add(&checking->check, "leaks", "bytes") : NULL;
+    if (item && leaks_make(&leaks, &view, &options)) {
+        item->after = (double)leaks.found_bytes;
+        check_judge(&checking->check, item);
+        if (leaks.rule == LEAKS_NONE) {
+            checking->check.unsure++;
+            item->verdict = CHECK_UNSURE;
+            item->noise = (double)view.total.value;
+        } else if (leaks.found > 0) {
+            const struct view_frame *frame = &view.frames[leaks.rows[0].frame];
+            snprintf(item->detail, sizeof item->detail, "%.120s", frame->name);
+            snprintf(item->file, sizeof item->file, "%s", frame->file);
+            item->line = frame->line;
+        }
+        leaks_free(&leaks);
+    }
+    view_free(&view);
+    suppressions_free(suppressions);
+    free(text);
+    return right;
+}
+
+static bool add_budget(struct checking *checking)
+{
+    const char *path = arguments_value(checking->arguments, "--budget");
+    struct view_error reason;
+    size_t count;
+    char *text = text_file_read(path, checking->error);
+    struct check_budget *lines = text ? check_budget_read(path, text, &count, &reason) : NULL;
+    bool right = lines != NULL;
+    if (text && !lines)
+        error_set(checking->error, ERROR_USAGE, "%s", reason.text);
+    for (size_t i = 0; right && i < count; i++) {
+        unsigned metric = 0;
+        while (metric + 1 < METRICS && strcmp(metric_words[metric], lines[i].metric) != 0)
+            metric++;
+        const struct view *view = view_of(checking, metric);
+        right = view && (!lines[i].limit.relative || need_base(checking, "a limit of the budget"));
+        struct check_item *item =
+            right ? check_add(&checking->check, "budget", metric == ALLOCS ? "count" : "bytes")
+                  : NULL;
+        if (!item)
+            continue;
+        struct view_value sum = check_sum(view, lines[i].pattern);
+        snprintf(item->subject, sizeof item->subject, "%s", lines[i].pattern);
+        snprintf(item->detail, sizeof item->detail, "(%.200s:%u)", path, lines[i].line);
+        snprintf(item->file, sizeof item->file, "%s", path);
+        item->line = lines[i].line;
+        item->has_before = lines[i].limit.relative;
+        item->before = (double)sum.base;
+        item->after = (double)sum.value;
+        item->noise = noise_of(sum.variance);
+        item->noise_before = noise_of(sum.base_variance);
+        item->limit = lines[i].limit;
+        check_judge(&checking->check, item);
+    }
+    free(lines);
+    free(text);
+    return right;
+}
+
+static FILE *file_open(const char *path, const char *mode, struct error *error)
+{
+    FILE *file = fopen(path, mode);
+    if (!file)
+        error_set(error, ERROR_INPUT, "%s can't be written: %s", path, strerror(errno));
+    return file;
+}
+
+static bool file_close(FILE *file, const char *path, struct error *error)
+{
+    bool right = !ferror(file);
+    right = fclose(file) == 0 && right;
+    return right || error_set(error, ERROR_INPUT, "%s can't be written: %s", path, strerror(errno));
+}
+
+/* For the machines: --junit FILE, --github. */
+static bool put_files(struct checking *checking)
+{
+    const char *junit = arguments_value(checking->arguments, "--junit");
+    const char *summary = getenv("GITHUB_STEP_SUMMARY");
+    struct error *error = checking->error;
+    if (junit) {
+        FILE *file = file_open(junit, "we", error);
+        if (!file)
+            return false;
+        report_check_junit(&checking->check, checking->loaded.name, file);
+        if (!file_close(file, junit, error))
+            return false;
+    }
+    if (!arguments_value(checking->arguments, "--github"))
+        return true;
+    if (!summary || *summary == '\0') {
+        report_check_github(&checking->check, stdout, stdout);
+        return true;
+    }
+    FILE *file = file_open(summary, "ae", error);
+    if (!file)
+        return false;
+    report_check_github(&checking->check, stdout, file);
+    return file_close(file, summary, error);
+}
+
+bool verb_check(const struct arguments *arguments, struct error *error)
+{
+    struct checking checking = {.arguments = arguments, .error = error};
+    struct style style;
+    bool right = load(&checking.loaded, arguments, error) && add_limits(&checking) &&
+                 (!arguments_value(arguments, "--no-leaks") || add_leaks(&checking)) &&
+                 (!arguments_value(arguments, "--budget") || add_budget(&checking)) &&
+                 put_files(&checking) && load_open(&style, arguments, &checking.loaded, error);
+    if (right) {
+        if (!arguments_value(arguments, "--github") || style.format != STYLE_TEXT)
+            report_check(&checking.check, &style);
+        right = load_close(&style, arguments, error);
+    }
+    if (right && checking.check.unsure > 0)
+        terminal_warn("%zu of %zu limits are inconclusive: they lie inside the noise of sampling",
+                      checking.check.unsure, checking.check.count);
+    bool failed = checking.check.failed > 0;
+    for (unsigned i = 0; i < METRICS; i++)
+        if (checking.has_view[i])
+            view_free(&checking.views[i]);
+    check_free(&checking.check);
+    load_free(&checking.loaded);
+    return right && failed ? error_found(error) : right;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* The verbs that ask one question of a profile, or of two: diff, leaks, churn, sizes, ... */
+#include "tool/arguments.h"
+#include "tool/folder.h"
+#include "tool/load.h"
+#include "tool/terminal.h"
+#include "tool/text_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A question while it is answered. */
+struct question {
+    struct loaded loaded;
+    struct view view;
+    struct style style;
+};
+
+/* Loads and makes the view of a metric, unless a flag names another. */
+static bool question_load(struct question *question, const struct arguments *arguments,
+                          const char *metric, struct error *error)
+{
+    memset(question, 0, sizeof *question);
+    return load(&question->loaded, arguments, error) &&
+           (!metric || arguments_value(arguments, "--metric") ||
+            load_metric(&question->loaded, metric, error)) &&
+           load_view(&question->view, &question->loaded, error);
+}
+
+static void question_free(struct question *question)
+{
+    view_free(&question->view);
+    load_free(&question->loaded);
+}
+
+static bool question_answer(const struct arguments *arguments, const char *metric,
+                            void (*report)(const struct view *view, const struct style *style),
+                            struct error *error)
+{
+    struct question question;
+    bool right = question_load(&question, arguments, metric, error) &&
+                 load_open(&question.style, arguments, &question.loaded, error);
+    if (right) {
+        report(&question.view, &question.style);
+        right = load_close(&question.style, arguments, error);
+    }
+    question_free(&question);
+    return right;
+}
+
+bool verb_churn(const struct arguments *arguments, struct error *error)
+{
+    return question_answer(arguments, NULL, report_churn, error);
+}
+
+bool verb_sizes(const struct arguments *arguments, struct error *error)
+{
+    return question_answer(arguments, NULL, report_sizes, error);
+}
+
+bool verb_threads(const struct arguments *arguments, struct error *error)
+{
+    return question_answer(arguments, NULL, report_threads, error);
+}
+
+bool verb_time(const struct arguments *arguments, struct error *error)
+{
+    return question_answer(arguments, NULL, report_time, error);
+}
+
+/* --normalize: the base as large as the profile, so that only shares are compared. */
+static bool normalize(struct question *question, struct error *error)
+{
+    double whole = (double)question->view.whole.value, base = (double)question->view.whole.base;
+    if (whole <= 0 || base <= 0)
+        return true;
+    question->loaded.view.base_factor = whole / base;
+    view_free(&question->view);
+    memset(&question->view, 0, sizeof question->view);
+    return load_view(&question->view, &question->loaded, error);
+}
+
+static bool need_two(const struct loaded *loaded, const char *verb, struct error *error)
+{
+    if (loaded->has_base)
+        return true;
+    error_set(error, ERROR_USAGE, "%s needs two profiles, and there is only %s", verb,
+              loaded->name);
+    return error_hint(error, "memoir %s BEFORE AFTER, or a folder with several", verb);
+}
+
+bool verb_diff(const struct arguments *arguments, struct error *error)
+{
+    struct question question = {0};
+    struct arguments words;
+    struct folder folder = {0};
+    bool changed = false;
+    bool right = folder_operands(&folder, &words, arguments, error) &&
+                 question_load(&question, &words, NULL, error) &&
+                 need_two(&question.loaded, "diff", error) &&
+                 (!arguments_value(arguments, "--normalize") || normalize(&question, error)) &&
+                 load_open(&question.style, arguments, &question.loaded, error);
+    if (right) {
+        changed = report_diff(&question.view, &question.style);
+        right = load_close(&question.style, arguments, error);
+    }
+    question_free(&question);
+    folder_free(&folder);
+    if (right && changed && arguments_value(arguments, "--exit-code"))
+        return error_found(error);
+    return right;
+}
+
+static bool suppressions_read(struct suppressions **suppressions, const struct arguments *arguments,
+                              struct error *error)
+{
+    const char *path = arguments_value(arguments, "--suppressions");
+    struct view_error reason;
+    *suppressions = suppressions_new();
+    if (!*suppressions)
+        return error_set(error, ERROR_INPUT, "out of memory");
+    if (!path)
+        return true;
+    char *text = text_file_read(path, error);
+    bool right = text != NULL;
+    if (right && !suppressions_add(*suppressions, path, text, &reason))
+        right = error_set(error, ERROR_USAGE, "%s", reason.text);
+    free(text);
+    return right;
+}
+
+bool verb_leaks(const struct arguments *arguments, struct error *error)
+{
+    struct question question = {0};
+    struct suppressions *suppressions = NULL;
+    const char *rule = arguments_value(arguments, "--rule");
+    struct leaks_options options = {
+        .rule = !rule || strcmp(rule, "auto") == 0 ? LEAKS_AUTO
+                : strcmp(rule, "exit") == 0        ? LEAKS_EXIT
+                                                   : LEAKS_GROWTH,
+        .list = arguments_value(arguments, "--suppress") != NULL,
+    };
+    bool found = false;
+    bool right = suppressions_read(&suppressions, arguments, error) &&
+                 question_load(&question, arguments, "live", error) &&
+                 load_open(&question.style, arguments, &question.loaded, error);
+    if (right) {
+        options.suppressions = suppressions;
+        found = report_leaks(&question.view, &options, &question.style);
+        right = load_close(&question.style, arguments, error);
+    }
+    question_free(&question);
+    suppressions_free(suppressions);
+    return right && found && !options.list ? error_found(error) : right;
+}
