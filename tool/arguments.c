@@ -48,6 +48,10 @@ bool arguments_parse(struct arguments *arguments, const struct command *command,
     memset(arguments, 0, sizeof *arguments);
     arguments->command = command;
     arguments->operands = words;
+    if (strcmp(command->operands, "WORDS") == 0) {
+        arguments->operands_count = count;
+        return true;
+    }
     arguments->flags = calloc(count + 1, sizeof *arguments->flags);
     if (!arguments->flags)
         return error_set(error, ERROR_INPUT, "out of memory");

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+static char *verb_of_name(char *name);
 static void verb_first(char **words);
 static bool is_profile(const char *word);
 static const struct command *verb_find(char *verb, struct error *error);
@@ -24,10 +25,16 @@ int main(int argc, char **argv)
     struct arguments arguments = {0};
     char *nothing[] = {"help", NULL};
     char **words = argc > 1 ? argv + 1 : nothing;
+    char *verb = argc > 0 ? verb_of_name(argv[0]) : NULL;
     bool right = false;
 
     terminal_start();
-    verb_first(words);
+    if (verb) {
+        argv[0] = verb;
+        words = argv;
+    } else {
+        verb_first(words);
+    }
     bool is_file = !commands_find(words[0]) && is_profile(words[0]);
     const struct command *command = is_file ? commands_find("report") : verb_find(words[0], &error);
     if (!command || !arguments_parse(&arguments, command, words + !is_file, &error))
@@ -42,6 +49,18 @@ done:
     if (!right)
         terminal_error(&error);
     return right && error.status != ERROR_FOUND ? 0 : (int)error.status;
+}
+
+/* By the names of the old commands, of which there may be links, it is those. */
+static char *verb_of_name(char *name)
+{
+    static const char *const names[] = {"jeprof", "google-pprof", "pprof"};
+    char *slash = strrchr(name, '/');
+    char *verb = slash ? slash + 1 : name;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(verb, names[i]) == 0)
+            return verb;
+    return NULL;
 }
 
 /* Flags of every command may stand before the verb: moves the verb in front of them. */

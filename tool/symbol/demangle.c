@@ -31,14 +31,14 @@ static void text_add(const char *part, size_t length, void *context)
     text->length += length;
 }
 
-static bool demangle(const char *name, struct text *text)
+static bool demangle(const char *name, int flags, struct text *text)
 {
     if (setjmp(text->enough) != 0)
         return false;
     if (rust_demangle_callback(name, 0, text_add, text) && text->length > 0)
         return true;
     text->length = 0;
-    return cplus_demangle_v3_callback(name, DMGL_ANSI, text_add, text) && text->length > 0;
+    return cplus_demangle_v3_callback(name, flags, text_add, text) && text->length > 0;
 }
 
 /* `vector<pair<int, int> >` as it is written today. */
@@ -51,7 +51,7 @@ static void text_tidy(char *text)
     *to = '\0';
 }
 
-char *symbol_demangle(const char *name)
+static char *demangle_as(const char *name, int flags)
 {
     if (name[0] != '_' || strlen(name) > MANGLED_MOST)
         return NULL;
@@ -65,11 +65,21 @@ char *symbol_demangle(const char *name)
         return NULL;
     struct text text = {.bytes = malloc(TEXT_MOST + 1)};
     char *found = NULL;
-    if (text.bytes && demangle(name, &text)) {
+    if (text.bytes && demangle(name, flags, &text)) {
         text.bytes[text.length] = '\0';
         text_tidy(text.bytes);
         found = strdup(text.bytes);
     }
     free(text.bytes);
     return found;
+}
+
+char *symbol_demangle(const char *name)
+{
+    return demangle_as(name, DMGL_ANSI);
+}
+
+char *symbol_demangle_whole(const char *name)
+{
+    return demangle_as(name, DMGL_ANSI | DMGL_PARAMS);
 }

@@ -53,6 +53,8 @@ void symbol_report_free(struct symbol_report *report);
 
 /* C++, Rust and D as people write them; NULL: not mangled. To be freed. */
 char *symbol_demangle(const char *name);
+/* With parameters and, where the name has it, the type that is returned. */
+char *symbol_demangle_whole(const char *name);
 
 /* A function's machine code and which line each address came from, for disassembly. */
 struct symbol_code_line {

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The profiles that an old command line names, as one: added up, --base taken away. Numbers of
+ * sampled files are scaled here and not by the readers, in fractions, so that sums round as
+ * theirs do.
+ */
+#include "tool/compat.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/compiler.h"
+
+/* Values are kept in such parts of one while profiles are merged. */
+enum { FRACTIONS = 1024 };
+
+/* What the first line of a file says of its numbers. */
+struct head {
+    int version;   /* of the sampling: 0 none, 1 or 2 */
+    double period; /* bytes */
+    bool threaded; /* jemalloc's */
+};
+
+static bool is_elf(const char *path)
+{
+    char magic[4] = {0};
+    FILE *file = fopen(path, "rbe");
+    bool elf = file && fread(magic, 1, 4, file) == 4 && memcmp(magic, "\177ELF", 4) == 0;
+    if (file)
+        fclose(file);
+    return elf;
+}
+
+static bool exists(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0;
+}
+
+/* "heap profile: 1: 2 [3: 4] @ heap_v2/524288" */
+static void head_of_heap(struct head *head, const char *line)
+{
+    unsigned long long numbers[4];
+    int end = 0;
+    if (sscanf(line, "heap profile: %llu: %llu [ %llu: %llu]%n", &numbers[0], &numbers[1],
+               &numbers[2], &numbers[3], &end) != 4 ||
+        end == 0)
+        return;
+    const char *word = line + end;
+    word += strspn(word, " \t");
+    if (*word != '@') {
+        if (numbers[0] == numbers[2] && numbers[1] == numbers[3])
+            *head = (struct head){.version = 1, .period = 128 * 1024};
+        return;
+    }
+    word += 1 + strspn(word + 1, " \t");
+    size_t length = strcspn(word, "/\r\n");
+    if (length == 0 || (length == 11 && memcmp(word, "heapprofile", 11) == 0) ||
+        !memmem(word, length, "heap", 4))
+        return;
+    head->version = memmem(word, length, "_v2", 3) ? 2 : 1;
+    head->period = word[length] == '/' ? strtod(word + length + 1, NULL) : 0;
+    if (head->version == 1)
+        head->period /= 2;
+    if (head->period == 0)
+        head->period = 128 * 1024;
+}
+
+static struct head head_of(const char *path)
+{
+    struct head head = {0};
+    char *line = NULL;
+    size_t room = 0;
+    FILE *file = fopen(path, "rbe");
+    int first = file ? getc(file) : EOF;
+    if (first != EOF && isprint(first) && ungetc(first, file) != EOF) {
+        while (getline(&line, &room, file) > 0 && line[0] == '%')
+            if (strncmp(line, "%warn", 5) == 0)
+                fprintf(stderr, "WARNING:%s", line + 5);
+        if (line && strncmp(line, "heap profile:", 13) == 0) {
+            head_of_heap(&head, line);
+        } else if (line && strncmp(line, "heap_v2/", 8) == 0) {
+            head = (struct head){.version = 2, .period = strtod(line + 8, NULL), .threaded = true};
+        }
+    }
+    if (file)
+        fclose(file);
+    free(line);
+    if (!(head.period >= 1) || !isfinite(head.period))
+        head.version = 0;
+    return head;
+}
+
+static int compare_threads(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return (left > right) - (left < right);
+}
+
+uint64_t *compat_threads(const char *path, size_t *count)
+{
+    uint64_t *threads = NULL;
+    char *line = NULL;
+    size_t room = 0;
+    FILE *file = fopen(path, "rbe");
+    bool stacks = false;
+    *count = 0;
+    while (file && getline(&line, &room, file) > 0 && strncmp(line, "MAPPED_LIBRARIES:", 17) != 0) {
+        const char *word = line + strspn(line, " \t");
+        stacks |= *word == '@';
+        if (!stacks || *word != 't' || !isdigit((unsigned char)word[1]))
+            continue;
+        if ((*count & (*count - 1)) == 0)
+            threads = compat_room(threads, *count > 0 ? *count * 2 : 1, sizeof *threads);
+        threads[(*count)++] = strtoull(word + 1, NULL, 10);
+    }
+    if (file)
+        fclose(file);
+    free(line);
+    if (*count == 0)
+        return threads;
+    qsort(threads, *count, sizeof *threads, compare_threads);
+    size_t kept = 1;
+    for (size_t i = 1; i < *count; i++)
+        if (threads[i] != threads[kept - 1])
+            threads[kept++] = threads[i];
+    *count = kept;
+    return threads;
+}
+
+/* What one recorded object of that mean size stands for. */
+static double factor_of(const struct head *head, double objects, double bytes)
+{
+    if (objects == 0 || bytes == 0)
+        return 1;
+    double ratio = bytes / objects / head->period;
+    if (head->version == 2)
+        return 1 / (1 - exp(-ratio));
+    return ratio < 1 ? 1 / ratio : 1;
+}
+
+static int64_t parts_of(double value)
+{
+    double parts = value * FRACTIONS;
+    return parts >= 9e18 ? INT64_MAX : parts <= -9e18 ? INT64_MIN : llround(parts);
+}
+
+/* A pair of columns, scaled. A stack of jemalloc's may be in several samples, by thread; what
+ * counts is the whole. */
+static void scale_pair(struct profile *profile, const struct head *head, unsigned objects_type,
+                       unsigned bytes_type)
+{
+    struct profile_samples *samples = &profile->samples;
+    int64_t *objects = samples->values[objects_type], *bytes = samples->values[bytes_type];
+    double *sums = NULL;
+    if (head->threaded) {
+        sums = compat_room(NULL, profile->stacks.count * 2, sizeof *sums);
+        memset(sums, 0, profile->stacks.count * 2 * sizeof *sums);
+        for (size_t i = 0; i < samples->count; i++) {
+            sums[2 * samples->stacks[i]] += (double)objects[i];
+            sums[2 * samples->stacks[i] + 1] += (double)bytes[i];
+        }
+    }
+    for (size_t i = 0; i < samples->count; i++) {
+        const double *sum = sums ? sums + 2 * samples->stacks[i] : NULL;
+        double factor = sum ? factor_of(head, sum[0], sum[1])
+                            : factor_of(head, (double)objects[i], (double)bytes[i]);
+        objects[i] = parts_of((double)objects[i] * factor);
+        bytes[i] = parts_of((double)bytes[i] * factor);
+    }
+    free(sums);
+}
+
+static void scale(struct profile *profile, const struct head *head)
+{
+    bool done[PROFILE_TYPES_MOST] = {false};
+    for (unsigned i = 0; i < profile->types && head->version > 0; i++) {
+        int partner = profile_type_partner(profile, i);
+        const char *unit = profile_text(profile, profile->type[i].unit);
+        if (partner < 0 || done[i] || done[partner] || strcmp(unit, "count") != 0)
+            continue;
+        scale_pair(profile, head, i, (unsigned)partner);
+        done[i] = done[partner] = true;
+    }
+    for (unsigned i = 0; i < profile->types; i++)
+        for (size_t k = 0; k < profile->samples.count && !done[i]; k++)
+            profile->samples.values[i][k] = parts_of((double)profile->samples.values[i][k]);
+}
+
+static void read_one(struct profile *profile, const char *path, const char *thread, bool say)
+{
+    struct read_error error;
+    struct head head = head_of(path);
+    struct read_options options = {.thread = thread, .raw = head.version > 0};
+    if (!exists(path))
+        compat_fail("%s: %s", path, strerror(errno));
+    profile_start(profile);
+    if (!profile_read_file(profile, path, &options, &error))
+        compat_fail("%s: %s", path, error.reason);
+    if (say && head.version > 0 && !head.threaded) {
+        fprintf(stderr, "Adjusting heap profiles for 1-in-%.0f sampling rate\n", head.period);
+        if (head.version == 2)
+            fputs("Heap version 2\n", stderr);
+    }
+    scale(profile, &head);
+}
+
+static void add(struct profile *to, const char *path, const char *thread, double factor)
+{
+    struct profile from;
+    read_one(&from, path, thread, true);
+    if (!profile_merge(to, &from, factor))
+        compat_fail("out of memory");
+    profile_free(&from);
+}
+
+/* The column that the options ask for. */
+static unsigned column(const struct profile *profile, const struct compat_words *words)
+{
+    static const struct {
+        enum compat_option option;
+        const char *names[2];
+    } columns[] = {
+        {COMPAT_INUSE_OBJECTS, {"inuse_objects", "objects"}},
+        {COMPAT_ALLOC_SPACE, {"alloc_space", "space"}},
+        {COMPAT_ALLOC_OBJECTS, {"alloc_objects", "objects"}},
+        {COMPAT_CONTENTIONS, {"contentions", "contentions"}},
+    };
+    static const char *const usual[] = {"inuse_space", "space", "samples", "delay"};
+    for (size_t i = 0; i < COUNT_OF(columns); i++)
+        for (unsigned k = 0; k < 2 && words->value[columns[i].option].on; k++)
+            if (profile_type_named(profile, columns[i].names[k]) >= 0)
+                return (unsigned)profile_type_named(profile, columns[i].names[k]);
+    for (size_t i = 0; i < COUNT_OF(usual); i++)
+        if (profile_type_named(profile, usual[i]) >= 0)
+            return (unsigned)profile_type_named(profile, usual[i]);
+    return profile->default_type;
+}
+
+/* Samples' values as numbers; --drop_negative by stack, as they do. */
+static void values(struct compat_profile *loaded, const struct compat_words *words)
+{
+    const struct profile *profile = &loaded->profile;
+    size_t count = profile->samples.count, stacks = profile->stacks.count;
+    loaded->type = column(profile, words);
+    loaded->values = compat_room(NULL, count, sizeof *loaded->values);
+    int partner = profile->types > 0 ? profile_type_partner(profile, loaded->type) : -1;
+    for (size_t i = 0; i < count; i++) {
+        double value = (double)profile->samples.values[loaded->type][i] / FRACTIONS;
+        if (words->value[COMPAT_MEAN_DELAY].on && partner >= 0)
+            value /= (double)profile->samples.values[partner][i] / FRACTIONS;
+        loaded->values[i] = value;
+    }
+    if (!words->value[COMPAT_DROP_NEGATIVE].on)
+        return;
+    double *sums = compat_room(NULL, stacks, sizeof *sums);
+    memset(sums, 0, stacks * sizeof *sums);
+    for (size_t i = 0; i < count; i++)
+        sums[profile->samples.stacks[i]] += loaded->values[i];
+    for (size_t i = 0; i < count; i++)
+        if (sums[profile->samples.stacks[i]] < 0)
+            loaded->values[i] = 0;
+    free(sums);
+}
+
+/* Which of the operands is the program. */
+static size_t program(struct compat_profile *loaded, const struct compat_words *words)
+{
+    if (words->operands_count == 0)
+        compat_usage(words, "Did not specify program");
+    const char *first = words->operands[0];
+    if (words->operands_count == 1) {
+        if (!exists(first))
+            compat_fail("%s does not exist.", first);
+        if (is_elf(first))
+            compat_usage(words, "Did not specify profile file");
+        loaded->program = "";
+        return 0;
+    }
+    if (!exists(first))
+        compat_fail("%s does not exist.", first);
+    fprintf(stderr, "Using local file %s.\n", first);
+    loaded->program = first;
+    return 1;
+}
+
+void compat_load(struct compat_profile *loaded, const struct compat_words *words,
+                 const char *thread)
+{
+    struct symbol_report report = {0};
+    memset(loaded, 0, sizeof *loaded);
+    size_t first = program(loaded, words);
+    for (size_t i = first; i < words->operands_count; i++)
+        if (exists(words->operands[i]))
+            fprintf(stderr, "Using local file %s.\n", words->operands[i]);
+        else
+            compat_fail("%s does not exist.", words->operands[i]);
+    read_one(&loaded->profile, words->operands[first], thread, true);
+    for (size_t i = first + 1; i < words->operands_count && !thread; i++)
+        add(&loaded->profile, words->operands[i], NULL, 1);
+    for (size_t i = 0; i < words->bases_count && !thread; i++)
+        add(&loaded->profile, words->bases[i], NULL, -1);
+    loaded->kind = loaded->profile.kind;
+    loaded->digits = 16;
+    loaded->symbols.program = loaded->program[0] ? loaded->program : NULL;
+    loaded->symbols.sysroot = words->value[COMPAT_LIB_PREFIX].text;
+    if (!symbol_resolve(&loaded->profile, &loaded->symbols, &report) || loaded->profile.failed)
+        compat_fail("out of memory");
+    symbol_report_free(&report);
+    values(loaded, words);
+}

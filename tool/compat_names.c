@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names as the Perl commands cut them. Two functions of one short name in a report, say overloads,
+ * get the address they begin at behind an '@'.
+ */
+#include "tool/compat.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/terminal.h"
+
+/* Takes out what stands between such signs, from the inside out; `tail` behind them as well. */
+static void strip_pairs(char *text, char open, char close, bool tail)
+{
+    const char both[] = {open, close, '\0'};
+    bool again = true;
+    while (again) {
+        again = false;
+        for (char *at = strchr(text, open); at; at = strchr(at, open)) {
+            char *end = at + 1 + strcspn(at + 1, both);
+            if (*end != close) {
+                at++;
+                continue;
+            }
+            end++;
+            const char *word = end + strspn(end, " \t");
+            if (tail && strncmp(word, "const", 5) == 0)
+                end = (char *)word + 5;
+            memmove(at, end, strlen(end) + 1);
+            again = true;
+        }
+    }
+}
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* The type that a function template returns stands before its name, which has a scope. */
+static void strip_type(char *text)
+{
+    for (size_t at = strlen(text); at > 0; at--) {
+        if (!isspace((unsigned char)text[at - 1]) || !is_word(text[at]))
+            continue;
+        size_t end = at;
+        while (is_word(text[end]))
+            end++;
+        if (text[end] == ':' && text[end + 1] == ':') {
+            memmove(text, text + at, strlen(text + at) + 1);
+            return;
+        }
+    }
+}
+
+char *compat_short_name(const char *name, bool keep_templates)
+{
+    char *text = strdup(name);
+    if (!text)
+        compat_fail("out of memory");
+    strip_pairs(text, '(', ')', true);
+    if (!keep_templates)
+        strip_pairs(text, '<', '>', false);
+    strip_type(text);
+    return text;
+}
+
+void compat_address(const struct compat_profile *from, uint32_t location, bool leaf,
+                    enum compat_command command, char text[20])
+{
+    uint64_t address = profile_location_at(&from->profile, location)->address;
+    bool whole = leaf && !(from->kind == PROFILE_CPU && command == COMPAT_JEPROF);
+    snprintf(text, 20, "%0*" PRIx64, (int)from->digits, address - (whole || address == 0 ? 0 : 1));
+}
+
+static char *format_place(const struct profile *profile, const struct profile_function *function,
+                          uint32_t line, enum compat_command command)
+{
+    const char *file = profile_text(profile, function->file);
+    size_t size = strlen(file) + 24;
+    char *text = compat_room(NULL, size, 1);
+    if (file[0] == '\0')
+        snprintf(text, size, "??:0");
+    else if (line == 0)
+        snprintf(text, size, command == COMPAT_JEPROF ? "%s:?" : "%s:0", file);
+    else
+        snprintf(text, size, "%s:%" PRIu32, file, line);
+    return text;
+}
+
+/* An address without a name: where it is. */
+static void name_by_module(const struct compat_profile *from, uint32_t location,
+                           struct compat_name *name)
+{
+    const struct profile *profile = &from->profile;
+    const struct profile_location *place = profile_location_at(profile, location);
+    const struct profile_mapping *mapping = profile_mapping_at(profile, place->mapping);
+    const char *path = place->mapping > 0 ? profile_text(profile, mapping->path) : "";
+    const char *base = strrchr(path, '/');
+    size_t size = strlen(path) + 40;
+    char *text = compat_room(NULL, size, 1);
+    base = base ? base + 1 : path;
+    if (base[0] != '\0')
+        snprintf(text, size, "%s+0x%" PRIx64, base,
+                 place->address - mapping->start + mapping->offset);
+    else
+        snprintf(text, size, "0x%0*" PRIx64, (int)from->digits, place->address);
+    name->name = text;
+    name->full = strdup(text);
+    name->place = strdup("??:0");
+}
+
+/* A name that is only the nearest known one says so. */
+static char *guessed(char *name)
+{
+    size_t size = strlen(name) + 2;
+    char *text = compat_room(NULL, size, 1);
+    snprintf(text, size, "~%s", name);
+    free(name);
+    return text;
+}
+
+static void name_location(struct compat_stacks *stacks, uint32_t location,
+                          struct compat_name *names)
+{
+    const struct profile *profile = &stacks->from->profile;
+    const struct profile_location *place = profile_location_at(profile, location);
+    const struct profile_line *lines = profile_lines_of(profile, location);
+    bool keep = stacks->words->value[COMPAT_NO_STRIP_TEMP].on;
+    if (place->lines == 0)
+        name_by_module(stacks->from, location, &names[0]);
+    for (uint32_t i = 0; i < place->lines; i++) {
+        const struct profile_function *function = profile_function_at(profile, lines[i].function);
+        char *full = symbol_demangle_whole(profile_text(profile, function->system_name));
+        if (!full)
+            full = strdup(profile_text(profile, function->name));
+        if (!full)
+            compat_fail("out of memory");
+        char *short_name = compat_short_name(full, keep);
+        names[i].full = full;
+        names[i].place = format_place(profile, function, lines[i].line, stacks->words->command);
+        names[i].name = short_name;
+        if (place->flags & LOCATION_GUESS) {
+            names[i].name = guessed(short_name);
+            names[i].full = guessed(full);
+        }
+    }
+}
+
+/* A function of a file that may share its short name with another one. */
+struct twin {
+    uint32_t name; /* in stacks->names */
+    uint32_t location;
+    uint32_t function;
+    const char *text;
+    uint64_t start;
+};
+
+static int compare_twins(const void *a, const void *b)
+{
+    const struct twin *left = a, *right = b;
+    int order = strcmp(left->text, right->text);
+    return order != 0 ? order
+                      : (left->function > right->function) - (left->function < right->function);
+}
+
+/* Where the function begins, in the file's own addresses; 0: not known. */
+static uint64_t find_start(const struct compat_profile *from, uint32_t location)
+{
+    const struct profile *profile = &from->profile;
+    const struct profile_location *place = profile_location_at(profile, location);
+    const struct profile_mapping *mapping = profile_mapping_at(profile, place->mapping);
+    struct symbol symbol;
+    if (place->mapping == 0)
+        return 0;
+    struct symbol_file *file = symbol_open(profile_text(profile, mapping->path), NULL, 0);
+    if (!file)
+        return 0;
+    uint64_t offset = place->address - mapping->start + mapping->offset;
+    bool found = symbol_find(file, offset > 0 ? offset - 1 : 0, &symbol);
+    uint64_t start = found ? symbol.start : 0;
+    symbol_close(file);
+    return start;
+}
+
+static void tag_twins(struct compat_stacks *stacks, struct twin *twins, size_t count)
+{
+    bool differ = false;
+    for (size_t i = 0; i < count; i++) {
+        bool known = i > 0 && twins[i].function == twins[i - 1].function;
+        twins[i].start = known ? twins[i - 1].start : find_start(stacks->from, twins[i].location);
+        differ |= twins[i].start != twins[0].start;
+    }
+    for (size_t i = 0; i < count && differ; i++) {
+        struct compat_name *name = &stacks->names[twins[i].name];
+        size_t size = strlen(twins[i].text) + 20;
+        if (twins[i].start == 0)
+            continue;
+        char *text = compat_room(NULL, size, 1);
+        snprintf(text, size, "%s@%" PRIx64, twins[i].text, twins[i].start);
+        twins[i].text = "";
+        free(name->name);
+        name->name = text;
+    }
+}
+
+/* Only outermost names are told apart, and only those that are not cut in front. */
+static void name_twins(struct compat_stacks *stacks)
+{
+    const struct profile *profile = &stacks->from->profile;
+    size_t locations = profile->locations.count, count = 0;
+    struct twin *twins = compat_room(NULL, locations, sizeof *twins);
+    for (uint32_t i = 0; i < locations; i++) {
+        const struct profile_location *place = profile_location_at(profile, i);
+        uint32_t last = stacks->first_name[i + 1] - 1;
+        const struct compat_name *name = &stacks->names[last];
+        if (place->lines == 0 || place->address == 0 ||
+            strncmp(name->full, name->name, strlen(name->name)) != 0)
+            continue;
+        uint32_t function = profile_lines_of(profile, i)[place->lines - 1].function;
+        twins[count++] = (struct twin){last, i, function, name->name, 0};
+    }
+    qsort(twins, count, sizeof *twins, compare_twins);
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && strcmp(twins[end].text, twins[first].text) == 0;)
+            end++;
+        if (twins[end - 1].function != twins[first].function)
+            tag_twins(stacks, twins + first, end - first);
+    }
+    free(twins);
+}
+
+void compat_names_make(struct compat_stacks *stacks)
+{
+    const struct profile *profile = &stacks->from->profile;
+    size_t locations = profile->locations.count, count = 0;
+    stacks->first_name = compat_room(NULL, locations + 1, sizeof *stacks->first_name);
+    for (uint32_t i = 0; i < locations; i++) {
+        uint32_t lines = profile_location_at(profile, i)->lines;
+        stacks->first_name[i] = (uint32_t)count;
+        count += lines > 0 ? lines : 1;
+    }
+    stacks->first_name[locations] = (uint32_t)count;
+    stacks->names = compat_room(NULL, count, sizeof *stacks->names);
+    memset(stacks->names, 0, count * sizeof *stacks->names);
+    for (uint32_t i = 0; i < locations; i++)
+        name_location(stacks, i, stacks->names + stacks->first_name[i]);
+    for (size_t i = 0; i < count; i++)
+        if (!stacks->names[i].name || !stacks->names[i].full || !stacks->names[i].place)
+            compat_fail("out of memory");
+    for (size_t i = 0; i < count; i++) {
+        struct compat_name *name = &stacks->names[i];
+        terminal_clean(name->name, strlen(name->name));
+        terminal_clean(name->place, strlen(name->place));
+        terminal_clean(name->full, strlen(name->full));
+    }
+    stacks->names_count = count;
+    name_twins(stacks);
+}

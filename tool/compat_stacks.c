@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The stacks of a profile as the Perl commands see them: the allocator's own frames, known by
+ * name, are gone, and so is the frame that a signal handler left in every stack of a CPU profile.
+ */
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include "tool/compat.h"
+
+#include <pcre2.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+
+static const char *const of_heaps[] = {"calloc",
+                                       "cfree",
+                                       "malloc",
+                                       "free",
+                                       "memalign",
+                                       "posix_memalign",
+                                       "pvalloc",
+                                       "valloc",
+                                       "realloc",
+                                       "tc_calloc",
+                                       "tc_cfree",
+                                       "tc_malloc",
+                                       "tc_free",
+                                       "tc_memalign",
+                                       "tc_posix_memalign",
+                                       "tc_pvalloc",
+                                       "tc_valloc",
+                                       "tc_realloc",
+                                       "tc_new",
+                                       "tc_delete",
+                                       "tc_newarray",
+                                       "tc_deletearray",
+                                       "tc_new_nothrow",
+                                       "tc_newarray_nothrow",
+                                       "do_malloc",
+                                       "::do_malloc",
+                                       "::do_malloc_or_cpp_alloc",
+                                       "DoSampledAllocation",
+                                       "simple_alloc::allocate",
+                                       "__malloc_alloc_template::allocate",
+                                       "__builtin_delete",
+                                       "__builtin_new",
+                                       "__builtin_vec_delete",
+                                       "__builtin_vec_new",
+                                       "operator new",
+                                       "operator new[]",
+                                       "malloc_zone_malloc",
+                                       "malloc_zone_calloc",
+                                       "malloc_zone_valloc",
+                                       "malloc_zone_realloc",
+                                       "malloc_zone_memalign",
+                                       "malloc_zone_free",
+                                       "__start_google_malloc",
+                                       "__stop_google_malloc",
+                                       "__start_malloc_hook",
+                                       "__stop_malloc_hook"};
+static const char *const of_jemalloc[] = {"newImpl", "void* newImpl", "aligned_alloc",
+                                          "mallocx", "rallocx",       "xallocx",
+                                          "dallocx", "sdallocx",      "sdallocx_noflags"};
+static const char *const of_locks[] = {"base::RecordLockProfileData",
+                                       "base::SubmitMutexProfileData",
+                                       "base::SubmitSpinLockProfileData",
+                                       "Mutex::Unlock",
+                                       "Mutex::UnlockSlow",
+                                       "Mutex::ReaderUnlock",
+                                       "MutexLock::~MutexLock",
+                                       "SpinLock::Unlock",
+                                       "SpinLock::SlowUnlock",
+                                       "SpinLockHolder::~SpinLockHolder"};
+static const char *const of_clocks[] = {"ProfileData::Add",          "ProfileData::prof_handler",
+                                        "CpuProfiler::prof_handler", "__FRAME_END__",
+                                        "__pthread_sighandler",      "__restore"};
+
+static bool among(const char *name, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, list[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Whether the frame is none of the program's. */
+static bool is_noise(const struct compat_stacks *stacks, const char *name)
+{
+    switch (stacks->from->kind) {
+    case PROFILE_HEAP:
+    case PROFILE_GROWTH: {
+        const char *bare = name[0] == '_' ? name + 1 : name;
+        bool jemalloc = stacks->words->command == COMPAT_JEPROF;
+        return among(name, of_heaps, COUNT_OF(of_heaps)) ||
+               among(bare, of_heaps, COUNT_OF(of_heaps)) ||
+               (jemalloc && (among(name, of_jemalloc, COUNT_OF(of_jemalloc)) ||
+                             among(bare, of_jemalloc, COUNT_OF(of_jemalloc)))) ||
+               strstr(name, "TCMalloc") || strncmp(name, "tcmalloc::", 10) == 0;
+    }
+    case PROFILE_CONTENTION:
+        return among(name, of_locks, COUNT_OF(of_locks));
+    case PROFILE_CPU:
+        return among(name, of_clocks, COUNT_OF(of_clocks));
+    default:
+        return false;
+    }
+}
+
+/* The name that the caller's side of an address has. */
+static const char *outer_name(const struct compat_stacks *stacks, uint32_t location)
+{
+    return stacks->names[stacks->first_name[location + 1] - 1].name;
+}
+
+/* The second address of all stacks, if it is one; else -1. */
+static int64_t common_second(const struct compat_stacks *stacks)
+{
+    int64_t second = -1;
+    for (size_t i = 0; i < stacks->count; i++) {
+        const struct compat_stack *stack = &stacks->stacks[i];
+        if (stack->count < 2)
+            return -1;
+        uint32_t here = stacks->path[stack->first + 1];
+        if (second >= 0 && second != here)
+            return -1;
+        second = here;
+    }
+    return second;
+}
+
+static void remove_frame(struct compat_stacks *stacks, struct compat_stack *stack, uint32_t at)
+{
+    uint32_t *path = stacks->path + stack->first;
+    memmove(path + at, path + at + 1, (stack->count - at - 1) * sizeof *path);
+    stack->count--;
+}
+
+/* Stack frames of the handler that took the samples. */
+static void drop_handler(struct compat_stacks *stacks)
+{
+    bool google = stacks->words->command == COMPAT_GOOGLE;
+    for (int64_t second; (second = common_second(stacks)) >= 0;) {
+        const char *name = outer_name(stacks, (uint32_t)second);
+        if (stacks->words->value[COMPAT_NO_AUTO_SIGNAL_FRM].on) {
+            fprintf(
+                stderr,
+                "All second stack frames are same: `%s'.\nMight be stack trace capturing bug.\n",
+                name);
+            return;
+        }
+        fprintf(stderr, "Removing %s from all stack traces.\n", name);
+        for (size_t i = 0; i < stacks->count; i++) {
+            struct compat_stack *stack = &stacks->stacks[i];
+            const uint32_t *path = stacks->path + stack->first;
+            remove_frame(stacks, stack, 1);
+            if (google && stack->count > 1 &&
+                profile_location_at(&stacks->from->profile, path[1])->address ==
+                    profile_location_at(&stacks->from->profile, path[0])->address)
+                remove_frame(stacks, stack, 1);
+        }
+    }
+}
+
+/* jeprof takes away all up to the last of such frames, google-pprof only those. */
+static void drop_noise(struct compat_stacks *stacks)
+{
+    bool before = stacks->words->command == COMPAT_JEPROF;
+    for (size_t i = 0; i < stacks->count; i++) {
+        struct compat_stack *stack = &stacks->stacks[i];
+        uint32_t *path = stacks->path + stack->first, kept = 0;
+        for (uint32_t k = 0; k < stack->count; k++) {
+            if (!is_noise(stacks, outer_name(stacks, path[k])))
+                path[kept++] = path[k];
+            else if (before)
+                kept = 0;
+        }
+        stack->count = kept;
+    }
+}
+
+static pcre2_code *pattern_compile(const char *pattern)
+{
+    int error;
+    PCRE2_SIZE offset;
+    pcre2_code *code =
+        pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, 0, &error, &offset, NULL);
+    if (!code) {
+        PCRE2_UCHAR text[120];
+        pcre2_get_error_message(error, text, sizeof text);
+        compat_fail("the pattern '%s' is wrong at its character %zu: %s", pattern,
+                    (size_t)offset + 1, (const char *)text);
+    }
+    return code;
+}
+
+static bool pattern_fits(const pcre2_code *code, pcre2_match_data *match, const char *text)
+{
+    return pcre2_match(code, (PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, 0, 0, match, NULL) >= 0;
+}
+
+/* --retain and --exclude: frames by name. */
+static void drop_frames(struct compat_stacks *stacks, const char *pattern, bool keep)
+{
+    if (pattern[0] == '\0')
+        return;
+    pcre2_code *code = pattern_compile(pattern);
+    pcre2_match_data *match = pcre2_match_data_create_from_pattern(code, NULL);
+    for (size_t i = 0; i < stacks->count && match; i++) {
+        struct compat_stack *stack = &stacks->stacks[i];
+        uint32_t *path = stacks->path + stack->first, kept = 0;
+        for (uint32_t k = 0; k < stack->count; k++)
+            if (pattern_fits(code, match, outer_name(stacks, path[k])) == keep)
+                path[kept++] = path[k];
+        stack->count = kept;
+    }
+    pcre2_match_data_free(match);
+    pcre2_code_free(code);
+}
+
+void compat_stacks_filter(struct compat_stacks *stacks, const char *pattern, bool keep)
+{
+    size_t kept = 0;
+    char address[20];
+    if (pattern[0] == '\0')
+        return;
+    pcre2_code *code = pattern_compile(pattern);
+    pcre2_match_data *match = pcre2_match_data_create_from_pattern(code, NULL);
+    for (size_t i = 0; i < stacks->count && match; i++) {
+        const struct compat_stack *stack = &stacks->stacks[i];
+        bool fits = false;
+        for (uint32_t k = 0; k < stack->count && !fits; k++) {
+            uint32_t location = stacks->path[stack->first + k];
+            compat_address(stacks->from, location, k == 0, stacks->words->command, address);
+            fits = pattern_fits(code, match, address);
+            for (uint32_t n = stacks->first_name[location];
+                 n < stacks->first_name[location + 1] && !fits; n++)
+                fits = pattern_fits(code, match, stacks->names[n].name) ||
+                       pattern_fits(code, match, stacks->names[n].place);
+        }
+        if (fits == keep)
+            stacks->stacks[kept++] = *stack;
+    }
+    stacks->count = kept;
+    pcre2_match_data_free(match);
+    pcre2_code_free(code);
+}
+
+/* Each stack of the profile once. */
+static void gather(struct compat_stacks *stacks)
+{
+    const struct profile *profile = &stacks->from->profile;
+    const struct profile_samples *samples = &profile->samples;
+    size_t all = profile->stacks.count, length = 0;
+    uint32_t *known = compat_room(NULL, all, sizeof *known);
+    memset(known, 0, all * sizeof *known);
+    stacks->stacks = compat_room(NULL, samples->count, sizeof *stacks->stacks);
+    for (size_t i = 0; i < samples->count; i++) {
+        uint32_t stack = samples->stacks[i], frames;
+        if (known[stack] == 0) {
+            profile_frames_of(profile, stack, &frames);
+            stacks->stacks[stacks->count] = (struct compat_stack){(uint32_t)length, frames, 0};
+            known[stack] = (uint32_t)++stacks->count;
+            length += frames;
+        }
+        stacks->stacks[known[stack] - 1].value += stacks->from->values[i];
+        stacks->total += stacks->from->values[i];
+    }
+    stacks->path = compat_room(NULL, length, sizeof *stacks->path);
+    for (uint32_t i = 0; i < all; i++) {
+        uint32_t frames;
+        const uint32_t *path = profile_frames_of(profile, i, &frames);
+        if (known[i] > 0 && frames > 0)
+            memcpy(stacks->path + stacks->stacks[known[i] - 1].first, path, frames * sizeof *path);
+    }
+    free(known);
+}
+
+void compat_stacks_make(struct compat_stacks *stacks, const struct compat_profile *from,
+                        const struct compat_words *words)
+{
+    memset(stacks, 0, sizeof *stacks);
+    stacks->from = from;
+    stacks->words = words;
+    compat_names_make(stacks);
+    gather(stacks);
+    if (from->kind == PROFILE_CPU)
+        drop_handler(stacks);
+    drop_noise(stacks);
+    drop_frames(stacks, compat_text(words, COMPAT_RETAIN), true);
+    drop_frames(stacks, compat_text(words, COMPAT_EXCLUDE), false);
+}
+
+struct compat_stacks compat_stacks_copy(const struct compat_stacks *from)
+{
+    struct compat_stacks copy = *from;
+    copy.stacks = compat_room(NULL, from->count, sizeof *copy.stacks);
+    memcpy(copy.stacks, from->stacks, from->count * sizeof *copy.stacks);
+    return copy;
+}
+
+double compat_stacks_sum(const struct compat_stacks *stacks)
+{
+    double sum = 0;
+    for (size_t i = 0; i < stacks->count; i++)
+        sum += stacks->stacks[i].value;
+    return sum;
+}
+
+void compat_stacks_free(struct compat_stacks *stacks)
+{
+    for (size_t i = 0; i < stacks->names_count; i++) {
+        free(stacks->names[i].name);
+        free(stacks->names[i].place);
+        free(stacks->names[i].full);
+    }
+    free(stacks->names);
+    free(stacks->first_name);
+    free(stacks->path);
+    free(stacks->stacks);
+}
