@@ -45,12 +45,38 @@ complete -c memoir -n __fish_use_subcommand -a traces -d 'whole stacks with thei
 complete -c memoir -n '__fish_seen_subcommand_from traces' -F
 complete -c memoir -n __fish_use_subcommand -a peak -d 'as top, of the moment when the heap was largest'
 complete -c memoir -n '__fish_seen_subcommand_from peak' -F
+complete -c memoir -n __fish_use_subcommand -a export -d 'write a profile in another tool'\''s format, or as a picture'
+complete -c memoir -n '__fish_seen_subcommand_from export' -F
+complete -c memoir -n __fish_use_subcommand -a merge -d 'add profiles up'
+complete -c memoir -n '__fish_seen_subcommand_from merge' -F
+complete -c memoir -n __fish_use_subcommand -a redact -d 'write a profile without its names, to show it to others'
+complete -c memoir -n '__fish_seen_subcommand_from redact' -F
+complete -c memoir -n __fish_use_subcommand -a diff -d 'what changed from one profile to another'
+complete -c memoir -n '__fish_seen_subcommand_from diff' -F
+complete -c memoir -n __fish_use_subcommand -a leaks -d 'what was never freed, where it came from, and whether it grows'
+complete -c memoir -n '__fish_seen_subcommand_from leaks' -F
+complete -c memoir -n __fish_use_subcommand -a churn -d 'blocks that lived less than a millisecond, by place'
+complete -c memoir -n '__fish_seen_subcommand_from churn' -F
+complete -c memoir -n __fish_use_subcommand -a sizes -d 'blocks by their size, and what rounding up costs'
+complete -c memoir -n '__fish_seen_subcommand_from sizes' -F
+complete -c memoir -n __fish_use_subcommand -a threads -d 'what each thread has allocated, and what of it is live'
+complete -c memoir -n '__fish_seen_subcommand_from threads' -F
+complete -c memoir -n __fish_use_subcommand -a time -d 'memory over time, as a graph'
+complete -c memoir -n '__fish_seen_subcommand_from time' -F
+complete -c memoir -n __fish_use_subcommand -a check -d 'limits on memory, for continuous integration'
+complete -c memoir -n '__fish_seen_subcommand_from check' -F
 complete -c memoir -n __fish_use_subcommand -a ctl -d 'control memoir in a running process'
 complete -c memoir -n '__fish_seen_subcommand_from ctl' -a 'start stop rate dump snapshot mark reset purge stats show set version'
 complete -c memoir -n __fish_use_subcommand -a ps -d 'list the processes that run with memoir'
+complete -c memoir -n __fish_use_subcommand -a jeprof -d 'as jemalloc'\''s jeprof: the same options, tables and shell'
+complete -c memoir -n '__fish_seen_subcommand_from jeprof' -a 'WORDS'
+complete -c memoir -n __fish_use_subcommand -a google-pprof -d 'as the pprof of gperftools: the same options, tables and shell'
+complete -c memoir -n '__fish_seen_subcommand_from google-pprof' -a 'WORDS'
+complete -c memoir -n __fish_use_subcommand -a pprof -d 'as pprof: gperftools'\'' or Go'\''s, by its words'
+complete -c memoir -n '__fish_seen_subcommand_from pprof' -a 'WORDS'
 complete -c memoir -n __fish_use_subcommand -a options -d 'describe the options of the library'
 complete -c memoir -n __fish_use_subcommand -a help -d 'explain a command, or list all of them'
-complete -c memoir -n '__fish_seen_subcommand_from help' -a 'run top report tree peek traces peak ctl ps options help version completion man'
+complete -c memoir -n '__fish_seen_subcommand_from help' -a 'run top report tree peek traces peak export merge redact diff leaks churn sizes threads time check ctl ps jeprof google-pprof pprof options help version completion man'
 complete -c memoir -n __fish_use_subcommand -a version -d 'print the version'
 complete -c memoir -n __fish_use_subcommand -a completion -d 'print the completion script of a shell'
 complete -c memoir -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
@@ -63,6 +89,24 @@ complete -c memoir -n '__fish_seen_subcommand_from run' -l every -d 'a snapshot 
 complete -c memoir -n '__fish_seen_subcommand_from run' -l no-summary -d 'become the program, without a recording'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l lib -d 'use this libmemoir.so' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from run' -l set -d 'set an option (memoir options lists them); may be repeated' -x -a '(__memoir_option)'
+complete -c memoir -n '__fish_seen_subcommand_from export' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope perfetto dhat massif csv'
+complete -c memoir -n '__fish_seen_subcommand_from merge' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope perfetto dhat massif csv'
+complete -c memoir -n '__fish_seen_subcommand_from redact' -l keep -d 'keep names, files and paths that fit, and names in such files; may be repeated' -x
+complete -c memoir -n '__fish_seen_subcommand_from redact' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope perfetto dhat massif csv'
+complete -c memoir -n '__fish_seen_subcommand_from diff' -l normalize -d 'scale BEFORE to the size of AFTER: only shares are compared'
+complete -c memoir -n '__fish_seen_subcommand_from diff' -l exit-code -d 'end with status 1 if something has changed'
+complete -c memoir -n '__fish_seen_subcommand_from leaks' -l rule -d 'what is called a leak' -x -a 'auto exit growth'
+complete -c memoir -n '__fish_seen_subcommand_from leaks' -l suppressions -d 'leave out what fits the lines of this file' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from leaks' -l suppress -d 'print such lines for the leaks that were found'
+complete -c memoir -n '__fish_seen_subcommand_from check' -l max-peak -d 'live bytes when the heap was largest' -x
+complete -c memoir -n '__fish_seen_subcommand_from check' -l max-live -d 'live bytes at the end' -x
+complete -c memoir -n '__fish_seen_subcommand_from check' -l max-allocs -d 'allocations in all, counted exactly' -x
+complete -c memoir -n '__fish_seen_subcommand_from check' -l max-growth -d 'each of these three, against --base, if it has no limit itself' -x
+complete -c memoir -n '__fish_seen_subcommand_from check' -l no-leaks -d 'fail if memoir leaks would find any'
+complete -c memoir -n '__fish_seen_subcommand_from check' -l suppressions -d 'as in memoir leaks' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from check' -l budget -d 'limits by place, a line each' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from check' -l junit -d 'write the results as JUnit'\''s XML, too' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from check' -l github -d 'as GitHub'\''s annotations; a table in Markdown goes to $GITHUB_STEP_SUMMARY'
 complete -c memoir -n '__fish_seen_subcommand_from ctl' -l format -d 'what a dump is written as' -x -a 'memoir pprof jemalloc gperftools'
 complete -c memoir -n '__fish_seen_subcommand_from ps' -l all -d 'as root, ask the processes of other users as well'
 complete -c memoir -n '__fish_seen_subcommand_from ps' -l json -d 'as JSON, schema memoir.ps/1'
@@ -70,35 +114,35 @@ complete -c memoir -n '__fish_seen_subcommand_from options' -l markdown -d 'as M
 complete -c memoir -n '__fish_seen_subcommand_from options' -l man -d 'as the manual page memoir.conf(5), in roff'
 complete -c memoir -n '__fish_seen_subcommand_from options' -l json -d 'as JSON, schema memoir.options/1'
 complete -c memoir -n '__fish_seen_subcommand_from version' -l json -d 'as JSON, schema memoir.version/1'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l metric -d 'live, peak, alloc, count, churn, cpu, or a name that the profile has' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l by -d 'what a row is' -x -a 'site function line file module address thread size'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l frames -d 'who has to answer: the first frame outside of libraries, outside of malloc, or malloc' -x -a 'blame leaf all'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l focus -d 'keep stacks with a frame that fits; may be repeated' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l ignore -d 'leave out stacks with a frame that fits; may be repeated' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l show -d 'keep frames that fit' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l hide -d 'leave out frames that fit' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l from -d 'cut what is above the outermost frame that fits' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l prune -d 'cut what is below the innermost frame that fits' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l thread -d 'keep what this thread allocated: its name or number' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l module -d 'keep stacks with a frame of this program or library' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l size -d 'keep blocks of such a size, 1K:64K' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l age -d 'keep blocks that ended at such an age, :1ms or 10s:' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l tag-focus -d 'keep samples with a label that fits, KEY=RE or KEY=1K:64K' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l tag-ignore -d 'leave out samples with a label that fits' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l at -d 'of captures: peak, end, a snapshot'\''s number, or a time' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l no-inlines -d 'inlined functions belong to the one they were inlined into'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l base -d 'compare with this one' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l sort -d 'order of the rows' -x -a 'self total'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l rows -d 'show so many; 0 is all' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l json -d 'as JSON, with exact numbers'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l csv -d 'as CSV, where it is a table'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l output -d 'write to this file (-o); .json and .csv say the format, too' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l verbose -d 'show more (-v), library frames among it'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l program -d 'the program'\''s file, if it is not where it was' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l sysroot -d 'look for programs and libraries below this folder' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l debug-path -d 'more folders with debug files, joined by '\'':'\''' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l fetch -d 'ask debuginfod for debug files that are missing'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak' -l no-cache -d 'find all names anew'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l metric -d 'live, peak, alloc, count, churn, cpu, or a name that the profile has' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l by -d 'what a row is' -x -a 'site function line file module address thread size'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l frames -d 'who has to answer: the first frame outside of libraries, outside of malloc, or malloc' -x -a 'blame leaf all'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l focus -d 'keep stacks with a frame that fits; may be repeated' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l ignore -d 'leave out stacks with a frame that fits; may be repeated' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l show -d 'keep frames that fit' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l hide -d 'leave out frames that fit' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l from -d 'cut what is above the outermost frame that fits' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l prune -d 'cut what is below the innermost frame that fits' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l thread -d 'keep what this thread allocated: its name or number' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l module -d 'keep stacks with a frame of this program or library' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l size -d 'keep blocks of such a size, 1K:64K' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l age -d 'keep blocks that ended at such an age, :1ms or 10s:' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l tag-focus -d 'keep samples with a label that fits, KEY=RE or KEY=1K:64K' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l tag-ignore -d 'leave out samples with a label that fits' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l at -d 'of captures: peak, end, a snapshot'\''s number, or a time' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l no-inlines -d 'inlined functions belong to the one they were inlined into'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l base -d 'compare with this one' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l sort -d 'order of the rows' -x -a 'self total'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l rows -d 'show so many; 0 is all' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l json -d 'as JSON, with exact numbers'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l csv -d 'as CSV, where it is a table'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l output -d 'write to this file (-o); .json and .csv say the format, too' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l verbose -d 'show more (-v), library frames among it'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l program -d 'the program'\''s file, if it is not where it was' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l sysroot -d 'look for programs and libraries below this folder' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l debug-path -d 'more folders with debug files, joined by '\'':'\''' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l fetch -d 'ask debuginfod for debug files that are missing'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l no-cache -d 'find all names anew'
 complete -c memoir -l color -d 'colours; auto is on a terminal, unless NO_COLOR is set' -x -a 'auto always never'
 complete -c memoir -l quiet -d 'no warnings and no advice, errors only'
 complete -c memoir -l help -d 'explain the command'
