@@ -262,6 +262,8 @@ static const void *stack_bytes(const struct profile *profile, uint32_t number, s
 
 uint32_t profile_stack(struct profile *profile, const uint32_t *locations, uint32_t count)
 {
+    if (count > PROFILE_DEPTH_MOST)
+        count = PROFILE_DEPTH_MOST;
     uint32_t *slot = profile->failed ? NULL
                                      : table_find(&profile->index->stacks, profile, stack_bytes,
                                                   locations, count * sizeof *locations);
@@ -483,6 +485,6 @@ const struct profile_line *profile_lines_of(const struct profile *profile, uint3
 const uint32_t *profile_frames_of(const struct profile *profile, uint32_t stack, uint32_t *count)
 {
     const struct profile_stack *there = (const struct profile_stack *)profile->stacks.items + stack;
-    *count = there->frames;
+    *count = (uint32_t)there->frames;
     return (const uint32_t *)profile->frames.items + there->first;
 }

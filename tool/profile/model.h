@@ -67,9 +67,11 @@ struct profile_location {
     uint8_t flags;
 };
 
+/* There may be millions. */
+enum { PROFILE_DEPTH_MOST = (1 << 24) - 1 };
 struct profile_stack {
-    uint64_t first; /* in profile->frames */
-    uint32_t frames;
+    uint64_t first : 40; /* in profile->frames */
+    uint64_t frames : 24;
 };
 
 struct profile_label {
@@ -181,6 +183,8 @@ uint32_t profile_mapping(struct profile *profile, const struct profile_mapping *
 uint32_t profile_location(struct profile *profile, const struct profile_location *location,
                           const struct profile_line *lines, uint32_t count);
 unsigned profile_type(struct profile *profile, const char *name, const char *unit);
+/* Room for so many, where that is known; without it, half as much again is kept in reserve. */
+void profile_reserve(struct profile *profile, size_t samples);
 /* The row; the caller fills `values` in. Columns for all types there are by then. */
 size_t profile_sample(struct profile *profile, uint32_t stack, uint32_t label_set);
 /* After samples were added: the optional columns, zeroed. False when memory is out. */

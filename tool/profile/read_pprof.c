@@ -44,7 +44,7 @@ struct reading {
     struct profile *profile;
     struct read_error *error;
     uint32_t *strings; /* ours, by the file's number */
-    size_t string_count, string_room;
+    size_t string_count, string_room, samples;
     struct ids mappings, functions, locations;
     unsigned types;   /* of the file */
     unsigned columns; /* that we keep of them */
@@ -409,6 +409,7 @@ static bool read_strings(struct reading *it)
     while (wire_next(&wire, &field)) {
         if (field.number == 0 || !type_fits(&field))
             return refuse_at(it, wire.at, "a field of a profile is not of its type");
+        it->samples += field.number == SAMPLE;
         if (field.number == STRING && !add_string(it, &field.inside))
             return false;
     }
@@ -443,6 +444,7 @@ static bool read_samples(struct reading *it)
     struct wire wire = whole(it->input);
     struct wire_field field;
     size_t released = 0;
+    profile_reserve(it->profile, it->samples);
     while (wire_next(&wire, &field)) {
         if (field.number != SAMPLE)
             continue;

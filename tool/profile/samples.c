@@ -68,10 +68,10 @@ int profile_type_partner(const struct profile *profile, unsigned type)
     return -1;
 }
 
-static bool samples_grow(struct profile *profile)
+static bool samples_grow(struct profile *profile, size_t room)
 {
     struct profile_samples *samples = &profile->samples;
-    size_t used = samples->count, room = samples->room < 64 ? 64 : used + used / 2;
+    size_t used = samples->count;
     bool done = column_grow(profile, &samples->stacks, sizeof *samples->stacks, used, room) &&
                 column_grow(profile, &samples->label_sets, sizeof *samples->label_sets, used, room);
     for (unsigned i = 0; i < profile->types && done; i++)
@@ -87,10 +87,17 @@ static bool samples_grow(struct profile *profile)
     return done;
 }
 
+void profile_reserve(struct profile *profile, size_t samples)
+{
+    if (!profile->failed && samples > profile->samples.room)
+        samples_grow(profile, samples);
+}
+
 size_t profile_sample(struct profile *profile, uint32_t stack, uint32_t label_set)
 {
     struct profile_samples *samples = &profile->samples;
-    if (profile->failed || (samples->count == samples->room && !samples_grow(profile)))
+    size_t count = samples->count, more = count < 64 ? 64 : count + count / 2;
+    if (profile->failed || (count == samples->room && !samples_grow(profile, more)))
         return 0;
     samples->stacks[samples->count] = stack;
     samples->label_sets[samples->count] = label_set;

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Two profiles into one. Everything of `from` is looked for in `to` and added where it is missing,
+ * so that numbers of one become numbers of the other: strings, functions, mappings, locations,
+ * stacks, labels, and at last the rows.
+ *
+ * Two runs of a program lie at different addresses. A mapping of `from` is the one of `to` that has
+ * the same build id, or the same path where one has none, and the same part of the file; addresses
+ * move along. One that is new and lies where something else lies in `to` is moved to a free place.
+ *
+ * A return address and the address of its call, one less, are the same location.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/profile/keys.h"
+#include "tool/profile/model.h"
+#include "tool/profile/unsample.h"
+
+struct merging {
+    struct profile *to;
+    const struct profile *from;
+    double factor;
+    uint32_t *strings, *functions, *mappings, *locations, *stacks, *label_sets; /* by from's */
+    int64_t *moves;     /* by from's mapping: added to addresses */
+    struct keys places; /* locations of `to` */
+    uint32_t *place_of; /* by number in `places`: the location */
+    size_t place_room;
+    struct keys rows; /* stacks and label sets of `to` */
+    uint32_t *row_of; /* by number in `rows`: the first such row */
+    size_t row_room;
+    unsigned types[PROFILE_TYPES_MOST]; /* by from's; PROFILE_TYPES_MOST: left out */
+};
+
+static uint32_t *numbers(struct merging *it, size_t count)
+{
+    uint32_t *made = calloc(count + 1, sizeof *made);
+    it->to->failed |= made == NULL;
+    return made;
+}
+
+static const char *text_in(const struct profile *profile, uint32_t string)
+{
+    return profile_text(profile, string);
+}
+
+/* The string of `to`. 0 in the list: not looked for yet. */
+static uint32_t string_of(struct merging *it, uint32_t string)
+{
+    if (string == 0 || it->to->failed)
+        return 0;
+    if (it->strings[string] == 0)
+        it->strings[string] = profile_string_of(it->to, text_in(it->from, string));
+    return it->strings[string];
+}
+
+static void merge_functions(struct merging *it)
+{
+    for (uint32_t i = 1; i < it->from->functions.count && !it->to->failed; i++) {
+        struct profile_function function = *profile_function_at(it->from, i);
+        function.name = string_of(it, function.name);
+        function.system_name = string_of(it, function.system_name);
+        function.file = string_of(it, function.file);
+        it->functions[i] = profile_function(it->to, &function);
+    }
+}
+
+/* ---- mappings --------------------------------------------------------------------------- */
+
+static bool same_file(const struct merging *it, const struct profile_mapping *a,
+                      const struct profile_mapping *b)
+{
+    if (a->build_id != 0 && b->build_id != 0)
+        return strcmp(text_in(it->to, a->build_id), text_in(it->from, b->build_id)) == 0;
+    return strcmp(text_in(it->to, a->path), text_in(it->from, b->path)) == 0;
+}
+
+/* Has the file's bytes that `part` has, or the place in memory where there is no file. */
+static bool has_part(const struct merging *it, const struct profile_mapping *whole,
+                     const struct profile_mapping *part)
+{
+    const char *path = text_in(it->from, part->path);
+    if (path[0] == 0 || path[0] == '[')
+        return whole->start == part->start && whole->limit == part->limit;
+    return whole->offset <= part->offset &&
+           part->offset - whole->offset <= whole->limit - whole->start &&
+           part->limit - part->start <=
+               whole->limit - whole->start - (part->offset - whole->offset);
+}
+
+static uint32_t find_mapping(const struct merging *it, const struct profile_mapping *part)
+{
+    for (uint32_t i = 1; i < it->to->mappings.count; i++) {
+        const struct profile_mapping *there = profile_mapping_at(it->to, i);
+        if (same_file(it, there, part) && has_part(it, there, part))
+            return i;
+    }
+    return 0;
+}
+
+/* Where the mapping can be: at its own place unless something is there. */
+static uint64_t free_start(const struct merging *it, const struct profile_mapping *mapping)
+{
+    enum { DISTANCE = 1 << 20 };
+    uint64_t last = 0, size = mapping->limit - mapping->start;
+    bool taken = false;
+    for (uint32_t i = 1; i < it->to->mappings.count; i++) {
+        const struct profile_mapping *there = profile_mapping_at(it->to, i);
+        taken |= there->start < mapping->limit && mapping->start < there->limit;
+        if (there->limit > last)
+            last = there->limit;
+    }
+    if (!taken || last > UINT64_MAX - size - 2 * (uint64_t)DISTANCE)
+        return mapping->start;
+    return (last + 2 * (uint64_t)DISTANCE - 1) & ~((uint64_t)DISTANCE - 1);
+}
+
+static void merge_mappings(struct merging *it)
+{
+    for (uint32_t i = 1; i < it->from->mappings.count && !it->to->failed; i++) {
+        struct profile_mapping mapping = *profile_mapping_at(it->from, i);
+        uint32_t there = find_mapping(it, &mapping);
+        if (there != 0) {
+            const struct profile_mapping *known = profile_mapping_at(it->to, there);
+            it->moves[i] = (int64_t)(known->start - known->offset - mapping.start + mapping.offset);
+        } else {
+            uint64_t start = free_start(it, &mapping);
+            it->moves[i] = (int64_t)(start - mapping.start);
+            mapping.limit += start - mapping.start;
+            mapping.start = start;
+            mapping.path = string_of(it, mapping.path);
+            mapping.build_id = string_of(it, mapping.build_id);
+            there = profile_mapping(it->to, &mapping);
+        }
+        it->mappings[i] = there;
+    }
+}
+
+/* ---- locations -------------------------------------------------------------------------- */
+
+static struct key location_key(const struct profile_location *location,
+                               const struct profile_line *lines)
+{
+    struct key key = {{location->mapping, location->address, 0}};
+    if (location->address != 0) {
+        key.words[1] -= (location->flags & LOCATION_EXACT) == 0;
+        key.words[2] = 1;
+        return key;
+    }
+    for (uint32_t i = 0; i < location->lines; i++) {
+        key.words[1] = key.words[1] * UINT64_C(0x9e3779b97f4a7c15) + lines[i].function;
+        key.words[2] = key.words[2] * 31 + ((uint64_t)lines[i].line << 1);
+    }
+    return key;
+}
+
+/* A number of `keys` that is new has its place in the list: true. */
+static bool remember(struct merging *it, uint32_t number, uint32_t **list, size_t *room,
+                     uint32_t value)
+{
+    if (number >= *room) {
+        size_t more = *room == 0 ? 256 : *room * 2;
+        uint32_t *larger = number == KEYS_NONE ? NULL : reallocarray(*list, more, sizeof *larger);
+        if (!larger) {
+            it->to->failed = true;
+            return false;
+        }
+        *list = larger;
+        *room = more;
+    }
+    (*list)[number] = value;
+    return true;
+}
+
+static bool same_lines(const struct merging *it, uint32_t location,
+                       const struct profile_line *lines, uint32_t count)
+{
+    return profile_location_at(it->to, location)->lines == count &&
+           (count == 0 ||
+            memcmp(profile_lines_of(it->to, location), lines, count * sizeof *lines) == 0);
+}
+
+static uint32_t merge_location(struct merging *it, uint32_t number, struct profile_line *lines)
+{
+    struct profile_location location = *profile_location_at(it->from, number);
+    bool fresh;
+    for (uint32_t i = 0; i < location.lines; i++) {
+        lines[i] = profile_lines_of(it->from, number)[i];
+        lines[i].function = it->functions[lines[i].function];
+    }
+    if (location.address != 0)
+        location.address += (uint64_t)it->moves[location.mapping];
+    location.mapping = it->mappings[location.mapping];
+    uint32_t known = keys_add(&it->places, location_key(&location, lines), &fresh);
+    if (known == KEYS_NONE) {
+        it->to->failed = true;
+        return 0;
+    }
+    if (!fresh) {
+        uint32_t there = it->place_of[known];
+        if (location.address == 0)
+            return same_lines(it, there, lines, location.lines)
+                       ? there
+                       : profile_location(it->to, &location, lines, location.lines);
+        if (profile_location_at(it->to, there)->lines == 0 && location.lines > 0)
+            profile_set_lines(it->to, there, lines, location.lines, location.flags);
+        return there;
+    }
+    uint32_t made = profile_location(it->to, &location, lines, location.lines);
+    remember(it, known, &it->place_of, &it->place_room, made);
+    return made;
+}
+
+static void merge_locations(struct merging *it)
+{
+    uint32_t most = 1;
+    bool fresh;
+    for (uint32_t i = 0; i < it->to->locations.count && !it->to->failed; i++) {
+        struct key key = location_key(profile_location_at(it->to, i), profile_lines_of(it->to, i));
+        uint32_t number = keys_add(&it->places, key, &fresh);
+        if (number == KEYS_NONE)
+            it->to->failed = true;
+        else if (fresh)
+            remember(it, number, &it->place_of, &it->place_room, i);
+    }
+    for (uint32_t i = 0; i < it->from->locations.count; i++)
+        if (profile_location_at(it->from, i)->lines > most)
+            most = profile_location_at(it->from, i)->lines;
+    struct profile_line *lines = calloc(most, sizeof *lines);
+    it->to->failed |= lines == NULL;
+    for (uint32_t i = 0; i < it->from->locations.count && !it->to->failed; i++)
+        it->locations[i] = merge_location(it, i, lines);
+    free(lines);
+}
+
+static void merge_stacks(struct merging *it)
+{
+    uint32_t most = 1, count;
+    for (uint32_t i = 0; i < it->from->stacks.count; i++) {
+        profile_frames_of(it->from, i, &count);
+        most = count > most ? count : most;
+    }
+    uint32_t *moved = calloc(most, sizeof *moved);
+    it->to->failed |= moved == NULL;
+    for (uint32_t i = 0; i < it->from->stacks.count && !it->to->failed; i++) {
+        const uint32_t *frames = profile_frames_of(it->from, i, &count);
+        for (uint32_t k = 0; k < count; k++)
+            moved[k] = it->locations[frames[k]];
+        it->stacks[i] = profile_stack(it->to, moved, count);
+    }
+    free(moved);
+}
+
+static void merge_label_sets(struct merging *it)
+{
+    enum { MOST = 16 }; /* as the model takes them */
+    const struct profile_label_set *sets = it->from->label_sets.items;
+    const struct profile_label *labels = it->from->labels.items;
+    for (uint32_t i = 1; i < it->from->label_sets.count && !it->to->failed; i++) {
+        struct profile_label moved[MOST];
+        for (uint32_t k = 0; k < sets[i].count && k < MOST; k++) {
+            moved[k] = labels[sets[i].first + k];
+            moved[k].key = string_of(it, moved[k].key);
+            moved[k].text = string_of(it, moved[k].text);
+            moved[k].unit = string_of(it, moved[k].unit);
+        }
+        it->label_sets[i] = profile_label_set(it->to, moved, sets[i].count);
+    }
+}
+
+/* ---- rows ------------------------------------------------------------------------------- */
+
+static void merge_types(struct merging *it)
+{
+    struct profile *to = it->to;
+    bool first = to->types == 0;
+    for (unsigned i = 0; i < it->from->types; i++) {
+        const char *name = text_in(it->from, it->from->type[i].name),
+                   *unit = text_in(it->from, it->from->type[i].unit);
+        int there = profile_type_named(to, name);
+        if (there < 0 && to->types == PROFILE_TYPES_MOST) {
+            profile_warn(to, "%s is left out: there are too many kinds of values", name);
+            it->types[i] = PROFILE_TYPES_MOST;
+            continue;
+        }
+        it->types[i] = profile_type(to, name, unit);
+        if (strcmp(text_in(to, to->type[it->types[i]].unit), unit) != 0)
+            profile_warn(to, "%s is added up, but was counted in %s and in %s", name, unit,
+                         text_in(to, to->type[it->types[i]].unit));
+    }
+    if (first && it->from->types > 0 && it->types[it->from->default_type] < to->types)
+        to->default_type = it->types[it->from->default_type];
+}
+
+static float weight_at(const struct profile *profile, size_t row)
+{
+    return profile->samples.weights ? profile->samples.weights[row] : 1;
+}
+
+static struct key row_key(uint32_t stack, uint32_t label_set, float weight)
+{
+    uint32_t bits;
+    memcpy(&bits, &weight, sizeof bits);
+    return (struct key){{stack, label_set, bits}};
+}
+
+static void merge_values(struct merging *it, size_t to_row, size_t from_row)
+{
+    for (unsigned i = 0; i < it->from->types; i++) {
+        if (it->types[i] == PROFILE_TYPES_MOST)
+            continue;
+        int64_t value = it->from->samples.values[i][from_row],
+                *place = &it->to->samples.values[it->types[i]][to_row];
+        if (it->factor == -1 && value != INT64_MIN)
+            value = -value;
+        else if (it->factor != 1)
+            value = unsample_round((double)value * it->factor);
+        if (__builtin_add_overflow(*place, value, place))
+            *place = value > 0 ? INT64_MAX : INT64_MIN;
+    }
+    uint32_t(*lives)[FORMAT_LIVES] = it->to->samples.lives;
+    for (unsigned i = 0; i < FORMAT_LIVES && lives && it->from->samples.lives && it->factor > 0;
+         i++)
+        if (__builtin_add_overflow(lives[to_row][i], it->from->samples.lives[from_row][i],
+                                   &lives[to_row][i]))
+            lives[to_row][i] = UINT32_MAX;
+    float(*history)[PROFILE_MOMENTS_MOST] = it->to->samples.history;
+    for (unsigned i = 0; i < it->to->history_moments && history; i++)
+        history[to_row][i] += (float)it->factor * it->from->samples.history[from_row][i];
+}
+
+static void merge_rows(struct merging *it)
+{
+    struct profile *to = it->to;
+    struct profile_samples *samples = &to->samples;
+    bool fresh;
+    for (size_t i = 0; i < samples->count && !to->failed; i++) {
+        uint32_t number =
+            keys_add(&it->rows,
+                     row_key(samples->stacks[i], samples->label_sets[i], weight_at(to, i)), &fresh);
+        if (number == KEYS_NONE || i > UINT32_MAX)
+            to->failed = true;
+        else if (fresh)
+            remember(it, number, &it->row_of, &it->row_room, (uint32_t)i);
+    }
+    for (size_t i = 0; i < it->from->samples.count && !to->failed; i++) {
+        uint32_t stack = it->stacks[it->from->samples.stacks[i]],
+                 labels = it->label_sets[it->from->samples.label_sets[i]];
+        float weight = weight_at(it->from, i);
+        uint32_t number = keys_add(&it->rows, row_key(stack, labels, weight), &fresh);
+        if (number == KEYS_NONE) {
+            to->failed = true;
+        } else if (fresh) {
+            size_t row = profile_sample(to, stack, labels);
+            if (to->failed || !remember(it, number, &it->row_of, &it->row_room, (uint32_t)row))
+                return;
+            if (samples->weights)
+                samples->weights[row] = weight;
+        }
+        if (!to->failed)
+            merge_values(it, it->row_of[number], i);
+    }
+}
+
+/* ---- the whole -------------------------------------------------------------------------- */
+
+static bool same_moments(const struct profile *a, const struct profile *b)
+{
+    const struct profile_moment *left = a->moments.items, *right = b->moments.items;
+    bool same = a->moments.count == b->moments.count && a->history_moments == b->history_moments &&
+                !a->samples.history == !b->samples.history;
+    for (size_t i = 0; i < a->moments.count && same; i++)
+        same = left[i].time_ns == right[i].time_ns && left[i].rows == right[i].rows;
+    return same;
+}
+
+/* Columns that both need, or that make no sense any more. */
+static void prepare_columns(struct merging *it)
+{
+    struct profile *to = it->to;
+    struct profile_samples *samples = &to->samples;
+    if (it->from->samples.weights && !samples->weights && profile_want_weights(to))
+        for (size_t i = 0; i < samples->count; i++)
+            samples->weights[i] = 1;
+    if (it->from->samples.lives)
+        profile_want_lives(to);
+    if (!same_moments(to, it->from)) {
+        free(samples->history);
+        samples->history = NULL;
+        to->history_moments = 0;
+        if (it->factor > 0) /* of two processes there is no one course of time */
+            to->points.count = to->moments.count = 0;
+    }
+}
+
+static void add_known(int64_t *to, int64_t from, double factor)
+{
+    *to = *to < 0 || from < 0 ? -1 : *to + unsample_round((double)from * factor);
+}
+
+static void merge_list(struct merging *it, struct profile_list *to, const struct profile_list *from)
+{
+    for (size_t i = 0; i < from->count && !it->to->failed; i++) {
+        uint32_t string = string_of(it, ((const uint32_t *)from->items)[i]), *place;
+        size_t at = 0;
+        while (at < to->count && ((uint32_t *)to->items)[at] != string)
+            at++;
+        if (at == to->count && (place = profile_list_add(it->to, to, sizeof *place)) != NULL)
+            *place = string;
+    }
+}
+
+/* What stands over the first profile of a sum. */
+static void copy_head(struct merging *it)
+{
+    struct profile *to = it->to;
+    const struct profile *from = it->from;
+    to->kind = from->kind;
+    to->format = from->format;
+    to->command = string_of(it, from->command);
+    to->host = string_of(it, from->host);
+    to->drop_frames = string_of(it, from->drop_frames);
+    to->keep_frames = string_of(it, from->keep_frames);
+    to->doc_url = string_of(it, from->doc_url);
+    to->pid = from->pid;
+    to->period_type.name = string_of(it, from->period_type.name);
+    to->period_type.unit = string_of(it, from->period_type.unit);
+    to->exact_allocs = to->exact_frees = to->exact_alloc_bytes = 0;
+}
+
+static void merge_head(struct merging *it, bool first)
+{
+    struct profile *to = it->to;
+    const struct profile *from = it->from;
+    if (first)
+        copy_head(it);
+    if (to->program == 0)
+        to->program = string_of(it, from->program);
+    add_known(&to->exact_allocs, from->exact_allocs, it->factor);
+    add_known(&to->exact_frees, from->exact_frees, it->factor);
+    add_known(&to->exact_alloc_bytes, from->exact_alloc_bytes, it->factor);
+    if (from->period > to->period)
+        to->period = from->period;
+    if (it->factor > 0) {
+        if (to->kind != from->kind)
+            to->kind = PROFILE_OTHER;
+        if (to->pid != from->pid)
+            to->pid = 0;
+        if (to->time_ns == 0 || (from->time_ns != 0 && from->time_ns < to->time_ns))
+            to->time_ns = from->time_ns;
+        to->duration_ns += from->duration_ns;
+        to->resident_bytes += from->resident_bytes;
+        to->peak_time_ns = first ? from->peak_time_ns : 0;
+        to->torn |= from->torn;
+        to->ended = from->ended && (first || to->ended);
+        to->refused += from->refused;
+        to->lost += from->lost;
+        merge_list(it, &to->comments, &from->comments);
+    }
+    merge_list(it, &to->warnings, &from->warnings);
+}
+
+bool profile_merge(struct profile *to, const struct profile *from, double factor)
+{
+    struct merging it = {.to = to, .from = from, .factor = factor};
+    bool first = to->types == 0;
+    it.strings = numbers(&it, from->strings.count);
+    it.functions = numbers(&it, from->functions.count);
+    it.mappings = numbers(&it, from->mappings.count);
+    it.locations = numbers(&it, from->locations.count);
+    it.stacks = numbers(&it, from->stacks.count);
+    it.label_sets = numbers(&it, from->label_sets.count);
+    it.moves = calloc(from->mappings.count + 1, sizeof *it.moves);
+    to->failed |= it.moves == NULL || from->failed;
+    if (!to->failed) {
+        merge_functions(&it);
+        merge_mappings(&it);
+        merge_locations(&it);
+        merge_stacks(&it);
+        merge_label_sets(&it);
+        merge_types(&it);
+        prepare_columns(&it);
+        merge_rows(&it);
+        merge_head(&it, first);
+    }
+    uint32_t *lists[] = {it.strings, it.functions,  it.mappings, it.locations,
+                         it.stacks,  it.label_sets, it.place_of, it.row_of};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        free(lists[i]);
+    free(it.moves);
+    keys_free(&it.places);
+    keys_free(&it.rows);
+    return !to->failed;
+}
