@@ -41,6 +41,8 @@ const struct writer *write_find(const char *path_or_word);
     X(trace)       \
     X(dhat)        \
     X(massif)      \
+    X(gperftools)  \
+    X(symbolized)  \
     X(csv)
 #define X(name) extern const struct writer writer_##name;
 WRITERS(X)

@@ -89,10 +89,10 @@ complete -c memoir -n '__fish_seen_subcommand_from run' -l every -d 'a snapshot 
 complete -c memoir -n '__fish_seen_subcommand_from run' -l no-summary -d 'become the program, without a recording'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l lib -d 'use this libmemoir.so' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from run' -l set -d 'set an option (memoir options lists them); may be repeated' -x -a '(__memoir_option)'
-complete -c memoir -n '__fish_seen_subcommand_from export' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope perfetto dhat massif csv'
-complete -c memoir -n '__fish_seen_subcommand_from merge' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope perfetto dhat massif csv'
+complete -c memoir -n '__fish_seen_subcommand_from export' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope perfetto dhat massif gperftools symbolized csv'
+complete -c memoir -n '__fish_seen_subcommand_from merge' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope perfetto dhat massif gperftools symbolized csv'
 complete -c memoir -n '__fish_seen_subcommand_from redact' -l keep -d 'keep names, files and paths that fit, and names in such files; may be repeated' -x
-complete -c memoir -n '__fish_seen_subcommand_from redact' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope perfetto dhat massif csv'
+complete -c memoir -n '__fish_seen_subcommand_from redact' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope perfetto dhat massif gperftools symbolized csv'
 complete -c memoir -n '__fish_seen_subcommand_from diff' -l normalize -d 'scale BEFORE to the size of AFTER: only shares are compared'
 complete -c memoir -n '__fish_seen_subcommand_from diff' -l exit-code -d 'end with status 1 if something has changed'
 complete -c memoir -n '__fish_seen_subcommand_from leaks' -l rule -d 'what is called a leak' -x -a 'auto exit growth'

@@ -1,0 +1,173 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Every export is opened by the program that it is made for: the function with the most memory and
+# its bytes are the same there. Filters, redaction and merging show in other programs as well.
+# A reader that is not installed is passed over; without any, the test is skipped.
+#   SPEEDSCOPE=FOLDER  where dist/release of an unpacked speedscope is
+# shellcheck disable=SC2015,SC2016 # `fail` may follow both; programs of awk
+set -u
+. "${MEMOIR_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}/tests/programs/common.sh"
+cd "$place" || exit 2
+export LC_ALL=C HOME="$place" PPROF_BINARY_PATH="$place"
+memoir=$MEMOIR_TOOL
+readers=0
+
+cat >program.c <<'END'
+#include <stdlib.h>
+static void *blocks[3000];
+__attribute__((noinline)) void keep_big(int i) { blocks[i] = malloc(10000); }
+__attribute__((noinline)) void keep_small(int i) { blocks[i] = malloc(100); }
+__attribute__((noinline)) void drop(int i) { blocks[i] = malloc(1000); free(blocks[i]); blocks[i] = 0; }
+int main(void)
+{
+    for (int i = 0; i < 1000; i++) {
+        keep_big(i);
+        keep_small(1000 + i);
+        drop(2000 + i);
+    }
+    return 0;
+}
+END
+build program.c -o program
+"$memoir" run --exact --output a.memoir ./program >/dev/null 2>&1
+[ -s a.memoir ] || { echo "no capture"; exit 2; }
+
+for ending in pb.gz folded callgrind speedscope.json perfetto.json trace.json dhat.json massif heap \
+    symbolized csv svg; do
+    "$memoir" export -q a.memoir -o "a.$ending" || fail "no a.$ending"
+    [ -s "a.$ending" ] || fail "a.$ending is empty"
+done
+
+# self FUNCTION FILE: its bytes in folded stacks;  total FILE: all of them
+self() { awk -v name="$1" '{ n = $NF; sub(/ [^ ]*$/, ""); k = split($0, f, ";"); if (f[k] == name) s += n } END { printf "%d", s }' "$2"; }
+total() { awk '{ s += $NF } END { printf "%d", s }' "$1"; }
+big=$(self keep_big a.folded)
+all=$(total a.folded)
+[ "$big" -ge 10000000 ] && [ "$all" -ge $((big + 100000)) ] || fail "folded: $big of $all"
+
+# same WHAT GOT: a reader's "function bytes" for the function with the most
+same() {
+    readers=$((readers + 1))
+    [ "$2" = "keep_big $big" ] || fail "$1: '$2' instead of 'keep_big $big'"
+}
+have() { # WHAT PROGRAM...
+    what=$1
+    shift
+    for program in "$@"; do
+        command -v "$program" >/dev/null 2>&1 || [ -e "$program" ] || {
+            echo "skipped: $what: no $program"
+            return 1
+        }
+    done
+}
+
+# The control: another number is noticed.
+count=$failures
+same control "keep_big 1" >/dev/null
+[ "$failures" -eq $((count + 1)) ] || { echo "control: a wrong number was not noticed"; exit 1; }
+failures=$count readers=0
+
+if have pprof go && go tool pprof -h >/dev/null 2>&1 || go tool pprof -h 2>&1 | grep -q usage; then
+    top='NR == 1 || !/^ *[0-9]/ { next } { sub(/B$/, "", $1); print $NF, $1; exit }'
+    for file in a.pb.gz a.heap; do
+        same "go tool pprof $file" "$(go tool pprof -top -unit=B ./program $file 2>/dev/null | awk "$top")"
+    done
+    for type in alloc_space inuse_objects peak_space alloc_requested; do
+        go tool pprof -top -sample_index=$type a.pb.gz >out 2>/dev/null || fail "pprof has no $type"
+    done
+    go tool pprof -top -unit=B -sample_index=inuse_requested a.pb.gz 2>/dev/null | grep -q '10000000B.*keep_big' ||
+        fail "pprof: the bytes that were asked for"
+    go tool pprof -tags a.pb.gz 2>/dev/null | grep -q 'bytes: Total' || fail "pprof: no label"
+    go tool pprof -raw a.pb.gz 2>/dev/null | grep -q 'program.c:4' || fail "pprof: no lines"
+    "$memoir" export -q a.memoir --focus keep_small -o f.pb.gz || fail "no filter"
+    go tool pprof -top f.pb.gz 2>/dev/null >out
+    grep -q keep_small out && ! grep -q keep_big out || fail "pprof: the filter left out the wrong stacks"
+fi
+for old in google-pprof jeprof; do
+    have "$old" "$old" || continue
+    line='$NF == "keep_big" { print $NF, $1 }'
+    same "$old a.heap" "$("$old" --text --show_bytes ./program a.heap 2>/dev/null | awk "$line")"
+    same "$old a.symbolized" "$("$old" --text --show_bytes a.symbolized 2>/dev/null | awk "$line")"
+done
+if have callgrind callgrind_annotate; then
+    same callgrind_annotate "$(callgrind_annotate a.callgrind |
+        sed -n 's/^ *\([0-9,]*\) ([^)]*).*:\(keep_big\)\( .*\)*$/\2 \1/p' | tr -d , | head -n 1)"
+    callgrind_annotate --inclusive=yes a.callgrind | grep -q "^ *$(echo "$all" | sed ':a;s/\B[0-9]\{3\}\>/,&/;ta') (100.0%).*:main" ||
+        fail "callgrind_annotate: main has not all"
+fi
+if have massif ms_print; then
+    same ms_print "$(ms_print a.massif | sed -n 's/^->[0-9.]*% (\([0-9,]*\)B) 0x[0-9A-F]*: \(keep_big\) .*/\2 \1/p' |
+        tr -d , | tail -n 1)"
+fi
+view=$(find /usr/libexec/valgrind /usr/lib/valgrind -name dh_view.js 2>/dev/null | head -n 1)
+if have dhat node "${view:-dh_view.js}"; then
+    node "$root/tests/golden/readers/dhat.js" "$view" a.dhat.json >out || fail "dh_view.js refuses it"
+    same dhat "$(sed -n 's/^\([0-9]*\)\t.*: \(keep_big\) .*/\2 \1/p' out)"
+    [ "$(awk 'NR == 1 { print $2, $4 }' out)" = "3000 $all" ] || fail "dhat: $(head -n 1 out)"
+fi
+if have perfetto node; then
+    same perfetto "$(node -e '
+        const trace = JSON.parse(require("fs").readFileSync("a.perfetto.json"));
+        const boxes = trace.traceEvents.filter((event) => event.ph === "X");
+        for (const box of boxes) { // each lies in the one before it, or beside it
+            const outer = boxes.filter((b) => b.ts <= box.ts && b.ts + b.dur >= box.ts + box.dur);
+            const crossing = boxes.filter((b) => b.ts < box.ts && b.ts + b.dur > box.ts &&
+                b.ts + b.dur < box.ts + box.dur);
+            if (outer.length === 0 || crossing.length > 0) console.log("boxes cross");
+        }
+        const points = trace.traceEvents.filter((event) => event.ph === "C" && event.name === "live heap");
+        if (points.length === 0) console.log("no counter");
+        const big = boxes.find((box) => box.name === "keep_big");
+        console.log(big.name, big.args.bytes);')"
+fi
+speedscope=${SPEEDSCOPE:-$(npm root -g 2>/dev/null)/speedscope}/dist/release
+if have speedscope node "$speedscope"; then
+    node "$root/tests/golden/readers/speedscope.js" "$speedscope" a.speedscope.json a.folded >out ||
+        fail "speedscope refuses it"
+    same "speedscope, its own" "$(awk -F '\t' '$1 == "a.speedscope.json" && $2 == "inuse_space" && $3 == "bytes" { print $5, $6 }' out)"
+    same "speedscope, folded" "$(awk -F '\t' '$1 == "a.folded" { print $5, $6 }' out)"
+fi
+if have 'flame graphs' flamegraph.pl; then
+    same flamegraph.pl "$(flamegraph.pl --countname bytes a.folded | tr -d , |
+        sed -n 's/.*<title>\(keep_big\) (\([0-9]*\) bytes.*/\1 \2/p' | head -n 1)"
+fi
+
+# Differences: two columns, and without a base an error that says so.
+"$memoir" export -q a.memoir --base a.memoir -o a.diff.folded || fail "no difference"
+[ "$(awk '{ a += $(NF - 1); b += $NF } END { print a, b }' a.diff.folded)" = "$all $all" ] ||
+    fail "the difference of a profile with itself"
+expect 2 "$memoir" export a.memoir -o b.diff.folded 2>err
+grep -q -- --base err || fail "no word of --base"
+
+# Redacted: no name is left in any format, the numbers are.
+for ending in pb.gz folded callgrind speedscope.json perfetto.json dhat.json massif symbolized csv; do
+    "$memoir" redact -q a.memoir -o "r.$ending" || fail "redact: no r.$ending"
+    cp "r.$ending" plain
+    case $ending in *.gz) gzip -dc "r.$ending" >plain ;; esac
+    if grep -a -q -e keep_ -e program -e "$(uname -n)" -e "$place" plain; then
+        fail "redact: a name is left in r.$ending"
+    fi
+done
+[ "$(total r.folded)" = "$all" ] || fail "redact: another total"
+"$memoir" redact -q a.memoir --keep '^keep_big$' -o k.folded
+[ "$(self keep_big k.folded)" = "$big" ] && ! grep -q keep_small k.folded || fail "redact --keep"
+
+# Two are twice as many.
+"$memoir" merge -q a.memoir a.pb.gz -o m.folded && [ "$(total m.folded)" = $((2 * all)) ] || fail "merge"
+
+# What was there stays when there is nothing to write, and no part of a file is left.
+echo kept >there.folded
+mkdir folder
+expect 3 "$memoir" export -q no-such.heap -o there.folded 2>/dev/null
+[ "$(cat there.folded)" = kept ] || fail "a failure changed the file"
+"$memoir" export -q a.memoir -o there.folded && cmp -s there.folded a.folded || fail "not overwritten"
+expect 3 "$memoir" export -q a.memoir -o folder/none/x.folded 2>/dev/null
+[ "$(find . -name '*.folded.*' | wc -l)" -eq 0 ] || fail "temporary files are left"
+"$memoir" export -q a.memoir --format folded | cmp -s - a.folded || fail "standard output"
+expect 2 "$memoir" export a.memoir -o x.html 2>/dev/null
+expect 2 "$memoir" export a.memoir -o x.unknown 2>/dev/null
+expect 2 "$memoir" export a.memoir 2>/dev/null
+
+[ "$failures" -ne 0 ] || [ "$readers" -gt 0 ] || skip "no reader is installed"
+finish
