@@ -1,29 +1,310 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a module's file and its debug information are: see module_find. */
+/*
+ * Where a module's file and its debug information are: see module_find. Profiles travel: the path
+ * of a mapping may be another build's by now, be gone, or lie in a container. With a build id the
+ * right file is recognized wherever it is, and a wrong one is never used; without one the path is
+ * all there is.
+ */
+#include "tool/symbol/fetch.h"
 #include "tool/symbol/module.h"
 
+#include "base/crc.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* Opens a file if it is of the right build. */
-static struct image *find_try(struct module *module, const char *path)
+/* One search. */
+struct search {
+    struct module *module;
+    const struct symbol_options *options;
+    char path[PATH_MAX];     /* of the module, without what the kernel adds */
+    char root[PATH_MAX];     /* of the live process, or "" */
+    const char *prefixes[3]; /* what to put before paths, first things first; ends in NULL */
+    bool has_id;             /* the build id is known, and is one */
+    uint32_t checksum;       /* of the debug file, as the file says */
+    const char *link;        /* its name there; NULL: none */
+};
+
+typedef struct image *search_try(struct search *search, const char *path);
+
+/* Opens what the pattern says, if it is right. */
+__attribute__((format(printf, 3, 4))) static struct image *attempt(struct search *search,
+                                                                   search_try *try,
+                                                                   const char *format, ...)
 {
+    char path[PATH_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(path, sizeof path, format, arguments);
+    va_end(arguments);
+    return length > 0 && (size_t)length < sizeof path ? try(search, path) : NULL;
+}
+
+static struct image *try_file(struct search *search, const char *path)
+{
+    struct module *module = search->module;
     struct image *image = image_open(path);
-    if (!image)
-        return NULL;
-    if (module->build_id[0] == '\0' || strcmp(module->build_id, image->build_id) == 0)
+    if (!image || (!search->has_id && !image->empty)) {
+        module->unsure |= image != NULL;
         return image;
-    module->mismatch = true;
+    }
+    if (search->has_id && strcmp(module->build_id, image->build_id) == 0 && !image->empty)
+        return image;
+    module->mismatch |= !image->empty;
     image_close(image);
     return NULL;
 }
 
+static bool checksum_is(const struct image *image, uint32_t wanted)
+{
+    char bytes[65536];
+    uint32_t checksum = 0;
+    ssize_t got;
+    for (off_t at = 0; (got = pread(image->fd, bytes, sizeof bytes, at)) > 0; at += got)
+        checksum = crc_add(checksum, bytes, (size_t)got);
+    return checksum == wanted;
+}
+
+/* Debug information of the same build: the same build id, or else the checksum that the file has
+ * of it. */
+static struct image *try_debug(struct search *search, const char *path)
+{
+    const struct module *module = search->module;
+    const char *id = module->image    ? module->image->build_id
+                     : search->has_id ? module->build_id
+                                      : "";
+    struct image *image = image_open(path);
+    bool right = image && (image->has_dwarf || image->has_symtab);
+    if (right && id[0] != '\0')
+        right = strcmp(id, image->build_id) == 0;
+    else if (right)
+        right = search->link && checksum_is(image, search->checksum);
+    if (right)
+        return image;
+    image_close(image);
+    return NULL;
+}
+
+/* Calls for each folder of a list joined by ':'. */
+static struct image *each_folder(struct search *search, const char *list,
+                                 struct image *(*look)(struct search *search, const char *folder))
+{
+    struct image *found = NULL;
+    while (list && !found && *list) {
+        char folder[PATH_MAX];
+        size_t length = strcspn(list, ":");
+        if (length > 0 && length < sizeof folder) {
+            memcpy(folder, list, length);
+            folder[length] = '\0';
+            found = look(search, folder);
+        }
+        list += length + (list[length] == ':');
+    }
+    return found;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static struct image *folder_file(struct search *search, const char *folder)
+{
+    const char *id = search->module->build_id;
+    struct image *found = attempt(search, try_file, "%s/%s", folder, search->path);
+    if (!found)
+        found = attempt(search, try_file, "%s/%s", folder, base_name(search->path));
+    if (!found && search->has_id)
+        found = attempt(search, try_file, "%s/.build-id/%.2s/%s", folder, id, id + 2);
+    return found;
+}
+
+static struct image *folder_debug(struct search *search, const char *folder)
+{
+    const struct module *module = search->module;
+    const char *id = module->image ? module->image->build_id : module->build_id;
+    struct image *found = NULL;
+    if (id[0] != '\0')
+        found = attempt(search, try_debug, "%s/.build-id/%.2s/%s.debug", folder, id, id + 2);
+    if (!found)
+        found = attempt(search, try_debug, "%s%s.debug", folder, search->path);
+    if (!found)
+        found = attempt(search, try_debug, "%s/%s.debug", folder, base_name(search->path));
+    if (!found && search->link)
+        found = attempt(search, try_debug, "%s/%s", folder, search->link);
+    return found;
+}
+
+/* The folder that libdebuginfod keeps what it has fetched in. */
+static bool client_cache(char *path, size_t size)
+{
+    const char *set = getenv("DEBUGINFOD_CACHE_PATH"), *cache = getenv("XDG_CACHE_HOME"),
+               *home = getenv("HOME");
+    int length = set && *set       ? snprintf(path, size, "%s", set)
+                 : cache && *cache ? snprintf(path, size, "%s/debuginfod_client", cache)
+                 : home            ? snprintf(path, size, "%s/.cache/debuginfod_client", home)
+                                   : -1;
+    return length > 0 && (size_t)length < size;
+}
+
+/* What the process itself sees: also when the file was deleted, or is in a container. */
+static struct image *live_file(struct search *search)
+{
+    struct module *module = search->module;
+    long long pid = (long long)search->options->pid;
+    struct image *found = NULL;
+    for (size_t i = 0; !found && i < module->maps_count; i++)
+        found = attempt(search, try_file, "/proc/%lld/map_files/%lx-%lx", pid,
+                        module->maps[i].start, module->maps[i].limit);
+    if (!found && module->main)
+        found = attempt(search, try_file, "/proc/%lld/exe", pid);
+    return found;
+}
+
+/* The program that the user named: it is the main one, or whichever has its build id. */
+static struct image *named_file(struct search *search)
+{
+    struct module *module = search->module;
+    if (module->main)
+        return try_file(search, search->options->program);
+    struct image *image = search->has_id ? image_open(search->options->program) : NULL;
+    if (image && strcmp(image->build_id, module->build_id) == 0)
+        return image;
+    image_close(image);
+    return NULL;
+}
+
+static struct image *find_file(struct search *search)
+{
+    const struct symbol_options *options = search->options;
+    const char *id = search->module->build_id, *home = getenv("HOME");
+    struct image *found = options->program ? named_file(search) : NULL;
+    char cache[PATH_MAX];
+    if (!found && options->pid > 0)
+        found = live_file(search);
+    for (size_t i = 0; !found && search->path[0] == '/' && search->prefixes[i]; i++)
+        found = attempt(search, try_file, "%s%s", search->prefixes[i], search->path);
+    if (!found && search->path[0] != '/' && search->path[0] != '[' && search->path[0] != '\0')
+        found = attempt(search, try_file, "%s", search->path);
+    if (!found)
+        found = each_folder(search, options->debug_path, folder_file);
+    if (found || !search->has_id)
+        return found;
+    found = attempt(search, try_file, "/usr/lib/.build-id/%.2s/%s", id, id + 2);
+    if (!found && client_cache(cache, sizeof cache))
+        found = attempt(search, try_file, "%s/%s/executable", cache, id);
+    if (!found && home) /* what perf has kept */
+        found = attempt(search, try_file, "%s/.debug/.build-id/%.2s/%s/elf", home, id, id + 2);
+    return found;
+}
+
+/* Beside the file, as its .gnu_debuglink says. */
+static struct image *linked_debug(struct search *search, const char *file)
+{
+    struct image *found = NULL;
+    int length = (int)(base_name(file) - file);
+    if (!search->link || length == 0 || strchr(search->link, '/'))
+        return NULL;
+    found = attempt(search, try_debug, "%.*s%s", length, file, search->link);
+    if (!found)
+        found = attempt(search, try_debug, "%.*s.debug/%s", length, file, search->link);
+    for (size_t i = 0; !found && search->prefixes[i]; i++)
+        found = attempt(search, try_debug, "%s/usr/lib/debug%.*s%s", search->prefixes[i], length,
+                        file, search->link);
+    return found;
+}
+
+static struct image *find_debug(struct search *search)
+{
+    const struct image *image = search->module->image;
+    const char *id = image ? image->build_id : search->has_id ? search->module->build_id : "";
+    struct image *found = each_folder(search, search->options->debug_path, folder_debug);
+    char real[PATH_MAX], cache[PATH_MAX];
+    if (image)
+        search->link = image_debug_link(image, &search->checksum);
+    for (size_t i = 0; !found && id[0] != '\0' && search->prefixes[i]; i++)
+        found = attempt(search, try_debug, "%s/usr/lib/debug/.build-id/%.2s/%s.debug",
+                        search->prefixes[i], id, id + 2);
+    if (!found && image)
+        found = linked_debug(search, image->path);
+    if (!found && image && realpath(image->path, real) && strcmp(real, image->path) != 0)
+        found = linked_debug(search, real);
+    for (size_t i = 0; !found && search->prefixes[i]; i++)
+        found = attempt(search, try_debug, "%s/usr/lib/debug%s.debug", search->prefixes[i],
+                        search->path);
+    if (!found && id[0] != '\0' && client_cache(cache, sizeof cache))
+        found = attempt(search, try_debug, "%s/%s/debuginfo", cache, id);
+    return found;
+}
+
+static bool id_is_one(const char *id)
+{
+    size_t length = strspn(id, "0123456789abcdef");
+    return length >= 8 && length <= 2 * IMAGE_ID_MOST && id[length] == '\0';
+}
+
+static void search_start(struct search *search)
+{
+    static const char deleted[] = " (deleted)";
+    const struct symbol_options *options = search->options;
+    size_t length = strlen(search->module->path), count = 0;
+    if (length > sizeof deleted && length < sizeof search->path) {
+        const char *tail = search->module->path + length - (sizeof deleted - 1);
+        if (strcmp(tail, deleted) == 0)
+            length -= sizeof deleted - 1;
+    }
+    if (length < sizeof search->path)
+        memcpy(search->path, search->module->path, length);
+    if (options->pid > 0)
+        snprintf(search->root, sizeof search->root, "/proc/%lld/root", (long long)options->pid);
+    if (options->sysroot)
+        search->prefixes[count++] = options->sysroot;
+    else if (options->pid > 0)
+        search->prefixes[count++] = search->root;
+    search->prefixes[count] = "";
+    search->has_id = id_is_one(search->module->build_id);
+}
+
 void module_find(struct module *module, const struct symbol_options *options)
 {
-    (void)options;
-    if (strcmp(module->path, "[vdso]") == 0)
+    struct search search = {.module = module, .options = options};
+    if (module->wanted_count == 0)
+        return;
+    search_start(&search);
+    if (strcmp(module->path, "[vdso]") == 0) {
         module->image = image_vdso();
-    else if (module->path[0] == '/')
-        module->image = find_try(module, module->path);
+        if (module->image && search.has_id &&
+            strcmp(module->image->build_id, module->build_id) == 0)
+            return;
+        module->mismatch = module->image && search.has_id;
+        image_close(module->image);
+        module->image = NULL;
+        return;
+    }
+    module->image = find_file(&search);
+    if (module->image && module->image->has_dwarf)
+        return;
+    if (module->image || search.has_id)
+        module->debug = find_debug(&search);
+    if (!options->fetch || (module->debug && module->debug->has_dwarf))
+        return;
+    char path[PATH_MAX];
+    const char *id = module->image ? module->image->build_id : module->build_id;
+    if (!id_is_one(id))
+        return;
+    if (fetch_file(module, id, true, path, sizeof path)) {
+        struct image *fetched = try_debug(&search, path);
+        if (fetched) {
+            image_close(module->debug);
+            module->debug = fetched;
+        }
+    }
+    if (!module->image && fetch_file(module, id, false, path, sizeof path))
+        module->image = try_file(&search, path);
 }

@@ -30,7 +30,9 @@ struct module {
     bool unsure;                 /* it was taken by its path alone */
     enum symbol_quality quality;
     struct answers answers;
-    uint64_t looked; /* for progress */
+    /* For progress, read by another thread. */
+    uint64_t looked, fetched_bytes, fetch_bytes;
+    bool fetching;
 };
 
 /* Looks for the file and for its debug information (find.c). */

@@ -6,10 +6,12 @@
  */
 #include "tool/symbol/resolve.h"
 
+#include "tool/symbol/fetch.h"
 #include "tool/symbol/module.h"
 #include "tool/symbol/modules.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -45,6 +47,27 @@ static void *work_run(void *context)
     return NULL;
 }
 
+/* How far it is: in bytes while something is fetched, in addresses else. */
+static void work_tell(const struct work *work, const char *path, uint64_t all)
+{
+    const struct symbol_options *options = work->options;
+    uint64_t done = 0;
+    for (size_t i = 0; i < work->modules->count; i++) {
+        const struct module *module = &work->modules->items[i];
+        if (__atomic_load_n(&module->fetching, __ATOMIC_RELAXED)) {
+            char text[256];
+            const char *slash = strrchr(module->path, '/');
+            snprintf(text, sizeof text, "fetching %s", slash ? slash + 1 : module->path);
+            options->progress(options->context, text,
+                              __atomic_load_n(&module->fetched_bytes, __ATOMIC_RELAXED),
+                              __atomic_load_n(&module->fetch_bytes, __ATOMIC_RELAXED));
+            return;
+        }
+        done += __atomic_load_n(&module->looked, __ATOMIC_RELAXED);
+    }
+    options->progress(options->context, path, done < all ? done : all, all);
+}
+
 /* Until all modules are done; tells how far it is. */
 static void work_wait(struct work *work)
 {
@@ -64,10 +87,7 @@ static void work_wait(struct work *work)
             continue;
         const char *path = work->current->path;
         pthread_mutex_unlock(&work->lock);
-        uint64_t done = 0;
-        for (size_t i = 0; i < work->modules->count; i++)
-            done += __atomic_load_n(&work->modules->items[i].looked, __ATOMIC_RELAXED);
-        options->progress(options->context, path, done < all ? done : all, all);
+        work_tell(work, path, all);
         pthread_mutex_lock(&work->lock);
     }
     pthread_mutex_unlock(&work->lock);
@@ -207,7 +227,11 @@ bool symbol_resolve(struct profile *profile, const struct symbol_options *option
     memset(report, 0, sizeof *report);
     bool right = modules_collect(&modules, profile, options);
     if (right) {
+        if (options->fetch)
+            fetch_start();
         modules_work(&modules, options);
+        if (options->fetch)
+            fetch_end();
         for (size_t i = 0; i < modules.count; i++)
             right &= !modules.items[i].answers.failed;
         right = report_start(report, &modules) && right;
