@@ -6,6 +6,7 @@
 #include "tool/summary_parts.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -55,8 +56,8 @@ static void take_map(void *context, const struct capture_map *map)
     kept->end = map->end;
     kept->offset = map->offset;
     kept->path = strndup(map->path.bytes, map->path.length);
-    kept->id_length = map->build_id.length < sizeof kept->id ? map->build_id.length : 0;
-    memcpy(kept->id, map->build_id.bytes, kept->id_length);
+    for (size_t i = 0; i < map->build_id.length && 2 * i + 2 < sizeof kept->build_id; i++)
+        snprintf(kept->build_id + 2 * i, 3, "%02x", (unsigned char)map->build_id.bytes[i]);
 }
 
 static void take_node(void *context, uint32_t node, uint32_t caller, uint64_t pc)
@@ -192,10 +193,8 @@ struct summary *summary_read(const char *path)
 void summary_maps_clear(struct summary *summary)
 {
     struct map *maps = summary->maps.items;
-    for (size_t i = 0; i < summary->maps.count; i++) {
+    for (size_t i = 0; i < summary->maps.count; i++)
         free(maps[i].path);
-        symbol_close(maps[i].symbols);
-    }
     summary->maps.count = 0;
 }
 

@@ -3,8 +3,6 @@
 #ifndef TOOL_SUMMARY_PARTS_H
 #define TOOL_SUMMARY_PARTS_H
 
-#include "tool/symbol/symbol.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,10 +15,7 @@ struct list {
 struct map {
     uint64_t start, end, offset;
     char *path;
-    unsigned char id[64];
-    size_t id_length;
-    struct symbol_file *symbols;
-    bool looked; /* for its symbols */
+    char build_id[2 * 64 + 1]; /* hex */
 };
 
 struct node {
@@ -39,8 +34,9 @@ struct row {
     uint32_t stack;
     double values[VALUES];
     const struct map *map; /* where the blamed address is; NULL: in no file */
-    uint64_t place;        /* the function's start there, or the address itself */
-    struct symbol symbol;  /* name NULL: unknown */
+    uint64_t place;        /* number of the function, or where in the file */
+    const char *name;      /* NULL: unknown */
+    bool guess;            /* the name is only the nearest one */
 };
 
 struct summary {

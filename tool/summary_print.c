@@ -3,7 +3,9 @@
 #include "tool/summary.h"
 
 #include "base/print.h"
+#include "tool/profile/profile.h"
 #include "tool/summary_parts.h"
+#include "tool/symbol/symbol.h"
 #include "tool/terminal.h"
 
 #include <math.h>
@@ -12,7 +14,7 @@
 
 enum { SITES_SHOWN = 3, SIZE_TEXT = 24, GRAPH_WIDTH = 60, FRAMES_MAX = 512, NAME_MOST = 44 };
 
-static void rows_blame(struct summary *summary);
+static void rows_blame(struct summary *summary, struct profile *profile);
 static void rows_merge(struct summary *summary);
 static void graph_print(const struct summary *summary, FILE *file, uint64_t time_ms);
 static void sites_print(struct summary *summary, FILE *file, unsigned value, const char *label);
@@ -68,6 +70,7 @@ static const char *error_text(char text[SIZE_TEXT], const struct summary *summar
 void summary_print(struct summary *summary, FILE *file, uint64_t time_ms, uint64_t rss_peak_bytes)
 {
     char size[SIZE_TEXT], count[SIZE_TEXT], rate[SIZE_TEXT], time[SUMMARY_TIME];
+    struct profile profile;
     uint64_t at_ms =
         summary->peak_ms > summary->start_ms ? summary->peak_ms - summary->start_ms : 0;
     if (summary->rate >= 0)
@@ -82,13 +85,15 @@ void summary_print(struct summary *summary, FILE *file, uint64_t time_ms, uint64
                 count_text(rate, (double)summary->allocs * 1000 / (double)time_ms));
     fprintf(file, "\n    RSS  %s peak\n", size_text(size, rss_peak_bytes));
     graph_print(summary, file, time_ms);
-    rows_blame(summary);
+    profile_start(&profile);
+    rows_blame(summary, &profile);
     rows_merge(summary);
     if (summary->rows.count > 0)
         fputc('\n', file);
     sites_print(summary, file, VALUE_PEAK, "biggest at peak");
     sites_print(summary, file, VALUE_LIVE, "still alive at end");
     sites_print(summary, file, VALUE_BRIEF, "most short-lived");
+    profile_free(&profile);
 }
 
 static const char *base_name(const char *path)
@@ -106,84 +111,111 @@ static bool begins_with_any(const char *text, const char *const *words)
 }
 
 /* Frames between malloc and the code that wanted the memory. */
-static bool is_plumbing(const struct row *frame)
+static bool is_plumbing(const struct row *frame, const char *system_name)
 {
     static const char *const modules[] = {"libc.so",   "libc-2",     "ld-linux", "ld-musl",
                                           "libstdc++", "libc++",     "libgcc_s", "libmemoir",
                                           "libm.so",   "libpthread", NULL};
-    static const char *const functions[] = {"_ZSt", "_ZNSt", "_ZNKSt", "_ZN9__gnu_cxx",
-                                            "_Znw", "_Zna",  "_ZNSa",  NULL};
+    static const char *const functions[] = {"_ZSt",  "_ZNSt", "_ZNKSt", "_ZN9__gnu_cxx",
+                                            "_Znw",  "_Zna",  "_ZNSa",  "_ZNSo",
+                                            "_ZNSi", "_ZNSs", NULL};
     static const char *const allocators[] = {
         "malloc",  "calloc",        "realloc",        "reallocarray",      "memalign", "strdup",
         "strndup", "aligned_alloc", "posix_memalign", "__libc_start_main", NULL};
-    if (frame->map && begins_with_any(base_name(frame->map->path), modules))
+    if (frame->map && frame->map->path && begins_with_any(base_name(frame->map->path), modules))
         return true;
-    if (!frame->symbol.name || frame->symbol.guess)
+    if (!frame->name || frame->guess)
         return false;
-    if (begins_with_any(frame->symbol.name, functions))
+    if (begins_with_any(system_name, functions))
         return true;
     for (const char *const *word = allocators; *word; word++)
-        if (strcmp(frame->symbol.name, *word) == 0)
+        if (strcmp(system_name, *word) == 0)
             return true;
     return false;
 }
 
-static int map_order(const void *left, const void *right)
+/* Names for the addresses of all stacks that have rows: locations[node] is the number of one. */
+static bool nodes_resolve(struct summary *summary, struct profile *profile, uint32_t *locations)
 {
-    const struct map *a = left, *b = right;
-    return a->start < b->start ? -1 : a->start > b->start;
+    static const struct symbol_options options = {0};
+    const struct node *nodes = summary->nodes.items;
+    const struct row *rows = summary->rows.items;
+    const struct map *maps = summary->maps.items;
+    struct symbol_report report;
+    for (size_t i = 0; i < summary->maps.count; i++) {
+        struct profile_mapping mapping = {
+            .start = maps[i].start, .limit = maps[i].end, .offset = maps[i].offset};
+        mapping.path = profile_string_of(profile, maps[i].path ? maps[i].path : "");
+        mapping.build_id = profile_string_of(profile, maps[i].build_id);
+        profile_mapping(profile, &mapping);
+    }
+    for (size_t i = 0; i < summary->rows.count; i++) {
+        uint32_t node = rows[i].stack;
+        for (unsigned depth = 0; node > 1 && node < summary->nodes.count && depth < FRAMES_MAX;
+             depth++) {
+            locations[node] = profile_address(profile, nodes[node].pc, 0);
+            node = nodes[node].caller;
+        }
+    }
+    bool right = symbol_resolve(profile, &options, &report);
+    symbol_report_free(&report);
+    return right;
 }
 
-static int map_match(const void *key, const void *item)
+/* The first function at an address that is not plumbing. False: all are, and *frame is the first. */
+static bool location_blame(const struct summary *summary, const struct profile *profile,
+                           uint32_t number, struct row *frame)
 {
-    const uint64_t *pc = key;
-    const struct map *map = item;
-    return *pc < map->start ? -1 : *pc >= map->end;
-}
-
-/* What is at a return address. */
-static void frame_find(struct summary *summary, uint64_t pc, struct row *frame)
-{
-    uint64_t at = pc - 1;
-    struct map *map =
-        bsearch(&at, summary->maps.items, summary->maps.count, sizeof *map, map_match);
-    frame->map = map;
-    frame->place = at;
-    frame->symbol.name = NULL;
-    if (!map || !map->path)
-        return;
-    if (!map->looked && map->path[0] == '/')
-        map->symbols = symbol_open(map->path, map->id, map->id_length);
-    map->looked = true;
-    frame->place = at - map->start + map->offset;
-    if (map->symbols && symbol_find(map->symbols, frame->place, &frame->symbol))
-        frame->place = frame->symbol.start;
+    const struct profile_location *location = profile_location_at(profile, number);
+    const struct profile_line *lines = profile_lines_of(profile, number);
+    const struct map *maps = summary->maps.items;
+    frame->map = location->mapping > 0 ? &maps[location->mapping - 1] : NULL;
+    frame->place = location->address - 1;
+    if (frame->map)
+        frame->place += frame->map->offset - frame->map->start;
+    frame->name = NULL;
+    frame->guess = location->flags & LOCATION_GUESS;
+    if (location->lines == 0)
+        return !is_plumbing(frame, "");
+    for (uint32_t i = 0; i < location->lines; i++) {
+        const struct profile_function *function = profile_function_at(profile, lines[i].function);
+        struct row inner = *frame;
+        inner.name = profile_text(profile, function->name);
+        inner.place = function->name;
+        bool plumbing = is_plumbing(&inner, profile_text(profile, function->system_name));
+        if (i == 0 || !plumbing)
+            *frame = inner;
+        if (!plumbing)
+            return true;
+    }
+    return false;
 }
 
 /* Finds for every row the function that is to blame. */
-static void rows_blame(struct summary *summary)
+static void rows_blame(struct summary *summary, struct profile *profile)
 {
     const struct node *nodes = summary->nodes.items;
     struct row *rows = summary->rows.items;
-    if (summary->maps.count > 0)
-        qsort(summary->maps.items, summary->maps.count, sizeof(struct map), map_order);
-    for (size_t i = 0; i < summary->rows.count; i++) {
+    uint32_t *locations = calloc(summary->nodes.count + 1, sizeof *locations);
+    bool right = locations && nodes_resolve(summary, profile, locations);
+    for (size_t i = 0; right && i < summary->rows.count; i++) {
         struct row *row = &rows[i], frame = *row, first = *row;
         bool found = false;
         uint32_t node = row->stack;
         for (unsigned depth = 0;
              !found && node > 1 && node < summary->nodes.count && depth < FRAMES_MAX; depth++) {
-            frame_find(summary, nodes[node].pc, &frame);
+            found = location_blame(summary, profile, locations[node], &frame);
             if (depth == 0)
                 first = frame;
-            found = !is_plumbing(&frame);
             node = nodes[node].caller;
         }
         struct row *blamed = found ? &frame : &first;
         row->map = blamed->map;
         row->place = blamed->place;
-        row->symbol = blamed->symbol;
+        row->name = blamed->name;
+        row->guess = blamed->guess;
     }
+    free(locations);
 }
 
 static int site_order(const void *left, const void *right)
@@ -215,13 +247,8 @@ static void rows_merge(struct summary *summary)
 
 static void site_name(const struct row *row, char *text, size_t size)
 {
-    if (row->symbol.name) {
-        char plain[256];
-        symbol_readable(row->symbol.name, plain, sizeof plain);
-        if (row->symbol.guess)
-            snprintf(text, size, "~%s+0x%lx", plain, row->symbol.offset);
-        else
-            snprintf(text, size, "%s", plain);
+    if (row->name) {
+        snprintf(text, size, "%s%s", row->guess ? "~" : "", row->name);
     } else if (row->map && row->map->path) {
         snprintf(text, size, "%s+0x%lx", base_name(row->map->path), row->place);
     } else {
@@ -250,8 +277,7 @@ static void sites_print(struct summary *summary, FILE *file, unsigned value, con
         site_name(best, name, sizeof name);
         fprintf(file, "    %-19s %9s %3.0f %%  %-*s  %s\n", shown == 0 ? label : "", size,
                 100 * best->values[value] / total, NAME_MOST, name,
-                best->map && best->map->path && best->symbol.name ? base_name(best->map->path)
-                                                                  : "");
+                best->map && best->map->path && best->name ? base_name(best->map->path) : "");
         best->values[value] = 0;
     }
 }
