@@ -175,8 +175,9 @@ static void flame_title(struct flame *flame, const struct flame_node *node)
                 fprintf(file, ":%u", frame->line);
         }
     }
-    fprintf(file, " (%s, %s)</title>", svg_value(value, (double)node->sum.value, flame->view->unit),
-            svg_share(share, node->width, flame->tree.nodes[0].width));
+    fprintf(file, " (%s, %s)</title>",
+            style_value(value, (double)node->sum.value, flame->view->unit),
+            style_share(share, node->width, flame->tree.nodes[0].width));
 }
 
 static void flame_box(struct flame *flame, const struct flame_node *node, double x)
@@ -333,8 +334,8 @@ static void flame_data(struct flame *flame)
 /* The colours of levels, from little to much. */
 static void flame_levels_style(FILE *file)
 {
-    static const char *const light[2] = {"#f6dcd8 #f1c1ba #eaa197 #e07c70 #d25a4e",
-                                         "#dbe7f5 #bcd4ee #99bde4 #73a3d8 #4d87c7"};
+    static const char *const light[2] = {"#f6dcd8 #f1c1ba #eaa197 #e48a7e #dc7266",
+                                         "#dbe7f5 #bcd4ee #99bde4 #7fabdc #6398d2"};
     static const char *const dark[2] = {"#4a302d #65352f #823b33 #a04237 #be4a3c",
                                         "#283646 #2a415d #2c4e78 #2f5d94 #346eb2"};
     for (unsigned theme = 0; theme < 2; theme++) {
@@ -412,15 +413,16 @@ static void flame_head(struct flame *flame)
     svg_style(file, flame->memory);
     if (flame->tree.compared)
         flame_levels_style(file);
-    fputs("text{font:11px ui-monospace,SFMono-Regular,Menlo,'DejaVu Sans Mono',"
-          "'Liberation Mono',monospace}"
-          ".ui text,.hd{font:12px system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif}"
-          ".hd{font-size:17px;font-weight:600}.dim{opacity:.62}.out{opacity:.35}"
-          "#boxes g{cursor:pointer}#boxes text{pointer-events:none}\n</style>\n"
-          "<defs><pattern id=\"gone\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
-          "patternTransform=\"rotate(45)\"><line class=\"gone\" y2=\"6\" stroke-width=\"2.4\" "
-          "stroke-opacity=\".4\"/></pattern></defs>\n",
-          file);
+    fputs(
+        "text{font:11px ui-monospace,SFMono-Regular,Menlo,'DejaVu Sans Mono',"
+        "'Liberation Mono',monospace}"
+        ".ui text,.hd{font:12px system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif}"
+        ".hd{font-size:17px;font-weight:600}.dim rect{opacity:.6}.out rect{opacity:.4}.out text{opacity:.8}"
+        "#boxes g{cursor:pointer}#boxes text{pointer-events:none}\n</style>\n"
+        "<defs><pattern id=\"gone\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
+        "patternTransform=\"rotate(45)\"><line class=\"gone\" y2=\"6\" stroke-width=\"2.4\" "
+        "stroke-opacity=\".4\"/></pattern></defs>\n",
+        file);
     fprintf(file,
             "<rect class=\"bg\" width=\"100%%\" height=\"100%%\"/>\n<text class=\"hd\" "
             "x=\"%u\" y=\"28\">",
@@ -435,11 +437,11 @@ static void flame_head(struct flame *flame)
     char value[32];
     const struct view_value *sum = &flame->tree.nodes[0].sum;
     if (flame->tree.compared)
-        fprintf(file, " \xc2\xb7 %s before", svg_value(value, (double)sum->base, view->unit));
-    fprintf(file, " \xc2\xb7 %s%s", svg_value(value, (double)sum->value, view->unit),
+        fprintf(file, " \xc2\xb7 %s before", style_value(value, (double)sum->base, view->unit));
+    fprintf(file, " \xc2\xb7 %s%s", style_value(value, (double)sum->value, view->unit),
             flame->tree.compared ? " now" : "");
     if (!flame->tree.compared && sum->objects > 0)
-        fprintf(file, " in %s objects", svg_value(value, (double)sum->objects, "count"));
+        fprintf(file, " in %s objects", style_value(value, (double)sum->objects, "count"));
     if (flame->options.reversed)
         fputs(" \xc2\xb7 merged from the leaf: callers above callees", file);
     fputs("</text></g>\n", file);

@@ -205,32 +205,3 @@ void svg_style(FILE *file, bool memory)
               file);
     }
 }
-
-const char *svg_value(char text[32], double value, const char *unit)
-{
-    static const char *const bytes[] = {" B", " KiB", " MiB", " GiB", " TiB", " PiB"};
-    static const char *const counts[] = {"", " K", " M", " G", " T", " P"};
-    static const char *const times[] = {" ns", " \xc2\xb5s", " ms", " s"};
-    const char *const *units = counts;
-    unsigned most = 5, at = 0;
-    double step = 1000, left = fabs(value);
-    if (strcmp(unit, "bytes") == 0) {
-        units = bytes;
-        step = 1024;
-    } else if (strcmp(unit, "nanoseconds") == 0) {
-        units = times;
-        most = 3;
-    }
-    for (; left >= 999.5 && at < most; at++)
-        left /= step;
-    int digits = at == 0 ? 0 : left < 9.995 ? 2 : left < 99.95 ? 1 : 0;
-    snprintf(text, 32, "%s%.*f%s", value < 0 ? "-" : "", digits, left, units[at]);
-    return text;
-}
-
-const char *svg_share(char text[16], double part, double whole)
-{
-    double percent = whole != 0 ? 100 * part / whole : 0;
-    snprintf(text, 16, "%.*f %%", fabs(percent) < 9.95 && percent != 0 ? 1 : 0, percent);
-    return text;
-}

@@ -32,9 +32,4 @@ uint32_t svg_hash(const char *text);
 /* The file's name without its folders. */
 const char *svg_base_name(const char *path);
 
-/* "1.31 GiB", "412 M", "3.20 s". */
-const char *svg_value(char text[32], double value, const char *unit);
-/* "62 %", "0.3 %" */
-const char *svg_share(char text[16], double part, double whole);
-
 #endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which boxes and calls a graph shows. Boxes under a share of the whole go, then all but the most
+ * telling: a function through which everything passes in one direction says little, one that
+ * spreads it says much, so a box counts by its total times how evenly it is spread over its
+ * neighbours (the entropy), as in pprof.
+ *
+ * Calls are counted again over the boxes that are left. One that skips boxes which are not drawn
+ * is residual; it goes as well where other calls lead the same way.
+ */
+#include "tool/report/graph.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double graph_weight(const struct view *view, const struct view_value *sum)
+{
+    return (double)sum->value - (view->base != NULL ? (double)sum->base : 0);
+}
+
+/* The part of one neighbour in the entropy. */
+static double graph_entropy(double part, double whole)
+{
+    double share = fabs(part) / whole;
+    return whole > 0 && share > 0 ? -share * log2(share) : 0;
+}
+
+static int graph_node_compare(const void *left, const void *right)
+{
+    const struct graph_node *a = left, *b = right;
+    if (a->score != b->score)
+        return a->score > b->score ? -1 : 1;
+    return a->row.frame < b->row.frame ? -1 : a->row.frame > b->row.frame;
+}
+
+/* Scores all nodes by what flows into and out of them. */
+static bool graph_score(struct graph *graph)
+{
+    const struct view *view = graph->view;
+    size_t count = 0, frames = view->frames_count;
+    struct view_edge *edges = view_edges(view, &count);
+    double *flow = calloc(2 * frames + 1, sizeof *flow); /* into, out of */
+    double *spread = calloc(frames + 1, sizeof *spread);
+    bool made = flow != NULL && spread != NULL && (edges != NULL || count == 0);
+    for (size_t i = 0; made && i < count; i++) {
+        double weight = fabs(graph_weight(view, &edges[i].sum));
+        flow[edges[i].callee * 2] += weight;
+        if (edges[i].caller != UINT32_MAX)
+            flow[edges[i].caller * 2 + 1] += weight;
+    }
+    for (size_t i = 0; made && i < graph->nodes_all; i++) {
+        const struct view_row *row = &graph->nodes[i].row;
+        double self = fabs(graph_weight(view, &row->self));
+        flow[row->frame * 2 + 1] += self;
+        spread[row->frame] += graph_entropy(self, flow[row->frame * 2 + 1]);
+    }
+    for (size_t i = 0; made && i < count; i++) {
+        double weight = graph_weight(view, &edges[i].sum);
+        uint32_t callee = edges[i].callee, caller = edges[i].caller;
+        spread[callee] += graph_entropy(weight, flow[callee * 2]);
+        if (caller != UINT32_MAX)
+            spread[caller] += graph_entropy(weight, flow[caller * 2 + 1]);
+    }
+    for (size_t i = 0; made && i < graph->nodes_all; i++) {
+        struct graph_node *node = &graph->nodes[i];
+        double total = fabs(graph_weight(view, &node->row.total));
+        double self = fabs(graph_weight(view, &node->row.self));
+        node->score = total < graph->node_least ? -1 : spread[node->row.frame] * total + self;
+    }
+    free(spread);
+    free(flow);
+    free(edges);
+    return made;
+}
+
+/* The edge between two boxes, made if it is not there. Tables are small: boxes are few. */
+static struct graph_edge *graph_edge(struct graph *graph, uint32_t *index, uint32_t caller,
+                                     uint32_t callee)
+{
+    uint32_t *slot = &index[caller * graph->nodes_count + callee];
+    if (*slot != 0)
+        return &graph->edges[*slot - 1];
+    if (graph->edges_count == graph->edges_room) {
+        size_t room = graph->edges_room == 0 ? 256 : graph->edges_room * 2;
+        void *edges = realloc(graph->edges, room * sizeof *graph->edges);
+        if (edges == NULL)
+            return NULL;
+        graph->edges = edges;
+        graph->edges_room = room;
+    }
+    graph->edges[graph->edges_count++] =
+        (struct graph_edge){.caller = caller, .callee = callee, .residual = true};
+    *slot = (uint32_t)graph->edges_count;
+    return &graph->edges[graph->edges_count - 1];
+}
+
+static void graph_sum(struct view_value *to, const struct view_value *from)
+{
+    to->value += from->value;
+    to->objects += from->objects;
+    to->base += from->base;
+    to->base_objects += from->base_objects;
+}
+
+/* From the root of each stack to its leaf, from chosen box to chosen box. */
+static bool graph_connect(struct graph *graph)
+{
+    const struct view *view = graph->view;
+    uint32_t *index = calloc(graph->nodes_count * graph->nodes_count + 1, sizeof *index);
+    if (index == NULL)
+        return false;
+    for (size_t i = 0; i < view->stacks_count; i++) {
+        const struct view_stack *stack = &view->stacks[i];
+        uint32_t caller = UINT32_MAX;
+        bool skipped = false;
+        for (uint32_t step = stack->count; step-- > 0;) {
+            uint32_t frame = view->path[stack->first + step], node = graph->node_of[frame];
+            if (node == UINT32_MAX) {
+                skipped = true;
+                continue;
+            }
+            if (caller != UINT32_MAX) {
+                struct graph_edge *edge = graph_edge(graph, index, caller, node);
+                if (edge == NULL) {
+                    free(index);
+                    return false;
+                }
+                if (edge->last_stack != i + 1)
+                    graph_sum(&edge->sum, &stack->sum);
+                edge->last_stack = i + 1;
+                edge->residual = edge->residual && skipped;
+                edge->inlined = edge->inlined || (view->frames[frame].flags & FRAME_INLINED) != 0;
+            }
+            caller = node;
+            skipped = false;
+        }
+    }
+    free(index);
+    return true;
+}
+
+static int graph_edge_compare(const void *left, const void *right)
+{
+    const struct graph_edge *a = left, *b = right;
+    int64_t of_a = llabs(a->sum.value - a->sum.base), of_b = llabs(b->sum.value - b->sum.base);
+    if (of_a != of_b)
+        return of_a > of_b ? -1 : 1;
+    if (a->caller != b->caller)
+        return a->caller < b->caller ? -1 : 1;
+    return a->callee < b->callee ? -1 : a->callee > b->callee;
+}
+
+/* Whether other calls than `without` lead from one box to another. */
+static bool graph_leads(const struct graph *graph, size_t without, bool *seen)
+{
+    const struct graph_edge *edge = &graph->edges[without];
+    memset(seen, 0, graph->nodes_count * sizeof *seen);
+    seen[edge->caller] = true;
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t i = 0; i < graph->edges_count; i++) {
+            const struct graph_edge *other = &graph->edges[i];
+            if (i == without || other->hidden || !seen[other->caller] || seen[other->callee])
+                continue;
+            seen[other->callee] = more = true;
+        }
+    }
+    return seen[edge->callee] && edge->caller != edge->callee;
+}
+
+static bool graph_thin(struct graph *graph)
+{
+    bool *seen = malloc(graph->nodes_count + 1);
+    if (seen == NULL)
+        return false;
+    if (graph->edges_count > 1)
+        qsort(graph->edges, graph->edges_count, sizeof *graph->edges, graph_edge_compare);
+    for (size_t i = 0; i < graph->edges_count; i++)
+        graph->edges[i].hidden =
+            fabs(graph_weight(graph->view, &graph->edges[i].sum)) < graph->edge_least;
+    for (size_t i = graph->edges_count; i-- > 0;)
+        if (graph->edges[i].residual && !graph->edges[i].hidden)
+            graph->edges[i].hidden = graph_leads(graph, i, seen);
+    free(seen);
+    return true;
+}
+
+bool graph_make(struct graph *graph, const struct view *view, const struct picture_options *options)
+{
+    *graph = (struct graph){.view = view};
+    const struct view_value *sum = &view->total;
+    graph->total = fmax(fabs((double)sum->value), fabs((double)sum->base));
+    graph->node_least = graph->total * (options->node_share > 0 ? options->node_share : 0.005);
+    graph->edge_least = graph->total * (options->edge_share > 0 ? options->edge_share : 0.001);
+    struct view_row *rows = view_rows(view, true, &graph->nodes_all);
+    graph->nodes = calloc(graph->nodes_all + 1, sizeof *graph->nodes);
+    graph->node_of = malloc((view->frames_count + 1) * sizeof *graph->node_of);
+    if (rows == NULL || graph->nodes == NULL || graph->node_of == NULL) {
+        free(rows);
+        return false;
+    }
+    memset(graph->node_of, 0xff, view->frames_count * sizeof *graph->node_of);
+    for (size_t i = 0; i < graph->nodes_all; i++)
+        graph->nodes[i].row = rows[i];
+    free(rows);
+    if (!graph_score(graph))
+        return false;
+    qsort(graph->nodes, graph->nodes_all, sizeof *graph->nodes, graph_node_compare);
+    size_t most = options->nodes_most > 0 ? options->nodes_most : 80;
+    while (graph->nodes_count < graph->nodes_all && graph->nodes_count < most &&
+           graph->nodes[graph->nodes_count].score >= 0) {
+        uint32_t frame = graph->nodes[graph->nodes_count].row.frame;
+        graph->node_of[frame] = (uint32_t)graph->nodes_count++;
+    }
+    return graph_connect(graph) && graph_thin(graph);
+}
+
+void graph_free(struct graph *graph)
+{
+    free(graph->nodes);
+    free(graph->edges);
+    free(graph->node_of);
+}
