@@ -37,10 +37,9 @@ static int half_order(const void *left, const void *right)
     return order != 0 ? order : (a->number > b->number) - (a->number < b->number);
 }
 
-static bool same_function(const struct half *a, const struct half *b)
+static bool same_file(const struct half *a, const struct half *b)
 {
-    return strcmp(a->frame->name, b->frame->name) == 0 &&
-           strcmp(base_of(a->frame->file), base_of(b->frame->file)) == 0;
+    return strcmp(base_of(a->frame->file), base_of(b->frame->file)) == 0;
 }
 
 static const char *build_id(const struct profile *profile, const char *path)
@@ -101,9 +100,10 @@ static void place_nearest(struct diff *diff, struct half *old, size_t olds, stru
     }
 }
 
-/* The halves of one function: first those of the base, then the others, each by line. */
-static void match_function(struct diff *diff, const struct view *view, struct half *halves,
-                           size_t count)
+/* The halves of a function in one file: first those of the base, then the others, each by line.
+ * Between two builds lines move, but their order seldom changes. */
+static void match_lines(struct diff *diff, const struct view *view, struct half *halves,
+                        size_t count)
 {
     enum { NEAREST_MOST = 64 };
     size_t olds = 0;
@@ -111,7 +111,9 @@ static void match_function(struct diff *diff, const struct view *view, struct ha
         olds++;
     struct half *new = halves + olds;
     size_t news = count - olds;
-    bool in_order = olds == news && !same_build(view, halves);
+    if (olds == 0 || news == 0)
+        return;
+    bool moved = !same_build(view, halves), in_order = olds == news && moved;
     for (size_t i = 0; i < olds && in_order; i++)
         place(diff, &halves[i], &new[i]);
     for (size_t i = 0, k = 0; i < olds && k < news && !in_order;) {
@@ -122,10 +124,31 @@ static void match_function(struct diff *diff, const struct view *view, struct ha
         else
             k++;
     }
-    if (!in_order && olds <= NEAREST_MOST && news <= NEAREST_MOST && olds > 0 &&
-        !same_build(view, halves))
+    if (!in_order && moved && olds <= NEAREST_MOST && news <= NEAREST_MOST)
         place_nearest(diff, halves, olds, new, news);
-    for (size_t i = 0; i < count; i++)
+}
+
+/* All halves of one name: by file, and what is left then, since a file may have another name now.
+ */
+static void match_name(struct diff *diff, const struct view *view, struct half *halves,
+                       size_t count)
+{
+    size_t left = 0;
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && same_file(&halves[i], &halves[end]);)
+            end++;
+        match_lines(diff, view, &halves[i], end - i);
+    }
+    for (unsigned old = 2; old-- > 0;) /* those of the base first */
+        for (size_t i = left; i < count; i++)
+            if (!halves[i].placed && halves[i].old == (old == 1)) {
+                struct half swap = halves[left];
+                halves[left++] = halves[i];
+                halves[i] = swap;
+            }
+    if (left > 0 && !(halves[0].frame->flags & FRAME_UNNAMED))
+        match_lines(diff, view, halves, left);
+    for (size_t i = 0; i < left; i++)
         if (!halves[i].placed)
             place(diff, halves[i].old ? &halves[i] : NULL, halves[i].old ? NULL : &halves[i]);
 }
@@ -201,9 +224,10 @@ bool diff_make(struct diff *diff, const struct view *view, bool by_total)
     }
     qsort(halves, halves_count, sizeof *halves, half_order);
     for (size_t i = 0, end; i < halves_count; i = end) {
-        for (end = i + 1; end < halves_count && same_function(&halves[i], &halves[end]);)
+        for (end = i + 1;
+             end < halves_count && strcmp(halves[i].frame->name, halves[end].frame->name) == 0;)
             end++;
-        match_function(diff, view, &halves[i], end - i);
+        match_name(diff, view, &halves[i], end - i);
     }
     for (size_t i = 0; i < diff->count; i++) {
         judge(&diff->rows[i]);

@@ -58,14 +58,15 @@ static bool stack_fits(const struct profile *profile, uint32_t stack,
         const struct profile_line *lines = profile_lines_of(profile, frames[i]);
         const char *module =
             profile_text(profile, profile_mapping_at(profile, location->mapping)->path);
-        for (uint32_t k = 0; k < location->lines; k++) {
+        bool named = location->lines > 0 && !(location->flags & LOCATION_GUESS);
+        for (uint32_t k = 0; k < location->lines && named; k++) {
             const struct profile_function *function =
                 profile_function_at(profile, lines[k].function);
             if (suppressions_fit(suppressions, profile_text(profile, function->name),
                                  profile_text(profile, function->file), module))
                 return true;
         }
-        if (location->lines == 0 && suppressions_fit(suppressions, "", "", module))
+        if (!named && suppressions_fit(suppressions, "", "", module))
             return true;
     }
     return false;
@@ -141,13 +142,11 @@ static bool rows_make(struct leaks *leaks, const struct view *view, const bool *
 static enum leaks_shape shape_of(const struct moments *moments, const float *history, bool grew)
 {
     unsigned last = moments->count - 1, steps = 0;
-    float highest = 0;
     bool fell = false;
     for (unsigned i = 0; i <= last; i++) {
         float before = i > 0 ? history[i - 1] : 0;
         steps += history[i] > before * 1.02F;
         fell |= history[i] < before * 0.98F;
-        highest = fmaxf(highest, history[i]);
     }
     if (!grew)
         return steps <= 1 && !fell ? LEAKS_ONCE : LEAKS_BOUNDED;

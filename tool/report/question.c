@@ -8,41 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *question_metric(const struct profile *profile, unsigned type)
-{
-    static const char *const words[][2] = {
-        {"inuse_space", "live"},
-        {"inuse_objects", "live objects"},
-        {"inuse_requested", "live, as requested"},
-        {"alloc_space", "allocated"},
-        {"alloc_objects", "allocations"},
-        {"alloc_requested", "allocated, as requested"},
-        {"peak_space", "live at peak"},
-        {"peak_objects", "objects at peak"},
-        {"cpu", "CPU time"},
-        {"delay", "waiting"},
-    };
-    if (type >= profile->types)
-        return "values";
-    const char *name = profile_text(profile, profile->type[type].name);
-    for (size_t i = 0; i < COUNT_OF(words); i++)
-        if (strcmp(words[i][0], name) == 0)
-            return words[i][1];
-    return name;
-}
-
-int64_t question_sum(const struct profile *profile, const char *type)
-{
-    int column = profile_type_named(profile, type);
-    int64_t sum = 0;
-    if (column < 0)
-        return -1;
-    for (size_t i = 0; i < profile->samples.count; i++)
-        if (__builtin_add_overflow(sum, profile->samples.values[column][i], &sum))
-            return INT64_MAX;
-    return sum;
-}
-
 double question_seconds(const struct profile *profile)
 {
     int64_t end_ns = profile->duration_ns;
@@ -146,42 +111,27 @@ const char *question_count(char text[32], uint64_t count)
     return text;
 }
 
-void question_site(const struct style *style, const struct view_frame *frame, unsigned width)
+void question_site(const struct view *view, const struct style *style, uint32_t frame,
+                   unsigned left)
 {
-    char name[512];
-    bool has_place = frame->file[0] != '\0' && strcmp(frame->file, frame->name) != 0;
-    unsigned place_width = has_place ? style_columns(frame->file) + 8 : 0;
-    unsigned room = width > place_width + 22 ? width - place_width : 22;
-    style_name(name, sizeof name, frame->name, room);
-    if (!has_place) {
-        fputs(name, style->out);
-        return;
-    }
-    question_pad(style, name, -22);
-    fputs("  ", style->out);
-    style_place(style, frame->file, frame->line);
+    enum { NAME = 22, LEAST = 30 };
+    unsigned width = style->width > left + LEAST ? style->width - left : LEAST;
+    if (frame < view->frames_count)
+        table_site(view, style, frame, NAME, width);
+    else
+        style_dim(style, question_frame(view, frame)->name);
 }
 
-void question_field(FILE *file, const char *text, char end)
+void question_field(const struct style *style, const char *text, char end)
 {
-    if (strpbrk(text, ",\"\r\n")) {
-        putc('"', file);
-        for (; *text; text++) {
-            if (*text == '"')
-                putc('"', file);
-            putc(*text, file);
-        }
-        putc('"', file);
-    } else {
-        fputs(text, file);
-    }
-    putc(end, file);
+    table_csv_text(style, text);
+    putc(end, style->out);
 }
 
-void question_json(struct json *json, const struct view_frame *frame)
+void question_json(struct json *json, const struct view *view, uint32_t frame)
 {
-    json_text(json, "function", frame->name);
-    json_text(json, "file", frame->file);
-    json_number(json, "line", frame->line);
-    json_text(json, "module", frame->module);
+    if (frame < view->frames_count)
+        table_json_frame(json, view, frame);
+    else
+        json_text(json, "name", question_frame(view, frame)->name);
 }

@@ -4,14 +4,11 @@
 #define REPORT_QUESTION_H
 
 #include "tool/report/style.h"
+#include "tool/report/table.h"
 #include "tool/report/view.h"
 
 enum question_paint { QUESTION_RED = 31, QUESTION_GREEN, QUESTION_YELLOW, QUESTION_BLUE };
 
-/* "live", "allocated", "live at peak", "CPU", ...: what the numbers of the view are. */
-const char *question_metric(const struct profile *profile, unsigned type);
-/* The column of that name as a sum over all samples; -1: there is none. */
-int64_t question_sum(const struct profile *profile, const char *type);
 /* How long was recorded, in seconds; 0: not known. */
 double question_seconds(const struct profile *profile);
 /* 95 % of the estimates lie no further away than this. */
@@ -35,11 +32,12 @@ const char *question_change(char text[32], double change, const char *unit);
 const char *question_growth(char text[16], double before, double after);
 /* 12,080 */
 const char *question_count(char text[32], uint64_t count);
-/* Function and place of a frame: the last column, in `width` columns at the most. */
-void question_site(const struct style *style, const struct view_frame *frame, unsigned width);
-/* A field of CSV, quoted where it must be. */
-void question_field(FILE *file, const char *text, char end);
-/* file, line, module and function of a frame, as members of the open object. */
-void question_json(struct json *json, const struct view_frame *frame);
+/* Function and place of a frame: the last column, behind `left` columns. */
+void question_site(const struct view *view, const struct style *style, uint32_t frame,
+                   unsigned left);
+/* A field of CSV, quoted where it must be, and what follows it. */
+void question_field(const struct style *style, const char *text, char end);
+/* The frame's members in the open object. */
+void question_json(struct json *json, const struct view *view, uint32_t frame);
 
 #endif

@@ -62,7 +62,7 @@ static void put_item(const struct check_item *item, const struct style *style)
     question_pad(style, item->has_before ? question_growth(growth, item->before, item->after) : "",
                  8);
     fputs("   limit ", style->out);
-    question_pad(style, limit_text(limit, item), -10);
+    question_pad(style, limit_text(limit, item), unsure || item->detail[0] ? -10 : 0);
     if (unsure) {
         fprintf(style->out, "  inconclusive: known to %s%s only", question_glyph(style, "±", "+-"),
                 style_value(text, item->noise, item->unit));
@@ -139,13 +139,13 @@ static void put_csv(const struct check *check, const struct style *style)
     fputs("check,pattern,verdict,before,after,noise,limit,detail\n", style->out);
     for (size_t i = 0; i < check->count; i++) {
         const struct check_item *item = &check->items[i];
-        question_field(style->out, item->name, ',');
-        question_field(style->out, item->subject, ',');
+        question_field(style, item->name, ',');
+        question_field(style, item->subject, ',');
         fprintf(style->out, "%s,%.0f,%.0f,%.0f,", check_word(item->verdict), item->before,
                 item->after, item->noise);
         snprintf(limit, sizeof limit, item->limit.relative ? "%g%%" : "%.0f", item->limit.value);
-        question_field(style->out, limit, ',');
-        question_field(style->out, item->detail, '\n');
+        question_field(style, limit, ',');
+        question_field(style, item->detail, '\n');
     }
 }
 

@@ -4,7 +4,7 @@
 #include "tool/report/question.h"
 #include "tool/report/report.h"
 
-enum { ROWS_USUAL = 15, LEFT_COLUMNS = 58 };
+enum { ROWS_USUAL = 15, LEFT_COLUMNS = 63 };
 
 static void put_row(const struct view *view, const struct churn *churn, const struct churn_row *row,
                     const struct style *style)
@@ -18,17 +18,16 @@ static void put_row(const struct view *view, const struct churn *churn, const st
     } else {
         fprintf(style->out, "%11s%13s", "", style_value(text, row->bytes, "bytes"));
     }
-    question_pad(style, style_value(text, row->median_us * 1000, "nanoseconds"), 11);
+    question_pad(style, style_value(text, row->median_us * 1000, "nanoseconds"), 13);
     if (row->size_least == row->size_most)
-        fprintf(style->out, "%9s  ", style_value(text, (double)row->size_most, "bytes"));
+        fprintf(style->out, "%10s  ", style_value(text, (double)row->size_most, "bytes"));
     else
-        fprintf(style->out, "%9s  ", style_value(text, row->bytes / row->count, "bytes"));
-    question_site(style, question_frame(view, row->frame),
-                  style->width > LEFT_COLUMNS ? style->width - LEFT_COLUMNS : 0);
+        fprintf(style->out, "%10s  ", style_value(text, row->bytes / row->count, "bytes"));
+    question_site(view, style, row->frame, LEFT_COLUMNS);
     fputs("\n", style->out);
     const char *hint = churn_hint(row);
     if (hint[0] != '\0' && row->count >= 0.05 * churn->total_count) {
-        fprintf(style->out, "%*s", LEFT_COLUMNS + 3, "");
+        fprintf(style->out, "%*s", LEFT_COLUMNS + 1, "");
         style_dim(style, hint);
         fputs("\n", style->out);
     }
@@ -52,7 +51,7 @@ static void put_text(const struct view *view, const struct churn *churn, const s
                 style_value(rate, churn->total_count / churn->seconds, "count"));
     fputs("\n", style->out);
     if (churn->count > 0)
-        fprintf(style->out, "%8s%7s%11s%13s%11s%9s  %s\n", "blocks", "",
+        fprintf(style->out, "%8s%7s%11s%13s%13s%10s  %s\n", "blocks", "",
                 churn->seconds > 0 ? "rate" : "", "bytes", "median life", "size", "site");
     for (size_t i = 0; i < churn->count && i < most; i++)
         put_row(view, churn, &churn->rows[i], style);
@@ -67,8 +66,7 @@ static void put_json(const struct view *view, const struct churn *churn, const s
     struct json json;
     json_start(&json, style->out, true);
     json_object(&json, NULL);
-    json_text(&json, "schema", "memoir.churn/1");
-    json_text(&json, "name", style->name ? style->name : "");
+    table_json_head(&json, view, style, "memoir.churn/1");
     json_flag(&json, "known", churn->known);
     json_real(&json, "seconds", churn->seconds);
     json_number(&json, "short_us", 1 << 2 * (CHURN_CLASSES - 1));
@@ -79,7 +77,7 @@ static void put_json(const struct view *view, const struct churn *churn, const s
     for (size_t i = 0; i < churn->count && (style->rows == 0 || i < style->rows); i++) {
         const struct churn_row *row = &churn->rows[i];
         json_object(&json, NULL);
-        question_json(&json, question_frame(view, row->frame));
+        question_json(&json, view, row->frame);
         json_real(&json, "short_lived", row->count);
         json_real(&json, "short_lived_bytes", row->bytes);
         json_real(&json, "freed", row->all);
@@ -106,8 +104,8 @@ static void put_csv(const struct view *view, const struct churn *churn, const st
         const struct view_frame *frame = question_frame(view, row->frame);
         fprintf(style->out, "%.0f,%.0f,%.0f,%.3g,", row->count, row->bytes, row->all,
                 row->median_us);
-        question_field(style->out, frame->name, ',');
-        question_field(style->out, frame->file, ',');
+        question_field(style, frame->name, ',');
+        question_field(style, frame->file, ',');
         fprintf(style->out, "%u\n", frame->line);
     }
 }

@@ -17,8 +17,7 @@ static void put_head(const struct view *view, const struct diff *diff, const str
 {
     char before[32], after[32], change[32], growth[16], noise[32];
     fprintf(style->out, "%s %s %s    %s  %s %s %s   %s  %s", name_of(style->base_name),
-            question_glyph(style, "→", "->"), name_of(style->name),
-            question_metric(view->profile, view->options.type),
+            question_glyph(style, "→", "->"), name_of(style->name), table_metric(view),
             style_value(before, (double)view->total.base, view->unit),
             question_glyph(style, "→", "->"),
             style_value(after, (double)view->total.value, view->unit),
@@ -54,8 +53,6 @@ static void put_row(const struct view *view, const struct diff_row *row, const s
 {
     char text[32], growth[16];
     const char *none = question_glyph(style, "–", "-");
-    const struct view_frame *frame = &view->frames[row->frame];
-    const struct view_frame *before = &view->frames[row->base_frame];
     bool less = row->verdict == DIFF_LESS || row->verdict == DIFF_GONE;
     const struct view_value *value = &row->value;
 
@@ -72,13 +69,10 @@ static void put_row(const struct view *view, const struct diff_row *row, const s
     fputs("  ", style->out);
     put_mark(style, row->verdict);
     fputs("  ", style->out);
-    if (row->frame == row->base_frame) {
-        question_site(style, frame, style->width > LEFT_COLUMNS ? style->width - LEFT_COLUMNS : 0);
-    } else {
-        question_site(style, before, style->width > LEFT_COLUMNS ? style->width - LEFT_COLUMNS : 0);
-        if (frame->line != before->line)
-            fprintf(style->out, " %s :%u", question_glyph(style, "→", "->"), frame->line);
-    }
+    question_site(view, style, row->base_frame, LEFT_COLUMNS);
+    if (view->frames[row->frame].line != view->frames[row->base_frame].line)
+        fprintf(style->out, " %s :%u", question_glyph(style, "→", "->"),
+                view->frames[row->frame].line);
     if (row->verdict == DIFF_NOISE)
         style_dim(style, "  (within noise)");
     fputs("\n", style->out);
@@ -106,7 +100,7 @@ static void put_end(const struct diff *diff, size_t shown, bool moved, const str
         fprintf(style->out, "   %s %s as before.", question_count(text, same),
                 same == 1 ? "site is" : "sites are");
     if (moved)
-        fputs("   Lines that moved between builds are matched by function.", style->out);
+        fputs("\nLines that moved between builds are matched by function.", style->out);
     fputs("\n", style->out);
 }
 
@@ -133,14 +127,7 @@ static void put_json(const struct view *view, const struct diff *diff, const str
     struct json json;
     json_start(&json, style->out, true);
     json_object(&json, NULL);
-    json_text(&json, "schema", "memoir.diff/1");
-    json_text(&json, "before_name", name_of(style->base_name));
-    json_text(&json, "after_name", name_of(style->name));
-    json_text(&json, "metric",
-              profile_text(view->profile, view->profile->type[view->options.type].name));
-    json_text(&json, "unit", view->unit);
-    json_number(&json, "before", view->total.base);
-    json_number(&json, "after", view->total.value);
+    table_json_head(&json, view, style, "memoir.diff/1");
     json_real(&json, "change", diff->change);
     json_real(&json, "noise", diff->noise);
     json_number(&json, "explaining_sites", (int64_t)diff->explain_sites);
@@ -149,7 +136,7 @@ static void put_json(const struct view *view, const struct diff *diff, const str
     for (size_t i = 0; i < diff->count && (style->rows == 0 || i < style->rows); i++) {
         const struct diff_row *row = &diff->rows[i];
         json_object(&json, NULL);
-        question_json(&json, &view->frames[row->frame]);
+        question_json(&json, view, row->frame);
         json_number(&json, "line_before", view->frames[row->base_frame].line);
         json_number(&json, "before", row->value.base);
         json_number(&json, "after", row->value.value);
@@ -173,8 +160,8 @@ static void put_csv(const struct view *view, const struct diff *diff, const stru
         const struct view_frame *frame = &view->frames[row->frame];
         fprintf(style->out, "%lld,%lld,%.0f,%.0f,%s,", (long long)row->value.base,
                 (long long)row->value.value, row->change, row->noise, diff_word(row->verdict));
-        question_field(style->out, frame->name, ',');
-        question_field(style->out, frame->file, ',');
+        question_field(style, frame->name, ',');
+        question_field(style, frame->file, ',');
         fprintf(style->out, "%u,%u\n", frame->line, view->frames[row->base_frame].line);
     }
 }

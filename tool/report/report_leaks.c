@@ -72,7 +72,8 @@ static void put_course(const struct view *view, const struct leaks_row *row,
 {
     char first[32], last[32], rate[32];
     if (view->base) {
-        fprintf(style->out, "   %s since the first", question_change(rate, row->growth, "bytes"));
+        fprintf(style->out, "   %s since the first profile",
+                question_change(rate, row->growth, "bytes"));
         return;
     }
     if (row->first_ns >= 0)
@@ -91,10 +92,12 @@ static void put_stack(const struct view *view, const struct view_stack *stack, s
                       unsigned indent, const struct style *style)
 {
     for (uint32_t i = 0; i < stack->count && i < most; i++) {
+        const char *name = question_frame(view, view->path[stack->first + i])->name;
+        if (!style->verbose && strcmp(name, "main") == 0)
+            most = i + 1; /* what is above it is the same everywhere */
         unsigned in = indent + (i > 0 ? 2 * (i > 12 ? 12 : i - 1) : 0);
         fprintf(style->out, "%*s%s", (int)in, "", i > 0 ? question_glyph(style, "└ ", "- ") : "");
-        question_site(style, question_frame(view, view->path[stack->first + i]),
-                      style->width > in + 2 ? style->width - in - 2 : 20);
+        question_site(view, style, view->path[stack->first + i], in + 2);
         if (i + 1 == most && most < stack->count) {
             char text[48];
             snprintf(text, sizeof text, "   (%u frames, -v)", stack->count);
@@ -163,8 +166,7 @@ static void put_rest(const struct view *view, const struct leaks *leaks, const s
             fputs("live at the end, but not growing:\n", style->out);
         told = true;
         fprintf(style->out, "    %9s  ", style_value(text, (double)row->value.value, "bytes"));
-        question_site(style, question_frame(view, row->frame),
-                      style->width > 30 ? style->width - 30 : 20);
+        question_site(view, style, row->frame, 30);
         put_shape(row, style);
         fputs("\n", style->out);
     }
@@ -172,24 +174,23 @@ static void put_rest(const struct view *view, const struct leaks *leaks, const s
 
 static void put_rule(const struct view *view, const struct leaks *leaks, const struct style *style)
 {
-    const char *words = "";
+    const char *words =
+        "One moment does not tell a leak. Record every block until the program ends\n"
+        "(memoir run --exact), or compare two profiles (memoir leaks FIRST SECOND).";
     if (view->base)
         words = "A leak here: a site that grew from the first profile to the second, by more than "
                 "the noise.";
     else if (leaks->rule == LEAKS_EXIT)
-        words = "A leak here: what was live when the program ended. Every block was recorded; "
-                "whether pointers to it were left is not known. --rule growth: only what grew.";
+        words =
+            "A leak here: what was live at the end, pointers to it or not.  --rule growth: only "
+            "what grew.";
     else if (leaks->rule == LEAKS_GROWTH)
         words = "A leak here: a site that grew in the second half of the run, by more than the "
                 "noise.";
-    else
-        words = "One moment does not tell a leak: record every block (memoir run --exact) until "
-                "the program ends, or compare two profiles (memoir leaks FIRST SECOND).";
     fprintf(style->out, "%s\n", words);
     if (leaks->found > 0)
         fprintf(style->out,
-                "exit status 1 %s to accept these: memoir leaks --suppress > "
-                "leaks.supp, then --suppressions leaks.supp\n",
+                "exit status 1 %s to accept these: memoir leaks --suppress > leaks.supp\n",
                 question_glyph(style, "·", "-"));
 }
 
@@ -216,7 +217,7 @@ static void json_row(struct json *json, const struct view *view, const struct le
 {
     const struct view_stack *stack = &view->stacks[row->stack];
     json_object(json, NULL);
-    question_json(json, question_frame(view, row->frame));
+    question_json(json, view, row->frame);
     json_number(json, "bytes", row->value.value);
     json_number(json, "objects", row->value.objects);
     json_real(json, "error", view_error_share(row->value.value, row->value.variance));
@@ -231,7 +232,7 @@ static void json_row(struct json *json, const struct view *view, const struct le
     json_array(json, "stack");
     for (uint32_t i = 0; i < stack->count; i++) {
         json_object(json, NULL);
-        question_json(json, question_frame(view, view->path[stack->first + i]));
+        question_json(json, view, view->path[stack->first + i]);
         json_end(json);
     }
     json_end(json);
@@ -243,12 +244,10 @@ static void put_json(const struct view *view, const struct leaks *leaks, const s
     struct json json;
     json_start(&json, style->out, true);
     json_object(&json, NULL);
-    json_text(&json, "schema", "memoir.leaks/1");
-    json_text(&json, "name", style->name ? style->name : "");
+    table_json_head(&json, view, style, "memoir.leaks/1");
     json_text(&json, "rule", rule_word(leaks, view));
     json_number(&json, "leaks", (int64_t)leaks->found);
     json_number(&json, "leaked_bytes", leaks->found_bytes);
-    json_number(&json, "live_bytes", view->total.value);
     json_number(&json, "suppressed_stacks", (int64_t)leaks->suppressed);
     json_number(&json, "suppressed_bytes", leaks->suppressed_bytes);
     json_array(&json, "sites");
@@ -268,29 +267,61 @@ static void put_csv(const struct view *view, const struct leaks *leaks, const st
         fprintf(style->out, "%lld,%lld,%d,%s,%.0f,", (long long)row->value.value,
                 (long long)row->value.objects, row->leak, leaks_shape_word(row->shape),
                 row->growth);
-        question_field(style->out, frame->name, ',');
-        question_field(style->out, frame->file, ',');
+        question_field(style, frame->name, ',');
+        question_field(style, frame->file, ',');
         fprintf(style->out, "%u\n", frame->line);
     }
+}
+
+/* Whether other leaks have the function on their way. */
+static bool is_caller(const struct view *view, const struct leaks *leaks, const char *name)
+{
+    for (size_t i = 0; i < leaks->count; i++) {
+        const struct view_stack *stack = &view->stacks[leaks->rows[i].stack];
+        for (uint32_t k = 1; k < stack->count; k++)
+            if (strcmp(question_frame(view, view->path[stack->first + k])->name, name) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* One line: the function if that says enough, else the library's that it called. */
+static void put_line(const struct view *view, const struct leaks *leaks,
+                     const struct leaks_row *row, const struct style *style)
+{
+    const struct view_stack *stack = &view->stacks[row->stack];
+    const struct view_frame *frame = question_frame(view, row->frame);
+    bool broad = is_caller(view, leaks, frame->name);
+    for (uint32_t i = stack->folded <= stack->first ? stack->folded : 0; i > 0 && broad; i--) {
+        const struct view_frame *callee =
+            question_frame(view, view->path[stack->first - stack->folded + i - 1]);
+        if (callee->flags & (FRAME_UNNAMED | FRAME_GUESS) || blame_is_allocator(callee->name))
+            continue;
+        frame = callee;
+        broad = false;
+    }
+    const char *slash = strrchr(frame->module, '/');
+    const char *module = slash ? slash + 1 : frame->module;
+    bool named = (frame->flags & (FRAME_UNNAMED | FRAME_GUESS)) == 0;
+    if (broad)
+        fprintf(style->out, "# would hide others, too: ");
+    fprintf(style->out, "leak:%s%s%s\n", named ? "^" : "",
+            named || *module == '\0' ? frame->name : module, named ? "$" : "");
 }
 
 static void put_list(const struct view *view, const struct leaks *leaks, const struct style *style)
 {
     char text[32], count[32];
     fprintf(style->out,
-            "# Leaks of %s, accepted. memoir leaks --suppressions FILE; LSAN_OPTIONS "
-            "knows these lines, too.\n",
+            "# Leaks of %s, accepted: memoir leaks --suppressions FILE. LeakSanitizer reads it, "
+            "too.\n",
             style->name ? style->name : "?");
     for (size_t i = 0; i < leaks->found; i++) {
         const struct leaks_row *row = &leaks->rows[i];
-        const struct view_frame *frame = question_frame(view, row->frame);
-        const char *slash = strrchr(frame->module, '/');
-        const char *module = slash ? slash + 1 : frame->module;
-        bool named = (frame->flags & (FRAME_UNNAMED | FRAME_GUESS)) == 0;
-        fprintf(style->out, "# %s in %s objects\nleak:%s%s%s\n",
-                style_value(text, (double)row->value.value, "bytes"),
-                question_count(count, (uint64_t)row->value.objects), named ? "^" : "",
-                named || *module == '\0' ? frame->name : module, named ? "$" : "");
+        fprintf(style->out, "# %s in %s %s\n", style_value(text, (double)row->value.value, "bytes"),
+                question_count(count, (uint64_t)row->value.objects),
+                row->value.objects == 1 ? "object" : "objects");
+        put_line(view, leaks, row, style);
     }
 }
 

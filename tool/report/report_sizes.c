@@ -131,15 +131,18 @@ static void put_row(const struct sizes *sizes, const struct sizes_row *row, int6
     double part = sizes->bytes > 0 ? (double)row->bytes / (double)sizes->bytes : 0;
     style_heat(style, part, style_value(text, (double)row->bytes, "bytes"), 9);
     fprintf(style->out, "%7s", style_share(share, (double)row->bytes, (double)sizes->bytes));
-    if (sizes->has_requested) {
+    unsigned used = sizes->has_requested ? 67 : 50;
+    double length = largest > 0 ? (double)row->bytes / (double)largest : 0;
+    bool bar = length * 8 * (style->width > used + 8 ? style->width - used - 2 : 8) >= 0.5;
+    if (sizes->has_requested && (bar || waste > 0)) {
         fprintf(style->out, "%10s", waste > 0 ? style_value(text, (double)waste, "bytes") : "");
         fprintf(style->out, "%7s",
                 waste > 0 ? style_share(share, (double)waste, (double)row->bytes) : "");
     }
-    fputs("  ", style->out);
-    unsigned used = sizes->has_requested ? 67 : 50;
-    put_bar(style, largest > 0 ? (double)row->bytes / (double)largest : 0,
-            style->width > used + 8 ? style->width - used - 2 : 8);
+    if (bar) {
+        fputs("  ", style->out);
+        put_bar(style, length, style->width > used + 8 ? style->width - used - 2 : 8);
+    }
     fputs("\n", style->out);
 }
 
@@ -148,8 +151,7 @@ static void put_text(const struct view *view, const struct sizes *sizes, const s
     char bytes[32], count[32], waste[32], share[16];
     int64_t largest = 0;
     fprintf(style->out, "%s    %s: %s in %s blocks", style->name ? style->name : "?",
-            question_metric(view->profile, view->options.type),
-            style_value(bytes, (double)sizes->bytes, "bytes"),
+            table_metric(view), style_value(bytes, (double)sizes->bytes, "bytes"),
             style_value(count, (double)sizes->objects, "count"));
     int64_t lost = sizes->bytes - sizes->requested;
     if (sizes->has_requested)
@@ -172,9 +174,7 @@ static void put_json(const struct view *view, const struct sizes *sizes, const s
     struct json json;
     json_start(&json, style->out, true);
     json_object(&json, NULL);
-    json_text(&json, "schema", "memoir.sizes/1");
-    json_text(&json, "name", style->name ? style->name : "");
-    json_text(&json, "metric", question_metric(view->profile, view->options.type));
+    table_json_head(&json, view, style, "memoir.sizes/1");
     json_number(&json, "objects", sizes->objects);
     json_number(&json, "bytes", sizes->bytes);
     if (sizes->has_requested)

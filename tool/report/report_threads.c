@@ -158,8 +158,7 @@ static void put_json(const struct view *view, const struct threads *threads,
     struct json json;
     json_start(&json, style->out, true);
     json_object(&json, NULL);
-    json_text(&json, "schema", "memoir.threads/1");
-    json_text(&json, "name", style->name ? style->name : "");
+    table_json_head(&json, view, style, "memoir.threads/1");
     json_real(&json, "seconds", question_seconds(view->profile));
     json_array(&json, "threads");
     for (size_t i = 0; i < threads->count; i++) {
@@ -190,7 +189,7 @@ static void put_csv(const struct view *view, const struct threads *threads,
                     profile_text(view->profile, view->profile->type[threads->columns[k]].name));
     fputs("\n", style->out);
     for (size_t i = 0; i < threads->count; i++) {
-        question_field(style->out, threads->rows[i].name, ',');
+        question_field(style, threads->rows[i].name, ',');
         fprintf(style->out, "%lld", (long long)threads->rows[i].id);
         for (unsigned k = 0; k < SHOWN; k++)
             if (threads->columns[k] >= 0)

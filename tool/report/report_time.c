@@ -180,6 +180,16 @@ static unsigned band_at(const struct graph *graph, unsigned column, double heigh
     return graph->bands;
 }
 
+/* Behind the last column of a row that has anything in it. */
+static unsigned row_end(const struct graph *graph, double low, double step)
+{
+    unsigned end = graph->columns;
+    while (end > 0 && graph->live[end - 1] - low < step / 16 &&
+           !(graph->resident[end - 1] > low && graph->resident[end - 1] <= low + step))
+        end--;
+    return end;
+}
+
 static void put_area(const struct graph *graph, double scale, const struct style *style)
 {
     char text[32];
@@ -188,7 +198,7 @@ static void put_area(const struct graph *graph, double scale, const struct style
         bool named = row == HEIGHT - 1 || row == HEIGHT / 2;
         question_pad(style, named ? style_value(text, low + step, "bytes") : "", AXIS - 1);
         fputs(question_glyph(style, named ? "┤" : "│", "|"), style->out);
-        for (unsigned i = 0; i < graph->columns; i++) {
+        for (unsigned i = 0; i < row_end(graph, low, step); i++) {
             double filled = (graph->live[i] - low) / step;
             unsigned eighths = filled >= 1 ? 8 : filled <= 0 ? 0 : (unsigned)(filled * 8 + 0.5);
             bool resident = graph->resident[i] > low && graph->resident[i] <= low + step;
@@ -248,8 +258,7 @@ static void put_legend(const struct view *view, const struct graph *graph, bool 
         fputs("  ", style->out);
         put_cell(style, graph, k, 8);
         fprintf(style->out, " %9s  ", style_value(text, most, "bytes"));
-        question_site(style, question_frame(view, graph->band[k].frame),
-                      style->width > 30 ? style->width - 15 : 20);
+        question_site(view, style, graph->band[k].frame, 15);
         fputs("\n", style->out);
     }
     if (graph->bands > 0) {
@@ -265,7 +274,7 @@ static void put_legend(const struct view *view, const struct graph *graph, bool 
     for (size_t i = 0; i < view->profile->moments.count && told < MARKS_MOST; i++) {
         char name[100];
         snprintf(name, sizeof name, "%s", profile_text(view->profile, moments[i].name));
-        if (name[0] == '\0')
+        if (name[0] == '\0' || strcmp(name, "time") == 0) /* by the clock: told by the axis */
             continue;
         style_clean(name);
         fprintf(style->out, "  %s %9s  %s\n", question_glyph(style, "◆", "o"),
@@ -284,7 +293,8 @@ static void put_text(const struct view *view, const struct style *style)
         fprintf(style->out, "%s: %s\n", style->name ? style->name : "?",
                 graph->filtered
                     ? "a filter needs rows of several moments, which this profile has not"
-                    : "this profile is of one moment; captures of memoir run have the time before");
+                    : "this profile has one moment only; captures (memoir run) have more, if the "
+                      "program ran long enough");
         free(graph);
         return;
     }
@@ -315,8 +325,7 @@ static void put_json(const struct view *view, const struct style *style)
     struct json json;
     json_start(&json, style->out, true);
     json_object(&json, NULL);
-    json_text(&json, "schema", "memoir.time/1");
-    json_text(&json, "name", style->name ? style->name : "");
+    table_json_head(&json, view, style, "memoir.time/1");
     json_number(&json, "duration_ns", profile->duration_ns);
     json_number(&json, "peak_time_ns", profile->peak_time_ns);
     json_array(&json, "points");
@@ -343,7 +352,7 @@ static void put_json(const struct view *view, const struct style *style)
     json_array(&json, "sites");
     for (size_t i = 0; i < count && i < (style->rows > 0 ? style->rows : 20); i++) {
         json_object(&json, NULL);
-        question_json(&json, &view->frames[rows[i].frame]);
+        question_json(&json, view, rows[i].frame);
         json_array(&json, "live_bytes");
         for (unsigned k = 0; k < profile->history_moments && k < PROFILE_MOMENTS_MOST; k++)
             json_real(&json, NULL, rows[i].history[k]);
