@@ -173,17 +173,10 @@ static uint64_t find_start(const struct compat_profile *from, uint32_t location)
     const struct profile *profile = &from->profile;
     const struct profile_location *place = profile_location_at(profile, location);
     const struct profile_mapping *mapping = profile_mapping_at(profile, place->mapping);
-    struct symbol symbol;
-    if (place->mapping == 0)
-        return 0;
-    struct symbol_file *file = symbol_open(profile_text(profile, mapping->path), NULL, 0);
-    if (!file)
-        return 0;
-    uint64_t offset = place->address - mapping->start + mapping->offset;
-    bool found = symbol_find(file, offset > 0 ? offset - 1 : 0, &symbol);
-    uint64_t start = found ? symbol.start : 0;
-    symbol_close(file);
-    return start;
+    return place->mapping == 0 || place->address == 0
+               ? 0
+               : symbol_start(profile_text(profile, mapping->path), mapping->start, mapping->offset,
+                              place->address - 1);
 }
 
 static void tag_twins(struct compat_stacks *stacks, struct twin *twins, size_t count)
