@@ -80,7 +80,7 @@ static uint32_t *table_find(struct table *table, struct profile *profile, bytes_
             return &table->slots[at];
         size_t length;
         const void *there = bytes(profile, table->slots[at] - 1, &length);
-        if (length == size && memcmp(there, data, size) == 0)
+        if (length == size && (size == 0 || memcmp(there, data, size) == 0))
             return &table->slots[at];
     }
 }
