@@ -157,7 +157,7 @@ bool profile_read_file(struct profile *profile, const char *path,
 {
     struct pages pages = {0};
     bool done = slurp_path(path, &pages, error);
-    if (done) {
+    if (done && pages.bytes) {
         pages.bytes[pages.size] = 0;
         struct read_input input = {.name = path, .bytes = pages.bytes, .size = pages.size};
         input.pages = true;

@@ -84,7 +84,7 @@ static bool read_head(struct reading *it)
 {
     struct profile *profile = it->profile;
     struct text line;
-    int64_t sums[COLUMNS];
+    int64_t sums[COLUMNS] = {0};
     text_line(&it->text, &line);
     if (text_starts(&line, "---")) /* of a server's answer */
         text_line(&it->text, &line);
@@ -139,7 +139,7 @@ static void add_sample(struct reading *it, uint32_t stack, const int64_t seen[CO
 static bool read_stacks(struct reading *it)
 {
     struct text line;
-    int64_t seen[COLUMNS];
+    int64_t seen[COLUMNS] = {0};
     uint32_t stack;
     while (text_line(&it->text, &line) && !it->profile->failed) {
         if (line.end == it->input->bytes + it->input->size) {

@@ -101,7 +101,7 @@ static bool read_type(struct reading *it, struct wire message, struct profile_ty
 static bool read_sample_type(struct reading *it, struct wire message)
 {
     struct profile *profile = it->profile;
-    struct profile_type type;
+    struct profile_type type = {0, 0};
     char name[256];
     if (!read_type(it, message, &type))
         return false;
@@ -279,9 +279,8 @@ static bool read_sample(struct reading *it, struct wire message)
     enum { PLACES = 1, VALUES, LABEL };
     struct profile *profile = it->profile;
     const uint8_t *start = message.at;
-    struct sample sample;
+    struct sample sample = {.value_count = 0};
     struct wire_field field;
-    sample.value_count = sample.label_count = 0;
     it->stack.count = 0;
     while (wire_next(&message, &field)) {
         if (field.number == PLACES || field.number == VALUES) {
@@ -313,7 +312,7 @@ static bool read_sample(struct reading *it, struct wire message)
 static bool read_comments(struct reading *it, struct wire_field *field)
 {
     uint64_t number = field->value;
-    uint32_t string, *place;
+    uint32_t string = 0, *place;
     do {
         if (field->type == WIRE_BYTES && !wire_number(&field->inside, &number))
             return field->inside.bad == NULL || refuse_at(it, field->inside.at, field->inside.bad);

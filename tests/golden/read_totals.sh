@@ -1,0 +1,143 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Files made by this library and by the programs that it replaces: the totals that we read from
+# them are those that jeprof, google-pprof and go tool pprof show.
+. "$(dirname "$0")/../programs/common.sh"
+need python3
+cd "$place" || exit 2
+HOME=$place GOCACHE=$place/cache GOFLAGS=-mod=mod XDG_CACHE_HOME=$place
+export HOME GOCACHE GOFLAGS XDG_CACHE_HOME
+compared=0
+
+cat >work.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+static void *keep[100000];
+static int kept;
+__attribute__((noinline)) static void *make(size_t size) { return memset(malloc(size), 1, size); }
+__attribute__((noinline)) static void many(void) { for (int i = 0; i < 2000; i++) keep[kept++] = make(1000 + i); }
+__attribute__((noinline)) static void large(void) { for (int i = 0; i < 300; i++) keep[kept++] = make(100000); }
+__attribute__((noinline)) static void gone(void) { for (int i = 0; i < 5000; i++) free(make(3000)); }
+static void *thread(void *held) { for (int i = 0; i < 1000; i++) ((void **)held)[i] = make(2000); return NULL; }
+int main(int count, char **words)
+{
+    static void *more[1000];
+    pthread_t other;
+    many(), large(), gone();
+    pthread_create(&other, NULL, thread, more);
+    pthread_join(other, NULL);
+    volatile double sum = 0;
+    for (long i = 0; count > 1 && i < atol(words[1]); i++)
+        sum += i;
+    return 0;
+}
+END
+build work.c -o work
+
+ours() { # FILE METRIC: the number
+    "$MEMOIR_TOOL" top --json --rows 1 --metric "$2" "$1" 2>errors |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["whole"])' || cat errors
+}
+
+# NAME OURS THEIRS SLACK: rounding is a number for each stack, and theirs cut off what is behind the dot
+same() {
+    compared=$((compared + 1))
+    python3 -c 'import sys; sys.exit(abs(float(sys.argv[1]) - float(sys.argv[2])) > float(sys.argv[3]))' \
+        "$2" "$3" "$4" || fail "$1: we read $2, they $3"
+    [ "$3" != 0 ] || fail "$1: nothing was compared"
+}
+
+perls() { # TOOL FILE OPTION: the number of "Total: N B"
+    "$1" --text --show_bytes "$3" ./work "$2" 2>/dev/null | sed -n 's/^Total: \([0-9]*\) .*/\1/p'
+}
+
+gos() { # FILE METRIC
+    go tool pprof -top -unit=bytes -sample_index="$2" ./work "$1" 2>/dev/null |
+        sed -n 's/.* of \([0-9.]*\)[a-zB]* total$/\1/p'
+}
+
+if command -v jeprof >/dev/null; then
+    for accum in true false; do
+        MALLOC_CONF=prof:true,lg_prof_sample:14,prof_final:true,prof_accum:$accum,prof_prefix:je.$accum \
+            LD_PRELOAD=$MEMOIR_LIB ./work
+        file=$(echo je.$accum.*)
+        for metric in inuse_space inuse_objects; do
+            same "jemalloc $metric" "$(ours "$file" $metric)" "$(perls jeprof "$file" --$metric)" 4
+        done
+        [ $accum = false ] ||
+            same "jemalloc alloc" "$(ours "$file" alloc_space)" "$(perls jeprof "$file" --alloc_space)" 4
+        gzip -k "$file"
+        same "jemalloc in gzip" "$(ours "$file.gz" inuse_space)" "$(ours "$file" inuse_space)" 0
+        jeprof --collapsed ./work "$file" 2>/dev/null >folded
+        same "folded" "$(ours folded samples)" "$(ours "$file" inuse_space)" 8
+    done
+fi
+
+if command -v google-pprof >/dev/null; then
+    HEAPPROFILE=ours LD_PRELOAD=$MEMOIR_LIB ./work 2>/dev/null
+    HEAPPROFILE=theirs LD_PRELOAD=libtcmalloc.so.4 ./work 2>/dev/null
+    for file in ours.0001.heap theirs.0001.heap; do
+        [ -e "$file" ] || continue
+        for metric in inuse_space inuse_objects alloc_space alloc_objects; do
+            same "gperftools $metric" "$(ours $file $metric)" "$(perls google-pprof $file --$metric)" 0
+        done
+    done
+    MEMOIR=dump.format:gperftools,heap.rate:16K,dump.exit:true,dump.prefix:sampled LD_PRELOAD=$MEMOIR_LIB ./work
+    file=$(echo sampled-*.heap)
+    same "gperftools, sampled" "$(ours "$file" inuse_space)" "$(perls google-pprof "$file" --inuse_space)" 8
+    CPUPROFILE=cpu.prof LD_PRELOAD=libprofiler.so.0 ./work 200000000 2>/dev/null
+    if [ -s cpu.prof ]; then
+        google-pprof --text ./work cpu.prof 2>/dev/null >text
+        samples=$(sed -n 's/^Total: \([0-9]*\) .*/\1/p' text)
+        same "CPU" "$(ours cpu.prof samples)" "$samples" 0
+        google-pprof --raw ./work cpu.prof >cpu.raw 2>/dev/null
+        same "CPU with names" "$(ours cpu.raw samples)" "$samples" 0
+        "$MEMOIR_TOOL" top --by function cpu.raw 2>/dev/null | grep -q main || fail "no names in cpu.raw"
+    fi
+fi
+
+if command -v go >/dev/null; then
+    MEMOIR=dump.format:pprof,heap.rate:16K,dump.exit:true,dump.prefix:ours LD_PRELOAD=$MEMOIR_LIB ./work
+    file=$(echo ours-*.pb.gz)
+    for metric in inuse_space inuse_objects alloc_space alloc_objects peak_space alloc_requested; do
+        same "pprof $metric" "$(ours "$file" $metric)" "$(gos "$file" $metric)" 0
+    done
+    gzip -dc "$file" >plain.pb
+    same "pprof, plain" "$(ours plain.pb inuse_space)" "$(gos "$file" inuse_space)" 0
+    cat >work.go <<'END'
+package main
+
+import (
+	"os"
+	"runtime"
+	"runtime/pprof"
+)
+
+var keep [][]byte
+
+func main() {
+	runtime.MemProfileRate = 4096
+	for i := 0; i < 3000; i++ {
+		keep = append(keep, make([]byte, 1000+i))
+	}
+	runtime.GC()
+	for debug, name := range []string{"go.pb.gz", "go.heap"} {
+		file, _ := os.Create(name)
+		pprof.Lookup("heap").WriteTo(file, debug)
+		file.Close()
+	}
+}
+END
+    if go run work.go >go.log 2>&1; then
+        for metric in inuse_space inuse_objects alloc_space; do
+            same "Go's $metric" "$(ours go.pb.gz $metric)" "$(gos go.pb.gz $metric)" 0
+        done
+        same "Go's text" "$(ours go.heap inuse_space)" "$(gos go.heap inuse_space)" 50
+    fi
+fi
+
+[ $compared -gt 0 ] || skip "there is none of jeprof, google-pprof and go"
+echo "$compared totals are equal"
+finish
