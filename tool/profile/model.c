@@ -131,6 +131,10 @@ void profile_start(struct profile *profile)
     profile->failed = profile->index == NULL;
     if (profile->failed)
         return;
+    /* Lists that are pointed into even when nothing is in them. */
+    list_room(profile, &profile->lines, sizeof(struct profile_line), 1);
+    list_room(profile, &profile->frames, sizeof(uint32_t), 1);
+    list_room(profile, &profile->labels, sizeof(struct profile_label), 1);
     profile_string(profile, "", 0);
     profile_list_add(profile, &profile->mappings, sizeof(struct profile_mapping));
     profile_list_add(profile, &profile->functions, sizeof(struct profile_function));
