@@ -183,48 +183,54 @@ static bool take_evented(struct scope *scope, uint32_t from, struct read_error *
     return true;
 }
 
-/* The name of a profile may be that of a column: our own writer says which one it wrote. */
-static void choose_columns(struct scope *scope, uint32_t from, bool sampled)
+/* A profile may be a column of one: our own writer says so by its name. */
+static const char *column_named(struct scope *scope, uint32_t name)
 {
     static const char *const known[] = {
-        "alloc_space",   "inuse_space",   "peak_space",   "alloc_requested", "inuse_requested",
-        "alloc_objects", "inuse_objects", "peak_objects", "samples",
+        "alloc_objects", "alloc_space", "inuse_objects",   "inuse_space",
+        "peak_objects",  "peak_space",  "alloc_requested", "inuse_requested",
+        "objects",       "space",       "samples",         "cpu",
+        "contentions",   "delay",       "temp_objects",
     };
-    struct values *values = &scope->values;
-    uint32_t unit = value_member(values, from, "unit"), name = value_member(values, from, "name");
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (text_is(&scope->values, name, known[i]))
+            return known[i];
+    return NULL;
+}
+
+static void choose_columns(struct scope *scope, uint32_t from, const char *column, bool sampled)
+{
+    struct profile *profile = scope->profile;
+    uint32_t unit = value_member(&scope->values, from, "unit");
     size_t at = sizeof units / sizeof *units - 1;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (text_is(values, unit, units[i].unit))
+        if (text_is(&scope->values, unit, units[i].unit))
             at = i;
-    const char *type = units[at].type;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (text_is(values, name, known[i]))
-            type = known[i];
     bool space = strcmp(units[at].type_unit, "bytes") == 0;
+    bool counted = sampled && !space && !column;
     scope->factor = units[at].factor;
-    scope->counts = sampled && !space ? profile_type(scope->profile, "samples", "count") : 0;
-    scope->type = profile_type(scope->profile, type, units[at].type_unit);
-    if (!sampled || space)
-        scope->counts = scope->type;
-    scope->profile->default_type = scope->type;
-    scope->profile->kind = space ? PROFILE_HEAP
-                           : units[at].factor > 1 || strcmp(type, "cpu") == 0
-                               ? PROFILE_CPU
-                               : scope->profile->kind;
+    unsigned counts = counted ? profile_type(profile, "samples", "count") : 0;
+    scope->type = profile_type(profile, column ? column : units[at].type, units[at].type_unit);
+    scope->counts = counted ? counts : scope->type;
+    if (space)
+        profile->kind = PROFILE_HEAP;
+    else if (strcmp(units[at].type, "cpu") == 0 && profile->kind == PROFILE_OTHER)
+        profile->kind = PROFILE_CPU;
 }
 
 static bool take_profile(struct scope *scope, uint32_t from, bool label, struct read_error *error)
 {
     struct values *values = &scope->values;
     struct profile *profile = scope->profile;
-    uint32_t type = value_member(values, from, "type");
+    uint32_t type = value_member(values, from, "type"), name = value_member(values, from, "name");
     bool sampled = text_is(values, type, "sampled");
+    const char *column = column_named(scope, name);
     if (!sampled && !text_is(values, type, "evented"))
         return read_refuse(error, 0, "a profile is neither sampled nor evented");
-    choose_columns(scope, from, sampled);
+    choose_columns(scope, from, column, sampled);
     struct profile_label named = {.key = profile_string_of(profile, "profile"),
-                                  .text = optional_string(scope, from, "name")};
-    scope->labels = label && named.text != 0 ? profile_label_set(profile, &named, 1) : 0;
+                                  .text = name == 0 ? 0 : value_string(values, name, profile)};
+    scope->labels = label && !column && named.text != 0 ? profile_label_set(profile, &named, 1) : 0;
     return sampled ? take_sampled(scope, from, error) : take_evented(scope, from, error);
 }
 
@@ -243,9 +249,13 @@ static bool take(struct scope *scope, struct read_error *error)
     }
     uint32_t first = value_first(values, profiles);
     bool several = first != 0 && value_after(values, profiles, first) != 0;
-    for (uint32_t at = first; at != 0 && !profile->failed; at = value_after(values, profiles, at))
+    int64_t index = 0, active = value_member_integer(values, 0, "activeProfileIndex");
+    for (uint32_t at = first; at != 0 && !profile->failed; at = value_after(values, profiles, at)) {
         if (!take_profile(scope, at, several, error))
             return false;
+        if (index++ == active)
+            profile->default_type = scope->type;
+    }
     const double(*sums)[PROFILE_TYPES_MOST] = scope->sums.items;
     for (size_t i = 0; i < scope->sums.count && i < profile->samples.count; i++)
         for (unsigned type = 0; type < profile->types; type++)
