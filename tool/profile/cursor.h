@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For readers of text: a place in bytes that may hold anything. What takes something moves on behind
- * it, and leaves the place where it was when it is not there.
+ * For readers of text: a place in bytes that may hold anything. What takes something moves on
+ * behind it, and leaves the place where it was when it is not there.
  */
 #ifndef PROFILE_CURSOR_H
 #define PROFILE_CURSOR_H

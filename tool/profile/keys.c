@@ -30,15 +30,15 @@ static bool grow(struct keys *keys)
     }
     if (keys->count * 4 < keys->size * 3)
         return true;
-    struct keys larger = *keys;
-    larger.size = keys->size == 0 ? 64 : keys->size * 2;
-    larger.slots = calloc(larger.size, sizeof *larger.slots);
-    if (!larger.slots)
+    size_t size = keys->size == 0 ? 64 : keys->size * 2;
+    uint32_t *slots = calloc(size, sizeof *slots);
+    if (!slots)
         return false;
-    for (uint32_t i = 0; i < keys->count; i++)
-        larger.slots[place(&larger, keys->items[i])] = i + 1;
     free(keys->slots);
-    *keys = larger;
+    keys->slots = slots;
+    keys->size = size;
+    for (uint32_t i = 0; i < keys->count; i++)
+        slots[place(keys, keys->items[i])] = i + 1;
     return true;
 }
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { KEYS_NONE = UINT32_MAX };
+#define KEYS_NONE UINT32_MAX
 
 struct key {
     uint64_t words[3];

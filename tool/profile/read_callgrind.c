@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "tool/profile/cursor.h"
 #include "tool/profile/keys.h"
 #include "tool/profile/read.h"
@@ -355,10 +356,10 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     struct profile_list *lists[] = {&reading.names, &reading.mapping_numbers,
                                     &reading.callgrind.functions, &reading.callgrind.selves,
                                     &reading.callgrind.calls};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
         keys_free(keys[i]);
+    for (size_t i = 0; i < COUNT_OF(lists); i++)
         free(lists[i]->items);
-    }
     return done || read_refuse(error, input->size, "there is no cost in this file of callgrind");
 }
 

@@ -33,7 +33,7 @@ static struct callgrind_function *function_at(const struct callgrind *callgrind,
 static void tell(struct walk *walk, struct callgrind_self *self, double share)
 {
     struct profile *profile = walk->callgrind->profile;
-    int64_t values[COSTS_MOST];
+    int64_t values[COSTS_MOST] = {0};
     bool any = false;
     for (unsigned i = 0; i < walk->callgrind->events; i++) {
         int64_t left = self->costs[i] - self->told[i];

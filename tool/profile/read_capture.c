@@ -226,8 +226,9 @@ static size_t quoted(char *to, const char *from, size_t length)
     to[used++] = '\'';
     for (size_t i = 0; i < length; i++) {
         if (from[i] == '\'') {
-            memcpy(to + used, "'\\'", 3);
-            used += 3;
+            to[used++] = '\'';
+            to[used++] = '\\';
+            to[used++] = '\'';
         }
         to[used++] = from[i];
     }

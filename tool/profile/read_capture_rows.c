@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "tool/profile/capture.h"
 #include "tool/profile/keys.h"
 
@@ -59,7 +60,7 @@ struct taking {
     /* Rows. */
     struct keys rows; /* numbers are those of samples */
     uint32_t last_node, last_stack, without;
-    bool has_without, has_lives;
+    bool has_without;
     int64_t largest_rate;
     struct {
         uint32_t thread, tid, bytes, other;
@@ -244,7 +245,6 @@ static void take_thread(void *context, const struct capture_thread *thread)
 {
     struct taking *taking = context;
     struct profile *profile = taking->profile;
-    char name[64];
     bool fresh;
     uint32_t index = keys_add(&taking->thread_ids, (struct key){{thread->id, 0, 0}}, &fresh);
     if (fresh) {
@@ -253,6 +253,7 @@ static void take_thread(void *context, const struct capture_thread *thread)
             profile_list_add(profile, &profile->threads, sizeof *listed);
         if (!kept || !listed)
             return;
+        char name[16];
         int length = snprintf(name, sizeof name, "t%u", thread->id);
         *kept = (struct thread){.id = thread->id, .tid = thread->tid};
         kept->name = thread->name.length > 0
@@ -461,8 +462,8 @@ void capture_take_rows(const struct read_input *input, const struct capture_plan
                            &taking.thread_ids, &taking.rows};
     struct profile_list *lists[] = {&taking.nodes,   &taking.known,    &taking.active,
                                     &taking.seconds, &taking.numbered, &taking.threads};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
         keys_free(keys[i]);
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+    for (size_t i = 0; i < COUNT_OF(lists); i++)
         free(lists[i]->items);
 }

@@ -101,13 +101,13 @@ static bool parse_event(struct cursor line, struct head *head)
 
 static bool parse_head(struct cursor line, struct head *head)
 {
-    struct cursor place = line, word;
+    struct cursor place = line;
     const char *first = line.at, *command_end = NULL;
     bool process = false;
     if (line.at == line.end || *line.at == '#')
         return false;
     while (place.at < place.end) {
-        word = next_word(&place);
+        struct cursor word = next_word(&place);
         if (word.at == word.end)
             continue;
         if (process && parse_time(word, &head->time_ns)) {

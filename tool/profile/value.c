@@ -2,6 +2,7 @@
 /* See tool/profile/value.h. */
 #include "tool/profile/value.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,11 @@ struct parser {
     uint32_t open[DEPTH_MOST]; /* containers that are not closed yet */
     unsigned depth;
 };
+
+static bool among(const char *set, char c)
+{
+    return c != '\0' && strchr(set, c) != NULL;
+}
 
 static bool refuse(const struct parser *parser, const char *reason)
 {
@@ -39,9 +45,9 @@ static bool add(struct parser *parser, enum value_kind kind)
         values->items = items;
         values->room = room;
     }
-    uint64_t place = (uint64_t)(parser->at - values->bytes);
+    uint64_t offset = (uint64_t)(parser->at - values->bytes);
     values->items[values->count] =
-        (struct value){place << KIND_BITS | (unsigned)kind, (uint32_t)values->count + 1};
+        (struct value){offset << KIND_BITS | (unsigned)kind, (uint32_t)values->count + 1};
     values->count++;
     return true;
 }
@@ -75,7 +81,7 @@ static bool parse_number(struct parser *parser)
     const char *first = parser->at;
     if (!add(parser, VALUE_NUMBER))
         return false;
-    while (parser->at < parser->end && memchr("+-.eE0123456789", *parser->at, 15))
+    while (parser->at < parser->end && among("+-.eE0123456789", *parser->at))
         parser->at++;
     return parser->at > first || refuse(parser, "this is no JSON");
 }
@@ -220,10 +226,10 @@ int64_t value_integer(const struct values *values, uint32_t value)
     if (value_kind(values, value) != VALUE_NUMBER)
         return 0;
     size_t digits = strspn(text + (*text == '-'), "0123456789");
-    if (digits < 19 && !memchr(".eE", text[digits + (*text == '-')], 3))
+    if (digits < 19 && !among(".eE", text[digits + (*text == '-')]))
         return strtoll(text, NULL, 10);
     double number = value_real(values, value);
-    return number > -0x1p62 && number < 0x1p62 ? (int64_t)number : 0;
+    return fabs(number) < 0x1p62 ? (int64_t)number : 0;
 }
 
 int64_t value_member_integer(const struct values *values, uint32_t object, const char *name)
@@ -238,10 +244,10 @@ static unsigned hex4(const char *at, const char *end)
 {
     unsigned sum = 0;
     for (unsigned i = 0; i < 4; i++) {
-        const char *digit = at + i < end ? memchr("0123456789abcdef", at[i] | 32, 16) : NULL;
-        if (!digit)
+        char c = at + i < end ? at[i] : ' ';
+        if (!among("0123456789abcdefABCDEF", c))
             return 0xfffd;
-        sum = sum * 16 + (unsigned)(digit - "0123456789abcdef");
+        sum = sum * 16 + (unsigned)(c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
     }
     return sum;
 }
