@@ -5,7 +5,7 @@
  */
 #include "tool/profile/profile.h"
 
-#include <inttypes.h>
+#include <zlib.h>
 
 #include "tests/unit/unit.h"
 
@@ -112,11 +112,171 @@ static void write_all(const struct profile *profile, const struct profile *base)
     }
 }
 
+/* A profile as folded stacks of one column. */
+static char *folded(const struct profile *profile, const char *type)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+    int column = profile_type_named(profile, type);
+    struct write_options options = {.type = column < 0 ? profile->default_type : (unsigned)column};
+    assert(file && write_find("folded")->write(profile, &options, file) && fclose(file) == 0);
+    return text;
+}
+
+static void read_back(struct profile *again, const char *name)
+{
+    struct read_error error;
+    profile_start(again);
+    if (!profile_read_file(again, name, NULL, &error)) {
+        fprintf(stderr, "%s: %s\n", name, error.reason);
+        abort();
+    }
+}
+
+static void same_column(const struct profile *profile, const struct profile *again,
+                        const char *type, const char *name)
+{
+    char *wanted = folded(profile, type), *got = folded(again, type);
+    if (strcmp(wanted, got) != 0) {
+        fprintf(stderr, "%s, %s:\n%sinstead of\n%s", name, type, got, wanted);
+        abort();
+    }
+    free(wanted);
+    free(got);
+}
+
+/* Formats that keep stacks, and the columns that they keep. */
+static void the_same_comes_back(const struct profile *profile)
+{
+    static const char *const kept[][6] = {
+        {"out.pb.gz", "alloc_objects", "alloc_space", "inuse_objects", "inuse_space"},
+        {"out.symbolized", "alloc_objects", "alloc_space", "inuse_objects", "inuse_space"},
+        {"out.dhat.json", "alloc_objects", "alloc_space", "inuse_objects", "inuse_space"},
+        {"out.speedscope.json", "alloc_objects", "alloc_space", "inuse_objects", "inuse_space"},
+        {"out.folded", "inuse_space"},
+        {"out.massif", "inuse_space"},
+    };
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        struct profile again;
+        read_back(&again, kept[i][0]);
+        for (unsigned k = 1; k < 6 && kept[i][k]; k++)
+            same_column(profile, &again, kept[i][k], kept[i][0]);
+        profile_free(&again);
+    }
+}
+
+static int64_t sum(const struct profile *profile, const char *type)
+{
+    int column = profile_type_named(profile, type);
+    int64_t total = 0;
+    assert(column >= 0);
+    for (size_t i = 0; i < profile->samples.count; i++)
+        total += profile->samples.values[column][i];
+    return total;
+}
+
+/* The rest of what pprof's format has; and formats that keep no names, or no stacks. */
+static void more_comes_back(const struct profile *profile)
+{
+    struct profile again;
+    read_back(&again, "out.pb.gz");
+    assert(again.samples.count == profile->samples.count);
+    assert(again.period == profile->period && again.time_ns == profile->time_ns);
+    assert(again.duration_ns == profile->duration_ns);
+    assert(strcmp(profile_text(&again, profile_mapping_at(&again, 1)->build_id),
+                  "0123456789abcdef") == 0);
+    for (size_t i = 0; i < again.samples.count; i++) {
+        const struct profile_label *one =
+            profile_label_of(profile, profile->samples.label_sets[i], "bytes");
+        const struct profile_label *other =
+            profile_label_of(&again, again.samples.label_sets[i], "bytes");
+        assert(one && other && one->number == other->number);
+    }
+    profile_free(&again);
+    for (unsigned i = 0; i < 2; i++) {
+        read_back(&again, i == 0 ? "out.heap" : "out.callgrind");
+        assert(sum(&again, "inuse_space") == sum(profile, "inuse_space"));
+        assert(sum(&again, "alloc_objects") == sum(profile, "alloc_objects"));
+        profile_free(&again);
+    }
+}
+
+/* What nothing refers to does not leave, and neither does what was redacted. */
+static void redacted_text_stays_here(struct profile *profile)
+{
+    struct redact_counts counts;
+    assert(profile_redact(profile, &(struct redact_options){0}, &counts));
+    assert(counts.functions == 5 && counts.kept == 0 && counts.paths == 3);
+    write_all(profile, profile);
+    for (size_t i = 0; i < writers_count; i++) {
+        static char bytes[65536];
+        char name[64];
+        snprintf(name, sizeof name, "out%s", writers[i]->ending);
+        gzFile file = gzopen(name, "rb"); /* reads plain files as well */
+        assert(file);
+        int size = gzread(file, bytes, sizeof bytes);
+        assert(size > 0 && (size_t)size < sizeof bytes);
+        gzclose(file);
+        static const char *const gone[] = {"main", "grow", "deflate", "/opt", "own", "--fast"};
+        for (size_t k = 0; k < sizeof gone / sizeof *gone; k++)
+            if (memmem(bytes, (size_t)size, gone[k], strlen(gone[k]))) {
+                fprintf(stderr, "%s has %s\n", name, gone[k]);
+                abort();
+            }
+    }
+}
+
+static void json_is_json(void)
+{
+    char *text = NULL;
+    size_t size;
+    struct json json;
+    FILE *file = open_memstream(&text, &size);
+    assert(file);
+    json_start(&json, file, false);
+    json_object(&json, NULL);
+    json_text(&json, "a\"b\\", "\x01\n\x7f\xc3\xa9\xff\xed\xa0\x80\xf0\x9f\x98\x80\xc0\x80");
+    json_array(&json, "list");
+    json_object(&json, NULL);
+    json_end(&json);
+    json_array(&json, NULL);
+    json_end(&json);
+    json_number(&json, NULL, INT64_MIN);
+    json_real(&json, NULL, 0.5);
+    json_real(&json, NULL, 1.0 / 0.0);
+    json_flag(&json, NULL, true);
+    json_micros(&json, NULL, -1500);
+    json_end(&json);
+    json_end(&json);
+    assert(fclose(file) == 0);
+    assert(strcmp(text, "{\"a\\\"b\\\\\":\"\\u0001\\u000a\\u007f\xc3\xa9"
+                        "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xf0\x9f\x98\x80"
+                        "\xef\xbf\xbd\xef\xbf\xbd\",\"list\":[{},[],-9223372036854775808,0.5,null,"
+                        "true,-1.500]}") == 0);
+    free(text);
+}
+
+/* Nothing at all is a profile, too. */
+static void empty_profiles_are_written(void)
+{
+    struct profile profile;
+    profile_start(&profile);
+    profile_type(&profile, "samples", "count");
+    write_all(&profile, &profile);
+    profile_free(&profile);
+}
+
 int main(void)
 {
     struct profile profile;
+    json_is_json();
+    empty_profiles_are_written();
     make(&profile);
     write_all(&profile, &profile);
+    the_same_comes_back(&profile);
+    more_comes_back(&profile);
+    redacted_text_stays_here(&profile);
     profile_free(&profile);
     assert(write_find("nothing") == NULL && write_find("x.memoir") == NULL);
     return 0;

@@ -234,9 +234,11 @@ static void put_location(struct packer *packer, uint32_t number)
     const struct profile_location *location = profile_location_at(profile, number);
     const struct profile_line *lines = profile_lines_of(profile, number);
     size_t guess = location->flags & LOCATION_GUESS ? profile->functions.count : 0;
+    /* Readers look at the very address, so that of a caller must be in the call. */
+    bool behind = location->address != 0 && !(location->flags & LOCATION_EXACT);
     proto_number(&packer->message, 1, number + UINT64_C(1));
     proto_number(&packer->message, 2, location->mapping);
-    proto_number(&packer->message, 3, location->address);
+    proto_number(&packer->message, 3, location->address - (behind ? 1 : 0));
     for (uint32_t i = 0; i < location->lines; i++) {
         if (lines[i].function == 0)
             continue;
