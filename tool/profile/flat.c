@@ -195,7 +195,7 @@ static bool frames_make(struct flat *flat, struct maker *maker)
     uint32_t *order = calloc(count + 1, sizeof *order);
     uint32_t *place = calloc(count + 1, sizeof *place);
     flat->frames = calloc(count + 1, sizeof *flat->frames);
-    bool done = made && order && place && flat->frames;
+    bool done = made && order && place && flat->frames && (count == 0 || maker->known);
     for (size_t i = 0; i < count && done; i++) {
         const struct key *key = &maker->known[i].key;
         made[i] = (struct flat_frame){
