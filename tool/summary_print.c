@@ -162,7 +162,7 @@ static bool nodes_resolve(struct summary *summary, struct profile *profile, uint
     return right;
 }
 
-/* The first function at an address that is not plumbing. False: all are, and *frame is the first. */
+/* The first function at an address that is not plumbing. False: all are, *frame is the first. */
 static bool location_blame(const struct summary *summary, const struct profile *profile,
                            uint32_t number, struct row *frame)
 {

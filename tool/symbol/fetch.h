@@ -9,7 +9,7 @@
 #include "tool/symbol/module.h"
 
 /* Before the first and after the last fetch_file, on the caller's thread: in between the first
- * Ctrl-C leaves out what is being fetched and all that would be, and the second ends the command. */
+ * Ctrl-C leaves out what is being fetched and all that would be, the second ends the command. */
 void fetch_start(void);
 void fetch_end(void);
 /* `debug`: the debug information, otherwise the file itself. From any thread. */

@@ -2,6 +2,7 @@
 /* See tool/symbol/module.h. */
 #include "tool/symbol/module.h"
 
+#include "tool/symbol/cache.h"
 #include "tool/symbol/debug.h"
 #include "tool/symbol/symbol.h"
 
@@ -64,33 +65,20 @@ static void symbol_answer(struct answers *answers, struct answer *answer, const 
     answer->state = inside ? ANSWER_SYMBOL : ANSWER_NEAREST;
 }
 
-void module_answer(struct module *module, const struct symbol_options *options)
+/* Asks the files for what is open. Answers whether all of them were there. */
+static bool files_ask(struct module *module, const struct symbol_options *options)
 {
     struct image *image = module->image ? module->image : module->debug;
     struct image *names = module->debug ? module->debug : module->image;
     struct answers *answers = &module->answers;
-    answers_start(answers);
-    if (module->wanted_count == 0) {
-        module->quality = module->given > 0 ? SYMBOL_GIVEN : SYMBOL_NOTHING;
-        return;
-    }
-    module->quality = module->mismatch ? SYMBOL_MISMATCH : SYMBOL_NOTHING;
-    uint64_t *found = malloc((module->wanted_count + 1) * sizeof *found);
-    module->owns = calloc(module->wanted_count + 1, sizeof *module->owns);
-    if (!found || !module->owns)
+    struct table table;
+    if (!table_read(&table, names->has_symtab ? names : image))
         answers->failed = true;
-    size_t count = answers->failed || !image ? 0 : owns_fill(module, image, found);
-    struct table table = {0};
-    if (image && answers_want(answers, found, count) &&
-        !table_read(&table, names->has_symtab ? names : image))
-        answers->failed = true;
-    free(found);
-    if (!image || answers->failed)
-        return;
     Dwarf *dwarf = names->has_dwarf ? dwarf_begin_elf(names->elf, DWARF_C_READ, NULL) : NULL;
     struct debug_options debug_options = {options->no_inlines, &module->looked};
-    if (dwarf)
-        debug_answer(answers, dwarf, &table, &debug_options);
+    bool whole = true;
+    if (dwarf && !answers->failed)
+        whole = debug_answer(answers, dwarf, &table, &debug_options);
     for (size_t i = 0; i < answers->count; i++)
         if (answers->items[i].state == ANSWER_OPEN)
             symbol_answer(answers, &answers->items[i], &table);
@@ -101,4 +89,39 @@ void module_answer(struct module *module, const struct symbol_options *options)
     if (dwarf)
         dwarf_end(dwarf);
     table_free(&table);
+    return whole;
+}
+
+void module_answer(struct module *module, const struct symbol_options *options)
+{
+    const struct image *image = module->image ? module->image : module->debug;
+    struct answers *answers = &module->answers;
+    answers_start(answers);
+    if (module->wanted_count == 0) {
+        module->quality = module->given > 0 ? SYMBOL_GIVEN : SYMBOL_NOTHING;
+        return;
+    }
+    module->quality = module->mismatch ? SYMBOL_MISMATCH : SYMBOL_NOTHING;
+    if (!image)
+        return;
+    uint64_t *found = malloc((module->wanted_count + 1) * sizeof *found);
+    module->owns = calloc(module->wanted_count + 1, sizeof *module->owns);
+    if (!found || !module->owns)
+        answers->failed = true;
+    else
+        answers_want(answers, found, owns_fill(module, image, found));
+    free(found);
+    if (answers->failed)
+        return;
+    struct cache *cache = malloc(sizeof *cache);
+    bool open = !cache, whole = true;
+    if (cache)
+        cache_start(cache, module, options);
+    for (size_t i = 0; i < answers->count; i++)
+        open |= !answers->items[i].known;
+    if (open)
+        whole = files_ask(module, options);
+    if (cache)
+        cache_end(cache, module, whole && !answers->failed);
+    free(cache);
 }
