@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/symbol/qualify.h"
 #include "tool/symbol/symbol.h"
 #include "tool/symbol/tree.h"
 
@@ -32,7 +33,8 @@ struct unit {
     struct scope *scopes;
     size_t scopes_count, scopes_room;
     uint32_t *inner; /* by answer: the innermost scope */
-    bool mangled;    /* of a language whose names the linker sees changed */
+    struct qualify qualify;
+    bool mangled; /* of a language whose names the linker sees changed */
 };
 
 static bool unit_look(struct unit *unit);
@@ -62,6 +64,7 @@ bool debug_answer(struct answers *answers, Dwarf *dwarf, const struct table *tab
             unit.tree = unit.head;
         whole &= unit_look(&unit) || type != DW_UT_skeleton || unit.tree.cu != unit.head.cu;
     }
+    qualify_free(&unit.qualify);
     free(unit.scopes);
     free(unit.inner);
     return whole;
@@ -219,17 +222,20 @@ static void frame_name(struct unit *unit, struct answer_frame *frame, struct sco
             name = symbol->name;
     }
     frame_name_set(unit, frame, name ? name : "");
+    if (unit->mangled && !linkage && frame->name == frame->system_name) {
+        char *full = qualify_name(&unit->qualify, &scope->die);
+        if (full)
+            frame->name = answers_text(unit->answers, full);
+        free(full);
+    }
     frame->start_line = die_number(&scope->die, DW_AT_decl_line);
 }
 
-/* The place in the source that an address came from. */
-static void frame_line(struct unit *unit, struct answer_frame *frame, uint64_t address)
+/* The number of the first line behind an address. */
+static size_t line_behind(Dwarf_Lines *lines, size_t count, uint64_t address)
 {
-    Dwarf_Lines *lines;
-    size_t count, low = 0, high;
-    if (dwarf_getsrclines(&unit->head, &lines, &count) != 0)
-        return;
-    for (high = count; low < high;) { /* the first line behind it */
+    size_t low = 0, high = count;
+    while (low < high) {
         size_t middle = low + (high - low) / 2;
         Dwarf_Addr at = 0;
         dwarf_lineaddr(dwarf_onesrcline(lines, middle), &at);
@@ -238,7 +244,18 @@ static void frame_line(struct unit *unit, struct answer_frame *frame, uint64_t a
         else
             high = middle;
     }
-    Dwarf_Line *line = low > 0 ? dwarf_onesrcline(lines, low - 1) : NULL;
+    return low;
+}
+
+/* The place in the source that an address came from. */
+static void frame_line(struct unit *unit, struct answer_frame *frame, uint64_t address)
+{
+    Dwarf_Lines *lines;
+    size_t count;
+    if (dwarf_getsrclines(&unit->head, &lines, &count) != 0)
+        return;
+    size_t behind = line_behind(lines, count, address);
+    Dwarf_Line *line = behind > 0 ? dwarf_onesrcline(lines, behind - 1) : NULL;
     bool ends = true;
     int number = 0, column = 0;
     if (!line || dwarf_lineendsequence(line, &ends) != 0 || ends)
@@ -294,4 +311,46 @@ static void unit_answer(struct unit *unit, size_t number)
     }
     answer->state = ANSWER_DWARF;
     unit->inner[number] = NO_FRAME;
+}
+
+/* Whether a unit has code at an address. */
+static bool unit_has(Dwarf_Die *head, uint64_t address)
+{
+    Dwarf_Addr base, start, end;
+    ptrdiff_t at = 0;
+    while ((at = dwarf_ranges(head, at, &base, &start, &end)) > 0)
+        if (address >= start && address < end)
+            return true;
+    return false;
+}
+
+void debug_lines(Dwarf *dwarf, uint64_t start, uint64_t end,
+                 void (*take)(void *context, uint64_t address, uint32_t line, const char *file),
+                 void *context)
+{
+    Dwarf_CU *cu = NULL;
+    Dwarf_Half version;
+    uint8_t type;
+    Dwarf_Die head;
+    Dwarf_Lines *lines;
+    size_t count;
+    while (dwarf_get_units(dwarf, cu, &cu, &version, &type, &head, NULL) == 0) {
+        if ((type != DW_UT_compile && type != DW_UT_skeleton) || !unit_has(&head, start) ||
+            dwarf_getsrclines(&head, &lines, &count) != 0)
+            continue;
+        size_t at = line_behind(lines, count, start);
+        for (at -= at > 0; at < count; at++) {
+            Dwarf_Line *line = dwarf_onesrcline(lines, at);
+            Dwarf_Addr address = 0;
+            int number = 0;
+            bool ends = true;
+            if (dwarf_lineaddr(line, &address) != 0 || address >= end)
+                break;
+            dwarf_lineno(line, &number);
+            if (dwarf_lineendsequence(line, &ends) == 0 && !ends)
+                take(context, address < start ? start : address, (uint32_t)number,
+                     dwarf_linesrc(line, NULL, NULL));
+        }
+        return;
+    }
 }

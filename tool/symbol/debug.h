@@ -18,4 +18,9 @@ struct debug_options {
 bool debug_answer(struct answers *answers, Dwarf *dwarf, const struct table *table,
                   const struct debug_options *options);
 
+/* Calls for every line that code from `start` to `end` came from, in the order of addresses. */
+void debug_lines(Dwarf *dwarf, uint64_t start, uint64_t end,
+                 void (*take)(void *context, uint64_t address, uint32_t line, const char *file),
+                 void *context);
+
 #endif

@@ -55,7 +55,8 @@ static struct image *try_file(struct search *search, const char *path)
     }
     if (search->has_id && strcmp(module->build_id, image->build_id) == 0 && !image->empty)
         return image;
-    module->mismatch |= !image->empty;
+    if (!image->empty && !module->other)
+        module->other = strdup(path);
     image_close(image);
     return NULL;
 }
@@ -282,7 +283,6 @@ void module_find(struct module *module, const struct symbol_options *options)
         if (module->image && search.has_id &&
             strcmp(module->image->build_id, module->build_id) == 0)
             return;
-        module->mismatch = module->image && search.has_id;
         image_close(module->image);
         module->image = NULL;
         return;

@@ -15,6 +15,7 @@ void module_free(struct module *module)
     image_close(module->debug);
     image_close(module->image);
     answers_free(&module->answers);
+    free(module->other);
     free(module->maps);
     free(module->wanted);
     free(module->owns);
@@ -28,8 +29,7 @@ const struct module_map *module_map_of(const struct module *module, uint64_t add
     return NULL;
 }
 
-/* The file's own addresses of what is wanted; those that have one are collected in `found`. */
-static size_t owns_fill(struct module *module, const struct image *image, uint64_t *found)
+size_t module_owns(struct module *module, const struct image *image, uint64_t *found)
 {
     size_t count = 0;
     for (size_t i = 0; i < module->wanted_count; i++) {
@@ -101,7 +101,7 @@ void module_answer(struct module *module, const struct symbol_options *options)
         module->quality = module->given > 0 ? SYMBOL_GIVEN : SYMBOL_NOTHING;
         return;
     }
-    module->quality = module->mismatch ? SYMBOL_MISMATCH : SYMBOL_NOTHING;
+    module->quality = module->other ? SYMBOL_MISMATCH : SYMBOL_NOTHING;
     if (!image)
         return;
     uint64_t *found = malloc((module->wanted_count + 1) * sizeof *found);
@@ -109,7 +109,7 @@ void module_answer(struct module *module, const struct symbol_options *options)
     if (!found || !module->owns)
         answers->failed = true;
     else
-        answers_want(answers, found, owns_fill(module, image, found));
+        answers_want(answers, found, module_owns(module, image, found));
     free(found);
     if (answers->failed)
         return;

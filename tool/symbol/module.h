@@ -26,7 +26,7 @@ struct module {
     uint64_t locations, given; /* all in the profile, and those that had names before */
 
     struct image *image, *debug; /* NULL: not found */
-    bool mismatch;               /* a file of another build was there */
+    char *other;                 /* a file of another build that was there; NULL: none */
     bool unsure;                 /* it was taken by its path alone */
     enum symbol_quality quality;
     struct answers answers;
@@ -40,6 +40,8 @@ void module_find(struct module *module, const struct symbol_options *options);
 /* Fills in `owns` and `answers`. */
 void module_answer(struct module *module, const struct symbol_options *options);
 void module_free(struct module *module);
+/* Fills in `owns`, which has room; those that are in the file are collected in `found` as well. */
+size_t module_owns(struct module *module, const struct image *image, uint64_t *found);
 /* Which map an address is in, or NULL. */
 const struct module_map *module_map_of(const struct module *module, uint64_t address);
 

@@ -195,8 +195,20 @@ static bool report_start(struct symbol_report *report, const struct modules *mod
             return false;
         if (module->debug && !(row->debug_file = strdup(module->debug->path)))
             return false;
+        if (module->other && !(row->other_file = strdup(module->other)))
+            return false;
+        row->unsure = module->unsure && module->image;
     }
     return true;
+}
+
+static void row_free(struct symbol_module *row)
+{
+    free(row->path);
+    free(row->build_id);
+    free(row->file);
+    free(row->debug_file);
+    free(row->other_file);
 }
 
 static void report_end(struct symbol_report *report)
@@ -212,10 +224,7 @@ static void report_end(struct symbol_report *report)
             kept++;
             continue;
         }
-        free(row->path);
-        free(row->build_id);
-        free(row->file);
-        free(row->debug_file);
+        row_free(row);
     }
     report->count = kept;
 }
@@ -247,12 +256,8 @@ bool symbol_resolve(struct profile *profile, const struct symbol_options *option
 
 void symbol_report_free(struct symbol_report *report)
 {
-    for (size_t i = 0; report->modules && i < report->count; i++) {
-        free(report->modules[i].path);
-        free(report->modules[i].build_id);
-        free(report->modules[i].file);
-        free(report->modules[i].debug_file);
-    }
+    for (size_t i = 0; report->modules && i < report->count; i++)
+        row_free(&report->modules[i]);
     free(report->modules);
     memset(report, 0, sizeof *report);
 }

@@ -65,6 +65,8 @@ complete -c memoir -n __fish_use_subcommand -a time -d 'memory over time, as a g
 complete -c memoir -n '__fish_seen_subcommand_from time' -F
 complete -c memoir -n __fish_use_subcommand -a check -d 'limits on memory, for continuous integration'
 complete -c memoir -n '__fish_seen_subcommand_from check' -F
+complete -c memoir -n __fish_use_subcommand -a symbols -d 'how good the names in a profile are, and what would make them better'
+complete -c memoir -n '__fish_seen_subcommand_from symbols' -F
 complete -c memoir -n __fish_use_subcommand -a ctl -d 'control memoir in a running process'
 complete -c memoir -n '__fish_seen_subcommand_from ctl' -a 'start stop rate dump snapshot mark reset purge stats show set version'
 complete -c memoir -n __fish_use_subcommand -a ps -d 'list the processes that run with memoir'
@@ -76,7 +78,7 @@ complete -c memoir -n __fish_use_subcommand -a pprof -d 'as pprof: gperftools'\'
 complete -c memoir -n '__fish_seen_subcommand_from pprof' -a 'WORDS'
 complete -c memoir -n __fish_use_subcommand -a options -d 'describe the options of the library'
 complete -c memoir -n __fish_use_subcommand -a help -d 'explain a command, or list all of them'
-complete -c memoir -n '__fish_seen_subcommand_from help' -a 'run top report tree peek traces peak export merge redact diff leaks churn sizes threads time check ctl ps jeprof google-pprof pprof options help version completion man'
+complete -c memoir -n '__fish_seen_subcommand_from help' -a 'run top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols ctl ps jeprof google-pprof pprof options help version completion man'
 complete -c memoir -n __fish_use_subcommand -a version -d 'print the version'
 complete -c memoir -n __fish_use_subcommand -a completion -d 'print the completion script of a shell'
 complete -c memoir -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
@@ -107,6 +109,7 @@ complete -c memoir -n '__fish_seen_subcommand_from check' -l suppressions -d 'as
 complete -c memoir -n '__fish_seen_subcommand_from check' -l budget -d 'limits by place, a line each' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from check' -l junit -d 'write the results as JUnit'\''s XML, too' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from check' -l github -d 'as GitHub'\''s annotations; a table in Markdown goes to $GITHUB_STEP_SUMMARY'
+complete -c memoir -n '__fish_seen_subcommand_from symbols' -l embed -d 'write the profile with its names to --output, for pprof and memoir'
 complete -c memoir -n '__fish_seen_subcommand_from ctl' -l format -d 'what a dump is written as' -x -a 'memoir pprof jemalloc gperftools'
 complete -c memoir -n '__fish_seen_subcommand_from ps' -l all -d 'as root, ask the processes of other users as well'
 complete -c memoir -n '__fish_seen_subcommand_from ps' -l json -d 'as JSON, schema memoir.ps/1'
@@ -114,35 +117,35 @@ complete -c memoir -n '__fish_seen_subcommand_from options' -l markdown -d 'as M
 complete -c memoir -n '__fish_seen_subcommand_from options' -l man -d 'as the manual page memoir.conf(5), in roff'
 complete -c memoir -n '__fish_seen_subcommand_from options' -l json -d 'as JSON, schema memoir.options/1'
 complete -c memoir -n '__fish_seen_subcommand_from version' -l json -d 'as JSON, schema memoir.version/1'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l metric -d 'live, peak, alloc, count, churn, cpu, or a name that the profile has' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l by -d 'what a row is' -x -a 'site function line file module address thread size'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l frames -d 'who has to answer: the first frame outside of libraries, outside of malloc, or malloc' -x -a 'blame leaf all'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l focus -d 'keep stacks with a frame that fits; may be repeated' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l ignore -d 'leave out stacks with a frame that fits; may be repeated' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l show -d 'keep frames that fit' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l hide -d 'leave out frames that fit' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l from -d 'cut what is above the outermost frame that fits' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l prune -d 'cut what is below the innermost frame that fits' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l thread -d 'keep what this thread allocated: its name or number' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l module -d 'keep stacks with a frame of this program or library' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l size -d 'keep blocks of such a size, 1K:64K' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l age -d 'keep blocks that ended at such an age, :1ms or 10s:' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l tag-focus -d 'keep samples with a label that fits, KEY=RE or KEY=1K:64K' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l tag-ignore -d 'leave out samples with a label that fits' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l at -d 'of captures: peak, end, a snapshot'\''s number, or a time' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l no-inlines -d 'inlined functions belong to the one they were inlined into'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l base -d 'compare with this one' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l sort -d 'order of the rows' -x -a 'self total'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l rows -d 'show so many; 0 is all' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l json -d 'as JSON, with exact numbers'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l csv -d 'as CSV, where it is a table'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l output -d 'write to this file (-o); .json and .csv say the format, too' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l verbose -d 'show more (-v), library frames among it'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l program -d 'the program'\''s file, if it is not where it was' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l sysroot -d 'look for programs and libraries below this folder' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l debug-path -d 'more folders with debug files, joined by '\'':'\''' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l fetch -d 'ask debuginfod for debug files that are missing'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check' -l no-cache -d 'find all names anew'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l metric -d 'live, peak, alloc, count, churn, cpu, or a name that the profile has' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l by -d 'what a row is' -x -a 'site function line file module address thread size'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l frames -d 'who has to answer: the first frame outside of libraries, outside of malloc, or malloc' -x -a 'blame leaf all'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l focus -d 'keep stacks with a frame that fits; may be repeated' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l ignore -d 'leave out stacks with a frame that fits; may be repeated' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l show -d 'keep frames that fit' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l hide -d 'leave out frames that fit' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l from -d 'cut what is above the outermost frame that fits' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l prune -d 'cut what is below the innermost frame that fits' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l thread -d 'keep what this thread allocated: its name or number' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l module -d 'keep stacks with a frame of this program or library' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l size -d 'keep blocks of such a size, 1K:64K' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l age -d 'keep blocks that ended at such an age, :1ms or 10s:' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l tag-focus -d 'keep samples with a label that fits, KEY=RE or KEY=1K:64K' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l tag-ignore -d 'leave out samples with a label that fits' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l at -d 'of captures: peak, end, a snapshot'\''s number, or a time' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l no-inlines -d 'inlined functions belong to the one they were inlined into'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l base -d 'compare with this one' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l sort -d 'order of the rows' -x -a 'self total'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l rows -d 'show so many; 0 is all' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l json -d 'as JSON, with exact numbers'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l csv -d 'as CSV, where it is a table'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l output -d 'write to this file (-o); .json and .csv say the format, too' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l verbose -d 'show more (-v), library frames among it'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l program -d 'the program'\''s file, if it is not where it was' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l sysroot -d 'look for programs and libraries below this folder' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l debug-path -d 'more folders with debug files, joined by '\'':'\''' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l fetch -d 'ask debuginfod for debug files that are missing'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l no-cache -d 'find all names anew'
 complete -c memoir -l color -d 'colours; auto is on a terminal, unless NO_COLOR is set' -x -a 'auto always never'
 complete -c memoir -l quiet -d 'no warnings and no advice, errors only'
 complete -c memoir -l help -d 'explain the command'

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* The machine code of functions: see symbol_codes. A function is what the symbol table calls one. */
+#include "tool/symbol/resolve.h"
+
+#include "tool/symbol/answers.h"
+#include "tool/symbol/debug.h"
+#include "tool/symbol/modules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CODE_MOST = 1 << 26 };
+
+struct codes {
+    struct symbol_code *items;
+    size_t count, room;
+    bool (*fits)(void *context, const char *name);
+    void *context;
+    bool failed; /* memory is out */
+};
+
+/* The lines of one function, on their way: files are places in the text. */
+struct lines {
+    struct symbol_code *code;
+    struct answers *text;
+    size_t room;
+};
+
+static void line_take(void *context, uint64_t address, uint32_t line, const char *file)
+{
+    struct lines *lines = context;
+    struct symbol_code *code = lines->code;
+    if (code->line_count == lines->room) {
+        size_t room = 2 * lines->room + 64;
+        void *more = realloc(code->lines, room * sizeof *code->lines);
+        if (!more) {
+            lines->text->failed = true;
+            return;
+        }
+        code->lines = more;
+        lines->room = room;
+    }
+    /* The text moves as it grows: for now the pointer is a distance. */
+    uintptr_t place = answers_text(lines->text, file);
+    code->lines[code->line_count++] = (struct symbol_code_line){
+        address, line, (const char *)place}; /* NOLINT(performance-no-int-to-ptr) */
+}
+
+static bool bytes_read(struct symbol_code *code, const struct image *image)
+{
+    for (size_t i = 0; i < image->segments_count; i++) {
+        const struct image_segment *segment = &image->segments[i];
+        if (code->start < segment->address || code->start - segment->address > segment->file_size ||
+            code->size > segment->file_size - (code->start - segment->address))
+            continue;
+        Elf_Data *data = elf_getdata_rawchunk(
+            image->elf, (int64_t)(segment->offset + (code->start - segment->address)), code->size,
+            ELF_T_BYTE);
+        if (!data || data->d_size != code->size)
+            return false;
+        code->bytes = malloc(code->size);
+        if (code->bytes)
+            memcpy(code->bytes, data->d_buf, code->size);
+        return code->bytes;
+    }
+    return false;
+}
+
+static void code_free(struct symbol_code *code)
+{
+    free(code->name);
+    free(code->bytes);
+    free(code->lines);
+    if (code->keep)
+        answers_free(code->keep);
+    free(code->keep);
+}
+
+static void code_add(struct codes *codes, const struct module *module, Dwarf *dwarf,
+                     const struct table_symbol *symbol, uint64_t bias)
+{
+    struct symbol_code code = {.start = symbol->start,
+                               .size = symbol->size < CODE_MOST ? symbol->size : CODE_MOST,
+                               .bias = bias,
+                               .machine = module->image->machine};
+    code.name = symbol_demangle(symbol->name);
+    if (!code.name)
+        code.name = strdup(symbol->name);
+    struct answers *text = code.keep = calloc(1, sizeof *text);
+    if (!code.name || !text) {
+        codes->failed = true;
+        code_free(&code);
+        return;
+    }
+    answers_start(text);
+    bool wanted =
+        codes->fits(codes->context, code.name) || codes->fits(codes->context, symbol->name);
+    if (!wanted || !bytes_read(&code, module->image)) {
+        code_free(&code);
+        return;
+    }
+    struct lines lines = {&code, text, 0};
+    if (dwarf)
+        debug_lines(dwarf, code.start, code.start + code.size, line_take, &lines);
+    for (size_t i = 0; i < code.line_count; i++)
+        code.lines[i].file = text->text + (uintptr_t)code.lines[i].file;
+    if (codes->count == codes->room) {
+        codes->room = 2 * codes->room + 16;
+        void *more = realloc(codes->items, codes->room * sizeof *codes->items);
+        if (!more) {
+            codes->failed = true;
+            code_free(&code);
+            return;
+        }
+        codes->items = more;
+    }
+    codes->items[codes->count++] = code;
+    codes->failed |= text->failed;
+}
+
+static int address_order(const void *left, const void *right)
+{
+    const uint64_t *a = left, *b = right;
+    return *a < *b ? -1 : *a > *b;
+}
+
+static void module_codes(struct codes *codes, struct module *module,
+                         const struct symbol_options *options)
+{
+    struct table table = {0};
+    module_find(module, options);
+    uint64_t *found = malloc((module->wanted_count + 1) * sizeof *found), bias = 0;
+    module->owns = calloc(module->wanted_count + 1, sizeof *module->owns);
+    codes->failed |= !found || !module->owns;
+    if (!module->image || codes->failed) {
+        free(found);
+        return;
+    }
+    const struct image *names =
+        module->debug && module->debug->has_symtab ? module->debug : module->image;
+    const struct image *debug = module->debug ? module->debug : module->image;
+    codes->failed |= !table_read(&table, names);
+    Dwarf *dwarf = debug->has_dwarf ? dwarf_begin_elf(debug->elf, DWARF_C_READ, NULL) : NULL;
+    size_t count = module_owns(module, module->image, found);
+    for (size_t i = 0; i < module->wanted_count; i++)
+        if (module->owns[i] != 0)
+            bias = module->wanted[i] - module->owns[i];
+    qsort(found, count, sizeof *found, address_order);
+    const struct table_symbol *last = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct table_symbol *symbol = table_find(&table, found[i]);
+        if (!symbol || symbol == last || symbol->stub || found[i] - symbol->start >= symbol->size)
+            continue;
+        last = symbol;
+        code_add(codes, module, dwarf, symbol, bias);
+    }
+    if (dwarf)
+        dwarf_end(dwarf);
+    table_free(&table);
+    free(found);
+}
+
+bool symbol_codes(struct profile *profile, const struct symbol_options *options,
+                  bool (*fits)(void *context, const char *name), void *context,
+                  struct symbol_code **items, size_t *count)
+{
+    struct symbol_options all = *options;
+    struct codes codes = {.fits = fits, .context = context};
+    struct modules modules;
+    all.again = true;
+    codes.failed = !modules_collect(&modules, profile, &all);
+    for (size_t i = 0; !codes.failed && i < modules.count; i++)
+        if (modules.items[i].wanted_count > 0)
+            module_codes(&codes, &modules.items[i], options);
+    modules_free(&modules);
+    *items = codes.items;
+    *count = codes.count;
+    return !codes.failed;
+}
+
+void symbol_codes_free(struct symbol_code *codes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        code_free(&codes[i]);
+    free(codes);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `memoir symbols`: for each program and library of a profile, how good its names are, where they
+ * came from, and what would make them better.
+ */
+#include "tool/arguments.h"
+#include "tool/load.h"
+#include "tool/package.h"
+#include "tool/terminal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ADVICE_SIZE = 512, ADVICE_MOST = 5 };
+
+static const char *const quality_words[] = {
+    [SYMBOL_NOTHING] = "no file", [SYMBOL_MISMATCH] = "another build",
+    [SYMBOL_EXPORTS] = "exports", [SYMBOL_TABLE] = "functions",
+    [SYMBOL_FULL] = "lines",      [SYMBOL_GIVEN] = "in the profile",
+};
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Code that no file has: of the kernel, of compilers at run time. */
+static bool is_made(const char *path)
+{
+    return path[0] == '[' || path[0] == '\0' || strncmp(path, "//", 2) == 0 ||
+           strncmp(path, "anon_inode:", 11) == 0 || strncmp(path, "/memfd:", 7) == 0 ||
+           strncmp(path, "/dev/", 5) == 0;
+}
+
+/* What would bring better names; "" if nothing would. */
+static void advice_of(const struct symbol_module *module, char text[ADVICE_SIZE])
+{
+    char package[ADVICE_SIZE / 2];
+    text[0] = '\0';
+    if (is_made(module->path))
+        return;
+    if (module->quality == SYMBOL_NOTHING)
+        snprintf(text, ADVICE_SIZE,
+                 module->build_id[0] ? "the file is not here: --sysroot or --debug-path FOLDER "
+                                       "that has it, or --fetch"
+                                     : "the file is not here: --program or --sysroot PATH");
+    else if (module->quality == SYMBOL_MISMATCH)
+        snprintf(text, ADVICE_SIZE,
+                 "%s is another build: --program or --debug-path with the right one, or --fetch",
+                 module->other_file ? module->other_file : module->path);
+    else if (module->quality != SYMBOL_EXPORTS && module->quality != SYMBOL_TABLE)
+        return;
+    else if (package_debug(module->path, package, sizeof package))
+        snprintf(text, ADVICE_SIZE, "%s   or   --fetch", package);
+    else
+        snprintf(text, ADVICE_SIZE, "%s",
+                 module->quality == SYMBOL_EXPORTS
+                     ? "it is stripped: build it with -g and leave its symbols, or --fetch"
+                     : "build it with -g for lines and inlined functions");
+}
+
+static void modules_print(const struct symbol_report *report, const struct style *style)
+{
+    char share[16], path[64], named[64];
+    unsigned shown = 0;
+    fprintf(style->out, "%s    %s of %lu addresses named", style->name,
+            style_share(share, (double)report->named, (double)report->locations),
+            report->locations);
+    if (report->guessed > 0)
+        fprintf(style->out, ", %lu of them only by the nearest symbol", report->guessed);
+    fprintf(style->out, "\n    %15s  %-14s  %-8s  %-24s  %s\n", "named", "names have", "build id",
+            "module", "from");
+    for (size_t i = 0; i < report->count; i++) {
+        const struct symbol_module *module = &report->modules[i];
+        const char *from = module->debug_file ? module->debug_file
+                           : module->file     ? module->file
+                                              : "";
+        if (style->rows > 0 && i >= style->rows)
+            break;
+        snprintf(named, sizeof named, "%lu/%lu", module->named, module->locations);
+        snprintf(path, sizeof path, "%s",
+                 module->path[0] ? base_name(module->path) : "(of no file)");
+        style_clean(path);
+        fprintf(style->out, "    %15s  %-14s  %-8.8s  %-24s  ", named,
+                quality_words[module->quality], module->build_id[0] ? module->build_id : "-", path);
+        style_dim(style, from);
+        fprintf(style->out, "%s\n", module->unsure ? "  (by its path: no build id)" : "");
+    }
+    for (size_t i = 0; i < report->count && shown < ADVICE_MOST; i++) {
+        char advice[ADVICE_SIZE];
+        advice_of(&report->modules[i], advice);
+        if (advice[0] == '\0')
+            continue;
+        style_clean(advice);
+        snprintf(path, sizeof path, "%s", base_name(report->modules[i].path));
+        style_clean(path);
+        fprintf(style->out, "%s    %-24s  %s\n", shown++ == 0 ? "better names:\n" : "", path,
+                advice);
+    }
+}
+
+static void modules_print_json(const struct symbol_report *report, const struct style *style)
+{
+    struct json json;
+    json_start(&json, style->out, true);
+    json_object(&json, NULL);
+    json_text(&json, "schema", "memoir.symbols/1");
+    json_text(&json, "input", style->name);
+    json_number(&json, "locations", (int64_t)report->locations);
+    json_number(&json, "named", (int64_t)report->named);
+    json_number(&json, "guessed", (int64_t)report->guessed);
+    json_array(&json, "modules");
+    for (size_t i = 0; i < report->count; i++) {
+        const struct symbol_module *module = &report->modules[i];
+        static const char *const words[] = {"nothing", "mismatch", "exports",
+                                            "table",   "full",     "given"};
+        char advice[ADVICE_SIZE];
+        advice_of(module, advice);
+        json_object(&json, NULL);
+        json_text(&json, "path", module->path);
+        json_text(&json, "build_id", module->build_id);
+        json_text(&json, "quality", words[module->quality]);
+        json_number(&json, "locations", (int64_t)module->locations);
+        json_number(&json, "named", (int64_t)module->named);
+        json_number(&json, "guessed", (int64_t)module->guessed);
+        json_flag(&json, "by_path_only", module->unsure);
+        if (module->file)
+            json_text(&json, "file", module->file);
+        if (module->debug_file)
+            json_text(&json, "debug_file", module->debug_file);
+        if (module->other_file)
+            json_text(&json, "other_file", module->other_file);
+        if (advice[0])
+            json_text(&json, "advice", advice);
+        json_end(&json);
+    }
+    json_end(&json);
+    json_end(&json);
+    fputc('\n', style->out);
+}
+
+/* The profile with its names in it, so that it can be read anywhere. */
+static bool profile_embed(const struct loaded *loaded, const char *path, struct error *error)
+{
+    const struct writer *writer = write_find("pprof");
+    const struct write_options options = {.type = loaded->profile.default_type};
+    FILE *file = writer ? fopen(path, "we") : NULL;
+    if (!writer)
+        return error_set(error, ERROR_INPUT, "pprof's format can't be written");
+    if (!file)
+        return error_set(error, ERROR_INPUT, "%s: %s", path, strerror(errno));
+    bool right = writer->write(&loaded->profile, &options, file);
+    right = fclose(file) == 0 && right;
+    return right || error_set(error, ERROR_INPUT, "%s can't be written: %s", path, strerror(errno));
+}
+
+bool verb_symbols(const struct arguments *arguments, struct error *error)
+{
+    struct loaded loaded;
+    const char *output = arguments_value(arguments, "--output");
+    bool embed = arguments_value(arguments, "--embed") != NULL;
+    if (embed && !output)
+        return error_set(error, ERROR_USAGE, "--embed needs a file to write, -o FILE.pb.gz") &&
+               error_hint(error, "memoir symbols PROFILE --embed -o named.pb.gz");
+    bool right = load(&loaded, arguments, error);
+    if (right && loaded.symbol_options.fetch && !getenv("DEBUGINFOD_URLS"))
+        terminal_warn("--fetch: DEBUGINFOD_URLS is not set, so there is nobody to ask; for "
+                      "example DEBUGINFOD_URLS=https://debuginfod.elfutils.org");
+    if (right && embed) {
+        right = profile_embed(&loaded, output, error);
+        if (right)
+            printf("%s   %lu of %lu addresses named\n", output, loaded.symbols.named,
+                   loaded.symbols.locations);
+    } else if (right) {
+        struct style style;
+        right = load_open(&style, arguments, &loaded, error);
+        if (right && style.format == STYLE_JSON)
+            modules_print_json(&loaded.symbols, &style);
+        else if (right)
+            modules_print(&loaded.symbols, &style);
+        right = right && load_close(&style, arguments, error);
+    }
+    load_free(&loaded);
+    return right;
+}
