@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine code of functions: see symbol_codes. A function is what the symbol table calls one. */
+/* The machine code of functions, as the symbol table knows them: see symbol_codes. */
 #include "tool/symbol/resolve.h"
 
 #include "tool/symbol/answers.h"

@@ -81,7 +81,7 @@ bool symbol_codes(struct profile *profile, const struct symbol_options *options,
 void symbol_codes_free(struct symbol_code *codes, size_t count);
 
 /* Where the function begins that an address of a process is in, in the file's own addresses, by the
- * file's symbol table; 0: not known. The mapping at `start` begins with the file's byte `offset`. */
+ * file's symbol table; 0: not known. The mapping at `start` begins with the byte `offset` of it. */
 uint64_t symbol_start(const char *path, uint64_t start, uint64_t offset, uint64_t address);
 
 #endif
