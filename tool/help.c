@@ -15,7 +15,7 @@
 #endif
 
 enum {
-    NAME_WIDTH = 12,
+    NAME_WIDTH = 14,
     FLAG_WIDTH = 28,
 };
 

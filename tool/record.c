@@ -4,6 +4,7 @@
 
 #include "base/config.h"
 #include "base/print.h"
+#include "tool/report/report.h"
 #include "tool/summary.h"
 #include "tool/terminal.h"
 
@@ -113,11 +114,10 @@ void record_finish(struct record *record, const struct child *child, char **word
     }
     head_print(child, summary, words);
     if (count > 1) {
-        size_t length;
-        const char *command = summary_command(summary, &length);
+        const char *command = summary_command(summary);
         fprintf(stderr, "    the largest of %zu processes, %ld: ", count,
                 (long)summary_pid(summary));
-        command_print(command, length);
+        command_print(command, strlen(command));
         fputc('\n', stderr);
     }
     summary_print(summary, stderr, child->time_ms, child->rss_peak_bytes);
@@ -190,7 +190,7 @@ static void command_print(const char *command, size_t length)
 
 static void head_print(const struct child *child, const struct summary *summary, char **words)
 {
-    char command[512], time[SUMMARY_TIME], rate[32];
+    char command[512], time[32], rate[32];
     size_t length = 0;
     for (; *words && length + strlen(*words) + 1 < sizeof command; words++) {
         memcpy(command + length, *words, strlen(*words) + 1);
@@ -204,7 +204,7 @@ static void head_print(const struct child *child, const struct summary *summary,
                 strsignal(WTERMSIG(child->status)));
     else
         fprintf(stderr, "   exit %d", WEXITSTATUS(child->status));
-    fprintf(stderr, "   %s", summary_time(time, child->time_ms));
+    fprintf(stderr, "   %s", style_time(time, (int64_t)child->time_ms * 1000000));
     if (summary_rate(summary) > 0) {
         struct print print;
         print_start(&print, rate, sizeof rate);

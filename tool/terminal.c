@@ -75,6 +75,11 @@ bool terminal_colors(void)
     return terminal.colors[1];
 }
 
+bool terminal_error_colors(void)
+{
+    return terminal.colors[2];
+}
+
 bool terminal_is_quiet(void)
 {
     return terminal.quiet;

@@ -33,8 +33,9 @@ void terminal_quiet(void);
 
 /* Whether the locale can show more than ASCII. */
 bool terminal_utf8(void);
-/* Whether standard output has colours. */
+/* Whether standard output and standard error have colours. */
 bool terminal_colors(void);
+bool terminal_error_colors(void);
 /* Whether --quiet was given. */
 bool terminal_is_quiet(void);
 /* Columns of the terminal behind standard output, 100 if there is none. */

@@ -18,10 +18,10 @@ said() { # PATTERN
 
 lines() { # of a summary of the target
     said '^ +peak (5[6-9]|6[0-2])\.[0-9] MiB at .* end 9\.[5-9][0-9]? MiB .* allocated (6[89]|7[0-4])\.?[0-9]* MiB in 30[0-9] K calls'
-    said '^ +biggest at peak +(4[789]|5[0-2])\.[0-9] MiB +8[34] % +build_index '
-    said '^ +9\.[5-9][0-9]* MiB +1[67] % +keep_some '
-    said '^ +still alive at end +9\.[5-9][0-9]* MiB +(99|100) % +keep_some '
-    said '^ +most short-lived +(300|29[0-9]) K +(99|100) % +short_lived '
+    said '^ +biggest at peak +(4[789]|5[0-2])\.[0-9] MiB +8[34] % +build_index +.*run_target\.c:[0-9]+$'
+    said '^ +9\.[5-9][0-9]* MiB +1[67] % +keep_some +.*run_target\.c:[0-9]+$'
+    said '^ +still alive at end +9\.[5-9][0-9]* MiB +(99|100) % +keep_some +.*run_target\.c:[0-9]+$'
+    said '^ +most short-lived +(300|29[0-9]) K +(99|100) % +short_lived +.*run_target\.c:[0-9]+$'
 }
 
 # exact numbers, the exit code, one file

@@ -114,7 +114,6 @@ static void allocated_print(const struct profile *profile, const struct style *s
 static void totals_print(const struct view *view, const struct style *style, int64_t time_ns)
 {
     const struct profile *profile = view->profile;
-    const struct profile_point *points = profile->points.items;
     char size[32], time[32];
     struct view peak = {0};
     if (list_view(view, &lists[0], &peak)) {
@@ -127,10 +126,8 @@ static void totals_print(const struct view *view, const struct style *style, int
             fprintf(style->out, " at %s", style_time(time, profile->peak_time_ns));
         view_free(&peak);
     }
-    double live = profile->points.count > 0 ? (double)points[profile->points.count - 1].live_bytes
-                                            : (double)type_sum(profile, "inuse_space");
     fprintf(style->out, "     %s %s", profile->ended ? "end" : "last seen",
-            style_value(size, live, "bytes"));
+            style_value(size, (double)type_sum(profile, "inuse_space"), "bytes"));
     allocated_print(profile, style, time_ns);
     putc('\n', style->out);
 }
