@@ -2,6 +2,7 @@
 /* See tool/load.h: sorting the words, reading, naming. Flags of the view are in load_view.c. */
 #include "tool/load.h"
 
+#include "tool/fetch.h"
 #include "tool/load_parts.h"
 #include "tool/progress.h"
 #include "tool/terminal.h"
@@ -156,7 +157,7 @@ static char *name_of(const char *const *inputs, size_t count)
 
 /* Adds up. */
 static bool inputs_read(struct profile *profile, const char *const *inputs, size_t count,
-                        const struct read_options *options, int64_t *pid, struct error *error)
+                        const struct load_options *options, int64_t *pid, struct error *error)
 {
     if (!load_input(profile, inputs[0], options, pid, error))
         return false;
@@ -179,9 +180,11 @@ static bool profiles_read(struct loaded *loaded, const struct arguments *argumen
 {
     const struct load_words *words = loaded->keep;
     const char *const *inputs = words->inputs, *base = arguments_value(arguments, "--base");
-    const struct read_options options = {
-        .at = arguments_value(arguments, "--at"),
-        .thread = arguments_value(arguments, "--thread"),
+    const char *seconds = arguments_value(arguments, "--seconds");
+    const struct load_options options = {
+        .read.at = arguments_value(arguments, "--at"),
+        .read.thread = arguments_value(arguments, "--thread"),
+        .seconds = seconds ? (unsigned)strtoul(seconds, NULL, 10) : 0,
     };
     size_t count = words->inputs_count;
     int64_t base_pid = 0;
@@ -223,6 +226,9 @@ static bool names_find(struct loaded *loaded, const struct arguments *arguments,
         right = symbol_resolve(&loaded->base, options, &base_report);
     progress_end();
     symbol_report_free(&base_report);
+    const char *input = loaded->keep->inputs[0];
+    if (right && load_kind_of(input) == LOAD_URL)
+        fetch_names(input, &loaded->profile);
     return right || error_set(error, ERROR_INPUT, "out of memory");
 }
 

@@ -50,7 +50,12 @@ bool load_close(struct style *style, const struct arguments *arguments, struct e
 /* One operand into a profile: a file, a process, a URL (load_input.c). */
 enum load_kind { LOAD_NOTHING, LOAD_FILE, LOAD_PROGRAM, LOAD_PROCESS, LOAD_URL };
 enum load_kind load_kind_of(const char *word);
-bool load_input(struct profile *profile, const char *word, const struct read_options *options,
+struct load_options {
+    struct read_options read;
+    unsigned seconds; /* that a server should record for; 0: as it likes */
+};
+/* *pid is set if it is a process. */
+bool load_input(struct profile *profile, const char *word, const struct load_options *options,
                 int64_t *pid, struct error *error);
 /* The newest capture in this folder, to be freed, or NULL. */
 char *load_newest(void);

@@ -3,6 +3,7 @@
 #include "tool/load.h"
 
 #include "tool/attach.h"
+#include "tool/fetch.h"
 #include "tool/process.h"
 #include "tool/progress.h"
 
@@ -69,24 +70,33 @@ static bool file_read(struct profile *profile, const char *path, const char *nam
     return error_hint(error, "memoir help formats lists what can be read");
 }
 
+/* A file of our own that nobody else sees the name of for long. */
+static int scratch_open(char *path, size_t size, struct error *error)
+{
+    const char *folder = getenv("TMPDIR");
+    snprintf(path, size, "%s/memoir-XXXXXX", folder && *folder ? folder : "/tmp");
+    int fd = mkostemp(path, O_CLOEXEC);
+    if (fd < 0)
+        error_set(error, ERROR_INPUT, "%s can't be made: %s", path, strerror(errno));
+    return fd;
+}
+
 /* Asks the process for its profile as a file of ours. */
 static bool process_dump(struct profile *profile, const char *word,
                          const struct read_options *options, int64_t *pid, struct error *error)
 {
     char path[4096], name[64];
     struct process process;
-    const char *folder = getenv("TMPDIR");
     char *answer = NULL;
     long number = strtol(word, NULL, 10);
     if (strlen(word) > 9 || number <= 0 || !process_read(&process, (pid_t)number)) {
         error_set(error, ERROR_TARGET, "no file and no process %s", word);
         return error_hint(error, "memoir ps");
     }
-    snprintf(path, sizeof path, "%s/memoir-XXXXXX", folder && *folder ? folder : "/tmp");
     snprintf(name, sizeof name, "process %ld", number);
-    int fd = mkostemp(path, O_CLOEXEC);
+    int fd = scratch_open(path, sizeof path, error);
     if (fd < 0)
-        return error_set(error, ERROR_INPUT, "%s can't be made: %s", path, strerror(errno));
+        return false;
     progress_start("asking", name);
     bool right = attach_ask(&process, "dump memoir", fd, &answer, error);
     progress_end();
@@ -98,17 +108,33 @@ static bool process_dump(struct profile *profile, const char *word,
     return right;
 }
 
-bool load_input(struct profile *profile, const char *word, const struct read_options *options,
+static bool url_read(struct profile *profile, const char *url, const struct read_options *options,
+                     unsigned seconds, struct error *error)
+{
+    char path[4096];
+    int fd = scratch_open(path, sizeof path, error);
+    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (!file)
+        return false;
+    bool right = fetch_profile(url, seconds, file, error);
+    fclose(file);
+    right = right && file_read(profile, path, url, options, error);
+    unlink(path);
+    return right;
+}
+
+bool load_input(struct profile *profile, const char *word, const struct load_options *options,
                 int64_t *pid, struct error *error)
 {
     enum load_kind kind = load_kind_of(word);
     struct stat stat_;
     if (kind == LOAD_PROCESS)
-        return process_dump(profile, word, options, pid, error);
+        return process_dump(profile, word, &options->read, pid, error);
     if (kind == LOAD_URL)
-        return error_set(error, ERROR_INPUT, "%s: URLs are not read yet", word);
+        return url_read(profile, word, &options->read, options->seconds, error);
     if (kind == LOAD_FILE)
-        return file_read(profile, word, word, options, error);
+        return file_read(profile, strcmp(word, "-") == 0 ? "/dev/stdin" : word, word,
+                         &options->read, error);
     if (kind == LOAD_PROGRAM) {
         error_set(error, ERROR_INPUT, "%s is a program, not a profile", word);
         return error_hint(error, "memoir run -- %s", word);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The manual pages in roff: memoir(1) from commands.def, memoir.conf(5) from config.def. They carry
- * no date and no version, so that the pages in docs/man change only when the tables do.
+ * The manual pages in roff: memoir(1) from commands.def, memoir.conf(5) from config.def; and the
+ * former as docs/COMMANDS.md. They carry no date and no version, so that the pages in docs change
+ * only when the tables do.
  */
 #include "tool/man.h"
 
@@ -13,14 +14,19 @@
 #include <stdio.h>
 #include <string.h>
 
+static void show_markdown(void);
+static void markdown_flags(const char *verb);
 static void roff_text(const char *text);
 static void roff_paragraphs(const char *text);
 static void roff_flags(const char *verb);
 
 bool man_show(const struct arguments *arguments, struct error *error)
 {
-    (void)arguments;
     (void)error;
+    if (arguments_value(arguments, "--markdown")) {
+        show_markdown();
+        return true;
+    }
     printf(".TH MEMOIR 1 \"\" memoir \"User commands\"\n"
            ".SH NAME\nmemoir \\- an allocator that remembers where your memory went\n"
            ".SH SYNOPSIS\n");
@@ -49,6 +55,7 @@ bool man_show(const struct arguments *arguments, struct error *error)
     printf(
         ".SH EXIT STATUS\n"
         ".TP\n.B 0\nsuccess\n"
+        ".TP\n.B 1\nwhat was looked for is there: leaks, a limit that was passed, a difference\n"
         ".TP\n.B 2\na wrong command, flag or option\n"
         ".TP\n.B 3\nsomething can't be read or written\n"
         ".TP\n.B 4\na process is gone or refuses\n"
@@ -60,6 +67,59 @@ bool man_show(const struct arguments *arguments, struct error *error)
         ".SH SEE ALSO\n.BR memoir (3),\n.BR memoir.conf (5)\n");
     terminal_next("memoir man | man -l -");
     return true;
+}
+
+/* docs/COMMANDS.md. */
+static void show_markdown(void)
+{
+    printf("# Commands\n\n"
+           "This page is the output of `memoir man --markdown`; its source is "
+           "tool/commands.def.\n\n"
+           "| command | |\n|---|---|\n");
+    for (size_t i = 0; i < commands_count; i++)
+        printf("| [%s](#%s) | %s |\n", commands[i].verb, commands[i].verb, commands[i].brief);
+    for (size_t i = 0; i < commands_count; i++) {
+        const struct command *command = &commands[i];
+        printf("\n## %s\n\n    memoir %s%s%s\n\n%s\n", command->verb, command->verb,
+               command->synopsis[0] ? " " : "", command->synopsis, command->brief);
+        for (const char *text = command->details; *text;) {
+            size_t length = strcspn(text, "\n");
+            printf("\n%.*s\n", (int)length, text);
+            text += length + (text[length] == '\n');
+        }
+        markdown_flags(command->verb);
+        if (commands_reads(command))
+            printf("\nAnd the [flags of commands that read profiles]"
+                   "(#flags-of-commands-that-read-profiles).\n");
+    }
+    printf("\n## Flags of commands that read profiles\n");
+    markdown_flags("@");
+    printf("\n## Flags of every command\n");
+    markdown_flags("");
+    printf("\n## Exit status\n\n"
+           "0 success; 1 what was looked for is there (leaks, a limit that was passed, a "
+           "difference); 2 a wrong command, flag or option; 3 something can't be read or written; "
+           "4 a process or server is gone or refuses. `memoir run` ends as its program does.\n");
+}
+
+static void markdown_flags(const char *verb)
+{
+    bool any = false;
+    for (size_t i = 0; i < commands_flags_count; i++) {
+        const struct command_flag *flag = &commands_flags[i];
+        if (strcmp(flag->verb, verb) != 0)
+            continue;
+        if (!any)
+            printf("\n| flag | |\n|---|---|\n");
+        any = true;
+        printf("| `%s%s", flag->name, flag->argument[0] ? " " : "");
+        for (const char *text = flag->argument; *text; text++)
+            printf("%s%c", *text == '|' ? "\\" : "", *text);
+        printf("` | ");
+        for (const char *text = flag->brief; *text; text++)
+            printf("%s%c", *text == '|' ? "\\" : "", *text);
+        printf(" |\n");
+    }
 }
 
 void man_options(void)

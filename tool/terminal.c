@@ -28,6 +28,7 @@ static struct {
     bool error_tty;
     unsigned width;
     pid_t pager;
+    char next[1024]; /* for when the pager is done */
 } terminal;
 
 void terminal_start(void)
@@ -124,6 +125,8 @@ bool terminal_end(struct error *error)
         while (waitpid(terminal.pager, &status, 0) < 0 && errno == EINTR)
             continue;
         terminal.pager = 0;
+        if (terminal.next[0])
+            terminal_next(terminal.next);
         return true; /* leaving the pager early is no error */
     }
     return written ||
@@ -203,6 +206,10 @@ void terminal_error(const struct error *error)
 
 void terminal_next(const char *command)
 {
+    if (terminal.pager > 0) {
+        snprintf(terminal.next, sizeof terminal.next, "%s", command);
+        return;
+    }
     if (!terminal.quiet && terminal.output_tty && terminal.error_tty)
         fprintf(stderr, "%s %s\n", terminal.utf8 ? "→" : "->", command);
 }

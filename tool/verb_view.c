@@ -4,6 +4,30 @@
 #include "tool/load.h"
 #include "tool/terminal.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+/* The next commands, about the row that has the most. */
+static void next_print(const struct arguments *arguments, const struct loaded *loaded,
+                       const struct view *view, bool by_total)
+{
+    char text[512], name[128], file[256] = "";
+    size_t count;
+    struct view_row *rows = view_rows(view, by_total, &count);
+    if (arguments->operands_count > 0)
+        snprintf(file, sizeof file, " %s", loaded->name);
+    if (rows && count > 0) {
+        const char *first = view->frames[rows[0].frame].name;
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(first, "<( "), first);
+        terminal_clean(name, strlen(name));
+        snprintf(text, sizeof text, "memoir peek%s %s      memoir tree%s%s%s", file, name, file,
+                 view->unnamed > 0.05 ? "      memoir doctor" : "",
+                 view->unnamed > 0.05 ? file : "");
+        terminal_next(text);
+    }
+    free(rows);
+}
+
 /* Loads, makes the view of a metric (NULL: as flags say), reports. */
 static bool verb_report(const struct arguments *arguments, const char *metric,
                         void (*report)(const struct view *view, const struct style *style),
@@ -18,6 +42,8 @@ static bool verb_report(const struct arguments *arguments, const char *metric,
                  load_view(&view, &loaded, error);
     if (right && load_open(&style, arguments, &loaded, error)) {
         report(&view, &style);
+        if (report == report_top && style.format == STYLE_TEXT)
+            next_print(arguments, &loaded, &view, style.by_total);
         right = load_close(&style, arguments, error);
     } else {
         right = false;

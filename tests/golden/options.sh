@@ -24,6 +24,7 @@ page() {
 
 pages() {
     page "$1" docs/OPTIONS.md options --markdown &&
+        page "$1" docs/COMMANDS.md man --markdown &&
         page "$1" docs/man/memoir.1 man &&
         page "$1" docs/man/memoir.conf.5 options --man &&
         page "$1" packaging/completions/bash/memoir completion bash &&
@@ -39,7 +40,7 @@ fi
 mode='compare'
 pages "$root" || { echo "$file is out of date: run tests/golden/options.sh --write"; failed=1; }
 
-# The control: a page with one byte more must be noticed, each of the six.
+# The control: a page with one byte more must be noticed, each of the seven.
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mode='write'
@@ -53,6 +54,6 @@ while read -r name; do
     if pages "$scratch"; then echo "control: a changed $name was not noticed"; failed=1; fi
     mv "$scratch.kept" "$scratch/$name"
 done <"$scratch.list"
-[ "$(wc -l <"$scratch.list")" -eq 6 ] || { echo "control: not six pages"; failed=1; }
+[ "$(wc -l <"$scratch.list")" -eq 7 ] || { echo "control: not seven pages"; failed=1; }
 rm -f "$scratch.list"
 exit "$failed"

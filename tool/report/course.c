@@ -51,7 +51,7 @@ void course_print(const struct profile *profile, const struct style *style, unsi
         most = values[i] > most ? values[i] : most;
     if (most <= 0)
         return;
-    fprintf(style->out, "%*sheap %9s |%s| %s\n", (int)indent, "",
+    fprintf(style->out, "\n%*sheap %9s |%s| %s\n", (int)indent, "",
             style_value(size, (double)most, "bytes"),
             style_trend(style, text, sizeof text, values, width),
             style_time(time, course_end(profile, end_ns)));

@@ -52,15 +52,19 @@ static bool is_growing(const struct view *view, const float *history)
     return ups * 4 >= (count - 1) * 3;
 }
 
+static unsigned room_left(const struct style *style, unsigned used)
+{
+    return style->width > used + 44 ? style->width - used : 44;
+}
+
 static void row_print(const struct view *view, const struct style *style,
-                      const struct view_row *row, unsigned used)
+                      const struct view_row *row, unsigned name, unsigned room)
 {
     bool growing = is_growing(view, row->history);
-    unsigned room = style->width > used + 44 ? style->width - used : 44;
     table_value(view, style, row->self.value, VALUE_WIDTH);
     table_value_share(view, style, row->self.value, SHARE_WIDTH);
     fputs("  ", style->out);
-    table_site(view, style, row->frame, room * 11 / 20, growing ? room - 11 : room);
+    table_site(view, style, row->frame, name, growing ? room - 12 : room);
     if (growing)
         fputs(style->utf8 ? "   ◢ growing" : "   growing", style->out);
     putc('\n', style->out);
@@ -78,8 +82,11 @@ static void list_print(const struct view *view, const struct style *style, const
     if (error > 0.02)
         fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-", 100 * (error < 1 ? error : 1));
     putc('\n', style->out);
-    for (size_t i = 0; rows && i < count && i < most && rows[i].self.value != 0; i++)
-        row_print(view, style, &rows[i], VALUE_WIDTH + SHARE_WIDTH + 2);
+    unsigned room = room_left(style, VALUE_WIDTH + SHARE_WIDTH + 2);
+    most = most < count ? most : count;
+    unsigned name = rows ? table_name_width(view, rows, most, room * 11 / 20) : 0;
+    for (size_t i = 0; rows && i < most && rows[i].self.value != 0; i++)
+        row_print(view, style, &rows[i], name, room);
     free(rows);
 }
 
@@ -122,7 +129,7 @@ static void totals_print(const struct view *view, const struct style *style, int
         if (error > 0.02)
             fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-",
                     100 * (error < 1 ? error : 1));
-        if (profile->peak_time_ns > 0)
+        if (profile->peak_time_ns >= 1000000)
             fprintf(style->out, " at %s", style_time(time, profile->peak_time_ns));
         view_free(&peak);
     }
@@ -226,10 +233,7 @@ void report_page(const struct view *view, const struct style *style)
         fprintf(style->out, "    RSS  %s\n",
                 style_value(size, (double)profile->resident_bytes, "bytes"));
     warnings_print(view, style);
-    if (profile->points.count > 0) {
-        putc('\n', style->out);
-        course_print(profile, style, 4, 0);
-    }
+    course_print(profile, style, 4, 0);
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
         struct view own = {0};
         if (!list_view(view, &lists[i], &own))
@@ -248,13 +252,11 @@ void report_brief(const struct view *view, const struct style *style, int64_t ti
 {
     enum { TITLE_WIDTH = 20 };
     char size[32];
+    unsigned room = room_left(style, 4 + TITLE_WIDTH + VALUE_WIDTH + SHARE_WIDTH + 2);
     bool first = true;
     totals_print(view, style, time_ns);
     fprintf(style->out, "    RSS  %s peak\n", style_value(size, (double)resident_bytes, "bytes"));
-    if (view->profile->points.count > 0) {
-        putc('\n', style->out);
-        course_print(view->profile, style, 4, time_ns);
-    }
+    course_print(view->profile, style, 4, time_ns);
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
         struct view own = {0};
         size_t count;
@@ -268,7 +270,7 @@ void report_brief(const struct view *view, const struct style *style, int64_t ti
                 putc('\n', style->out);
             first = false;
             fprintf(style->out, "    %-*s", TITLE_WIDTH, k == 0 ? lists[i].brief : "");
-            row_print(&own, style, &rows[k], 4 + TITLE_WIDTH + VALUE_WIDTH + SHARE_WIDTH + 2);
+            row_print(&own, style, &rows[k], room / 2, room);
         }
         free(rows);
         view_free(&own);

@@ -105,7 +105,7 @@ enum {
     TREND_MOST = 8,
     OBJECTS_WIDTH = 9,
     AVERAGE_WIDTH = 10,
-    SITE_LEAST = 44,
+    SITE_LEAST = 38,
 };
 
 static unsigned trend_width(const struct view *view)
@@ -118,11 +118,8 @@ static struct columns columns_choose(const struct view *view, const struct style
                                      const struct view_row *rows, size_t shown)
 {
     struct columns columns = {0};
-    unsigned used = 2 * (VALUE_WIDTH + SHARE_WIDTH) + 2, longest = 0;
+    unsigned used = 2 * (VALUE_WIDTH + SHARE_WIDTH) + 2;
     for (size_t i = 0; i < shown; i++) {
-        const struct view_frame *frame = &view->frames[rows[i].frame];
-        unsigned length = style_columns(frame->name) + (frame->flags & FRAME_INLINED ? 10 : 0);
-        longest = length > longest ? length : longest;
         columns.objects = columns.objects || rows[i].self.objects != 0;
         columns.error =
             columns.error || view_error_share(rows[i].self.value, rows[i].self.variance) > 0.02;
@@ -137,8 +134,7 @@ static struct columns columns_choose(const struct view *view, const struct style
         columns.objects = false;
     used += (columns.trend ? trend : 0) + (columns.objects ? objects : 0);
     columns.site = used + 20 < style->width ? style->width - used : 20;
-    columns.name = columns.site * 11 / 20;
-    columns.name = longest < columns.name ? longest : columns.name;
+    columns.name = table_name_width(view, rows, shown, columns.site * 11 / 20);
     return columns;
 }
 

@@ -11,7 +11,14 @@
 #include "tool/report/table.h"
 #include "tool/report/tree.h"
 
-enum { LINES_MOST = 60, BAR_WIDTH = 8, VALUE_WIDTH = 10, SHARE_WIDTH = 7, INDENT_MOST = 30 };
+enum {
+    LINES_MOST = 60,
+    BAR_WIDTH = 8,
+    VALUE_WIDTH = 10,
+    SHARE_WIDTH = 7,
+    INDENT_MOST = 30,
+    PREFIX_SIZE = 160
+};
 
 struct walk {
     const struct view *view;
@@ -48,13 +55,12 @@ static void numbers_print(const struct walk *walk, int64_t value)
     fputs("  ", walk->style->out);
 }
 
-static void node_line(struct walk *walk, const struct tree_node *node, unsigned depth)
+static void node_line(struct walk *walk, const struct tree_node *node, const char *prefix)
 {
     const struct style *style = walk->style;
-    unsigned used = VALUE_WIDTH + SHARE_WIDTH + BAR_WIDTH + 4, indent = 2 * depth;
+    unsigned used = VALUE_WIDTH + SHARE_WIDTH + BAR_WIDTH + 4, indent = style_columns(prefix);
     numbers_print(walk, node->total.value);
-    indent = indent < INDENT_MOST ? indent : INDENT_MOST;
-    fprintf(style->out, "%*s", (int)indent, "");
+    style_dim(style, prefix);
     unsigned room = style->width > used + indent + 20 ? style->width - used - indent : 20;
     unsigned name = style->width > used + 40 ? (style->width - used) * 3 / 5 : 24;
     name = name > indent + 16 ? name - indent : 16;
@@ -69,40 +75,67 @@ static bool is_small(const struct walk *walk, const struct tree_node *node)
     return value < walk->least && -value < walk->least;
 }
 
-static void hidden_line(struct walk *walk, size_t count, double value, unsigned depth)
+static void hidden_line(struct walk *walk, size_t count, double value, const char *prefix)
 {
     char text[64];
-    unsigned indent = 2 * depth;
     numbers_print(walk, (int64_t)value);
-    fprintf(walk->style->out, "%*s", (int)(indent < INDENT_MOST ? indent : INDENT_MOST), "");
+    style_dim(walk->style, prefix);
     snprintf(text, sizeof text, "%s %zu smaller\n", walk->style->utf8 ? "…" : "...", count);
     style_dim(walk->style, text);
     walk->lines++;
 }
 
-/* The children of a node, and theirs. Children are indented where there are several. */
-static void node_text(struct walk *walk, uint32_t parent, unsigned depth, unsigned level)
+/* The prefix of a child among several: of its own line, or of those below it. */
+static void prefix_make(const struct walk *walk, char *text, const char *prefix, bool last,
+                        bool own)
+{
+    bool utf8 = walk->style->utf8;
+    const char *mark = own ? (last ? (utf8 ? "└ " : "` ") : (utf8 ? "├ " : "|-"))
+                           : (last ? "  " : (utf8 ? "│ " : "| "));
+    snprintf(text, PREFIX_SIZE, "%s%s", prefix, style_columns(prefix) < INDENT_MOST ? mark : "");
+}
+
+/* The children of a node, and theirs. An only child stands right below its caller. */
+static void node_text(struct walk *walk, uint32_t parent, const char *prefix, unsigned level)
 {
     enum { LEVELS_MOST = 2000 };
     const struct tree_node *nodes = walk->tree->nodes;
     size_t hidden = 0, visible = 0;
     double hidden_value = 0;
+    char own[PREFIX_SIZE], below[PREFIX_SIZE];
     for (uint32_t i = nodes[parent].first; i != 0; i = nodes[i].next)
-        visible += !is_small(walk, &nodes[i]);
-    if (visible > 1 && parent != 0)
-        depth++;
-    for (uint32_t i = nodes[parent].first; i != 0; i = nodes[i].next) {
-        if (is_small(walk, &nodes[i]) || walk->lines >= walk->lines_most) {
+        if (is_small(walk, &nodes[i])) {
             hidden += nodes[i].total.value != 0;
             hidden_value += (double)nodes[i].total.value;
+        } else {
+            visible++;
+        }
+    bool rest = hidden > 0 && hidden_value >= walk->least, several = visible + rest > 1;
+    for (uint32_t i = nodes[parent].first; i != 0; i = nodes[i].next) {
+        if (is_small(walk, &nodes[i]))
+            continue;
+        visible--;
+        if (walk->lines >= walk->lines_most) {
+            hidden++;
+            hidden_value += (double)nodes[i].total.value;
+            rest = true;
             continue;
         }
-        node_line(walk, &nodes[i], depth);
+        bool last = visible == 0 && !rest;
+        snprintf(own, sizeof own, "%s", prefix);
+        snprintf(below, sizeof below, "%s", prefix);
+        if (several && parent != 0) {
+            prefix_make(walk, own, prefix, last, true);
+            prefix_make(walk, below, prefix, last, false);
+        }
+        node_line(walk, &nodes[i], own);
         if (level < LEVELS_MOST)
-            node_text(walk, i, depth, level + 1);
+            node_text(walk, i, below, level + 1);
     }
-    if (hidden > 0 && hidden_value >= walk->least && walk->lines < walk->lines_most + 10)
-        hidden_line(walk, hidden, hidden_value, depth);
+    if (rest && walk->lines < walk->lines_most + 10) {
+        prefix_make(walk, own, prefix, true, true);
+        hidden_line(walk, hidden, hidden_value, several && parent != 0 ? own : prefix);
+    }
 }
 
 /* A list: trees of JSON would be too deep for who reads it. A parent comes before its callees. */
@@ -145,7 +178,7 @@ void report_tree(const struct view *view, const struct style *style)
         table_head(view, style);
         fprintf(style->out, "%*s%*s  %*s  %s\n", VALUE_WIDTH, "total", SHARE_WIDTH, "", BAR_WIDTH,
                 "", table_by_word(view->options.by));
-        node_text(&walk, 0, 0, 0);
+        node_text(&walk, 0, "", 0);
     }
     tree_free(&tree);
 }

@@ -151,6 +151,18 @@ void table_site(const struct view *view, const struct style *style, uint32_t num
         fputs(shown, style->out);
 }
 
+unsigned table_name_width(const struct view *view, const struct view_row *rows, size_t count,
+                          unsigned most)
+{
+    unsigned longest = 0;
+    for (size_t i = 0; i < count && longest < most; i++) {
+        const struct view_frame *frame = &view->frames[rows[i].frame];
+        unsigned length = style_columns(frame->name) + (frame->flags & FRAME_INLINED ? 10 : 0);
+        longest = length > longest ? length : longest;
+    }
+    return longest < most ? longest : most;
+}
+
 void table_folded(const struct view *view, const struct style *style, uint32_t frame)
 {
     const struct view_stack *most = NULL;

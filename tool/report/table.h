@@ -26,6 +26,9 @@ void table_error(const struct style *style, const struct view_value *value, unsi
 /* Name and place in so many columns, the name in `name` of them. Ends without spaces. */
 void table_site(const struct view *view, const struct style *style, uint32_t frame, unsigned name,
                 unsigned width);
+/* Columns that the longest name of such rows needs, at most so many. */
+unsigned table_name_width(const struct view *view, const struct view_row *rows, size_t count,
+                          unsigned most);
 /* The frames that were folded into this one, on its largest stack; a line each. */
 void table_folded(const struct view *view, const struct style *style, uint32_t frame);
 /* Of `count` cells as many as fit into `width`, evenly. In place. */
