@@ -57,8 +57,8 @@ static bool topic_show(const char *word)
         terminal_fold(stdout,
                       "Memory belongs to the first frame, outward from malloc, that is none of "
                       "these: allocators by their usual names, and what follows. A module is the "
-                      "beginning of a file's name; a function's * stands for any ending; rust is a "
-                      "function of Rust's library.\n",
+                      "beginning of a file's name, a source part of a path; a function's * stands "
+                      "for any ending; rust is a function of Rust's library.\n",
                       0);
         printf("\n");
         for (size_t i = 0; i < blame_patterns_count; i++)

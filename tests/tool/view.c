@@ -140,6 +140,7 @@ static void names_of_libraries(void)
     assert(blame_is_library("operator new(unsigned long)", "", ""));
     assert(
         blame_is_library("alloc::vec::Vec<T>::push", "/rustc/0123/library/alloc/src/vec.rs", ""));
+    assert(blame_is_library("_M_invoke<0>", "/usr/include/c++/12/bits/std_thread.h", ""));
     assert(!blame_is_library("core::Engine::start()", "/src/core/engine.cc", ""));
     assert(!blame_is_library("Cache::insert(std::string const&)", "", "/usr/bin/server"));
     assert(!blame_is_library("std_parse", "", "") && !blame_is_library("mallocs", "", ""));

@@ -5,9 +5,9 @@
  * list is data, and `memoir help blame` prints it.
  *
  * An entry is a kind and a word. A function's is its whole name without return type and arguments,
- * or with * at the end its beginning; a module's is the beginning of its file's name. `rust` is a
- * function whose source, if it is known, is that of Rust's library: other languages have a core
- * of their own.
+ * or with * at the end its beginning; a module's is the beginning of its file's name; a source's is
+ * part of its path. `rust` is a function whose source, if it is known, is that of Rust's library:
+ * other languages have a core of their own.
  */
 #include "tool/report/view.h"
 
@@ -102,6 +102,8 @@ const char *const blame_patterns[] = {
     "function __allocator*",
     "function _ZNSa*",
 
+    "source /include/c++/",
+    "source /c++/v1/",
     /* allocators as libraries */
     "module libmemoir",
     "module libjemalloc",
@@ -251,8 +253,10 @@ bool blame_is_library(const char *function, const char *file, const char *module
         return true;
     for (size_t i = 0; i < blame_patterns_count; i++) {
         const char *entry = blame_patterns[i], *word = strchr(entry, ' ') + 1;
-        if (entry[0] == 'm' ? strncmp(short_module, word, strlen(word)) == 0
-                            : (entry[0] == 'f' || rust) && word_fits(word, name))
+        bool fits = entry[0] == 'm'   ? strncmp(short_module, word, strlen(word)) == 0
+                    : entry[0] == 's' ? strstr(file, word) != NULL
+                                      : (entry[0] == 'f' || rust) && word_fits(word, name);
+        if (fits)
             return true;
     }
     return false;
