@@ -21,6 +21,7 @@
 
 #include "tool/report/flame_tree.h"
 #include "tool/report/svg.h"
+#include "tool/report/table.h"
 
 /* flame.js, by the build. */
 extern const char flame_script[];
@@ -404,7 +405,6 @@ static void flame_head(struct flame *flame)
 {
     FILE *file = flame->file;
     const struct view *view = flame->view;
-    const struct profile_type *type = &view->profile->type[view->options.type];
     fprintf(file,
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
@@ -413,16 +413,16 @@ static void flame_head(struct flame *flame)
     svg_style(file, flame->memory);
     if (flame->tree.compared)
         flame_levels_style(file);
-    fputs(
-        "text{font:11px ui-monospace,SFMono-Regular,Menlo,'DejaVu Sans Mono',"
-        "'Liberation Mono',monospace}"
-        ".ui text,.hd{font:12px system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif}"
-        ".hd{font-size:17px;font-weight:600}.dim rect{opacity:.6}.out rect{opacity:.4}.out text{opacity:.8}"
-        "#boxes g{cursor:pointer}#boxes text{pointer-events:none}\n</style>\n"
-        "<defs><pattern id=\"gone\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
-        "patternTransform=\"rotate(45)\"><line class=\"gone\" y2=\"6\" stroke-width=\"2.4\" "
-        "stroke-opacity=\".4\"/></pattern></defs>\n",
-        file);
+    fputs("text{font:11px ui-monospace,SFMono-Regular,Menlo,'DejaVu Sans Mono',"
+          "'Liberation Mono',monospace}"
+          ".ui text,.hd{font:12px system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif}"
+          ".hd{font-size:17px;font-weight:600}.dim rect{opacity:.6}"
+          ".out rect{opacity:.4}.out text{opacity:.8}"
+          "#boxes g{cursor:pointer}#boxes text{pointer-events:none}\n</style>\n"
+          "<defs><pattern id=\"gone\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
+          "patternTransform=\"rotate(45)\"><line class=\"gone\" y2=\"6\" stroke-width=\"2.4\" "
+          "stroke-opacity=\".4\"/></pattern></defs>\n",
+          file);
     fprintf(file,
             "<rect class=\"bg\" width=\"100%%\" height=\"100%%\"/>\n<text class=\"hd\" "
             "x=\"%u\" y=\"28\">",
@@ -431,9 +431,7 @@ static void flame_head(struct flame *flame)
     svg_text(file, title != NULL && title[0] != '\0' ? title : "Flame graph");
     fprintf(file, "</text>\n<g class=\"ui\"><text id=\"subtitle\" class=\"sub\" x=\"%u\" y=\"47\">",
             FLAME_SIDE);
-    const char *name =
-        view->options.type < view->profile->types ? profile_text(view->profile, type->name) : "";
-    svg_text(file, name);
+    svg_text(file, table_metric(view));
     char value[32];
     const struct view_value *sum = &flame->tree.nodes[0].sum;
     if (flame->tree.compared)
