@@ -6,6 +6,7 @@
 #include "tool/arguments.h"
 #include "tool/load.h"
 #include "tool/output.h"
+#include "tool/picture.h"
 #include "tool/terminal.h"
 
 #include <inttypes.h>
@@ -15,36 +16,17 @@
 
 #include "base/compiler.h"
 
-struct picture {
-    const char *ending;
-    void (*draw)(const struct view *view, const struct picture_options *options, FILE *file);
-};
-
-static const struct picture pictures[] = {
-    {".svg", picture_flame},
-};
-
 /* Where a profile goes. */
 struct target {
     const char *path;
     const struct writer *writer;
-    const struct picture *picture; /* or this */
+    bool picture; /* or that (tool/picture.h) */
 };
 
 static bool ends_in(const char *text, const char *ending)
 {
     size_t length = strlen(text), of = strlen(ending);
     return length >= of && strcmp(text + length - of, ending) == 0;
-}
-
-static const struct picture *picture_find(const char *path)
-{
-    const struct picture *best = NULL;
-    for (size_t i = 0; i < COUNT_OF(pictures); i++)
-        if (ends_in(path, pictures[i].ending) &&
-            (!best || strlen(pictures[i].ending) > strlen(best->ending)))
-            best = &pictures[i];
-    return best;
 }
 
 static bool format_unknown(const char *path, struct error *error)
@@ -58,8 +40,8 @@ static bool format_unknown(const char *path, struct error *error)
                          path);
     for (size_t i = 0; i < writers_count && used < sizeof known; i++)
         used += (size_t)snprintf(known + used, sizeof known - used, " %s", writers[i]->ending);
-    for (size_t i = 0; i < COUNT_OF(pictures) && used < sizeof known; i++)
-        used += (size_t)snprintf(known + used, sizeof known - used, " %s", pictures[i].ending);
+    if (used < sizeof known)
+        snprintf(known + used, sizeof known - used, "%s", picture_endings);
     error_set(error, ERROR_USAGE, "%s: no format has this ending", path);
     return error_hint(error, "endings are:%s", known);
 }
@@ -78,13 +60,15 @@ static bool target_find(struct target *target, const struct arguments *arguments
                   verb);
         return error_hint(error, "memoir %s FILE -o profile.pb.gz", verb);
     }
+    if (!word && strcmp(verb, "export") == 0 && picture_wanted(arguments, target->path)) {
+        target->picture = true;
+        return picture_check(arguments, target->path, error);
+    }
     target->writer = write_find(word ? word : target->path);
-    if (!target->writer && !word && strcmp(verb, "export") == 0)
-        target->picture = picture_find(target->path);
-    if (!target->writer && !target->picture)
+    if (!target->writer)
         return format_unknown(target->path, error);
-    if (target->writer && strcmp(target->writer->word, "pprof") == 0 &&
-        strcmp(target->path, "-") == 0 && isatty(STDOUT_FILENO))
+    if (strcmp(target->writer->word, "pprof") == 0 && strcmp(target->path, "-") == 0 &&
+        isatty(STDOUT_FILENO))
         return error_set(error, ERROR_USAGE, "this format is not for terminals: -o FILE");
     return true;
 }
@@ -99,19 +83,14 @@ static void target_say(const struct target *target, uint64_t bytes)
 }
 
 static bool target_write(const struct target *target, const struct profile *profile,
-                         const struct write_options *options, const struct view *view,
-                         struct error *error)
+                         const struct write_options *options, struct error *error)
 {
     struct output output;
-    struct picture_options look = {.title = NULL};
     bool done = output_start(&output, target->path, error);
     if (!done)
         return false;
-    if (target->picture)
-        target->picture->draw(view, &look, output.file);
-    else if (target->writer)
-        done = target->writer->write(profile, options, output.file) ||
-               error_set(error, ERROR_INPUT, "out of memory");
+    done = target->writer->write(profile, options, output.file) ||
+           error_set(error, ERROR_INPUT, "out of memory");
     done = output_end(&output, done, error) && done;
     if (done)
         target_say(target, output.bytes);
@@ -144,7 +123,7 @@ static bool export_profile(struct loaded *loaded, const struct target *target, s
     if (!profile_filter(loaded, &loaded->profile, error) ||
         (loaded->has_base && !profile_filter(loaded, &loaded->base, error)))
         return false;
-    if (target->writer && target->writer->compares) {
+    if (target->writer->compares) {
         if (!loaded->has_base) {
             error_set(error, ERROR_USAGE, "%s compares two profiles: --base FILE is missing",
                       target->writer->word);
@@ -154,16 +133,19 @@ static bool export_profile(struct loaded *loaded, const struct target *target, s
     } else if (loaded->has_base && !profile_merge(&loaded->profile, &loaded->base, -1)) {
         return error_set(error, ERROR_INPUT, "out of memory");
     }
-    return target_write(target, &loaded->profile, &options, NULL, error);
+    return target_write(target, &loaded->profile, &options, error);
 }
 
-static bool export_picture(const struct loaded *loaded, const struct target *target,
-                           struct error *error)
+static bool export_picture(const struct arguments *arguments, const struct loaded *loaded,
+                           const struct target *target, struct error *error)
 {
-    struct view view = {0};
-    bool done = load_view(&view, loaded, error) &&
-                target_write(target, &loaded->profile, NULL, &view, error);
-    view_free(&view);
+    struct output output;
+    if (!output_start(&output, target->path, error))
+        return false;
+    bool done = picture_draw(arguments, loaded, target->path, output.file, error);
+    done = output_end(&output, done, error) && done;
+    if (done)
+        target_say(target, output.bytes);
     return done;
 }
 
@@ -174,7 +156,7 @@ bool verb_export(const struct arguments *arguments, struct error *error)
     if (!target_find(&target, arguments, error))
         return false;
     bool done = load(&loaded, arguments, error) &&
-                (target.picture ? export_picture(&loaded, &target, error)
+                (target.picture ? export_picture(arguments, &loaded, &target, error)
                                 : export_profile(&loaded, &target, error));
     load_free(&loaded);
     return done;
@@ -248,7 +230,7 @@ bool verb_redact(const struct arguments *arguments, struct error *error)
         done = error_set(error, ERROR_INPUT, "out of memory");
     if (done) {
         struct write_options options = {.type = loaded.view.type};
-        done = target_write(&target, &loaded.profile, &options, NULL, error);
+        done = target_write(&target, &loaded.profile, &options, error);
     }
     if (done)
         counts_say(&counts);

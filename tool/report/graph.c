@@ -237,7 +237,11 @@ static bool graphviz_draw(const char *text, const char *format, FILE *file,
     void *context = graphviz.context();
     void *graph = context != NULL ? graphviz.read(text) : NULL;
     bool placed = graph != NULL && graphviz.layout(context, graph, "dot") == 0;
-    bool drawn = placed && graphviz.render(context, graph, format, file) == 0;
+    /* graphviz's own PostScript knows no characters beyond Latin 1, that of cairo does. */
+    bool postscript = strcmp(format, "ps") == 0;
+    bool drawn =
+        placed && (graphviz.render(context, graph, postscript ? "ps:cairo" : format, file) == 0 ||
+                   (postscript && graphviz.render(context, graph, format, file) == 0));
     if (!drawn)
         snprintf(error->text, sizeof error->text,
                  "graphviz can't %s; are its plugins installed (libgvc6-plugins-gtk, graphviz)?",
