@@ -12,7 +12,7 @@ cat >stacks.folded <<'END'
 main;Parser::parse;std::vector<int, std::allocator<int> >::push_back 500
 main;Parser::parse;Cache::insert 250
 main;Cache::insert 150
-main;load<&>;"read" 100
+main;load<&>;"read";a;b;c;d;e;f;g;h;i;j;k;l;m;n;o;p;q;r;s;t;u;v;w;x;y;z 100
 END
 cat >before.folded <<'END'
 main;Parser::parse;Cache::insert 100
@@ -79,7 +79,7 @@ class Page:
         target = call("Target.createTarget", url="file://" + os.path.abspath(name))["targetId"]
         self.session = call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for _ in range(100):
-            if self.run("document.readyState") == "complete":
+            if self.run("location.protocol + document.readyState") == "file:complete":
                 break
             time.sleep(0.05)
 

@@ -160,6 +160,28 @@ static struct view look(const struct profile *of, const struct profile *other)
     return view;
 }
 
+/* The data of a flame graph, as flame.js gets it. */
+static void check_data(const char *text)
+{
+    static const char start[] = "<script type=\"application/json\" id=\"data\">";
+    const char *from = strstr(text, start), *to = from != NULL ? strstr(from, "</script>") : NULL;
+    assert(from != NULL && to != NULL);
+    from += strlen(start);
+    int depth = 0;
+    bool quoted = false;
+    for (; from < to; from++) {
+        assert((unsigned char)*from >= 0x20 || (*from == '\n' && !quoted));
+        if (*from == '"')
+            quoted = !quoted;
+        else if (*from == '\\')
+            from++;
+        else if (!quoted)
+            depth += strchr("[{", *from) ? 1 : strchr("]}", *from) ? -1 : 0;
+        assert(depth > 0 || from + 1 == to);
+    }
+    assert(depth == 0 && !quoted);
+}
+
 static void check_xml(const char *what, const char *text)
 {
     if (xml_is_good(text))
@@ -229,6 +251,7 @@ static void names_are_escaped(void)
     struct picture_options options = {.title = hostile};
     char *text = drawn(&view, &options, picture_flame);
     check_xml("a flame graph", text);
+    check_data(text);
     assert(strstr(text, "<b>") == NULL && strstr(text, "<svg onload") == NULL);
     assert(strstr(text, "operator&lt;&lt;") != NULL);
     free(text);
@@ -259,6 +282,7 @@ static void nothing_vanishes(void)
     struct picture_options options = {.width = 1124};
     char *text = drawn(&view, &options, picture_flame);
     check_xml("a comparison", text);
+    check_data(text);
     assert(strstr(text, "<title>gone ") != NULL && strstr(text, "<title>fresh ") != NULL);
     assert(strstr(text, "url(#gone)") != NULL);
     /* 5500 in all, of which 4000 are gone: hatched in the box itself, in main and in all. */
@@ -329,6 +353,7 @@ static void many_stacks_make_no_great_file(void)
     struct picture_options options = {.title = "many"};
     char *text = drawn(&view, &options, picture_flame);
     check_xml("a flame graph", text);
+    check_data(text);
     assert(strlen(text) < 5 << 20);
     assert(strstr(text, "smaller ones") != NULL);
     free(text);

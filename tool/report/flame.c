@@ -295,7 +295,7 @@ static void flame_datum(struct flame *flame, const struct flame_node *node, doub
             flame_base36(file, more[i]);
         }
     }
-    fputc(node->depth % 8 == 7 ? '\n' : ' ', file);
+    fputc(' ', file);
 }
 
 static void flame_data(struct flame *flame)

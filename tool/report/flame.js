@@ -300,7 +300,7 @@
 
     // The controls, on the right of the title.
     const style = element("style", {}, svg);
-    style.textContent = ".hit{fill:#c77ddb}.chosen rect{stroke:#d6336c;stroke-width:2}" +
+    style.textContent = ".hit{fill:#d596e6}.chosen rect{stroke:#d6336c;stroke-width:2}" +
         ".tip{fill:#fffffff5;stroke:#c3c8cf}.strong{font-weight:600 !important}" +
         "input{font:12px system-ui,sans-serif;box-sizing:border-box;width:100%;height:26px;" +
         "padding:2px 8px;border:1px solid #c3c8cf;border-radius:5px;background:#fff;color:#17202a}" +
