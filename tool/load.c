@@ -20,6 +20,13 @@ static bool names_find(struct loaded *loaded, const struct arguments *arguments,
                        struct error *error);
 static void warnings_print(const struct profile *profile);
 
+static struct loaded *given; /* by load_give */
+
+void load_give(struct loaded *loaded)
+{
+    given = loaded;
+}
+
 bool load(struct loaded *loaded, const struct arguments *arguments, struct error *error)
 {
     memset(loaded, 0, sizeof *loaded);
@@ -130,7 +137,7 @@ static bool words_sort(struct loaded *loaded, const struct arguments *arguments,
     loaded->rest = words->rest;
     loaded->view.focus = words->focus;
     loaded->view.ignore = words->ignore;
-    if (words->inputs_count > 0)
+    if (words->inputs_count > 0 || given)
         return true;
     words->newest = load_newest();
     if (words->newest) {
@@ -175,6 +182,48 @@ static bool inputs_read(struct profile *profile, const char *const *inputs, size
     return true;
 }
 
+/* What was given takes the place of a file. */
+static void given_take(struct profile *profile, char **name)
+{
+    profile_free(profile);
+    *profile = given->profile;
+    *name = given->name;
+    profile_start(&given->profile);
+    given->name = NULL;
+}
+
+/* Without a profile among the words: the given one; of two that are compared it is the first. */
+static bool given_read(struct loaded *loaded, const struct arguments *arguments,
+                       const struct read_options *options, struct error *error)
+{
+    const struct load_words *words = loaded->keep;
+    const char *base = arguments_value(arguments, "--base");
+    int64_t base_pid = 0;
+    if (options->at)
+        return error_set(error, ERROR_USAGE, "--at needs the file: the profile is loaded already");
+    if (words->inputs_count == 1) {
+        loaded->name = name_of(words->inputs, 1);
+        loaded->has_base = true;
+        given_take(&loaded->base, &loaded->base_name);
+        return inputs_read(&loaded->profile, words->inputs, 1, options, &loaded->symbol_options.pid,
+                           error);
+    }
+    given_take(&loaded->profile, &loaded->name);
+    loaded->has_base = base || given->has_base;
+    if (base) {
+        loaded->base_name = strdup(base);
+        return inputs_read(&loaded->base, &base, 1, options, &base_pid, error);
+    }
+    if (given->has_base) {
+        profile_free(&loaded->base);
+        loaded->base = given->base;
+        loaded->base_name = given->base_name;
+        profile_start(&given->base);
+        given->base_name = NULL;
+    }
+    return true;
+}
+
 static bool profiles_read(struct loaded *loaded, const struct arguments *arguments,
                           struct error *error)
 {
@@ -188,7 +237,10 @@ static bool profiles_read(struct loaded *loaded, const struct arguments *argumen
     };
     size_t count = words->inputs_count;
     int64_t base_pid = 0;
-    if (!base && count > 1 && strcmp(arguments->command->operands, "PROFILE PROFILE") == 0) {
+    bool two = strcmp(arguments->command->operands, "PROFILE PROFILE") == 0;
+    if (given && (count == 0 || (count == 1 && two && !base)))
+        return given_read(loaded, arguments, &options, error);
+    if (!base && count > 1 && two) {
         base = *inputs++;
         count--;
     }

@@ -34,6 +34,9 @@ struct loaded {
  * this folder. Pair with load_free, also after an error. */
 bool load(struct loaded *loaded, const struct arguments *arguments, struct error *error);
 void load_free(struct loaded *loaded);
+/* From now on commands without a profile among their operands take this one, for good: one command
+ * may (tool/shell.c, where each runs in a process of its own). */
+void load_give(struct loaded *loaded);
 /* The column that is meant by a word: live, peak, alloc, count, churn, cpu, or pprof's name. */
 bool load_metric(struct loaded *loaded, const char *word, struct error *error);
 /* view_make, with progress; its error as ours. */

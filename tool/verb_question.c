@@ -16,14 +16,13 @@ struct question {
     struct style style;
 };
 
-/* Loads and makes the view of a metric, unless a flag names another. */
+/* Loads and makes the view of a metric; NULL: as flags say. */
 static bool question_load(struct question *question, const struct arguments *arguments,
                           const char *metric, struct error *error)
 {
     memset(question, 0, sizeof *question);
     return load(&question->loaded, arguments, error) &&
-           (!metric || arguments_value(arguments, "--metric") ||
-            load_metric(&question->loaded, metric, error)) &&
+           (!metric || load_metric(&question->loaded, metric, error)) &&
            load_view(&question->view, &question->loaded, error);
 }
 
