@@ -233,6 +233,38 @@ static void a_leak_is_what_the_rule_says(void)
     profile_free(&profile);
 }
 
+/* More at the end than in the middle, but it was there before, or falls as much. */
+static void what_comes_and_goes_does_not_grow(void)
+{
+    static const float full[] = {800, 700, 750, 800}, waves[] = {100, 400, 150, 420};
+    struct profile profile, before;
+    struct view view;
+    struct leaks leaks;
+    struct leaks_options options = {.rule = LEAKS_GROWTH};
+    profile_make(&profile);
+    sample(&profile, "full", "a.c", 1, 8, 100);
+    sample(&profile, "waves", "a.c", 2, 42, 10);
+    add_moments(&profile, 4);
+    set_history(&profile, 0, full, 4);
+    set_history(&profile, 1, waves, 4);
+    view_of(&view, &profile, NULL);
+    assert(leaks_make(&leaks, &view, &options) && leaks.found == 0);
+    assert(leaks.rows[0].shape == LEAKS_BOUNDED && leaks.rows[1].shape == LEAKS_BOUNDED);
+    leaks_free(&leaks);
+    view_free(&view);
+
+    profile_make(&before); /* another build: lines moved, only one of them grew */
+    sample(&before, "full", "a.c", 11, 8, 100);
+    sample(&before, "waves", "a.c", 12, 40, 10);
+    view_of(&view, &profile, &before);
+    assert(leaks_make(&leaks, &view, &options) && leaks.found == 1 && leaks.found_bytes == 20);
+    assert(leaks.rows[0].growth == 20);
+    leaks_free(&leaks);
+    view_free(&view);
+    profile_free(&before);
+    profile_free(&profile);
+}
+
 static void suppressed_stacks_are_no_leaks(void)
 {
     struct profile profile;
@@ -406,6 +438,7 @@ int main(void)
     lines_of_one_build_do_not_move();
     a_change_below_the_noise_is_none();
     a_leak_is_what_the_rule_says();
+    what_comes_and_goes_does_not_grow();
     suppressed_stacks_are_no_leaks();
     half_of_the_blocks_are_younger_than_the_median();
     sizes_add_up();

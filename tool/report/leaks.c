@@ -2,6 +2,7 @@
 /* See tool/report/leaks.h. */
 #include "tool/report/leaks.h"
 
+#include "tool/report/diff.h"
 #include "tool/report/question.h"
 
 #include <math.h>
@@ -139,6 +140,30 @@ static bool rows_make(struct leaks *leaks, const struct view *view, const bool *
     return true;
 }
 
+/* The same places in the base: lines may have moved since. */
+static bool rows_base(struct leaks *leaks, const struct view *view)
+{
+    struct diff diff;
+    uint32_t *row_of = calloc(view->frames_count + 1, sizeof *row_of);
+    bool done = row_of && diff_make(&diff, view, false);
+    for (size_t i = 0; done && i < leaks->count; i++)
+        if (leaks->rows[i].frame < view->frames_count)
+            row_of[leaks->rows[i].frame] = (uint32_t)i + 1;
+    for (size_t i = 0; done && i < diff.count; i++) {
+        const struct diff_row *row = &diff.rows[i];
+        if (row_of[row->frame] == 0)
+            continue;
+        struct view_value *value = &leaks->rows[row_of[row->frame] - 1].value;
+        value->base = row->value.base;
+        value->base_objects = row->value.base_objects;
+        value->base_variance = row->value.base_variance;
+    }
+    if (done)
+        diff_free(&diff);
+    free(row_of);
+    return done;
+}
+
 static enum leaks_shape shape_of(const struct moments *moments, const float *history, bool grew)
 {
     unsigned last = moments->count - 1, steps = 0;
@@ -159,6 +184,30 @@ static enum leaks_shape shape_of(const struct moments *moments, const float *his
     return !fell && ratio > 0.5 && ratio < 2 ? LEAKS_LINEAR : LEAKS_GROWING;
 }
 
+/* By how much it grew in the second half; 0: it did not. What comes and goes is no growth, though
+ * it may be more at the end than in the middle: it must be more than ever in the first half, by
+ * more than it ever fell, and by more than the one block that may have been missing because a
+ * snapshot is taken inside of malloc. */
+static double growth_of(const struct leaks_row *row, const struct moments *moments,
+                        const float *history)
+{
+    unsigned last = moments->count - 1;
+    float highest = 0, fall = 0;
+    for (unsigned i = 0; i <= last; i++) {
+        if (i <= moments->middle)
+            highest = fmaxf(highest, history[i]);
+        if (i > 0)
+            fall = fmaxf(fall, history[i - 1] - history[i]);
+    }
+    double grown = (double)history[last] - highest, value = (double)row->value.value;
+    double block = row->value.objects > 0 ? value / (double)row->value.objects : 0;
+    /* Blocks that are live at both moments are the same: only what came has noise. */
+    double share = value > 0 ? fmin(grown / value, 1) : 1;
+    bool grew = grown > fall && grown > 1.5 * block && grown > 0.01 * (double)history[last] &&
+                grown > question_noise(row->value.variance * share);
+    return grew ? grown : 0;
+}
+
 /* What the history of a row says. */
 static void row_history(struct leaks_row *row, const struct moments *moments, const float *history)
 {
@@ -173,14 +222,10 @@ static void row_history(struct leaks_row *row, const struct moments *moments, co
         if (history[i] > before)
             row->last_ns = moments->times_ns[i];
     }
-    double grown = (double)history[last] - history[moments->middle];
+    double grown = growth_of(row, moments, history);
     double seconds = (double)(moments->times_ns[last] - moments->times_ns[moments->middle]) / 1e9;
-    /* Blocks that are live at both moments are the same: only what came has noise. */
-    double share = row->value.value > 0 ? fmin(grown / (double)row->value.value, 1) : 1;
-    bool grew = grown > 0 && grown > question_noise(row->value.variance * share) &&
-                grown > 0.01 * (double)history[last];
-    row->growth = grew && seconds > 0 ? grown / seconds : 0;
-    row->shape = shape_of(moments, history, grew);
+    row->growth = grown > 0 && seconds > 0 ? grown / seconds : 0;
+    row->shape = shape_of(moments, history, grown > 0);
 }
 
 static void row_judge(struct leaks_row *row, const struct view *view, enum leaks_rule rule)
@@ -217,7 +262,9 @@ bool leaks_make(struct leaks *leaks, const struct view *view, const struct leaks
     moments_of(&moments, view->profile);
     *leaks = (struct leaks){.rule = rule_of(view, options, &moments)};
     leaks->rows = calloc(room, sizeof *leaks->rows);
-    bool done = suppressed && history && leaks->rows && rows_make(leaks, view, suppressed, history);
+    bool done = suppressed && history && leaks->rows &&
+                rows_make(leaks, view, suppressed, history) &&
+                (!view->base || rows_base(leaks, view));
     for (size_t i = 0; done && i < leaks->count; i++) {
         struct leaks_row *row = &leaks->rows[i];
         row_history(row, &moments, history[i]);
