@@ -163,6 +163,23 @@ static void perl(enum compat_command command, char **arguments)
     free(words.bases);
 }
 
+/* Whether a word is a file in Go's own format, which Perl's never could read: protobuf, in gzip or
+ * bare. */
+static bool has_go_profile(char **arguments)
+{
+    for (; *arguments; arguments++) {
+        unsigned char start[2] = {0};
+        FILE *file = (*arguments)[0] == '-' ? NULL : fopen(*arguments, "rbe");
+        size_t got = file ? fread(start, 1, sizeof start, file) : 0;
+        if (file)
+            fclose(file);
+        if (got == sizeof start && ((start[0] == 0x1f && start[1] == 0x8b) ||
+                                    (start[0] == 0x0a && start[1] > 0 && start[1] < 16)))
+            return true;
+    }
+    return false;
+}
+
 bool compat_jeprof(const struct arguments *arguments, struct error *error)
 {
     (void)error;
@@ -180,6 +197,8 @@ bool compat_google(const struct arguments *arguments, struct error *error)
 bool compat_pprof(const struct arguments *arguments, struct error *error)
 {
     (void)error;
+    if (compat_is_go(arguments->operands) || has_go_profile(arguments->operands))
+        compat_go(arguments->operands);
     perl(COMPAT_GOOGLE, arguments->operands);
     return true;
 }

@@ -168,6 +168,6 @@ void compat_source(const struct compat_stacks *stacks, enum compat_option how, c
 void compat_open(const char *viewer, const char *path);
 
 /* compat_go.c */
-_Noreturn void compat_go(const struct compat_words *words);
+_Noreturn void compat_go(char **arguments);
 
 #endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Go's pprof: the profile is copied into samples and places that its filters may cut, then made
+ * into a graph of nodes, which its reports print.
+ */
+#ifndef TOOL_COMPAT_GO_H
+#define TOOL_COMPAT_GO_H
+
+#include "tool/compat.h"
+
+struct go_line {
+    const char *name, *system_name, *file;
+    uint32_t line, start_line;
+    bool none; /* there is no name for it */
+};
+
+/* A location: what of its lines is left, innermost first. */
+struct go_place {
+    uint64_t address;
+    uint32_t mapping;      /* of the profile; 0: none */
+    uint32_t first, count; /* in `lines` */
+};
+
+struct go_sample {
+    uint32_t first, count; /* in `path`, leaf first */
+    uint32_t row;          /* of the profile's samples; for its labels */
+    int64_t value, divisor;
+    int64_t bytes; /* of one object, where the file gives no label; 0: not known */
+    bool base;     /* of -diff_base */
+};
+
+struct go_profile {
+    const struct compat_words *words;
+    const struct profile *from;
+    const char *program;
+    unsigned type;
+    bool mean;
+    char sample_type[80];
+    const char *sample_unit;
+    char unit[24]; /* of the output */
+    struct go_place *places;
+    struct go_line *lines;
+    size_t lines_count;
+    uint32_t *path;
+    struct go_sample *samples;
+    size_t count;
+    int64_t total;
+    char **kept; /* texts that live as long */
+    size_t kept_count;
+};
+
+struct go_node {
+    char *name; /* as it is printed */
+    const char *function, *file, *object;
+    uint32_t line;
+    uint64_t address;
+    int64_t flat, flat_divisor, cum, cum_divisor;
+    size_t seen;
+    bool kept;
+};
+
+struct go_edge {
+    uint32_t from, to;
+    int64_t weight, divisor;
+    size_t seen;
+    bool residual, inlined, gone;
+};
+
+struct go_graph {
+    struct go_node *nodes;
+    size_t nodes_count;
+    uint32_t *node_of_line; /* by line; behind them, by place without lines */
+    uint32_t *order;        /* of those that are left */
+    size_t count;
+    struct go_edge *edges;
+    size_t edges_count, edges_room;
+    uint32_t *table; /* of edges */
+    size_t table_size;
+    size_t before, dropped_nodes, dropped_edges;
+};
+
+/* What a report is made with; the shell changes it from command to command. */
+struct go_settings {
+    enum compat_option report;
+    const char *pattern; /* of peek, list, ... */
+};
+
+/* compat_go_profile.c */
+void go_profile_make(struct go_profile *go, const struct compat_words *words,
+                     const struct profile *from, const char *program,
+                     const struct go_settings *settings);
+void go_profile_free(struct go_profile *go);
+/* A text that lives as long as the profile. */
+const char *go_keep(struct go_profile *go, char *text);
+/* The label of a sample: its text, or "" and the number. */
+size_t go_labels(const struct go_profile *go, const struct go_sample *sample,
+                 struct profile_label *labels, size_t most);
+
+/* A pattern that is none ends the command. To be freed; NULL may be, too. */
+struct go_pattern *go_pattern(const char *text);
+bool go_pattern_fits(const struct go_pattern *pattern, const char *text);
+void go_pattern_free(struct go_pattern *pattern);
+
+/* compat_go_graph.c */
+void go_graph_make(struct go_graph *graph, const struct go_profile *go, bool cum, double nodes_most,
+                   double node_share, double edge_share);
+void go_graph_free(struct go_graph *graph);
+int64_t go_flat(const struct go_node *node);
+int64_t go_cum(const struct go_node *node);
+/* The edges that end (or begin) at a node, the heaviest first; count of them. To be freed. */
+struct go_edge **go_edges(const struct go_graph *graph, uint32_t node, bool into, size_t *count);
+
+/* compat_go_unit.c */
+double go_scale(int64_t value, const char *from, const char *to, const char **unit);
+const char *go_label(int64_t value, const char *from, const char *to, char text[64]);
+const char *go_percentage(int64_t value, int64_t total, char text[32]);
+
+/* compat_go_text.c */
+const char *go_format(const struct go_profile *go, int64_t value, char text[64]);
+void go_print_head(const struct go_profile *go);
+bool go_report(struct go_profile *go, const struct go_settings *settings);
+
+/* compat_go_more.c */
+void go_print_traces(struct go_profile *go, const struct go_graph *graph);
+void go_print_tags(const struct go_profile *go);
+void go_print_comments(const struct go_profile *go);
+void go_print_raw(const struct go_profile *go);
+
+/* compat_go.c */
+bool go_run(const struct compat_words *words, const struct profile *profile, const char *program,
+            const struct go_settings *settings);
+
+/* compat_go_shell.c */
+void go_shell(struct compat_words *words, const struct profile *profile, const char *program);
+
+#endif

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/* The reports of Go's pprof that show samples: -traces, -tags, -raw, -comments. */
+#include "tool/compat_go.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+
+enum { LABELS_MOST = 64 };
+
+/* A label as a line of text, to be sorted. */
+struct text {
+    char *text;
+    int64_t value;
+};
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(((const struct text *)a)->text, ((const struct text *)b)->text);
+}
+
+static int compare_values(const void *a, const void *b)
+{
+    const struct text *left = a, *right = b;
+    int64_t x = llabs(left->value), y = llabs(right->value);
+    return x != y ? (x < y ? 1 : -1) : strcmp(left->text, right->text);
+}
+
+/* The unit of a number that has a key: its own, or what the key means. */
+static const char *label_unit(const struct go_profile *go, const struct profile_label *label)
+{
+    const char *key = profile_text(go->from, label->key);
+    if (label->unit != 0)
+        return profile_text(go->from, label->unit);
+    return strcmp(key, "alignment") == 0 || strcmp(key, "request") == 0 ? "bytes" : key;
+}
+
+static void print_trace_labels(const struct go_profile *go, const struct go_sample *sample)
+{
+    struct profile_label labels[LABELS_MOST];
+    struct text texts[LABELS_MOST + 1];
+    size_t count = go_labels(go, sample, labels, LABELS_MOST);
+    char number[64];
+    for (unsigned numeric = 0; numeric < 2; numeric++) {
+        size_t found = 0;
+        for (size_t i = 0; i < count; i++) {
+            const char *key = profile_text(go->from, labels[i].key);
+            if ((labels[i].text == 0) != (numeric == 1))
+                continue;
+            const char *value =
+                numeric ? go_label(labels[i].number, label_unit(go, &labels[i]), "auto", number)
+                        : profile_text(go->from, labels[i].text);
+            if (asprintf(&texts[found++].text, "%10s:  %s\n", key, value) < 0)
+                compat_fail("out of memory");
+        }
+        if (numeric && sample->bytes > 0 &&
+            asprintf(&texts[found++].text, "%10s:  %s\n", "bytes",
+                     go_label(sample->bytes, "bytes", "auto", number)) < 0)
+            compat_fail("out of memory");
+        if (found > 0)
+            qsort(texts, found, sizeof *texts, compare_texts);
+        for (size_t i = 0; i < found; i++) {
+            fputs(texts[i].text, stdout);
+            free(texts[i].text);
+        }
+    }
+}
+
+void go_print_traces(struct go_profile *go, const struct go_graph *graph)
+{
+    static const char line[] =
+        "-----------+-------------------------------------------------------";
+    char number[64];
+    go_print_head(go);
+    for (size_t i = 0; i < go->count; i++) {
+        const struct go_sample *sample = &go->samples[i];
+        int64_t value = sample->divisor != 0 ? sample->value / sample->divisor : sample->value;
+        bool first = true;
+        if (sample->count == 0)
+            continue;
+        puts(line);
+        print_trace_labels(go, sample);
+        for (uint32_t k = 0; k < sample->count; k++) {
+            uint32_t place = go->path[sample->first + k];
+            uint32_t lines = go->places[place].count;
+            for (uint32_t n = 0; n < (lines > 0 ? lines : 1); n++) {
+                uint32_t slot =
+                    lines > 0 ? go->places[place].first + n : (uint32_t)go->lines_count + place;
+                printf("%10s   %s%s\n", first ? go_format(go, value, number) : "",
+                       graph->nodes[graph->node_of_line[slot]].name,
+                       n + 1 < lines ? " (inline)" : "");
+                first = false;
+            }
+        }
+    }
+    puts(line);
+}
+
+/* What one key's values stand for. */
+struct tag {
+    const char *key;
+    char *value;
+    int64_t sum;
+};
+
+static int compare_tags(const void *a, const void *b)
+{
+    const struct tag *left = a, *right = b;
+    int order = strcmp(left->key, right->key);
+    return order != 0 ? order : strcmp(left->value, right->value);
+}
+
+static struct tag *gather_tags(const struct go_profile *go, size_t *count)
+{
+    struct tag *tags = NULL;
+    size_t room = 0;
+    char number[64];
+    *count = 0;
+    for (size_t i = 0; i < go->count; i++) {
+        struct profile_label labels[LABELS_MOST];
+        const struct go_sample *sample = &go->samples[i];
+        size_t found = go_labels(go, sample, labels, LABELS_MOST);
+        for (size_t k = 0; k < found + (sample->bytes > 0); k++) {
+            bool own = k == found;
+            const char *value;
+            if (own)
+                value = go_label(sample->bytes, "bytes", go->unit, number);
+            else if (labels[k].text == 0)
+                value = go_label(labels[k].number, label_unit(go, &labels[k]), go->unit, number);
+            else
+                value = profile_text(go->from, labels[k].text);
+            if (*count == room) {
+                room = room > 0 ? room * 2 : 64;
+                tags = compat_room(tags, room, sizeof *tags);
+            }
+            struct tag *tag = &tags[(*count)++];
+            *tag = (struct tag){own ? "bytes" : profile_text(go->from, labels[k].key),
+                                strdup(value), sample->value};
+            if (!tag->value)
+                compat_fail("out of memory");
+        }
+    }
+    return tags;
+}
+
+/* One key: a line with the sum, a line for each value, in columns that end at the right. */
+static void print_key(const struct go_profile *go, const struct tag *tags, size_t count)
+{
+    struct text *texts = compat_room(NULL, count, sizeof *texts);
+    char **cells = compat_room(NULL, count, sizeof(char *));
+    size_t found = 0, width = 0, key = strlen(tags[0].key) + 1;
+    int64_t total = 0;
+    const char *unit;
+    char percent[32];
+    for (size_t i = 0; i < count; i++) {
+        total += tags[i].sum;
+        if (found > 0 && strcmp(texts[found - 1].text, tags[i].value) == 0)
+            texts[found - 1].value += tags[i].sum;
+        else
+            texts[found++] = (struct text){tags[i].value, tags[i].sum};
+    }
+    qsort(texts, found, sizeof *texts, compare_values);
+    double scaled = go_scale(total, go->sample_unit, go->unit, &unit);
+    printf(" %s: Total %.1f%s\n", tags[0].key, scaled, unit);
+    for (size_t i = 0; i < found; i++) {
+        scaled = go_scale(texts[i].value, go->sample_unit, go->unit, &unit);
+        if ((total > 0 ? asprintf(&cells[i], "%.1f%s (%s):", scaled, unit,
+                                  go_percentage(texts[i].value, total, percent))
+                       : asprintf(&cells[i], "%.1f%s:", scaled, unit)) < 0)
+            compat_fail("out of memory");
+        if (strlen(cells[i]) > width)
+            width = strlen(cells[i]);
+    }
+    for (size_t i = 0; i < found; i++) {
+        printf("%*s%*s %s\n", (int)key + 1, "", (int)width + 1, cells[i], texts[i].text);
+        free(cells[i]);
+    }
+    putchar('\n');
+    free(cells);
+    free(texts);
+}
+
+void go_print_tags(const struct go_profile *go)
+{
+    size_t count;
+    struct tag *tags = gather_tags(go, &count);
+    if (count > 0)
+        qsort(tags, count, sizeof *tags, compare_tags);
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && strcmp(tags[end].key, tags[first].key) == 0;)
+            end++;
+        print_key(go, tags + first, end - first);
+    }
+    for (size_t i = 0; i < count; i++)
+        free(tags[i].value);
+    free(tags);
+}
+
+void go_print_comments(const struct go_profile *go)
+{
+    const uint32_t *comments = go->from->comments.items;
+    for (size_t i = 0; i < go->from->comments.count; i++)
+        puts(profile_text(go->from, comments[i]));
+}
+
+/* Numbers by the order in which samples use them. */
+struct numbers {
+    uint32_t *locations, *mappings; /* 0: not used */
+    uint32_t *location_order, *mapping_order;
+    uint32_t location_count, mapping_count;
+};
+
+static void use_mapping(struct numbers *numbers, uint32_t mapping)
+{
+    if (mapping == 0 || numbers->mappings[mapping] != 0)
+        return;
+    numbers->mapping_order[numbers->mapping_count] = mapping;
+    numbers->mappings[mapping] = ++numbers->mapping_count;
+}
+
+static void number_all(const struct go_profile *go, struct numbers *numbers)
+{
+    size_t locations = go->from->locations.count, mappings = go->from->mappings.count;
+    numbers->locations = compat_room(NULL, locations * 2, sizeof(uint32_t));
+    numbers->location_order = numbers->locations + locations;
+    numbers->mappings = compat_room(NULL, mappings * 2, sizeof(uint32_t));
+    numbers->mapping_order = numbers->mappings + mappings;
+    memset(numbers->locations, 0, locations * 2 * sizeof(uint32_t));
+    memset(numbers->mappings, 0, mappings * 2 * sizeof(uint32_t));
+    if (mappings > 1)
+        use_mapping(numbers, 1);
+    for (size_t i = 0; i < go->count; i++)
+        for (uint32_t k = 0; k < go->samples[i].count; k++) {
+            uint32_t place = go->path[go->samples[i].first + k];
+            if (numbers->locations[place] != 0)
+                continue;
+            numbers->location_order[numbers->location_count] = place;
+            numbers->locations[place] = ++numbers->location_count;
+            use_mapping(numbers, go->places[place].mapping);
+        }
+}
+
+static void print_raw_labels(const struct go_profile *go, const struct go_sample *sample)
+{
+    struct profile_label labels[LABELS_MOST];
+    size_t count = go_labels(go, sample, labels, LABELS_MOST);
+    for (unsigned numeric = 0; numeric < 2; numeric++) {
+        bool any = false;
+        for (size_t i = 0; i < count; i++) {
+            const char *key = profile_text(go->from, labels[i].key);
+            if ((labels[i].text == 0) != (numeric == 1))
+                continue;
+            fputs(any ? " " : "                ", stdout);
+            any = true;
+            if (!numeric)
+                printf("%s:[%s]", key, profile_text(go->from, labels[i].text));
+            else if (labels[i].unit != 0)
+                printf("%s:[%" PRId64 " %s]", key, labels[i].number,
+                       profile_text(go->from, labels[i].unit));
+            else
+                printf("%s:[%" PRId64 "]", key, labels[i].number);
+        }
+        if (numeric && sample->bytes > 0) {
+            printf("%sbytes:[%" PRId64 "]", any ? " " : "                ", sample->bytes);
+            any = true;
+        }
+        if (any)
+            putchar('\n');
+    }
+}
+
+static void print_raw_location(const struct go_profile *go, const struct numbers *numbers,
+                               uint32_t index)
+{
+    const struct go_place *place = &go->places[numbers->location_order[index]];
+    printf("%6u: %#" PRIx64 " ", index + 1, place->address);
+    if (place->mapping > 0)
+        printf("M=%u ", numbers->mappings[place->mapping]);
+    for (uint32_t k = 0; k < place->count; k++) {
+        const struct go_line *line = &go->lines[place->first + k];
+        if (k > 0)
+            fputs("\n             ", stdout);
+        if (line->none) {
+            fputs("??", stdout);
+            continue;
+        }
+        printf("%s %s:%u s=%u", line->name, line->file, line->line, line->start_line);
+        if (strcmp(line->name, line->system_name) != 0)
+            printf("(%s)", line->system_name);
+    }
+    putchar('\n');
+}
+
+static void print_raw_head(const struct go_profile *go)
+{
+    const struct profile *from = go->from;
+    const uint32_t *comments = from->comments.items;
+    for (size_t i = 0; i < from->comments.count; i++)
+        printf("Comment: %s\n", profile_text(from, comments[i]));
+    if (from->period_type.name != 0)
+        printf("PeriodType: %s %s\n", profile_text(from, from->period_type.name),
+               profile_text(from, from->period_type.unit));
+    printf("Period: %" PRId64 "\n", from->period > 0 ? from->period : 1);
+    puts("Samples:");
+    for (unsigned i = 0; i < from->types; i++)
+        printf("%s%s/%s%s", i > 0 ? " " : "", profile_text(from, from->type[i].name),
+               profile_text(from, from->type[i].unit),
+               i == from->default_type && i + 1 < from->types ? "[dflt]" : "");
+    putchar('\n');
+}
+
+void go_print_raw(const struct go_profile *go)
+{
+    struct numbers numbers = {0};
+    number_all(go, &numbers);
+    print_raw_head(go);
+    for (size_t i = 0; i < go->count; i++) {
+        const struct go_sample *sample = &go->samples[i];
+        for (unsigned k = 0; k < go->from->types; k++)
+            printf(" %10" PRId64, go->from->samples.values[k][sample->row]);
+        fputs(": ", stdout);
+        for (uint32_t k = 0; k < sample->count; k++)
+            printf("%u ", numbers.locations[go->path[sample->first + k]]);
+        putchar('\n');
+        print_raw_labels(go, sample);
+    }
+    puts("Locations");
+    for (uint32_t i = 0; i < numbers.location_count; i++)
+        print_raw_location(go, &numbers, i);
+    puts("Mappings");
+    for (uint32_t i = 0; i < numbers.mapping_count; i++) {
+        uint32_t number = numbers.mapping_order[i];
+        const struct profile_mapping *mapping = profile_mapping_at(go->from, number);
+        const char *path =
+            number == 1 && go->program[0] ? go->program : profile_text(go->from, mapping->path);
+        printf("%u: %#" PRIx64 "/%#" PRIx64 "/%#" PRIx64 " %s %s %s%s%s%s\n", i + 1, mapping->start,
+               mapping->limit, mapping->offset, path, profile_text(go->from, mapping->build_id),
+               mapping->has_functions ? "[FN]" : "", mapping->has_files ? "[FL]" : "",
+               mapping->has_lines ? "[LN]" : "", mapping->has_inlines ? "[IN]" : "");
+    }
+    free(numbers.locations);
+    free(numbers.mappings);
+}

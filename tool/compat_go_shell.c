@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+/* The shell of Go's pprof: reports by name, settings by name=value. */
+#include "tool/compat_go.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+
+static const struct {
+    const char *name;
+    enum compat_option report;
+    bool pattern; /* it needs one */
+} commands[] = {{"top", COMPAT_TOP, false},
+                {"text", COMPAT_TEXT, false},
+                {"tree", COMPAT_TREE, false},
+                {"peek", COMPAT_PEEK, true},
+                {"traces", COMPAT_TRACES, false},
+                {"tags", COMPAT_TAGS, false},
+                {"raw", COMPAT_RAW, false},
+                {"comments", COMPAT_COMMENTS, false},
+                {"list", COMPAT_LIST, true},
+                {"weblist", COMPAT_WEBLIST, true},
+                {"disasm", COMPAT_DISASM, true},
+                {"dot", COMPAT_DOT, false},
+                {"svg", COMPAT_SVG, false},
+                {"pdf", COMPAT_PDF, false},
+                {"ps", COMPAT_PS, false},
+                {"png", COMPAT_PNG, false},
+                {"gif", COMPAT_GIF, false},
+                {"web", COMPAT_WEB, false},
+                {"gv", COMPAT_GV, false},
+                {"evince", COMPAT_EVINCE, false},
+                {"eog", COMPAT_EOG, false},
+                {"proto", COMPAT_PROTO, false},
+                {"callgrind", COMPAT_CALLGRIND, false}};
+
+/* What can be set, in the order of `o`. Choices are switches of which one is on. */
+static const struct setting {
+    const char *name;
+    enum compat_option option;
+    char kind; /* 's' text, 'b' switch, 'n' number, 'c' choice */
+} settings[] = {{"call_tree", COMPAT_CALL_TREE, 'b'},
+                {"compact_labels", COMPAT_COMPACT_LABELS, 'b'},
+                {"divide_by", COMPAT_DIVIDE_BY, 'n'},
+                {"drop_negative", COMPAT_DROP_NEGATIVE, 'b'},
+                {"edgefraction", COMPAT_EDGEFRACTION, 'n'},
+                {"focus", COMPAT_FOCUS, 's'},
+                {"granularity", COMPAT_FUNCTIONS, 'c'},
+                {"hide", COMPAT_HIDE, 's'},
+                {"ignore", COMPAT_IGNORE, 's'},
+                {"intel_syntax", COMPAT_INTEL_SYNTAX, 'b'},
+                {"mean", COMPAT_MEAN, 'b'},
+                {"nodecount", COMPAT_NODECOUNT, 'n'},
+                {"nodefraction", COMPAT_NODEFRACTION, 'n'},
+                {"noinlines", COMPAT_NOINLINES, 'b'},
+                {"normalize", COMPAT_NORMALIZE, 'b'},
+                {"output", COMPAT_OUTPUT, 's'},
+                {"prune_from", COMPAT_PRUNE_FROM, 's'},
+                {"relative_percentages", COMPAT_RELATIVE_PERCENTAGES, 'b'},
+                {"sample_index", COMPAT_SAMPLE_INDEX, 's'},
+                {"show", COMPAT_SHOW, 's'},
+                {"show_from", COMPAT_SHOW_FROM, 's'},
+                {"sort", COMPAT_CUM, 'c'},
+                {"source_path", COMPAT_SOURCE_PATH, 's'},
+                {"tagfocus", COMPAT_TAGFOCUS, 's'},
+                {"taghide", COMPAT_TAGHIDE, 's'},
+                {"tagignore", COMPAT_TAGIGNORE, 's'},
+                {"tagleaf", COMPAT_TAGLEAF, 's'},
+                {"tagroot", COMPAT_TAGROOT, 's'},
+                {"tagshow", COMPAT_TAGSHOW, 's'},
+                {"trim", COMPAT_TRIM, 'b'},
+                {"trim_path", COMPAT_TRIM_PATH, 's'},
+                {"unit", COMPAT_UNIT, 's'}};
+
+static const struct {
+    const char *name;
+    enum compat_option option;
+} grains[] = {{"functions", COMPAT_FUNCTIONS},
+              {"filefunctions", COMPAT_FILEFUNCTIONS},
+              {"files", COMPAT_FILES},
+              {"lines", COMPAT_LINES},
+              {"addresses", COMPAT_ADDRESSES}};
+
+struct shell {
+    struct compat_words *words;
+    const struct profile *profile;
+    const char *program;
+    char **texts; /* of settings */
+    size_t texts_count;
+};
+
+static const char *remember(struct shell *shell, const char *text)
+{
+    shell->texts = compat_room(shell->texts, shell->texts_count + 1, sizeof(char *));
+    char *copy = strdup(text);
+    if (!copy)
+        compat_fail("out of memory");
+    return shell->texts[shell->texts_count++] = copy;
+}
+
+static bool is_true(const char *text)
+{
+    return text[0] == '\0' || strcmp(text, "true") == 0 || strcmp(text, "t") == 0 ||
+           strcmp(text, "1") == 0 || strcmp(text, "yes") == 0 || strcmp(text, "y") == 0;
+}
+
+static bool choose_grain(struct compat_words *words, const char *name)
+{
+    bool known = false;
+    for (size_t i = 0; i < COUNT_OF(grains); i++)
+        known |= strcmp(grains[i].name, name) == 0;
+    for (size_t i = 0; i < COUNT_OF(grains) && known; i++)
+        words->value[grains[i].option].on = strcmp(grains[i].name, name) == 0;
+    return known;
+}
+
+/* name=value, or the name of a switch or a choice alone. False: the line is none. */
+static bool set(struct shell *shell, char *line)
+{
+    char *equals = strchr(line, '=');
+    char name[64];
+    size_t length = equals ? (size_t)(equals - line) : strlen(line);
+    while (length > 0 && isspace((unsigned char)line[length - 1]))
+        length--;
+    snprintf(name, sizeof name, "%.*s", (int)length, line);
+    char *value = equals ? equals + 1 + strspn(equals + 1, " \t") : NULL;
+    if (value) {
+        char *comment = strstr(value, "//:");
+        if (comment)
+            *comment = '\0';
+        for (size_t end = strlen(value); end > 0 && isspace((unsigned char)value[end - 1]);)
+            value[--end] = '\0';
+    }
+    if (!value && choose_grain(shell->words, name))
+        return true;
+    if (!value && (strcmp(name, "cum") == 0 || strcmp(name, "flat") == 0)) {
+        shell->words->value[COMPAT_CUM].on = name[0] == 'c';
+        return true;
+    }
+    for (size_t i = 0; i < COUNT_OF(settings); i++) {
+        struct compat_value *place = &shell->words->value[settings[i].option];
+        if (strcmp(settings[i].name, name) != 0)
+            continue;
+        if (!value && settings[i].kind != 'b') {
+            fprintf(stderr, "please specify a value, e.g. %s=<val>\n", name);
+        } else if (settings[i].kind == 'b') {
+            place->on = is_true(value ? value : "");
+        } else if (settings[i].kind == 'n') {
+            char *end;
+            double number = strtod(value, &end);
+            if (end == value || *end)
+                fprintf(stderr, "invalid value \"%s\" for %s\n", value, name);
+            else
+                place->number = number;
+        } else if (strcmp(name, "granularity") == 0) {
+            if (!choose_grain(shell->words, value))
+                fprintf(stderr, "invalid \"granularity\" value \"%s\"\n", value);
+        } else if (strcmp(name, "sort") == 0) {
+            place->on = strcmp(value, "cum") == 0;
+        } else if (strcmp(name, "sample_index") == 0 && value[0] &&
+                   !isdigit((unsigned char)value[0]) &&
+                   profile_type_named(shell->profile, value) < 0) {
+            fprintf(stderr, "sample_index \"%s\" is none of this profile's\n", value);
+        } else {
+            place->text = remember(shell, value);
+            place->on = value[0] != '\0';
+        }
+        return true;
+    }
+    return false;
+}
+
+static void show_settings(const struct shell *shell)
+{
+    for (size_t i = 0; i < COUNT_OF(settings); i++) {
+        const struct compat_value *value = &shell->words->value[settings[i].option];
+        char text[64];
+        const char *shown = text, *note = "";
+        snprintf(text, sizeof text, "%g", value->number);
+        if (settings[i].kind == 'b')
+            shown = value->on ? "true" : "false";
+        else if (settings[i].kind == 's')
+            shown = value->text && value->text[0] ? value->text : "\"\"";
+        else if (strcmp(settings[i].name, "sort") == 0) {
+            shown = value->on ? "cum" : "flat";
+            note = "//: [cum | flat]";
+        } else if (settings[i].kind == 'c') {
+            shown = "functions";
+            note = "//: [addresses | filefunctions | files | functions | lines]";
+            for (size_t k = 0; k < COUNT_OF(grains); k++)
+                if (shell->words->value[grains[k].option].on)
+                    shown = grains[k].name;
+        } else if (settings[i].option == COMPAT_NODECOUNT && value->number < 0) {
+            note = "//: default";
+        }
+        if (settings[i].option == COMPAT_SOURCE_PATH)
+            continue;
+        if (settings[i].option == COMPAT_UNIT && !(value->text && value->text[0]))
+            shown = "minimum";
+        printf("  %-25s = %-20s %s\n", settings[i].name, shown, note);
+    }
+}
+
+static void help(void)
+{
+    fputs("Reports, as in Go's pprof:\n ", stderr);
+    for (size_t i = 0; i < COUNT_OF(commands); i++)
+        fprintf(stderr, " %s%s", commands[i].name, commands[i].pattern ? " REGEXP" : "");
+    fputs("\nBehind a report: a number of nodes, words to focus on, -words to ignore, -cum,\n"
+          "> FILE, | COMMAND. name=value sets an option, o shows them all, : forgets the filters,\n"
+          "quit or ^D ends.\n",
+          stderr);
+}
+
+/* Digits at the end of the command's name are a number of nodes. */
+static int find_command(char *name, struct compat_words *words)
+{
+    size_t length = strlen(name);
+    for (unsigned again = 0; again < 2; again++) {
+        for (size_t i = 0; i < COUNT_OF(commands); i++)
+            if (strlen(commands[i].name) == length && memcmp(commands[i].name, name, length) == 0)
+                return (int)i;
+        size_t digits = length;
+        while (digits > 0 && isdigit((unsigned char)name[digits - 1]))
+            digits--;
+        if (digits == length || digits == 0)
+            break;
+        words->value[COMPAT_NODECOUNT].number = strtod(name + digits, NULL);
+        length = digits;
+    }
+    return -1;
+}
+
+static void join(char *list, size_t size, const char *word)
+{
+    size_t used = strlen(list);
+    snprintf(list + used, size - used, "%s%s", used > 0 ? "|" : "", word);
+}
+
+/* Words of this line only. */
+static void take_word(struct compat_words *words, const char *word, char *focus, char *ignore,
+                      size_t size)
+{
+    char *end;
+    double number = strtod(word, &end);
+    if (isdigit((unsigned char)word[0]) && *end == '\0')
+        words->value[COMPAT_NODECOUNT].number = number;
+    else if (strcmp(word, "-cum") == 0 || strcmp(word, "--cum") == 0)
+        words->value[COMPAT_CUM].on = true;
+    else if (word[0] == '-')
+        join(ignore, size, word + 1);
+    else
+        join(focus, size, word);
+}
+
+static void run(struct shell *shell, char *line)
+{
+    struct compat_words words = *shell->words;
+    struct go_settings chosen = {0};
+    char focus[1000] = "", ignore[1000] = "", *next = NULL;
+    char *word = strtok_r(line, " \t", &next);
+    int command = find_command(word, &words);
+    if (command < 0) {
+        fprintf(stderr, "unrecognized command: \"%s\"\n", word);
+        return;
+    }
+    chosen.report = commands[command].report;
+    if (commands[command].pattern) {
+        chosen.pattern = strtok_r(NULL, " \t", &next);
+        if (!chosen.pattern) {
+            fprintf(stderr, "command %s requires an argument\n", commands[command].name);
+            return;
+        }
+    }
+    while ((word = strtok_r(NULL, " \t", &next)))
+        take_word(&words, word, focus, ignore, sizeof focus);
+    bool tags = chosen.report == COMPAT_TAGS;
+    if (focus[0])
+        words.value[tags ? COMPAT_TAGFOCUS : COMPAT_FOCUS].text = focus;
+    if (ignore[0])
+        words.value[tags ? COMPAT_TAGIGNORE : COMPAT_IGNORE].text = ignore;
+    if (words.value[COMPAT_NODECOUNT].number < 0 &&
+        (chosen.report == COMPAT_TOP || chosen.report == COMPAT_TEXT))
+        words.value[COMPAT_NODECOUNT].number = 10;
+    go_run(&words, shell->profile, shell->program, &chosen);
+}
+
+static void forget(struct compat_words *words)
+{
+    static const enum compat_option filters[] = {
+        COMPAT_FOCUS,    COMPAT_IGNORE,    COMPAT_HIDE,    COMPAT_SHOW,   COMPAT_SHOW_FROM,
+        COMPAT_TAGFOCUS, COMPAT_TAGIGNORE, COMPAT_TAGSHOW, COMPAT_TAGHIDE};
+    for (size_t i = 0; i < COUNT_OF(filters); i++)
+        words->value[filters[i]] = (struct compat_value){0};
+}
+
+static void greet(const struct compat_words *words, const struct profile *profile,
+                  const char *program)
+{
+    struct go_profile go;
+    struct go_settings none = {0};
+    go_profile_make(&go, words, profile, program, &none);
+    go_print_head(&go);
+    go_profile_free(&go);
+    puts("Entering interactive mode (type \"help\" for commands, \"o\" for options)");
+}
+
+void go_shell(struct compat_words *words, const struct profile *profile, const char *program)
+{
+    struct shell shell = {.words = words, .profile = profile, .program = program};
+    struct compat_divert divert;
+    char *text;
+    greet(words, profile, program);
+    words->value[COMPAT_COMPACT_LABELS].on = true;
+    while ((text = compat_line("(pprof) "))) {
+        char *line = text + strspn(text, " \t");
+        size_t length = strcspn(line, " \t");
+        if ((length == 1 && *line == 'q') || (length == 4 && memcmp(line, "quit", 4) == 0) ||
+            (length == 4 && memcmp(line, "exit", 4) == 0)) {
+            free(text);
+            break;
+        }
+        if (*line == '\0') {
+            /* nothing */
+        } else if (strcmp(line, ":") == 0) {
+            forget(words);
+        } else if (length == 4 && memcmp(line, "help", 4) == 0) {
+            help();
+        } else if ((length == 1 && *line == 'o') || (length == 7 && !memcmp(line, "options", 7))) {
+            show_settings(&shell);
+        } else if (!set(&shell, line) && compat_divert(&divert, line)) {
+            run(&shell, line);
+            compat_divert_end(&divert);
+        }
+        free(text);
+    }
+    for (size_t i = 0; i < shell.texts_count; i++)
+        free(shell.texts[i]);
+    free(shell.texts);
+}
