@@ -165,6 +165,9 @@ void compat_divert_end(struct compat_divert *divert);
 /* Pictures, and viewers for them; sources and machine code (compat_picture.c). */
 void compat_picture(const struct compat_stacks *stacks, enum compat_option how);
 void compat_source(const struct compat_stacks *stacks, enum compat_option how, const char *pattern);
+/* Draws a graph in the language of graphviz. */
+void compat_show(const char *dot, enum compat_option how);
+/* NULL: in a browser. */
 void compat_open(const char *viewer, const char *path);
 
 /* compat_go.c */

@@ -52,7 +52,7 @@ struct go_profile {
 struct go_node {
     char *name; /* as it is printed */
     const char *function, *file, *object;
-    uint32_t line;
+    uint32_t line, start_line; /* start_line: of sources only */
     uint64_t address;
     int64_t flat, flat_divisor, cum, cum_divisor;
     size_t seen;
@@ -119,6 +119,9 @@ const char *go_percentage(int64_t value, int64_t total, char text[32]);
 const char *go_format(const struct go_profile *go, int64_t value, char text[64]);
 void go_print_head(const struct go_profile *go);
 bool go_report(struct go_profile *go, const struct go_settings *settings);
+
+/* compat_go_list.c: false: nothing fits. */
+bool go_print_list(struct go_profile *go, const struct go_graph *graph, const char *pattern);
 
 /* compat_go_more.c */
 void go_print_traces(struct go_profile *go, const struct go_graph *graph);

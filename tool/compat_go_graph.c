@@ -77,6 +77,7 @@ static struct go_node node_of(const struct go_profile *go, const struct go_place
                             .file = line->file,
                             .object = line->name[0] ? "" : object,
                             .line = line->line,
+                            .start_line = line->line > 0 ? line->start_line : 0,
                             .address = place->address};
 }
 

@@ -451,7 +451,7 @@ static void choose_by_tag(struct go_profile *go, enum compat_option option, cons
 static void aggregate(struct go_profile *go, enum compat_option report)
 {
     const struct compat_value *value = go->words->value;
-    bool source = report == COMPAT_LIST;
+    bool source = report == COMPAT_LIST || report == COMPAT_WEBLIST;
     bool whole = report == COMPAT_RAW || report == COMPAT_PROTO || report == COMPAT_CALLGRIND;
     bool addresses = value[COMPAT_ADDRESSES].on || whole;
     bool lines = value[COMPAT_LINES].on || source || addresses;

@@ -230,7 +230,8 @@ bool go_report(struct go_profile *go, const struct go_settings *settings)
     bool done = true;
     if (most < 0)
         most = top ? 0 : 80;
-    if (settings->report == COMPAT_PEEK || settings->report == COMPAT_TRACES)
+    if (settings->report == COMPAT_PEEK || settings->report == COMPAT_TRACES ||
+        settings->report == COMPAT_LIST || settings->report == COMPAT_WEBLIST)
         trim = false;
     go_graph_make(&graph, go, value[COMPAT_CUM].on, trim ? most : 0,
                   trim ? value[COMPAT_NODEFRACTION].number : 0,
@@ -242,6 +243,10 @@ bool go_report(struct go_profile *go, const struct go_settings *settings)
         break;
     case COMPAT_PEEK:
         done = print_tree(go, &graph, share, settings->pattern);
+        break;
+    case COMPAT_LIST:
+    case COMPAT_WEBLIST:
+        done = go_print_list(go, &graph, settings->pattern);
         break;
     case COMPAT_TRACES:
         go_print_traces(go, &graph);

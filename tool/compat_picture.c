@@ -1,24 +1,102 @@
 /* SPDX-License-Identifier: MIT */
-/* The old commands' pictures, and the programs that they show them with. */
+/*
+ * The old commands' pictures, and the programs that they show them with. A viewer is of no use to
+ * somebody who sends the output into a file, so the picture goes there then.
+ */
 #include "tool/compat.h"
 
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-void compat_open(const char *viewer, const char *path)
+#include "base/compiler.h"
+#include "tool/report/report.h"
+
+static bool start(const char *viewer, const char *path)
 {
     char *words[] = {(char *)viewer, (char *)path, NULL};
     pid_t child;
-    if (posix_spawnp(&child, viewer, NULL, NULL, words, environ) != 0)
-        fprintf(stderr, "%s is not installed; the file is %s\n", viewer, path);
+    return posix_spawnp(&child, viewer, NULL, NULL, words, environ) == 0;
+}
+
+void compat_open(const char *viewer, const char *path)
+{
+    static const char *const browsers[] = {"xdg-open", "x-www-browser", "google-chrome", "chromium",
+                                           "firefox"};
+    if (viewer) {
+        if (!start(viewer, path))
+            fprintf(stderr, "%s is not installed; the file is %s\n", viewer, path);
+        return;
+    }
+    fprintf(stderr, "Loading web page file://%s\n", path);
+    for (size_t i = 0; i < COUNT_OF(browsers); i++)
+        if (start(browsers[i], path))
+            return;
+    fputs("Could not load web browser.\n", stderr);
+}
+
+/* Which format, and who shows it; no ending: standard output. */
+static const struct kind {
+    enum compat_option how;
+    const char *format, *ending, *viewer;
+} kinds[] = {{COMPAT_PS, "ps2", "", NULL},
+             {COMPAT_PDF, "pdf", "", NULL},
+             {COMPAT_SVG, "svg", "", NULL},
+             {COMPAT_GIF, "gif", "", NULL},
+             {COMPAT_PNG, "png", "", NULL},
+             {COMPAT_GV, "ps2", ".ps", "gv"},
+             {COMPAT_EVINCE, "pdf", ".pdf", "evince"},
+             {COMPAT_EOG, "svg", ".svg", "eog"},
+             {COMPAT_WEB, "svg", ".svg", NULL}};
+
+void compat_show(const char *dot, enum compat_option how)
+{
+    const struct kind *kind = &kinds[0];
+    struct view_error error;
+    struct stat output;
+    char path[64];
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        if (kinds[i].how == how)
+            kind = &kinds[i];
+    bool file = fstat(STDOUT_FILENO, &output) == 0 && S_ISREG(output.st_mode);
+    if (kind->ending[0] == '\0' || file) {
+        if (!picture_draw(dot, kind->format, stdout, &error))
+            compat_fail("%s", error.text);
+        return;
+    }
+    snprintf(path, sizeof path, "/tmp/memoir-graph-XXXXXX%s", kind->ending);
+    int handle = mkstemps(path, (int)strlen(kind->ending));
+    FILE *stream = handle >= 0 ? fdopen(handle, "w") : NULL;
+    if (!stream) {
+        perror(path);
+        compat_end(1);
+    }
+    if (!picture_draw(dot, kind->format, stream, &error))
+        compat_fail("%s", error.text);
+    if (fclose(stream) != 0) {
+        perror(path);
+        compat_end(1);
+    }
+    compat_open(kind->viewer, path);
 }
 
 void compat_picture(const struct compat_stacks *stacks, enum compat_option how)
 {
-    (void)how;
-    if (!compat_print_dot(stacks, stdout))
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    if (!file)
+        compat_fail("out of memory");
+    bool some = compat_print_dot(stacks, file);
+    if (fclose(file) != 0)
+        compat_fail("out of memory");
+    if (some)
+        compat_show(text, how);
+    free(text);
+    if (!some && !stacks->words->value[COMPAT_INTERACTIVE].on)
         compat_end(1);
 }
 
