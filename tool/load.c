@@ -194,12 +194,12 @@ static void given_take(struct profile *profile, char **name)
 
 /* Without a profile among the words: the given one; of two that are compared it is the first. */
 static bool given_read(struct loaded *loaded, const struct arguments *arguments,
-                       const struct read_options *options, struct error *error)
+                       const struct load_options *options, struct error *error)
 {
     const struct load_words *words = loaded->keep;
     const char *base = arguments_value(arguments, "--base");
     int64_t base_pid = 0;
-    if (options->at)
+    if (options->read.at)
         return error_set(error, ERROR_USAGE, "--at needs the file: the profile is loaded already");
     if (words->inputs_count == 1) {
         loaded->name = name_of(words->inputs, 1);
