@@ -70,6 +70,22 @@ def text(value):
     return number(len(value)) + value
 
 
+def capture_rows(nodes):
+    """The rows of a snapshot; all snapshots have the same."""
+    records, stack = [], 0
+    for _ in range(50):
+        payload, before = bytearray(), 0
+        for _ in range(2000):
+            stack = 2 + (stack + 3) % (nodes - 2)
+            objects = 1 + stack * 7 % 500
+            total = number(objects) + number(objects * 60) + number(objects * 64)
+            payload += (signed(stack - before) + number(1) + number(64) + number(0) + number(1) +
+                        total + total)
+            before = stack
+        records.append(record(7, bytes(payload)))
+    return b"".join(records) + record(8, number(50 * 2000))
+
+
 def write_capture(path, size):
     """A run with 100,000 stacks, and snapshots of it until the file has `size` bytes."""
     dice, nodes, start = random.Random(3), 300000, 1000
@@ -89,21 +105,11 @@ def write_capture(path, size):
                 payload += number(node - caller) + signed(pc - before)
                 before, node = pc, node + 1
             file.write(record(3, bytes(payload)))
+        rows = capture_rows(nodes)
         count = 0
         while file.tell() < size:
             file.write(record(6, number(count) + number(start + 1000 * count) +
                               number(10**18 + 10**9 * count) + signed(0) + text(b"")))
-            stack = rows = 0
-            for _ in range(50):
-                payload, before = bytearray(), 0
-                for _ in range(2000):
-                    stack = 2 + (stack + 3) % (nodes - 2)
-                    objects = 1 + (stack * 7 + count) % 500
-                    total = number(objects) + number(objects * 60) + number(objects * 64)
-                    payload += (signed(stack - before) + number(1) + number(64) + number(0) +
-                                number(1) + total + total)
-                    before, rows = stack, rows + 1
-                file.write(record(7, bytes(payload)))
-            file.write(record(8, number(rows)))
+            file.write(rows)
             count += 1
         file.write(record(12, number(start + 1000 * count)))

@@ -63,7 +63,7 @@ void compat_show(const char *dot, enum compat_option how)
             kind = &kinds[i];
     bool file = fstat(STDOUT_FILENO, &output) == 0 && S_ISREG(output.st_mode);
     if (kind->ending[0] == '\0' || file) {
-        if (!picture_draw(dot, kind->format, stdout, &error))
+        if (!picture_layout(dot, kind->format, stdout, &error))
             compat_fail("%s", error.text);
         return;
     }
@@ -74,7 +74,7 @@ void compat_show(const char *dot, enum compat_option how)
         perror(path);
         compat_end(1);
     }
-    if (!picture_draw(dot, kind->format, stream, &error))
+    if (!picture_layout(dot, kind->format, stream, &error))
         compat_fail("%s", error.text);
     if (fclose(stream) != 0) {
         perror(path);

@@ -228,7 +228,7 @@ static bool graphviz_open(struct graphviz *graphviz, struct view_error *error)
     return true;
 }
 
-bool picture_draw(const char *text, const char *format, FILE *file, struct view_error *error)
+bool picture_layout(const char *text, const char *format, FILE *file, struct view_error *error)
 {
     struct graphviz graphviz;
     if (!graphviz_open(&graphviz, error))
@@ -265,7 +265,7 @@ bool picture_graph(const struct view *view, const struct picture_options *option
         written = false;
     if (!written)
         snprintf(error->text, sizeof error->text, "out of memory");
-    bool drawn = written && picture_draw(text, format, file, error);
+    bool drawn = written && picture_layout(text, format, file, error);
     free(text);
     return drawn;
 }

@@ -53,7 +53,7 @@ void picture_dot(const struct view *view, const struct picture_options *options,
 bool picture_graph(const struct view *view, const struct picture_options *options,
                    const char *format, FILE *file, struct view_error *error);
 /* The same of a text in the language of graphviz. */
-bool picture_draw(const char *text, const char *format, FILE *file, struct view_error *error);
+bool picture_layout(const char *text, const char *format, FILE *file, struct view_error *error);
 void picture_time(const struct view *view, const struct picture_options *options, FILE *file);
 void picture_sizes(const struct view *view, const struct picture_options *options, FILE *file);
 
