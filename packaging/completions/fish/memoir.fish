@@ -41,6 +41,8 @@ complete -c memoir -n __fish_use_subcommand -a tree -d 'who called whom, from th
 complete -c memoir -n '__fish_seen_subcommand_from tree' -F
 complete -c memoir -n __fish_use_subcommand -a peek -d 'a function'\''s callers and callees'
 complete -c memoir -n '__fish_seen_subcommand_from peek' -F
+complete -c memoir -n __fish_use_subcommand -a list -d 'the source of a function, with numbers at its lines'
+complete -c memoir -n '__fish_seen_subcommand_from list' -F
 complete -c memoir -n __fish_use_subcommand -a traces -d 'whole stacks with their values, the largest first'
 complete -c memoir -n '__fish_seen_subcommand_from traces' -F
 complete -c memoir -n __fish_use_subcommand -a peak -d 'as top, of the moment when the heap was largest'
@@ -67,6 +69,8 @@ complete -c memoir -n __fish_use_subcommand -a check -d 'limits on memory, for c
 complete -c memoir -n '__fish_seen_subcommand_from check' -F
 complete -c memoir -n __fish_use_subcommand -a symbols -d 'how good the names in a profile are, and what would make them better'
 complete -c memoir -n '__fish_seen_subcommand_from symbols' -F
+complete -c memoir -n __fish_use_subcommand -a shell -d 'ask many questions of one profile, which is loaded once'
+complete -c memoir -n '__fish_seen_subcommand_from shell' -F
 complete -c memoir -n __fish_use_subcommand -a ctl -d 'control memoir in a running process'
 complete -c memoir -n '__fish_seen_subcommand_from ctl' -a 'start stop rate dump snapshot mark reset purge stats show set version'
 complete -c memoir -n __fish_use_subcommand -a ps -d 'list the processes that run with memoir'
@@ -78,7 +82,7 @@ complete -c memoir -n __fish_use_subcommand -a pprof -d 'as pprof: gperftools'\'
 complete -c memoir -n '__fish_seen_subcommand_from pprof' -a 'WORDS'
 complete -c memoir -n __fish_use_subcommand -a options -d 'describe the options of the library'
 complete -c memoir -n __fish_use_subcommand -a help -d 'explain a command, or list all of them'
-complete -c memoir -n '__fish_seen_subcommand_from help' -a 'run top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols ctl ps jeprof google-pprof pprof options help version completion man'
+complete -c memoir -n '__fish_seen_subcommand_from help' -a 'run top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell ctl ps jeprof google-pprof pprof options help version completion man'
 complete -c memoir -n __fish_use_subcommand -a version -d 'print the version'
 complete -c memoir -n __fish_use_subcommand -a completion -d 'print the completion script of a shell'
 complete -c memoir -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
@@ -91,7 +95,13 @@ complete -c memoir -n '__fish_seen_subcommand_from run' -l every -d 'a snapshot 
 complete -c memoir -n '__fish_seen_subcommand_from run' -l no-summary -d 'become the program, without a recording'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l lib -d 'use this libmemoir.so' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from run' -l set -d 'set an option (memoir options lists them); may be repeated' -x -a '(__memoir_option)'
+complete -c memoir -n '__fish_seen_subcommand_from list' -l source-path -d 'folders with sources, joined by '\'':'\''' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from export' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope perfetto dhat massif gperftools symbolized csv'
+complete -c memoir -n '__fish_seen_subcommand_from export' -l picture -d 'which picture, if the ending leaves it open' -x -a 'flame graph time sizes'
+complete -c memoir -n '__fish_seen_subcommand_from export' -l inverted -d 'flame graphs: roots on top'
+complete -c memoir -n '__fish_seen_subcommand_from export' -l reversed -d 'flame graphs: merged from the leaf, callers above callees'
+complete -c memoir -n '__fish_seen_subcommand_from export' -l title -d 'over the picture' -x
+complete -c memoir -n '__fish_seen_subcommand_from export' -l width -d 'of a picture, in pixels' -x
 complete -c memoir -n '__fish_seen_subcommand_from merge' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope perfetto dhat massif gperftools symbolized csv'
 complete -c memoir -n '__fish_seen_subcommand_from redact' -l keep -d 'keep names, files and paths that fit, and names in such files; may be repeated' -x
 complete -c memoir -n '__fish_seen_subcommand_from redact' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope perfetto dhat massif gperftools symbolized csv'
@@ -117,35 +127,37 @@ complete -c memoir -n '__fish_seen_subcommand_from options' -l markdown -d 'as M
 complete -c memoir -n '__fish_seen_subcommand_from options' -l man -d 'as the manual page memoir.conf(5), in roff'
 complete -c memoir -n '__fish_seen_subcommand_from options' -l json -d 'as JSON, schema memoir.options/1'
 complete -c memoir -n '__fish_seen_subcommand_from version' -l json -d 'as JSON, schema memoir.version/1'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l metric -d 'live, peak, alloc, count, churn, cpu, or a name that the profile has' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l by -d 'what a row is' -x -a 'site function line file module address thread size'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l frames -d 'who has to answer: the first frame outside of libraries, outside of malloc, or malloc' -x -a 'blame leaf all'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l focus -d 'keep stacks with a frame that fits; may be repeated' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l ignore -d 'leave out stacks with a frame that fits; may be repeated' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l show -d 'keep frames that fit' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l hide -d 'leave out frames that fit' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l from -d 'cut what is above the outermost frame that fits' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l prune -d 'cut what is below the innermost frame that fits' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l thread -d 'keep what this thread allocated: its name or number' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l module -d 'keep stacks with a frame of this program or library' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l size -d 'keep blocks of such a size, 1K:64K' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l age -d 'keep blocks that ended at such an age, :1ms or 10s:' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l tag-focus -d 'keep samples with a label that fits, KEY=RE or KEY=1K:64K' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l tag-ignore -d 'leave out samples with a label that fits' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l at -d 'of captures: peak, end, a snapshot'\''s number, or a time' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l no-inlines -d 'inlined functions belong to the one they were inlined into'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l base -d 'compare with this one' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l sort -d 'order of the rows' -x -a 'self total'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l rows -d 'show so many; 0 is all' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l json -d 'as JSON, with exact numbers'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l csv -d 'as CSV, where it is a table'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l output -d 'write to this file (-o); .json and .csv say the format, too' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l verbose -d 'show more (-v), library frames among it'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l program -d 'the program'\''s file, if it is not where it was' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l sysroot -d 'look for programs and libraries below this folder' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l debug-path -d 'more folders with debug files, joined by '\'':'\''' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l fetch -d 'ask debuginfod for debug files that are missing'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek traces peak export merge redact diff leaks churn sizes threads time check symbols' -l no-cache -d 'find all names anew'
+complete -c memoir -n '__fish_seen_subcommand_from man' -l markdown -d 'as Markdown, docs/COMMANDS.md'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l metric -d 'live, peak, alloc, count, churn, cpu, or a name that the profile has' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l by -d 'what a row is' -x -a 'site function line file module address thread size'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l frames -d 'who has to answer: the first frame outside of libraries, outside of malloc, or malloc' -x -a 'blame leaf all'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l focus -d 'keep stacks with a frame that fits; may be repeated' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l ignore -d 'leave out stacks with a frame that fits; may be repeated' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l show -d 'keep frames that fit' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l hide -d 'leave out frames that fit' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l from -d 'cut what is above the outermost frame that fits' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l prune -d 'cut what is below the innermost frame that fits' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l thread -d 'keep what this thread allocated: its name or number' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l module -d 'keep stacks with a frame of this program or library' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l size -d 'keep blocks of such a size, 1K:64K' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l age -d 'keep blocks that ended at such an age, :1ms or 10s:' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l tag-focus -d 'keep samples with a label that fits, KEY=RE or KEY=1K:64K' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l tag-ignore -d 'leave out samples with a label that fits' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l at -d 'of captures: peak, end, a snapshot'\''s number, or a time' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l no-inlines -d 'inlined functions belong to the one they were inlined into'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l base -d 'compare with this one' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l sort -d 'order of the rows' -x -a 'self total'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l rows -d 'show so many; 0 is all' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l json -d 'as JSON, with exact numbers'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l csv -d 'as CSV, where it is a table'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l output -d 'write to this file (-o); .json and .csv say the format, too' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l verbose -d 'show more (-v), library frames among it'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l program -d 'the program'\''s file, if it is not where it was' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l sysroot -d 'look for programs and libraries below this folder' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l debug-path -d 'more folders with debug files, joined by '\'':'\''' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l seconds -d 'of URLs: how long the server should record' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l fetch -d 'ask debuginfod for debug files that are missing'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l no-cache -d 'find all names anew'
 complete -c memoir -l color -d 'colours; auto is on a terminal, unless NO_COLOR is set' -x -a 'auto always never'
 complete -c memoir -l quiet -d 'no warnings and no advice, errors only'
 complete -c memoir -l help -d 'explain the command'
