@@ -217,7 +217,7 @@ static void names_come_along(void)
     assert(count == 2 && strcmp(name_of(stack[0], 0), "std::list::operator--(int)") == 0);
     assert(strcmp(name_of(stack[0], 1), "main") == 0 && strcmp(name_of(stack[1], 0), "start") == 0);
     assert(!reads("--- symbol\n0x10 main\n") && strstr(error.reason, "cut"));
-    assert(!reads("--- symbol\n---\n--- symbol\n---\n"));
+    assert(!reads("--- symbol\n---\n--- symbol\n---\n") && !reads("--- symbol\n---\n"));
     assert(!reads("--- symbol\n---\nheap profile: x\n") && error.offset == 29);
 }
 

@@ -14,6 +14,7 @@ struct text text_of(const struct read_input *input)
 
 bool text_line(struct text *text, struct text *line)
 {
+    *line = (struct text){text->at, text->at};
     if (text->at == text->end)
         return false;
     const char *end = memchr(text->at, '\n', (size_t)(text->end - text->at));

@@ -15,7 +15,7 @@ struct text {
 };
 
 struct text text_of(const struct read_input *input);
-/* The next line, without its end. */
+/* The next line, without its end; an empty one where there is none. */
 bool text_line(struct text *text, struct text *line);
 void text_blank(struct text *text); /* takes spaces and tabs */
 void text_trim(struct text *text);  /* spaces at both ends */
