@@ -98,6 +98,9 @@ struct capture_calls {
     void (*allocator)(void *context, const struct capture_allocator *allocator);
     void (*mark)(void *context, uint64_t time_ms, struct capture_text name);
     void (*end)(void *context, uint64_t time_ms);
+    /* Whether the rows of the present snapshot are to be read; NULL: if there is `row`. */
+    bool (*wanted)(void *context);
+    bool checked; /* the checksums were found right when these bytes were read before */
 };
 
 enum capture_result {

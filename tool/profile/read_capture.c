@@ -312,9 +312,10 @@ static bool is_end(const struct survey *survey, size_t target)
            memcmp(survey->reason.bytes, leaving, sizeof leaving - 1) == 0;
 }
 
-static bool take(const struct read_input *input, struct survey *survey, struct read_error *error)
+static bool take(const struct read_input *input, struct survey *survey, size_t whole_size,
+                 struct read_error *error)
 {
-    struct capture_plan plan = {.start_ms = survey->start_ms};
+    struct capture_plan plan = {.start_ms = survey->start_ms, .whole_size = whole_size};
     const char *at = input->options.at;
     if (!choose(survey, at, &plan.target, error))
         return false;
@@ -323,8 +324,7 @@ static bool take(const struct read_input *input, struct survey *survey, struct r
     choose_history(survey);
     describe(survey, &plan.snapshots[plan.target]);
     survey->profile->ended = is_end(survey, plan.target) && !plan.at_peak;
-    capture_take_rows(input, &plan, survey->profile);
-    return true;
+    return capture_take_rows(input, &plan, survey->profile, error);
 }
 
 static bool is(const struct read_input *input)
@@ -356,7 +356,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
                     "one yet, or was killed before",
                     wrong.reason ? wrong.reason : "nothing is missing at its end");
     else
-        done = take(input, &survey, error);
+        done = take(input, &survey, (size_t)wrong.offset, error);
     if (done && result == CAPTURE_TORN) {
         profile->torn = true;
         profile_warn(profile,

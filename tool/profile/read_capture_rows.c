@@ -241,6 +241,11 @@ static void take_snapshot(void *context, const struct capture_snapshot *snapshot
         taking->profile->period = snapshot->rate;
 }
 
+static bool is_wanted(void *context)
+{
+    return ((struct taking *)context)->wanted != NULL;
+}
+
 static void take_thread(void *context, const struct capture_thread *thread)
 {
     struct taking *taking = context;
@@ -433,8 +438,8 @@ static void take_allocator(void *context, const struct capture_allocator *alloca
         profile->resident_bytes = allocator->resident_bytes;
 }
 
-void capture_take_rows(const struct read_input *input, const struct capture_plan *plan,
-                       struct profile *profile)
+bool capture_take_rows(const struct read_input *input, const struct capture_plan *plan,
+                       struct profile *profile, struct read_error *error)
 {
     static const struct capture_calls calls = {
         .maps = take_maps,
@@ -445,15 +450,19 @@ void capture_take_rows(const struct read_input *input, const struct capture_plan
         .row = take_row,
         .totals = take_totals,
         .allocator = take_allocator,
+        .wanted = is_wanted,
+        .checked = true,
     };
     struct taking taking = {.input = input, .plan = plan, .profile = profile};
-    struct capture_error ignored; /* the first pass told */
+    struct capture_error wrong;
     taking.words.thread = profile_string_of(profile, "thread");
     taking.words.tid = profile_string_of(profile, "tid");
     taking.words.bytes = profile_string_of(profile, "bytes");
     taking.words.other = profile_string_of(profile, "other threads");
     add_types(profile);
-    capture_read(input->bytes, input->size, &calls, &taking, &ignored);
+    /* The first pass told how far it is whole. */
+    size_t size = plan->whole_size;
+    enum capture_result result = capture_read(input->bytes, size, &calls, &taking, &wrong);
     if (profile->period < 0) /* recording is off now: what there is was sampled at this rate */
         profile->period = taking.largest_rate;
     profile->period_type = (struct profile_type){profile_string_of(profile, "space"),
@@ -466,4 +475,5 @@ void capture_take_rows(const struct read_input *input, const struct capture_plan
         keys_free(keys[i]);
     for (size_t i = 0; i < COUNT_OF(lists); i++)
         free(lists[i]->items);
+    return result != CAPTURE_REFUSED || read_refuse(error, wrong.offset, "%s", wrong.reason);
 }
