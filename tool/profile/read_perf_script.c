@@ -160,11 +160,33 @@ static bool parse_frame(struct script *script, struct cursor line, struct frame 
     return true;
 }
 
+/* "a.c:12", the place of the frame before, if perf was asked for it. */
+static void take_place(struct script *script, struct cursor line)
+{
+    struct profile *profile = script->profile;
+    struct frame *frame = script->frames + script->depth - 1;
+    uint64_t number;
+    cursor_trim(&line);
+    const char *colon = cursor_last(&line, ":");
+    struct cursor behind = {colon ? colon + 1 : line.end, line.end};
+    if (script->depth == 0 || frame->function == 0 || !cursor_number(&behind, 10, &number) ||
+        behind.at != behind.end || number > INT32_MAX)
+        return;
+    struct profile_function function = *profile_function_at(profile, frame->function);
+    function.file = profile_string(profile, line.at, (size_t)(colon - line.at));
+    frame->function = profile_function(profile, &function);
+    frame->line = (uint32_t)number;
+}
+
 static void take_frame(struct script *script, struct cursor line)
 {
     struct frame frame;
-    if (script->depth == FRAMES_MOST || !parse_frame(script, line, &frame))
-        return; /* a place in the source, or something new */
+    if (script->depth == FRAMES_MOST)
+        return;
+    if (!parse_frame(script, line, &frame)) {
+        take_place(script, line);
+        return;
+    }
     if (script->depth == 0)
         frame.flags |= LOCATION_EXACT;
     script->frames[script->depth++] = frame;
