@@ -16,6 +16,7 @@ enum {
     IDLE_SECONDS = 60,
     REDIRECTS_MOST = 5,
     NAMES_AT_ONCE = 1000,
+    WORD_MOST = 20, /* +0x and 16 digits */
 };
 static const curl_off_t BYTES_MOST = (curl_off_t)4 << 30;
 
@@ -172,7 +173,7 @@ static size_t names_take(struct profile *profile, FILE *answer)
 size_t fetch_names(const char *url, struct profile *profile)
 {
     struct error error;
-    char text[URL_MOST], *body = malloc(NAMES_AT_ONCE * 20);
+    char text[URL_MOST], *body = malloc((size_t)NAMES_AT_ONCE * WORD_MOST);
     const char *page = strstr(url, "/debug/pprof") ? "/debug/pprof/symbol" : "/pprof/symbol";
     size_t known = 0, used = 0, count = 0;
     bool right = body && curl_open(&error) && url_make(text, url, page, 0);
@@ -183,8 +184,8 @@ size_t fetch_names(const char *url, struct profile *profile)
         if (location && (location->lines > 0 || location->address == 0))
             continue;
         if (location) {
-            used += (size_t)sprintf(body + used, "%s0x%lx", count > 0 ? "+" : "",
-                                    (unsigned long)location->address);
+            used += (size_t)snprintf(body + used, WORD_MOST, "%s0x%lx", count > 0 ? "+" : "",
+                                     (unsigned long)location->address);
             count++;
         }
         if (count == 0 || (location && count < NAMES_AT_ONCE))

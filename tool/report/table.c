@@ -132,7 +132,7 @@ void table_site(const struct view *view, const struct style *style, uint32_t num
     inlined = frame->flags & FRAME_INLINED && name > 24;
     style_name(text, sizeof text - 12, frame->name, inlined ? name - 10 : name);
     if (inlined)
-        strcat(text, " (inlined)");
+        snprintf(text + strlen(text), 12, " (inlined)");
     style_paint(style, frame->flags & (FRAME_GUESS | FRAME_UNNAMED) ? "2" : "", text);
     if (rest[0] == '\0')
         return;
@@ -188,7 +188,7 @@ const char *table_squeeze(char *trend, unsigned count, unsigned width)
     unsigned cell = 0;
     if (count <= width || strlen(trend) >= sizeof copy)
         return trend;
-    strcpy(copy, trend);
+    snprintf(copy, sizeof copy, "%s", trend);
     for (const char *at = copy; *at; cell++) {
         size_t length = 1;
         while (((unsigned char)at[length] & 0xc0) == 0x80)

@@ -314,10 +314,12 @@ bool view_make(struct view *view, const struct profile *profile, const struct vi
     maker.fold = profile->kind == PROFILE_HEAP || profile->kind == PROFILE_GROWTH ||
                  (profile->kind == PROFILE_OTHER && strcmp(view->unit, "bytes") == 0);
     view->sample_stacks = malloc((profile->samples.count + 1) * sizeof *view->sample_stacks);
-    bool right =
-        (path.items && path.frames && view->sample_stacks) || view_refuse(error, "out of memory");
-    right = right && filter_start(&maker) && source_run(&maker, profile, false, &path) &&
-            (!options->base || source_run(&maker, options->base, true, &path));
+    bool right = false;
+    if (!path.items || !path.frames || !view->sample_stacks)
+        view_refuse(error, "out of memory");
+    else
+        right = filter_start(&maker) && source_run(&maker, profile, false, &path) &&
+                (!options->base || source_run(&maker, options->base, true, &path));
     view->unnamed = path.all > 0 ? (double)path.unnamed / (double)path.all : 0;
     view->keep = maker.texts;
     filter_free(&maker);
