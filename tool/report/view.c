@@ -105,11 +105,11 @@ static uint32_t stack_intern(struct maker *maker, const uint32_t *path, uint32_t
 
 /* A path while it is made. */
 struct path {
-    struct item *items; /* DEPTH_MOST */
-    uint32_t *frames;   /* the same, without bits */
     uint32_t count;
     uint64_t used;         /* of view->path */
     uint64_t all, unnamed; /* frames seen */
+    struct item items[DEPTH_MOST];
+    uint32_t frames[DEPTH_MOST]; /* the same, without bits */
 };
 
 /* All frames of a stack. False: a filter drops it. */
@@ -309,25 +309,23 @@ bool view_make(struct view *view, const struct profile *profile, const struct vi
         return view_refuse(error, "the profile has no column %u", options->type);
     view->unit = profile_text(profile, profile->type[options->type].unit);
     struct maker maker = {.view = view, .options = *options, .error = error};
-    struct path path = {.items = malloc(DEPTH_MOST * sizeof *path.items),
-                        .frames = malloc(DEPTH_MOST * sizeof *path.frames)};
+    struct path *path = calloc(1, sizeof *path);
     maker.fold = profile->kind == PROFILE_HEAP || profile->kind == PROFILE_GROWTH ||
                  (profile->kind == PROFILE_OTHER && strcmp(view->unit, "bytes") == 0);
     view->sample_stacks = malloc((profile->samples.count + 1) * sizeof *view->sample_stacks);
     bool right = false;
-    if (!path.items || !path.frames || !view->sample_stacks)
+    if (!path || !view->sample_stacks)
         view_refuse(error, "out of memory");
     else
-        right = filter_start(&maker) && source_run(&maker, profile, false, &path) &&
-                (!options->base || source_run(&maker, options->base, true, &path));
-    view->unnamed = path.all > 0 ? (double)path.unnamed / (double)path.all : 0;
+        right = filter_start(&maker) && source_run(&maker, profile, false, path) &&
+                (!options->base || source_run(&maker, options->base, true, path));
+    view->unnamed = path && path->all > 0 ? (double)path->unnamed / (double)path->all : 0;
     view->keep = maker.texts;
     filter_free(&maker);
     free(maker.items);
     free(maker.frame_slots);
     free(maker.stack_slots);
-    free(path.items);
-    free(path.frames);
+    free(path);
     if (!right)
         view_free(view);
     return right;
