@@ -216,7 +216,7 @@ const char *style_name(char *text, size_t size, const char *name, unsigned width
     /* The end of a name tells more than its beginning. */
     size_t skip = columns_bytes(text, columns - (width - mark));
     size_t rest = strlen(text + skip), length = strlen(dots());
-    if (skip >= length) {
+    if (length + rest < size) {
         memmove(text + length, text + skip, rest + 1);
         memcpy(text, dots(), length);
     }

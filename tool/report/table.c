@@ -130,6 +130,12 @@ void table_site(const struct view *view, const struct style *style, uint32_t num
     if (rest[0] == '\0')
         name = width;
     inlined = frame->flags & FRAME_INLINED && name > 24;
+    if (view->options.by == VIEW_ADDRESS) {
+        unsigned taken = (unsigned)fprintf(style->out, "%#lx ", (unsigned long)frame->address);
+        name = name > taken + 12 ? name - taken : 12;
+        width = width > taken + 20 ? width - taken : 20;
+        inlined = false;
+    }
     style_name(text, sizeof text - 12, frame->name, inlined ? name - 10 : name);
     if (inlined)
         snprintf(text + strlen(text), 12, " (inlined)");

@@ -290,6 +290,9 @@ static bool source_run(struct maker *maker, const struct profile *profile, bool 
         source.factor = options->base_factor != 0 ? options->base_factor : 1;
     }
     source.partner = source.type >= 0 ? profile_type_partner(profile, (unsigned)source.type) : -1;
+    if (source.partner >= 0 &&
+        strcmp(profile_text(profile, profile->type[source.partner].unit), "count") != 0)
+        source.partner = -1; /* the column itself is what counts */
     bool right = filter_source(maker, &source) && source_add(maker, &source, path);
     filter_source_free(&source);
     return right;

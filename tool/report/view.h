@@ -58,7 +58,7 @@ struct view_frame {
 };
 
 struct view_value {
-    int64_t value, objects; /* objects: of the partner column; 0 if there is none */
+    int64_t value, objects; /* objects: of the column that counts; 0 if there is none */
     int64_t base, base_objects;
     double variance, base_variance; /* of the estimates */
 };
