@@ -136,7 +136,10 @@ void table_site(const struct view *view, const struct style *style, uint32_t num
         width = width > taken + 20 ? width - taken : 20;
         inlined = false;
     }
-    style_name(text, sizeof text - 12, frame->name, inlined ? name - 10 : name);
+    bool guess = frame->flags & FRAME_GUESS && frame->name[0] == '~'; /* which must stay */
+    text[0] = guess ? '~' : '\0';
+    style_name(text + guess, sizeof text - 14, frame->name + guess,
+               (inlined ? name - 10 : name) - guess);
     if (inlined)
         snprintf(text + strlen(text), 12, " (inlined)");
     style_paint(style, frame->flags & (FRAME_GUESS | FRAME_UNNAMED) ? "2" : "", text);
