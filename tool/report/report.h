@@ -7,6 +7,7 @@
 #include "tool/report/diff.h"
 #include "tool/report/leaks.h"
 #include "tool/report/pattern.h"
+#include "tool/report/source_file.h"
 #include "tool/report/style.h"
 #include "tool/report/unview.h"
 #include "tool/report/view.h"

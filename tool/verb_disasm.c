@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `memoir disasm`: the machine code of functions, with what each instruction allocated itself and
+ * with what it called, and the source between them.
+ *
+ * An address in a stack is that behind a call, unless the profile knows better: it counts at the
+ * instruction before it.
+ */
+#include "tool/arguments.h"
+#include "tool/disasm.h"
+#include "tool/load.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GAP = 24, AROUND = 6, SOURCE_LINE = 512 };
+
+/* An instruction of the process, and what went through it. */
+struct place {
+    uint64_t address;
+    int64_t self, total;
+    size_t last_stack; /* counted last, plus 1 */
+};
+
+struct places {
+    struct place *items; /* by address */
+    size_t count;
+};
+
+struct answer {
+    const struct arguments *arguments;
+    const struct loaded *loaded;
+    const struct view *view;
+    struct style style;
+    struct places places;
+    struct json json;
+    struct source_file file; /* open now */
+    char *file_name;
+};
+
+static int address_compare(const void *left, const void *right)
+{
+    const uint64_t *a = left, *b = right;
+    return *a < *b ? -1 : *a > *b;
+}
+
+static struct place *place_find(const struct places *places, uint64_t address)
+{
+    struct place wanted = {.address = address};
+    return bsearch(&wanted, places->items, places->count, sizeof wanted, address_compare);
+}
+
+/* Frames that are one location share its address: a stack counts once. */
+static void places_count(const struct places *places, const struct view *view,
+                         const uint64_t *codes)
+{
+    for (size_t i = 0; i < view->stacks_count; i++) {
+        const struct view_stack *stack = &view->stacks[i];
+        for (uint32_t step = 0; step < stack->count; step++) {
+            uint64_t code = codes[view->path[stack->first + step]];
+            struct place *place = code != 0 ? place_find(places, code) : NULL;
+            if (!place)
+                continue;
+            if (step == 0)
+                place->self += stack->sum.value;
+            if (place->last_stack != i + 1)
+                place->total += stack->sum.value;
+            place->last_stack = i + 1;
+        }
+    }
+}
+
+static bool places_make(struct places *places, const struct view *view)
+{
+    const struct profile *profile = view->profile;
+    size_t all = profile->locations.count, exact_count = 0;
+    uint64_t *exact = malloc((all + 1) * sizeof *exact);
+    uint64_t *codes = calloc(view->frames_count + 1, sizeof *codes);
+    places->items = calloc(view->frames_count + 1, sizeof *places->items);
+    bool made = exact && codes && places->items;
+    for (uint32_t i = 0; made && i < all; i++) {
+        const struct profile_location *location = profile_location_at(profile, i);
+        if (location->flags & LOCATION_EXACT)
+            exact[exact_count++] = location->address;
+    }
+    if (made)
+        qsort(exact, exact_count, sizeof *exact, address_compare);
+    for (size_t i = 0; made && i < view->frames_count; i++) {
+        uint64_t address = view->frames[i].address;
+        if (address == 0)
+            continue;
+        bool is_exact = bsearch(&address, exact, exact_count, sizeof address, address_compare);
+        codes[i] = is_exact ? address : address - 1;
+        places->items[places->count++].address = codes[i];
+    }
+    if (made) {
+        size_t kept = 0;
+        qsort(places->items, places->count, sizeof *places->items, address_compare);
+        for (size_t i = 0; i < places->count; i++)
+            if (kept == 0 || places->items[kept - 1].address != places->items[i].address)
+                places->items[kept++] = places->items[i];
+        places->count = kept;
+        places_count(places, view, codes);
+    }
+    free(exact);
+    free(codes);
+    return made;
+}
+
+/* What is from an address of the process up to another. */
+static struct place places_sum(const struct places *places, uint64_t from, uint64_t to)
+{
+    struct place sum = {.address = from};
+    size_t low = 0, high = places->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (places->items[middle].address < from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < places->count && places->items[low].address < to; low++) {
+        sum.self += places->items[low].self;
+        sum.total += places->items[low].total;
+    }
+    return sum;
+}
+
+static const struct symbol_code_line *line_at(const struct symbol_code *code, uint64_t address)
+{
+    const struct symbol_code_line *line = NULL;
+    for (size_t i = 0; i < code->line_count && code->lines[i].address <= address; i++)
+        line = &code->lines[i];
+    return line;
+}
+
+static void number_print(const struct answer *answer, int64_t value)
+{
+    char text[32] = ".";
+    double whole = (double)answer->view->total.value;
+    if (value != 0)
+        style_value(text, (double)value, answer->view->unit);
+    style_heat(&answer->style, value != 0 && whole > 0 ? (double)value / whole : 0.02, text, 11);
+}
+
+/* The line that the next instructions come from. */
+static void source_print(struct answer *answer, const struct symbol_code_line *line)
+{
+    FILE *out = answer->style.out;
+    char text[SOURCE_LINE], place[SOURCE_LINE + 400];
+    if (!answer->file_name || strcmp(answer->file_name, line->file) != 0) {
+        source_file_free(&answer->file);
+        free(answer->file_name);
+        answer->file_name = strdup(line->file);
+        source_file_open(&answer->file, line->file,
+                         arguments_value(answer->arguments, "--source-path"), "", 0);
+    }
+    const char *slash = strrchr(line->file, '/');
+    source_file_line(&answer->file, line->line, text, sizeof text);
+    snprintf(place, sizeof place, "%.300s:%u  %s", slash ? slash + 1 : line->file, line->line,
+             text + strspn(text, " "));
+    style_clean(place);
+    fprintf(out, "%24s", "");
+    style_dim(&answer->style, place);
+    fputc('\n', out);
+}
+
+/* Which instructions are worth a line: those with numbers, and some around them. */
+static bool *instructions_choose(const struct answer *answer, const struct symbol_code *code,
+                                 const struct disasm_instruction *instructions, size_t count)
+{
+    bool *shown = calloc(count + 1, sizeof *shown);
+    bool all = arguments_value(answer->arguments, "--verbose") != NULL || count <= 2 * GAP;
+    for (size_t i = 0; shown && i < count; i++) {
+        uint64_t start = instructions[i].address + code->bias;
+        struct place sum = places_sum(&answer->places, start, start + instructions[i].size);
+        if (!all && sum.total == 0)
+            continue;
+        for (size_t k = i > AROUND ? i - AROUND : 0; k < count && k <= i + AROUND; k++)
+            shown[k] = true;
+    }
+    return shown;
+}
+
+static void function_text(struct answer *answer, const struct symbol_code *code,
+                          const struct disasm_instruction *instructions, size_t count,
+                          const struct place *whole)
+{
+    FILE *out = answer->style.out;
+    char name[1024], value[32], share[16];
+    const struct symbol_code_line *last = NULL;
+    bool *shown = instructions_choose(answer, code, instructions, count);
+    size_t left_out = 0;
+    style_name(name, sizeof name, code->name, 200);
+    fputc('\n', out);
+    style_paint(&answer->style, "1", name);
+    fprintf(out, "   %s in all, %s\n%11s%11s\n",
+            style_value(value, (double)whole->total, answer->view->unit),
+            style_share(share, (double)whole->total, (double)answer->view->total.value), "self",
+            "total");
+    for (size_t i = 0; shown && i <= count; i++) {
+        if (i < count && !shown[i]) {
+            left_out++;
+            continue;
+        }
+        if (left_out > 0)
+            fprintf(out, "%24s(%zu instructions without a number: -v shows them)\n", "", left_out);
+        left_out = 0;
+        if (i == count)
+            break;
+        const struct symbol_code_line *line = line_at(code, instructions[i].address);
+        if (line && line->line > 0 &&
+            (!last || last->line != line->line || strcmp(last->file, line->file) != 0))
+            source_print(answer, line);
+        last = line ? line : last;
+        uint64_t start = instructions[i].address + code->bias;
+        struct place sum = places_sum(&answer->places, start, start + instructions[i].size);
+        number_print(answer, sum.self);
+        number_print(answer, sum.total);
+        fprintf(out, "  %10" PRIx64 ":   %s\n", instructions[i].address, instructions[i].text);
+    }
+    free(shown);
+}
+
+static void function_json(struct answer *answer, const struct symbol_code *code,
+                          const struct disasm_instruction *instructions, size_t count,
+                          const struct place *whole)
+{
+    struct json *json = &answer->json;
+    char text[32];
+    json_object(json, NULL);
+    json_text(json, "name", code->name);
+    snprintf(text, sizeof text, "0x%" PRIx64, code->start);
+    json_text(json, "address", text);
+    json_number(json, "size", (int64_t)code->size);
+    json_number(json, "self", whole->self);
+    json_number(json, "total", whole->total);
+    json_array(json, "instructions");
+    for (size_t i = 0; i < count; i++) {
+        uint64_t start = instructions[i].address + code->bias;
+        struct place sum = places_sum(&answer->places, start, start + instructions[i].size);
+        const struct symbol_code_line *line = line_at(code, instructions[i].address);
+        json_object(json, NULL);
+        snprintf(text, sizeof text, "0x%" PRIx64, instructions[i].address);
+        json_text(json, "address", text);
+        json_text(json, "text", instructions[i].text);
+        json_number(json, "self", sum.self);
+        json_number(json, "total", sum.total);
+        json_text(json, "file", line ? line->file : "");
+        json_number(json, "line", line ? line->line : 0);
+        json_end(json);
+    }
+    json_end(json);
+    json_end(json);
+}
+
+static int code_compare(const void *left, const void *right, void *context)
+{
+    const struct places *places = context;
+    const struct symbol_code *a = left, *b = right;
+    uint64_t from_a = a->start + a->bias, from_b = b->start + b->bias;
+    int64_t of_a = places_sum(places, from_a, from_a + a->size).total;
+    int64_t of_b = places_sum(places, from_b, from_b + b->size).total;
+    return of_a > of_b ? -1 : of_a < of_b;
+}
+
+static bool functions_show(struct answer *answer, struct symbol_code *codes, size_t count,
+                           struct error *error)
+{
+    bool is_json = answer->style.format == STYLE_JSON, done = true;
+    if (count > 1)
+        qsort_r(codes, count, sizeof *codes, code_compare, &answer->places);
+    if (is_json) {
+        json_start(&answer->json, answer->style.out, true);
+        json_object(&answer->json, NULL);
+        json_text(&answer->json, "schema", "memoir.disasm/1");
+        json_text(&answer->json, "input", answer->loaded->name);
+        json_text(&answer->json, "unit", answer->view->unit);
+        json_number(&answer->json, "total", answer->view->total.value);
+        json_array(&answer->json, "functions");
+    }
+    for (size_t i = 0; done && i < count; i++) {
+        struct disasm_instruction *instructions = NULL;
+        size_t many = 0;
+        uint64_t from = codes[i].start + codes[i].bias;
+        struct place whole = places_sum(&answer->places, from, from + codes[i].size);
+        done = disasm(codes[i].bytes, codes[i].size, codes[i].start, codes[i].machine,
+                      &instructions, &many, error);
+        if (done && is_json)
+            function_json(answer, &codes[i], instructions, many, &whole);
+        else if (done)
+            function_text(answer, &codes[i], instructions, many, &whole);
+        free(instructions);
+    }
+    if (is_json) {
+        json_end(&answer->json);
+        json_end(&answer->json);
+    }
+    return done;
+}
+
+static bool name_fits(void *context, const char *name)
+{
+    return pattern_fits(context, name);
+}
+
+static bool answer_make(struct answer *answer, struct loaded *loaded, struct error *error)
+{
+    struct pattern wanted = {0};
+    struct view_error reason = {""};
+    struct symbol_code *codes = NULL;
+    size_t count = 0;
+    bool done = pattern_make(&wanted, "the function", loaded->rest[0], &reason) ||
+                error_set(error, ERROR_USAGE, "%s", reason.text);
+    if (done && (!places_make(&answer->places, answer->view) ||
+                 !symbol_codes(&loaded->profile, &loaded->symbol_options, name_fits, &wanted,
+                               &codes, &count)))
+        done = error_set(error, ERROR_INPUT, "out of memory");
+    if (done && count == 0) {
+        error_set(error, ERROR_INPUT, "no function with code fits '%s'", loaded->rest[0]);
+        done = error_hint(error, "memoir symbols says which programs and libraries were found");
+    }
+    if (done && load_open(&answer->style, answer->arguments, loaded, error)) {
+        done = functions_show(answer, codes, count, error);
+        done = load_close(&answer->style, answer->arguments, error) && done;
+    } else {
+        done = false;
+    }
+    symbol_codes_free(codes, count);
+    source_file_free(&answer->file);
+    free(answer->file_name);
+    free(answer->places.items);
+    pattern_free(&wanted);
+    return done;
+}
+
+bool verb_disasm(const struct arguments *arguments, struct error *error)
+{
+    struct loaded loaded;
+    struct view view = {0};
+    struct answer answer = {.arguments = arguments, .loaded = &loaded, .view = &view};
+    bool right = load(&loaded, arguments, error);
+    if (right && !loaded.rest[0]) {
+        error_set(error, ERROR_USAGE, "disasm needs a function");
+        right = error_hint(error, "memoir disasm %s main", loaded.name);
+    }
+    loaded.view.by = VIEW_ADDRESS;
+    if (!arguments_value(arguments, "--frames"))
+        loaded.view.frames = VIEW_CALLERS;
+    right = right && load_view(&view, &loaded, error) && answer_make(&answer, &loaded, error);
+    view_free(&view);
+    load_free(&loaded);
+    return right;
+}
