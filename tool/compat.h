@@ -73,6 +73,8 @@ struct compat_profile {
 };
 void compat_load(struct compat_profile *loaded, const struct compat_words *words,
                  const char *thread);
+/* Addresses outside of all mappings may be the program's own. */
+void compat_own(struct profile *profile, const char *path);
 /* The threads of a file of jemalloc's, in order; NULL: it has none. */
 uint64_t *compat_threads(const char *path, size_t *count);
 

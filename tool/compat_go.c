@@ -2,6 +2,7 @@
 /* Go's pprof: which profile, which report. */
 #include "tool/compat_go.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -45,12 +46,20 @@ static void read_one(struct profile *profile, const char *path)
                     error.reason);
 }
 
-static double sum_of(const struct profile *profile, unsigned type)
+/* Each column of `profile` so that its sum is that of `base`. */
+static void normalize(struct profile *profile, const struct profile *base)
 {
-    double sum = 0;
-    for (size_t i = 0; i < profile->samples.count; i++)
-        sum += (double)profile->samples.values[type][i];
-    return sum;
+    for (unsigned type = 0; type < profile->types; type++) {
+        int other = profile_type_named(base, profile_text(profile, profile->type[type].name));
+        double sum = 0, wanted = 0;
+        int64_t *values = profile->samples.values[type];
+        for (size_t i = 0; i < profile->samples.count; i++)
+            sum += (double)values[i];
+        for (size_t i = 0; i < base->samples.count && other >= 0; i++)
+            wanted += (double)base->samples.values[other][i];
+        for (size_t i = 0; i < profile->samples.count; i++)
+            values[i] = sum != 0 ? llround((double)values[i] * (wanted / sum)) : 0;
+    }
 }
 
 /* Marks all samples as those of the base, for percentages of it. */
@@ -83,15 +92,11 @@ static void subtract(struct profile *profile, const struct compat_words *words)
             compat_fail("out of memory");
         profile_free(&more);
     }
-    double factor = -1;
-    if (words->value[COMPAT_NORMALIZE].on && base.types > 0 && profile->types > 0) {
-        double whole = sum_of(&base, base.default_type);
-        double mine = sum_of(profile, profile->default_type);
-        factor = whole != 0 ? -mine / whole : -1;
-    }
+    if (words->value[COMPAT_NORMALIZE].on)
+        normalize(profile, &base);
     if (words->value[COMPAT_DIFF_BASE].on)
         mark_base(&base);
-    if (!profile_merge(profile, &base, factor))
+    if (!profile_merge(profile, &base, -1))
         compat_fail("out of memory");
     profile_free(&base);
 }
@@ -130,6 +135,7 @@ static void load(struct profile *profile, const struct compat_words *words, cons
     }
     subtract(profile, words);
     rename_types(profile);
+    compat_own(profile, *program);
     options.program = (*program)[0] ? *program : NULL;
     options.again = strstr(mode, "force") != NULL;
     options.no_inlines = strstr(mode, "fastlocal") != NULL;

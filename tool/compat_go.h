@@ -117,7 +117,7 @@ const char *go_percentage(int64_t value, int64_t total, char text[32]);
 
 /* compat_go_text.c */
 const char *go_format(const struct go_profile *go, int64_t value, char text[64]);
-void go_print_head(const struct go_profile *go);
+void go_print_head(const struct go_profile *go, FILE *out);
 bool go_report(struct go_profile *go, const struct go_settings *settings);
 
 /* compat_go_list.c: false: nothing fits. */

@@ -73,7 +73,7 @@ void go_print_traces(struct go_profile *go, const struct go_graph *graph)
     static const char line[] =
         "-----------+-------------------------------------------------------";
     char number[64];
-    go_print_head(go);
+    go_print_head(go, stdout);
     for (size_t i = 0; i < go->count; i++) {
         const struct go_sample *sample = &go->samples[i];
         int64_t value = sample->divisor != 0 ? sample->value / sample->divisor : sample->value;

@@ -133,9 +133,9 @@ static bool set(struct shell *shell, char *line)
         for (size_t end = strlen(value); end > 0 && isspace((unsigned char)value[end - 1]);)
             value[--end] = '\0';
     }
-    if (!value && choose_grain(shell->words, name))
+    if ((!value || is_true(value)) && choose_grain(shell->words, name))
         return true;
-    if (!value && (strcmp(name, "cum") == 0 || strcmp(name, "flat") == 0)) {
+    if ((!value || is_true(value)) && (strcmp(name, "cum") == 0 || strcmp(name, "flat") == 0)) {
         shell->words->value[COMPAT_CUM].on = name[0] == 'c';
         return true;
     }
@@ -199,7 +199,7 @@ static void show_settings(const struct shell *shell)
             continue;
         if (settings[i].option == COMPAT_UNIT && !(value->text && value->text[0]))
             shown = "minimum";
-        printf("  %-25s = %-20s %s\n", settings[i].name, shown, note);
+        fprintf(stderr, "  %-25s = %-20s %s\n", settings[i].name, shown, note);
     }
 }
 
@@ -302,9 +302,9 @@ static void greet(const struct compat_words *words, const struct profile *profil
     struct go_profile go;
     struct go_settings none = {0};
     go_profile_make(&go, words, profile, program, &none);
-    go_print_head(&go);
+    go_print_head(&go, stderr);
     go_profile_free(&go);
-    puts("Entering interactive mode (type \"help\" for commands, \"o\" for options)");
+    fputs("Entering interactive mode (type \"help\" for commands, \"o\" for options)\n", stderr);
 }
 
 void go_shell(struct compat_words *words, const struct profile *profile, const char *program)

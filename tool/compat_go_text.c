@@ -50,7 +50,7 @@ static const char *base_name(const char *path)
 }
 
 /* File, type, time and duration. */
-void go_print_head(const struct go_profile *go)
+void go_print_head(const struct go_profile *go, FILE *out)
 {
     const struct profile *from = go->from;
     const uint32_t *comments = from->comments.items;
@@ -64,14 +64,14 @@ void go_print_head(const struct go_profile *go)
             id = profile_text(from, first->build_id);
     }
     if (file[0])
-        printf("File: %s\n", base_name(file));
+        fprintf(out, "File: %s\n", base_name(file));
     if (id[0])
-        printf("Build ID: %s\n", id);
+        fprintf(out, "Build ID: %s\n", id);
     for (size_t i = 0; i < from->comments.count; i++)
         if (profile_text(from, comments[i])[0] != '#')
-            printf("%s\n", profile_text(from, comments[i]));
+            fprintf(out, "%s\n", profile_text(from, comments[i]));
     if (go->sample_type[0])
-        printf("Type: %s\n", go->sample_type);
+        fprintf(out, "Type: %s\n", go->sample_type);
     if (from->time_ns != 0) {
         time_t seconds = (time_t)(from->time_ns / 1000000000);
         struct tm when;
@@ -79,19 +79,19 @@ void go_print_head(const struct go_profile *go)
         localtime_r(&seconds, &when);
         strftime(month, sizeof month, "%b", &when);
         strftime(zone, sizeof zone, "%Z", &when);
-        printf("Time: %s %d, %d at %d:%02d%s (%s)\n", month, when.tm_mday, when.tm_year + 1900,
-               when.tm_hour % 12 == 0 ? 12 : when.tm_hour % 12, when.tm_min,
-               when.tm_hour < 12 ? "am" : "pm", zone);
+        fprintf(out, "Time: %s %d, %d at %d:%02d%s (%s)\n", month, when.tm_mday,
+                when.tm_year + 1900, when.tm_hour % 12 == 0 ? 12 : when.tm_hour % 12, when.tm_min,
+                when.tm_hour < 12 ? "am" : "pm", zone);
     }
     if (from->duration_ns != 0) {
         const char *unit;
         double total = go_scale(go->total, go->sample_unit, "nanoseconds", &unit);
-        printf("Duration: %s, Total samples = %s ",
-               go_label(from->duration_ns, "nanoseconds", "auto", text),
-               go_format(go, go->total, number));
+        fprintf(out, "Duration: %s, Total samples = %s ",
+                go_label(from->duration_ns, "nanoseconds", "auto", text),
+                go_format(go, go->total, number));
         if (strcmp(unit, "ns") == 0 && total != 0)
-            printf("(%s)", go_percentage((int64_t)total, from->duration_ns, share));
-        putchar('\n');
+            fprintf(out, "(%s)", go_percentage((int64_t)total, from->duration_ns, share));
+        fputc('\n', out);
     }
 }
 
@@ -124,7 +124,7 @@ static void print_labels(const struct go_profile *go, const struct go_graph *gra
     int64_t sum = 0;
     char text[2][64], percent[32];
     if (!go->words->value[COMPAT_COMPACT_LABELS].on)
-        go_print_head(go);
+        go_print_head(go, stdout);
     for (size_t i = 0; i < graph->count; i++)
         sum += go_flat(&graph->nodes[graph->order[i]]);
     print_filters(go);
@@ -193,6 +193,13 @@ static bool print_tree(struct go_profile *go, const struct go_graph *graph, doub
     int64_t sum = 0;
     size_t matched = 0;
     struct go_pattern *fits = pattern ? go_pattern(pattern) : NULL;
+    for (size_t i = 0; i < graph->count && fits; i++)
+        matched += go_pattern_fits(fits, graph->nodes[graph->order[i]].name);
+    if (fits && matched == 0) {
+        fprintf(stderr, "no matches found for regexp: %s\n", pattern);
+        go_pattern_free(fits);
+        return false;
+    }
     choose_unit(go, graph, false);
     print_labels(go, graph, share);
     printf("%s\n      flat  flat%%   sum%%        cum   cum%%   calls calls%% + context \t \t \n",
@@ -201,7 +208,6 @@ static bool print_tree(struct go_profile *go, const struct go_graph *graph, doub
         const struct go_node *node = &graph->nodes[graph->order[i]];
         if (fits && !go_pattern_fits(fits, node->name))
             continue;
-        matched++;
         puts(line);
         print_edges(go, graph, graph->order[i], true);
         sum += go_flat(node);
@@ -214,9 +220,7 @@ static bool print_tree(struct go_profile *go, const struct go_graph *graph, doub
     if (graph->count > 0)
         puts(line);
     go_pattern_free(fits);
-    if (pattern && matched == 0)
-        fprintf(stderr, "no matches found for regexp: %s\n", pattern);
-    return !pattern || matched > 0;
+    return true;
 }
 
 bool go_report(struct go_profile *go, const struct go_settings *settings)

@@ -7,6 +7,7 @@
 #include "tool/compat.h"
 
 #include <ctype.h>
+#include <elf.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -276,8 +277,10 @@ static size_t program(struct compat_profile *loaded, const struct compat_words *
     if (words->operands_count == 1) {
         if (!exists(first))
             compat_fail("%s does not exist.", first);
-        if (is_elf(first))
+        if (is_elf(first)) {
+            fprintf(stderr, "Using local file %s.\n", first);
             compat_usage(words, "Did not specify profile file");
+        }
         loaded->program = "";
         return 0;
     }
@@ -286,6 +289,44 @@ static size_t program(struct compat_profile *loaded, const struct compat_words *
     fprintf(stderr, "Using local file %s.\n", first);
     loaded->program = first;
     return 1;
+}
+
+/* The code of a segment of the program, at the addresses that the file itself has. */
+static void own_segment(struct profile *profile, const char *path, const Elf64_Phdr *segment)
+{
+    struct profile_location *locations = profile->locations.items;
+    struct profile_mapping mapping = {.start = segment->p_vaddr,
+                                      .limit = segment->p_vaddr + segment->p_memsz,
+                                      .offset = segment->p_offset};
+    uint32_t number = 0;
+    for (size_t i = 0; i < profile->locations.count; i++) {
+        struct profile_location *place = &locations[i];
+        if (place->mapping != 0 || place->lines != 0 || place->address < mapping.start ||
+            place->address >= mapping.limit)
+            continue;
+        if (number == 0) {
+            mapping.path = profile_string_of(profile, path);
+            number = profile_mapping(profile, &mapping);
+        }
+        place->mapping = number;
+    }
+}
+
+void compat_own(struct profile *profile, const char *path)
+{
+    Elf64_Ehdr head;
+    FILE *file = fopen(path, "rbe");
+    if (file && fread(&head, sizeof head, 1, file) == 1 &&
+        memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64 &&
+        head.e_phentsize == sizeof(Elf64_Phdr) && head.e_phoff <= INT64_MAX &&
+        fseek(file, (long)head.e_phoff, SEEK_SET) == 0) {
+        Elf64_Phdr segment;
+        for (unsigned i = 0; i < head.e_phnum && fread(&segment, sizeof segment, 1, file) == 1; i++)
+            if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X))
+                own_segment(profile, path, &segment);
+    }
+    if (file)
+        fclose(file);
 }
 
 void compat_load(struct compat_profile *loaded, const struct compat_words *words,
@@ -304,6 +345,7 @@ void compat_load(struct compat_profile *loaded, const struct compat_words *words
         add(&loaded->profile, words->operands[i], NULL, 1);
     for (size_t i = 0; i < words->bases_count && !thread; i++)
         add(&loaded->profile, words->bases[i], NULL, -1);
+    compat_own(&loaded->profile, loaded->program);
     loaded->kind = loaded->profile.kind;
     loaded->digits = 16;
     loaded->symbols.program = loaded->program[0] ? loaded->program : NULL;

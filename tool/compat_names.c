@@ -83,7 +83,7 @@ static char *format_place(const struct profile *profile, const struct profile_fu
     size_t size = strlen(file) + 24;
     char *text = compat_room(NULL, size, 1);
     if (file[0] == '\0')
-        snprintf(text, size, "??:0");
+        snprintf(text, size, command == COMPAT_JEPROF ? "??:?" : "??:0");
     else if (line == 0)
         snprintf(text, size, command == COMPAT_JEPROF ? "%s:?" : "%s:0", file);
     else

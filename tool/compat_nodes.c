@@ -65,6 +65,9 @@ static void frame_text(const struct compat_stacks *stacks, const struct compat_n
     bool show = stacks->words->value[COMPAT_SHOW_ADDRESSES].on;
     const char *mark = inlined ? " (inline)" : "";
     const char *end = strrchr(name->place, ':');
+    size_t file = end && end[1 + strspn(end + 1, "0123456789")] == '\0'
+                      ? (size_t)(end - name->place)
+                      : strlen(name->place);
     const char *left = show ? " (" : "", *shown = show ? address : "", *right = show ? ")" : "";
     if (by == COMPAT_BY_ADDRESS)
         snprintf(text, size, "%s %s%s %s", address, name->name, mark, name->place);
@@ -72,10 +75,10 @@ static void frame_text(const struct compat_stacks *stacks, const struct compat_n
         snprintf(text, size, "%s%s %s%s%s%s", name->name, mark, name->place, left, shown, right);
     else if (by == COMPAT_BY_FUNCTION)
         snprintf(text, size, "%s%s%s%s%s", name->name, mark, left, shown, right);
-    else if (strcmp(name->place, "??:0") == 0 || !end)
+    else if (strcmp(name->place, "??:0") == 0)
         snprintf(text, size, "%s", address);
     else
-        snprintf(text, size, "%.*s", (int)(end - name->place), name->place);
+        snprintf(text, size, "%.*s", (int)file, name->place);
 }
 
 struct builder {

@@ -67,6 +67,11 @@ static size_t matches(enum compat_command command, const char *name, size_t leng
     return count;
 }
 
+static int compare_options(const void *a, const void *b)
+{
+    return strcmp(options[*(const size_t *)a].name, options[*(const size_t *)b].name);
+}
+
 /* The option of a name, or -1; *off: it is turned off. What is wrong is said. */
 static int find(enum compat_command command, const char *name, size_t length, bool *off)
 {
@@ -85,6 +90,7 @@ static int find(enum compat_command command, const char *name, size_t length, bo
     } else if (count == 0) {
         fprintf(stderr, "Unknown option: %.*s\n", (int)length, name);
     } else {
+        qsort(found, count, sizeof *found, compare_options);
         fprintf(stderr, "Option %.*s is ambiguous (", (int)length, name);
         for (size_t i = 0; i < count; i++)
             fprintf(stderr, "%s%s", i > 0 ? ", " : "", options[found[i]].name);
