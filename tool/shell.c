@@ -43,9 +43,9 @@ struct shell {
 /* Flags that make no sense for a whole session. */
 static bool is_setting(const struct command_flag *flag)
 {
-    static const char *const others[] = {"--base",    "--json",       "--csv",     "--output",
-                                         "--at",      "--program",    "--fetch",   "--sysroot",
-                                         "--verbose", "--debug-path", "--no-cache"};
+    static const char *const others[] = {"--base",    "--json",       "--csv",      "--output",
+                                         "--at",      "--program",    "--fetch",    "--sysroot",
+                                         "--verbose", "--debug-path", "--no-cache", "--seconds"};
     for (size_t i = 0; i < COUNT_OF(others); i++)
         if (strcmp(flag->name, others[i]) == 0)
             return false;

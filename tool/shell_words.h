@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A line of `memoir shell` as words; quotes are those of sh, and so are > file, >> file, | command. */
+/* A line of `memoir shell` as words. Quotes are sh's, and so are > file, >> file, | command. */
 #ifndef TOOL_SHELL_WORDS_H
 #define TOOL_SHELL_WORDS_H
 

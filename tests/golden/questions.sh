@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# The answers of diff, leaks, sizes, churn, time, check and shell, to the letter, on real recordings: two
-# versions of a small program that leaks, every block recorded. questions.txt has the commands
+# The answers of diff, leaks, sizes, churn, time, check and shell, to the letter, on real recordings:
+# two versions of a small program that leaks, every block recorded. questions.txt has the commands
 # (behind "$ ") and what they answer; questions.sh --write writes it anew. What depends on the
 # clock is not compared: of churn and time only what does not.
 set -eu
