@@ -43,6 +43,8 @@ complete -c memoir -n __fish_use_subcommand -a peek -d 'a function'\''s callers 
 complete -c memoir -n '__fish_seen_subcommand_from peek' -F
 complete -c memoir -n __fish_use_subcommand -a list -d 'the source of a function, with numbers at its lines'
 complete -c memoir -n '__fish_seen_subcommand_from list' -F
+complete -c memoir -n __fish_use_subcommand -a disasm -d 'the machine code of a function, with numbers at its instructions'
+complete -c memoir -n '__fish_seen_subcommand_from disasm' -F
 complete -c memoir -n __fish_use_subcommand -a traces -d 'whole stacks with their values, the largest first'
 complete -c memoir -n '__fish_seen_subcommand_from traces' -F
 complete -c memoir -n __fish_use_subcommand -a peak -d 'as top, of the moment when the heap was largest'
@@ -82,7 +84,7 @@ complete -c memoir -n __fish_use_subcommand -a pprof -d 'as pprof: gperftools'\'
 complete -c memoir -n '__fish_seen_subcommand_from pprof' -a 'WORDS'
 complete -c memoir -n __fish_use_subcommand -a options -d 'describe the options of the library'
 complete -c memoir -n __fish_use_subcommand -a help -d 'explain a command, or list all of them'
-complete -c memoir -n '__fish_seen_subcommand_from help' -a 'run top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell ctl ps jeprof google-pprof pprof options help version completion man'
+complete -c memoir -n '__fish_seen_subcommand_from help' -a 'run top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell ctl ps jeprof google-pprof pprof options help version completion man'
 complete -c memoir -n __fish_use_subcommand -a version -d 'print the version'
 complete -c memoir -n __fish_use_subcommand -a completion -d 'print the completion script of a shell'
 complete -c memoir -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
@@ -96,6 +98,7 @@ complete -c memoir -n '__fish_seen_subcommand_from run' -l no-summary -d 'become
 complete -c memoir -n '__fish_seen_subcommand_from run' -l lib -d 'use this libmemoir.so' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from run' -l set -d 'set an option (memoir options lists them); may be repeated' -x -a '(__memoir_option)'
 complete -c memoir -n '__fish_seen_subcommand_from list' -l source-path -d 'folders with sources, joined by '\'':'\''' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from disasm' -l source-path -d 'folders with sources, joined by '\'':'\''' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from export' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope perfetto dhat massif gperftools symbolized csv'
 complete -c memoir -n '__fish_seen_subcommand_from export' -l picture -d 'which picture, if the ending leaves it open' -x -a 'flame graph time sizes'
 complete -c memoir -n '__fish_seen_subcommand_from export' -l inverted -d 'flame graphs: roots on top'
@@ -128,36 +131,36 @@ complete -c memoir -n '__fish_seen_subcommand_from options' -l man -d 'as the ma
 complete -c memoir -n '__fish_seen_subcommand_from options' -l json -d 'as JSON, schema memoir.options/1'
 complete -c memoir -n '__fish_seen_subcommand_from version' -l json -d 'as JSON, schema memoir.version/1'
 complete -c memoir -n '__fish_seen_subcommand_from man' -l markdown -d 'as Markdown, docs/COMMANDS.md'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l metric -d 'live, peak, alloc, count, churn, cpu, or a name that the profile has' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l by -d 'what a row is' -x -a 'site function line file module address thread size'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l frames -d 'who has to answer: the first frame outside of libraries, outside of malloc, or malloc' -x -a 'blame leaf all'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l focus -d 'keep stacks with a frame that fits; may be repeated' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l ignore -d 'leave out stacks with a frame that fits; may be repeated' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l show -d 'keep frames that fit' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l hide -d 'leave out frames that fit' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l from -d 'cut what is above the outermost frame that fits' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l prune -d 'cut what is below the innermost frame that fits' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l thread -d 'keep what this thread allocated: its name or number' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l module -d 'keep stacks with a frame of this program or library' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l size -d 'keep blocks of such a size, 1K:64K' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l age -d 'keep blocks that ended at such an age, :1ms or 10s:' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l tag-focus -d 'keep samples with a label that fits, KEY=RE or KEY=1K:64K' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l tag-ignore -d 'leave out samples with a label that fits' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l at -d 'of captures: peak, end, a snapshot'\''s number, or a time' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l no-inlines -d 'inlined functions belong to the one they were inlined into'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l base -d 'compare with this one' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l sort -d 'order of the rows' -x -a 'self total'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l rows -d 'show so many; 0 is all' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l json -d 'as JSON, with exact numbers'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l csv -d 'as CSV, where it is a table'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l output -d 'write to this file (-o); .json and .csv say the format, too' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l verbose -d 'show more (-v), library frames among it'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l program -d 'the program'\''s file, if it is not where it was' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l sysroot -d 'look for programs and libraries below this folder' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l debug-path -d 'more folders with debug files, joined by '\'':'\''' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l seconds -d 'of URLs: how long the server should record' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l fetch -d 'ask debuginfod for debug files that are missing'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l no-cache -d 'find all names anew'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l metric -d 'live, peak, alloc, count, churn, cpu, or a name that the profile has' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l by -d 'what a row is' -x -a 'site function line file module address thread size'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l frames -d 'who has to answer: the first frame outside of libraries, outside of malloc, or malloc' -x -a 'blame leaf all'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l focus -d 'keep stacks with a frame that fits; may be repeated' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l ignore -d 'leave out stacks with a frame that fits; may be repeated' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l show -d 'keep frames that fit' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l hide -d 'leave out frames that fit' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l from -d 'cut what is above the outermost frame that fits' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l prune -d 'cut what is below the innermost frame that fits' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l thread -d 'keep what this thread allocated: its name or number' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l module -d 'keep stacks with a frame of this program or library' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l size -d 'keep blocks of such a size, 1K:64K' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l age -d 'keep blocks that ended at such an age, :1ms or 10s:' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l tag-focus -d 'keep samples with a label that fits, KEY=RE or KEY=1K:64K' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l tag-ignore -d 'leave out samples with a label that fits' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l at -d 'of captures: peak, end, a snapshot'\''s number, or a time' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l no-inlines -d 'inlined functions belong to the one they were inlined into'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l base -d 'compare with this one' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l sort -d 'order of the rows' -x -a 'self total'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l rows -d 'show so many; 0 is all' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l json -d 'as JSON, with exact numbers'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l csv -d 'as CSV, where it is a table'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l output -d 'write to this file (-o); .json and .csv say the format, too' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l verbose -d 'show more (-v), library frames among it'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l program -d 'the program'\''s file, if it is not where it was' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l sysroot -d 'look for programs and libraries below this folder' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l debug-path -d 'more folders with debug files, joined by '\'':'\''' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l seconds -d 'of URLs: how long the server should record' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l fetch -d 'ask debuginfod for debug files that are missing'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell' -l no-cache -d 'find all names anew'
 complete -c memoir -l color -d 'colours; auto is on a terminal, unless NO_COLOR is set' -x -a 'auto always never'
 complete -c memoir -l quiet -d 'no warnings and no advice, errors only'
 complete -c memoir -l help -d 'explain the command'
