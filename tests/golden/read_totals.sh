@@ -59,6 +59,14 @@ gos() { # FILE METRIC
 }
 
 if command -v jeprof >/dev/null; then
+    MALLOC_CONF=prof:true,lg_prof_sample:12,prof_final:true,prof_accum:true,prof_prefix:real \
+        LD_PRELOAD=libjemalloc.so.2 ./work 2>/dev/null
+    for file in real.*; do
+        [ -e "$file" ] || continue # built without profiling
+        for metric in inuse_space inuse_objects alloc_space; do
+            same "jemalloc's own $metric" "$(ours "$file" $metric)" "$(perls jeprof "$file" --$metric)" 8
+        done
+    done
     for accum in true false; do
         MALLOC_CONF=prof:true,lg_prof_sample:14,prof_final:true,prof_accum:$accum,prof_prefix:je.$accum \
             LD_PRELOAD=$MEMOIR_LIB ./work
@@ -87,6 +95,10 @@ if command -v google-pprof >/dev/null; then
     MEMOIR=dump.format:gperftools,heap.rate:16K,dump.exit:true,dump.prefix:sampled LD_PRELOAD=$MEMOIR_LIB ./work
     file=$(echo sampled-*.heap)
     same "gperftools, sampled" "$(ours "$file" inuse_space)" "$(perls google-pprof "$file" --inuse_space)" 8
+    printf '%s\n' '--- contention:' 'cycles/second = 1000000000' 'sampling period = 10' \
+        '1500000000 3 @ 0x400010 0x400020' >locks
+    same "contention" "$(ours locks delay)" \
+        "$(google-pprof --text ./work locks 2>/dev/null | sed -n 's/^Total: \([0-9.]*\) seconds/\1e9/p')" 0
     CPUPROFILE=cpu.prof LD_PRELOAD=libprofiler.so.0 ./work 200000000 2>/dev/null
     if [ -s cpu.prof ]; then
         google-pprof --text ./work cpu.prof 2>/dev/null >text

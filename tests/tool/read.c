@@ -216,6 +216,9 @@ static void names_come_along(void)
     const uint32_t *stack = frames(0, &count);
     assert(count == 2 && strcmp(name_of(stack[0], 0), "std::list::operator--(int)") == 0);
     assert(strcmp(name_of(stack[0], 1), "main") == 0 && strcmp(name_of(stack[1], 0), "start") == 0);
+    assert(reads("--- symbol\n0x400010 main\n---\n--- heap\nheap_v2/1\n"
+                 "@ 0x400011\n  t*: 5: 500 [0: 0]\n" MAPS));
+    assert(total("inuse_space") == 500 && strcmp(name_of(frames(0, &count)[0], 0), "main") == 0);
     assert(!reads("--- symbol\n0x10 main\n") && strstr(error.reason, "cut"));
     assert(!reads("--- symbol\n---\n--- symbol\n---\n") && !reads("--- symbol\n---\n"));
     assert(!reads("--- symbol\n---\nheap profile: x\n") && error.offset == 29);

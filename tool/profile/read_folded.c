@@ -84,20 +84,46 @@ static bool is(const struct read_input *input)
     return good > 0;
 }
 
+struct reading {
+    struct profile *profile;
+    uint32_t kernel, jit; /* mappings */
+    uint32_t *known;      /* by the string of a frame: its location + 1; 0: not seen yet */
+    size_t known_room;
+    struct text_stack stack;
+};
+
 /* The frame's name, without its mark. */
-static uint32_t frame_of(struct profile *profile, struct text name, uint32_t kernel, uint32_t jit)
+static uint32_t make_frame(struct reading *it, struct text name, uint32_t whole)
 {
-    struct profile_function function = {0};
+    struct profile_function function = {.system_name = whole};
     uint32_t mapping = 0;
     size_t length = (size_t)(name.end - name.at);
-    function.system_name = profile_string(profile, name.at, length);
     if (length > 4 && memcmp(name.end - 4, "_[", 2) == 0 && name.end[-1] == ']' &&
         strchr("kijw", name.end[-2])) {
-        mapping = name.end[-2] == 'k' ? kernel : name.end[-2] == 'j' ? jit : 0;
+        mapping = name.end[-2] == 'k' ? it->kernel : name.end[-2] == 'j' ? it->jit : 0;
         length -= 4;
     }
-    function.name = profile_string(profile, name.at, length);
-    return profile_named(profile, profile_function(profile, &function), 0, mapping);
+    function.name = profile_string(it->profile, name.at, length);
+    return profile_named(it->profile, profile_function(it->profile, &function), 0, mapping);
+}
+
+static uint32_t frame_of(struct reading *it, struct text name)
+{
+    uint32_t whole = profile_string(it->profile, name.at, (size_t)(name.end - name.at));
+    if (whole >= it->known_room) {
+        size_t room = (size_t)whole * 2 + 256;
+        uint32_t *known = reallocarray(it->known, room, sizeof *known);
+        if (!known) {
+            it->profile->failed = true;
+            return 0;
+        }
+        memset(known + it->known_room, 0, (room - it->known_room) * sizeof *known);
+        it->known = known;
+        it->known_room = room;
+    }
+    if (it->known[whole] == 0)
+        it->known[whole] = make_frame(it, name, whole) + 1;
+    return it->known[whole] - 1;
 }
 
 static uint32_t special(struct profile *profile, const char *name)
@@ -107,18 +133,17 @@ static uint32_t special(struct profile *profile, const char *name)
     return profile_mapping(profile, &mapping);
 }
 
-static bool push_frames(struct profile *profile, struct text stack, struct text_stack *room,
-                        uint32_t kernel, uint32_t jit)
+static bool push_frames(struct reading *it, struct text stack)
 {
-    room->count = 0;
+    it->stack.count = 0;
     while (stack.end > stack.at) { /* from the leaf */
         const char *start = memrchr(stack.at, ';', (size_t)(stack.end - stack.at));
         struct text name = {start ? start + 1 : stack.at, stack.end};
         stack.end = start ? start : stack.at;
-        if (name.at < name.end && !text_push(profile, room, frame_of(profile, name, kernel, jit)))
+        if (name.at < name.end && !text_push(it->profile, &it->stack, frame_of(it, name)))
             return false;
     }
-    return true;
+    return !it->profile->failed;
 }
 
 /* How many lines have two numbers, and how many are no stacks. */
@@ -148,7 +173,7 @@ static void add_line(struct profile *profile, const struct line *line, uint32_t 
 static bool read(const struct read_input *input, struct profile *profile, struct read_error *error)
 {
     struct text text = text_of(input), row;
-    struct text_stack room = {0};
+    struct reading it = {.profile = profile};
     struct line line;
     size_t paired, bad = 0, first_bad = 0, broken = 0;
     size_t good = count_lines(input, &paired);
@@ -158,7 +183,8 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     if (pairs)
         profile_type(profile, "before", "count");
     profile->default_type = profile_type(profile, "samples", "count");
-    uint32_t kernel = special(profile, "[kernel]"), jit = special(profile, "[jit]");
+    it.kernel = special(profile, "[kernel]");
+    it.jit = special(profile, "[jit]");
     while (!profile->failed && text_line(&text, &row)) {
         if (is_comment(row))
             continue;
@@ -172,8 +198,9 @@ static bool read(const struct read_input *input, struct profile *profile, struct
             take_last(&line.stack, &line.numbers[0]);
         }
         broken += line.numbers[0] != floor(line.numbers[0]);
-        if (push_frames(profile, line.stack, &room, kernel, jit))
-            add_line(profile, &line, profile_stack(profile, room.locations, room.count), pairs);
+        if (push_frames(&it, line.stack))
+            add_line(profile, &line, profile_stack(profile, it.stack.locations, it.stack.count),
+                     pairs);
     }
     if (pairs)
         profile_warn(profile, "two numbers a line: the first is \"before\", the second is shown");
@@ -181,7 +208,8 @@ static bool read(const struct read_input *input, struct profile *profile, struct
         profile_warn(profile, "%zu lines are no stacks, the first at byte %zu", bad, first_bad);
     if (broken > 0)
         profile_warn(profile, "%zu numbers are no whole ones and were rounded", broken);
-    free(room.locations);
+    free(it.known);
+    free(it.stack.locations);
     return true;
 }
 

@@ -126,8 +126,8 @@ static bool read_rest(const struct read_input *input, const char *at, struct pro
     struct text text = {at, input->bytes + input->size}, line, after = text;
     text_line(&after, &line);
     text_trim(&line);
-    /* What was fetched from a server follows this line whatever it is; a CPU profile knows it. */
-    if (text_starts(&line, "--- profile") && text_starts(&after, "heap"))
+    /* A line that says what follows; readers of heaps do not know it. */
+    if (text_starts(&line, "---") && text_starts(&after, "heap"))
         text = after;
     rest.bytes = text.at;
     rest.size = (size_t)(text.end - text.at);
