@@ -109,6 +109,12 @@ static void jemalloc_has_threads(void)
     options.thread = "t12";
     assert(reads_bytes(jemalloc_exact, sizeof jemalloc_exact - 1, &options));
     assert(total("alloc_space") == 500);
+    static const char namesakes[] =
+        "heap_v2/1\n t*: 3: 6 [0: 0]\n t1: 1: 1 [0: 0] a b\n"
+        " t2: 1: 2 [0: 0]\n t3: 1: 3 [0: 0] a b\n@ 0x10\n t*: 3: 6 [0: 0]\n"
+        " t1: 1: 1 [0: 0]\n t2: 1: 2 [0: 0]\n t3: 1: 3 [0: 0]\n" MAPS;
+    options.thread = "a b";
+    assert(reads_bytes(namesakes, sizeof namesakes - 1, &options) && total("inuse_space") == 4);
     options.thread = "13";
     assert(!reads_bytes(jemalloc_exact, sizeof jemalloc_exact - 1, &options));
     assert(strstr(error.reason, "no thread 13"));

@@ -43,6 +43,7 @@ struct reading {
     struct text text;
     double rate;
     int64_t only;                /* a thread's number, or EVERY_THREAD */
+    uint32_t only_name;          /* threads of this name; 0: any */
     bool has_all;                /* the brackets have something */
     struct profile_list threads; /* struct thread, by number */
     struct profile_list rows;    /* struct row: of the stack at hand */
@@ -150,7 +151,7 @@ static bool choose_thread(struct reading *it)
     const struct thread *threads = it->threads.items;
     for (size_t i = 0; i < it->threads.count; i++)
         if (strcmp(profile_text(it->profile, threads[i].name), wanted) == 0) {
-            it->only = threads[i].id;
+            it->only_name = threads[i].name; /* there may be many of that name */
             return true;
         }
     if (it->threads.count == 0)
@@ -176,6 +177,18 @@ static uint32_t thread_labels(struct reading *it, int64_t id)
     labels[1].key = profile_string_of(profile, "thread_id");
     labels[1].number = id;
     return profile_label_set(profile, labels, 2);
+}
+
+static bool all_threads(const struct reading *it)
+{
+    return it->only == EVERY_THREAD && it->only_name == 0;
+}
+
+static bool is_chosen(const struct reading *it, int64_t id)
+{
+    const struct thread *thread = it->only_name == 0 ? NULL : find_thread(it, id);
+    return all_threads(it) || (it->only >= 0 && id == it->only) ||
+           (thread && thread->name == it->only_name);
 }
 
 static void estimate(struct reading *it, struct row *row)
@@ -223,11 +236,11 @@ static void add_stack(struct reading *it, uint32_t stack)
     for (unsigned k = 0; k < COLUMNS && every; k++)
         left[k] = unsample_round(every->estimate[k]);
     for (size_t i = 0; i < it->rows.count; i++) {
-        if (rows[i].thread == EVERY_THREAD || (it->only >= 0 && rows[i].thread != it->only))
+        if (rows[i].thread == EVERY_THREAD || !is_chosen(it, rows[i].thread))
             continue;
         for (unsigned k = 0; k < COLUMNS; k++) {
             values[k] = unsample_round(rows[i].estimate[k]);
-            if (!every || it->only >= 0 || sum[k] == 0)
+            if (!every || !all_threads(it) || sum[k] == 0)
                 continue;
             double all = (double)unsample_round(every->estimate[k]), share = all / sum[k];
             values[k] = unsample_round((before[k] + rows[i].estimate[k]) * share) -
@@ -237,7 +250,7 @@ static void add_stack(struct reading *it, uint32_t stack)
         }
         add_sample(it, stack, &rows[i], values);
     }
-    if (every && it->only < 0 && (left[0] | left[1] | left[2] | left[3]) != 0)
+    if (every && all_threads(it) && (left[0] | left[1] | left[2] | left[3]) != 0)
         add_sample(it, stack, every, left);
     it->rows.count = 0;
 }
