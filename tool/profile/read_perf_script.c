@@ -164,13 +164,15 @@ static bool parse_frame(struct script *script, struct cursor line, struct frame 
 static void take_place(struct script *script, struct cursor line)
 {
     struct profile *profile = script->profile;
-    struct frame *frame = script->frames + script->depth - 1;
     uint64_t number;
     cursor_trim(&line);
     const char *colon = cursor_last(&line, ":");
     struct cursor behind = {colon ? colon + 1 : line.end, line.end};
-    if (script->depth == 0 || frame->function == 0 || !cursor_number(&behind, 10, &number) ||
+    if (script->depth == 0 || !colon || !cursor_number(&behind, 10, &number) ||
         behind.at != behind.end || number > INT32_MAX)
+        return;
+    struct frame *frame = &script->frames[script->depth - 1];
+    if (frame->function == 0)
         return;
     struct profile_function function = *profile_function_at(profile, frame->function);
     function.file = profile_string(profile, line.at, (size_t)(colon - line.at));

@@ -297,7 +297,7 @@ static bool read_sample(struct reading *it, struct wire message)
     }
     if (message.bad)
         return refuse_at(it, message.at, message.bad);
-    if (sample.value_count != it->types)
+    if (sample.value_count != it->types || it->types == 0)
         return read_refuse(it->error, (uint64_t)((const char *)start - it->input->bytes),
                            "a sample has %u values, and there are %u kinds of them",
                            sample.value_count, it->types);

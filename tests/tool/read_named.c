@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Files of other tools that have names in them: small ones, whose every number is known. Each is
+ * also read when it is cut off at any byte, and with bytes changed: it is refused or read, and does
+ * no harm.
+ */
+#include "tool/profile/profile.h"
+
+#include "tests/unit/unit.h"
+
+static bool read_text(struct profile *profile, const char *text, size_t size, const char *at)
+{
+    struct read_error error = {0};
+    char *copy = malloc(size + 1); /* so that AddressSanitizer sees its end */
+    assert(copy != NULL);
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+    struct read_input input = {.name = "x", .bytes = copy, .size = size, .options = {.at = at}};
+    profile_start(profile);
+    bool done = profile_read(profile, &input, &error);
+    assert(done || error.reason[0] != '\0');
+    assert(!profile->failed);
+    free(copy);
+    return done;
+}
+
+static void read_whole(struct profile *profile, const char *text, const char *format)
+{
+    assert(read_text(profile, text, strlen(text), NULL));
+    assert(strcmp(profile->format, format) == 0);
+}
+
+static int64_t sum(const struct profile *profile, const char *type)
+{
+    int64_t total = 0;
+    int number = profile_type_named(profile, type);
+    assert(number >= 0);
+    for (size_t i = 0; i < profile->samples.count; i++)
+        total += profile->samples.values[number][i];
+    return total;
+}
+
+/* "leaf main": the names of a stack; inlined functions are joined by +. */
+static const char *names(const struct profile *profile, size_t sample)
+{
+    static char text[512];
+    uint32_t count;
+    const uint32_t *frames = profile_frames_of(profile, profile->samples.stacks[sample], &count);
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < count; i++) {
+        const struct profile_location *location = profile_location_at(profile, frames[i]);
+        const struct profile_line *lines = profile_lines_of(profile, frames[i]);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s", i > 0 ? " " : "");
+        if (location->lines == 0)
+            used += (size_t)snprintf(text + used, sizeof text - used, "?");
+        for (uint32_t k = 0; k < location->lines; k++)
+            used += (size_t)snprintf(
+                text + used, sizeof text - used, "%s%s:%u", k > 0 ? "+" : "",
+                profile_text(profile, profile_function_at(profile, lines[k].function)->name),
+                lines[k].line);
+    }
+    return text;
+}
+
+static int64_t value(const struct profile *profile, const char *type, const char *stack)
+{
+    int number = profile_type_named(profile, type);
+    int64_t total = 0;
+    assert(number >= 0);
+    for (size_t i = 0; i < profile->samples.count; i++)
+        if (strcmp(names(profile, i), stack) == 0)
+            total += profile->samples.values[number][i];
+    return total;
+}
+
+static const char heaptrack[] =
+    "v 10400 3\nX ./program one\nI 1000 5e27ec\ns 7 program\ns 4 main\ns 3 a.c\ns 1 f\ns 5 inner\n"
+    "i 5590 1 2 3 7\nt 1 0\ni 5668 1 5 3 8 4 3 9\nt 2 1\na 64 2\na 10 1\n"
+    "c 1\nR 10\n+ 0\n+ 0\n+ 1\nc 5\nR 20\n- 1\n- 0\n+ 1\n- 0\nc 9\n# strings: 5\n";
+
+static void heaptrack_is_played_again(void)
+{
+    struct profile profile;
+    read_whole(&profile, heaptrack, "heaptrack");
+    assert(sum(&profile, "alloc_objects") == 4 && sum(&profile, "alloc_space") == 2 * 100 + 2 * 16);
+    assert(sum(&profile, "inuse_objects") == 1 && sum(&profile, "inuse_space") == 16);
+    assert(sum(&profile, "peak_objects") == 3 && sum(&profile, "peak_space") == 216);
+    assert(sum(&profile, "temp_objects") == 1);
+    assert(value(&profile, "alloc_space", "inner:8+f:9 main:7") == 200);
+    assert(value(&profile, "temp_objects", "main:7") == 1);
+    assert(profile.points.count == 3 && profile.peak_time_ns == 1000000);
+    const struct profile_point *points = profile.points.items;
+    assert(points[1].time_ns == 5000000 && points[1].live_bytes == 216 &&
+           points[1].allocated_objects == 3 && points[1].resident_bytes == 0x20000);
+    assert(strcmp(profile_text(&profile, profile.command), "./program one") == 0);
+    profile_free(&profile);
+    static const char raw[] = "v 10400 3\nx 3 /a\nm 1 -\nt 1 0\n+ 10 1 7f00\n";
+    assert(!read_text(&profile, raw, sizeof raw - 1, NULL));
+    profile_free(&profile);
+}
+
+static const char massif[] =
+    "desc: (none)\ncmd: ./program\ntime_unit: ms\n#-----------\nsnapshot=0\n#-----------\ntime=0\n"
+    "mem_heap_B=0\nmem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=empty\n#-----------\nsnapshot=1\n"
+    "#-----------\ntime=10\nmem_heap_B=100\nmem_heap_extra_B=8\nmem_stacks_B=0\nheap_tree=peak\n"
+    "n2: 100 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.\n"
+    " n2: 90 0x109668: leaf(unsigned long) (a.cc:8)\n"
+    "  n0: 70 0x1091AE: main (a.cc:13)\n"
+    "  n1: 20 0x1091BE: inner (a.cc:14)\n"
+    "   n0: 20 0x1091BE: main (a.cc:15)\n"
+    " n0: 10 in 2 places, all below massif's threshold (1.00%)\n"
+    "#-----------\nsnapshot=2\n#-----------\ntime=20\nmem_heap_B=50\nmem_heap_extra_B=8\n"
+    "mem_stacks_B=0\nheap_tree=detailed\nn1: 50 (heap allocation functions) malloc/new/new[], etc.\n"
+    " n0: 50 0x109668: leaf(unsigned long) (a.cc:8)\n";
+
+static void massif_has_trees(void)
+{
+    struct profile profile;
+    read_whole(&profile, massif, "massif");
+    assert(sum(&profile, "peak_space") == 100 && sum(&profile, "inuse_space") == 50);
+    assert(value(&profile, "peak_space", "leaf(unsigned long):8 main:13") == 70);
+    assert(value(&profile, "peak_space", "leaf(unsigned long):8 inner:14+main:15") == 20);
+    assert(value(&profile, "peak_space", "[below massif's threshold]:0") == 10);
+    assert(value(&profile, "inuse_space", "leaf(unsigned long):8") == 50);
+    assert(profile.points.count == 3 && profile.history_moments == 2);
+    assert(profile.peak_time_ns == 10000000 && profile.duration_ns == 20000000);
+    profile_free(&profile);
+    assert(read_text(&profile, massif, sizeof massif - 1, "1"));
+    assert(sum(&profile, "inuse_space") == 100);
+    profile_free(&profile);
+    assert(!read_text(&profile, massif, sizeof massif - 1, "0"));
+    profile_free(&profile);
+}
+
+static const char dhat[] =
+    "{\"dhatFileVersion\":2,\"mode\":\"heap\",\"bklt\":true,\"cmd\":\"./program a\",\"pid\":7,\"pps\":"
+    "[{\"tb\":100,\"tbk\":2,\"tl\":30,\"gb\":50,\"gbk\":1,\"eb\":10,\"ebk\":1,\"fs\":[1,2,3]},\n"
+    "{\"tb\":1e1,\"tbk\":1,\"tl\":1,\"gb\":10,\"gbk\":1,\"eb\":0,\"ebk\":0,\"fs\":[3]}],\"ftbl\":"
+    "[\"[root]\",\"0x4841: malloc (in /usr/lib/x.so)\",\"0x1091: f\\u00e9 (a.c:3)\","
+    "\"0x1092: ??? (in /bin/\\\"x\\\")\"]}";
+
+static void dhat_has_totals(void)
+{
+    struct profile profile;
+    read_whole(&profile, dhat, "DHAT");
+    assert(sum(&profile, "alloc_space") == 110 && sum(&profile, "alloc_objects") == 3);
+    assert(sum(&profile, "peak_space") == 60 && sum(&profile, "inuse_objects") == 1);
+    assert(value(&profile, "alloc_space", "malloc:0 f\xc3\xa9:3 ?") == 100);
+    assert(strcmp(profile_text(&profile, profile_mapping_at(&profile, 2)->path), "/bin/\"x\"") ==
+           0);
+    assert(profile.pid == 7 && strcmp(profile_text(&profile, profile.program), "./program") == 0);
+    profile_free(&profile);
+}
+
+static const char speedscope[] =
+    "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"shared\":{\"frames\":["
+    "{\"name\":\"main\",\"file\":\"a.c\",\"line\":3},{\"name\":\"f\"},{\"name\":\"\\ud83d\\ude00\"}]},"
+    "\"profiles\":[{\"type\":\"sampled\",\"name\":\"one\",\"unit\":\"milliseconds\",\"samples\":"
+    "[[0,1],[0],[0,1]],\"weights\":[1.5,2,0.25]},{\"type\":\"evented\",\"name\":\"two\",\"unit\":"
+    "\"microseconds\",\"events\":[{\"type\":\"O\",\"frame\":0,\"at\":0},{\"type\":\"O\",\"frame\":2,"
+    "\"at\":1},{\"type\":\"C\",\"frame\":2,\"at\":3},{\"type\":\"C\",\"frame\":0,\"at\":4}]}]}";
+
+static void speedscope_has_several(void)
+{
+    struct profile profile;
+    read_whole(&profile, speedscope, "speedscope");
+    assert(sum(&profile, "cpu") == 3750000 + 4000 && sum(&profile, "samples") == 3);
+    assert(value(&profile, "cpu", "f:0 main:3") == 1750000);
+    assert(value(&profile, "cpu", "\xf0\x9f\x98\x80:0 main:3") == 2000);
+    assert(value(&profile, "cpu", "main:3") == 2000000 + 2000);
+    profile_free(&profile);
+}
+
+static const char perf_script[] =
+    "# captured on: today\n"
+    "a program 27594/27595 [001] 35089.022721:     250000 cpu-clock:pppH: \n"
+    "\t           14f38 inner+0x10 (inlined)\n"
+    "\t           14f38 leaf(int, char (*)())+0x158 (/usr/lib/x.so (deleted))\n"
+    "  a.c:12\n"
+    "\t       300000000 [unknown] ([unknown])\n\n"
+    "a program 27594/27595 35089.522721:     250000 cpu-clock:pppH: \n"
+    "\t           14f38 inner+0x10 (inlined)\n"
+    "\t           14f38 leaf(int, char (*)())+0x158 (/usr/lib/x.so (deleted))\n"
+    "  a.c:12\n"
+    "\t       300000000 [unknown] ([unknown])\n\n"
+    "   b 7 35090.000001:          7 sched:sched_switch:  ffffffff8162edf3 alloc+0xc3 "
+    "([kernel.kallsyms])\n";
+
+static void perf_script_has_events(void)
+{
+    struct profile profile;
+    read_whole(&profile, perf_script, "perf script");
+    assert(profile.samples.count == 2 && sum(&profile, "samples") == 3);
+    assert(sum(&profile, "cpu") == 500000 && sum(&profile, "sched:sched_switch") == 7);
+    assert(value(&profile, "samples", "inner:0+leaf(int, char (*)()):12 ?") == 2);
+    assert(value(&profile, "samples", "alloc:0") == 1);
+    uint32_t labels = profile.samples.label_sets[0];
+    assert(strcmp(profile_text(&profile, profile_label_of(&profile, labels, "thread")->text),
+                  "a program") == 0);
+    assert(profile_label_of(&profile, labels, "tid")->number == 27595);
+    assert(profile.duration_ns == 977280000 && profile.threads.count == 2);
+    profile_free(&profile);
+}
+
+/* main calls f, twice as costly as g does; g is called by main alone. */
+static const char callgrind[] =
+    "# callgrind format\nversion: 1\npid: 7\ncmd: ./program\npositions: line\nevents: Ir Dr\n\n"
+    "fl=(1) a.c\nfn=(1) main\n3 10 1\n+1 20\ncfi=(2) b.c\ncfn=(2) f\ncalls=2 9\n+1 40 4\n"
+    "cfn=(3) g\ncalls=1 20\n* 25\n\nfn=(3)\n20 5\ncfi=(2)\ncfn=(2)\ncalls=1 9\n21 20 2\n\n"
+    "fl=(2)\nfn=(2)\n9 60 6\n";
+
+static void callgrind_costs_are_shared_by_callers(void)
+{
+    struct profile profile;
+    read_whole(&profile, callgrind, "callgrind");
+    assert(sum(&profile, "Ir") == 95 && sum(&profile, "Dr") == 7);
+    assert(value(&profile, "Ir", "main:3") == 10 && value(&profile, "Ir", "main:4") == 20);
+    assert(value(&profile, "Ir", "f:9 main:5") == 40);
+    assert(value(&profile, "Ir", "f:9 g:21 main:5") == 20);
+    assert(value(&profile, "Ir", "g:20 main:5") == 5);
+    assert(value(&profile, "Dr", "f:9 main:5") == 4);
+    assert(profile.warnings.count == 1);
+    profile_free(&profile);
+}
+
+/* Whether it is read or refused, somebody looks at all of it. */
+static void damage(const char *text, size_t size)
+{
+    uint64_t random = 2026;
+    struct profile profile;
+    char *copy = malloc(size);
+    assert(copy != NULL);
+    for (size_t cut = 0; cut < size; cut++) {
+        if (read_text(&profile, text, cut, NULL))
+            for (size_t i = 0; i < profile.samples.count; i++)
+                assert(names(&profile, i) != NULL);
+        profile_free(&profile);
+    }
+    for (unsigned round = 0; round < unit_times(4000); round++) {
+        memcpy(copy, text, size);
+        for (unsigned i = 0; i < 1 + round % 4; i++)
+            copy[unit_random(&random) % size] = (char)unit_random(&random);
+        if (read_text(&profile, copy, size, NULL))
+            for (size_t i = 0; i < profile.samples.count; i++)
+                assert(names(&profile, i) != NULL);
+        profile_free(&profile);
+    }
+    free(copy);
+}
+
+int main(void)
+{
+    heaptrack_is_played_again();
+    massif_has_trees();
+    dhat_has_totals();
+    speedscope_has_several();
+    perf_script_has_events();
+    callgrind_costs_are_shared_by_callers();
+    damage(heaptrack, sizeof heaptrack - 1);
+    damage(massif, sizeof massif - 1);
+    damage(dhat, sizeof dhat - 1);
+    damage(speedscope, sizeof speedscope - 1);
+    damage(perf_script, sizeof perf_script - 1);
+    damage(callgrind, sizeof callgrind - 1);
+    return 0;
+}
