@@ -39,7 +39,7 @@ static void costs_put(const struct grind *grind, const int64_t *values)
 {
     for (unsigned i = 0; i < grind->flat.types; i++)
         fprintf(grind->file, " %" PRId64, values[grind->order[i]]);
-    putc('\n', grind->file);
+    putc_unlocked('\n', grind->file);
 }
 
 /* Text on one line. */
@@ -47,8 +47,8 @@ static void line_put(const struct grind *grind, const char *key, const char *tex
 {
     fputs(key, grind->file);
     for (; *text != '\0'; text++)
-        putc((unsigned char)*text < ' ' ? ' ' : *text, grind->file);
-    putc('\n', grind->file);
+        putc_unlocked((unsigned char)*text < ' ' ? ' ' : *text, grind->file);
+    putc_unlocked('\n', grind->file);
 }
 
 /* Events are single words. */
@@ -57,7 +57,7 @@ static void event_put(const struct grind *grind, unsigned place)
     const struct profile *profile = grind->profile;
     const char *name = profile_text(profile, profile->type[grind->order[place]].name);
     for (; *name != '\0'; name++)
-        putc(isalnum((unsigned char)*name) ? *name : '_', grind->file);
+        putc_unlocked(isalnum((unsigned char)*name) ? *name : '_', grind->file);
 }
 
 static void head_put(const struct grind *grind)
@@ -72,7 +72,7 @@ static void head_put(const struct grind *grind)
     fputs("positions: line\n", grind->file);
     fputs("events:", grind->file);
     for (unsigned i = 0; i < profile->types; i++) {
-        putc(' ', grind->file);
+        putc_unlocked(' ', grind->file);
         event_put(grind, i);
     }
     for (size_t i = 0; i < grind->flat.stacks_count; i++)
@@ -167,7 +167,7 @@ static void functions_put(struct grind *grind)
     size_t at = 0;
     for (uint32_t i = 0; i < flat->frames_count; i++) {
         if (grind->function[i] == i) {
-            putc('\n', grind->file);
+            putc_unlocked('\n', grind->file);
             place_put(grind, i, false);
         }
         fprintf(grind->file, "%" PRIu32, flat->frames[i].line);

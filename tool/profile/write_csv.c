@@ -13,10 +13,14 @@
 /* A part of a quoted field. */
 static void text_put(const char *text, FILE *file)
 {
+    if (!strchr(text, '"')) {
+        fputs_unlocked(text, file);
+        return;
+    }
     for (; *text != '\0'; text++) {
         if (*text == '"')
-            putc('"', file);
-        putc(*text, file);
+            putc_unlocked('"', file);
+        putc_unlocked(*text, file);
     }
 }
 
@@ -24,10 +28,10 @@ static void field_put(const char *text, FILE *file)
 {
     bool plain = strpbrk(text, ",\"\r\n") == NULL;
     if (!plain)
-        putc('"', file);
+        putc_unlocked('"', file);
     text_put(text, file);
     if (!plain)
-        putc('"', file);
+        putc_unlocked('"', file);
 }
 
 static void stack_put(const struct flat *flat, size_t number, FILE *file)
@@ -36,19 +40,19 @@ static void stack_put(const struct flat *flat, size_t number, FILE *file)
     const uint32_t *path = flat->path + stack->first;
     const struct flat_frame *leaf = stack->count > 0 ? &flat->frames[path[stack->count - 1]] : NULL;
     field_put(leaf ? leaf->name : "", file);
-    putc(',', file);
+    putc_unlocked(',', file);
     field_put(leaf ? leaf->file : "", file);
-    putc(',', file);
+    putc_unlocked(',', file);
     if (leaf && leaf->line != 0)
         fprintf(file, "%" PRIu32, leaf->line);
-    putc(',', file);
+    putc_unlocked(',', file);
     field_put(leaf ? leaf->module : "", file);
     for (unsigned i = 0; i < flat->types; i++)
         fprintf(file, ",%" PRId64, flat_value(flat, number, i));
     fputs(",\"", file);
     for (uint32_t i = 0; i < stack->count; i++) {
         if (i > 0)
-            putc(';', file);
+            putc_unlocked(';', file);
         text_put(flat->frames[path[i]].name, file);
     }
     fputs("\"\r\n", file);
@@ -62,7 +66,7 @@ static bool csv(const struct profile *profile, const struct write_options *optio
     if (done) {
         fputs("function,file,line,module", file);
         for (unsigned i = 0; i < profile->types; i++) {
-            putc(',', file);
+            putc_unlocked(',', file);
             field_put(profile_text(profile, profile->type[i].name), file);
         }
         fputs(",stack\r\n", file);

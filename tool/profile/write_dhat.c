@@ -161,7 +161,7 @@ static bool dhat(const struct profile *profile, const struct write_options *opti
         json_end(&json);
         done = frames_put(&json, &flat);
         json_end(&json);
-        putc('\n', file);
+        putc_unlocked('\n', file);
     }
     flat_free(&flat);
     free(lives);

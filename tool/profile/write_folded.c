@@ -8,9 +8,24 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tool/profile/flat.h"
+
+/* Which frames' names can be written as they are. NULL when memory is out. */
+static bool *plain_names(const struct flat *flat)
+{
+    bool *plain = calloc(flat->frames_count + 1, sizeof *plain);
+    for (size_t i = 0; i < flat->frames_count && plain; i++) {
+        const char *name = flat->frames[i].name;
+        size_t length = strlen(name);
+        plain[i] = length > 0 && !isdigit((unsigned char)name[length - 1]);
+        for (size_t k = 0; k < length && plain[i]; k++)
+            plain[i] = (unsigned char)name[k] >= ' ' && name[k] != ';' && name[k] != 0x7f;
+    }
+    return plain;
+}
 
 /* What would end the frame, the line or the stack becomes another character. */
 static void name_put(const char *name, FILE *file)
@@ -26,19 +41,23 @@ static void name_put(const char *name, FILE *file)
             letter = ':';
         else if (letter < ' ' || letter == 0x7f)
             letter = ' ';
-        putc(i == space && letter == ' ' ? '_' : letter, file);
+        putc_unlocked(i == space && letter == ' ' ? '_' : letter, file);
     }
 }
 
-static void stack_put(const struct flat *flat, size_t stack, FILE *file)
+static void stack_put(const struct flat *flat, const bool *plain, size_t stack, FILE *file)
 {
     const struct flat_stack *there = &flat->stacks[stack];
     if (there->count == 0)
         fputs("[unknown]", file);
     for (uint32_t i = 0; i < there->count; i++) {
+        uint32_t frame = flat->path[there->first + i];
         if (i > 0)
-            putc(';', file);
-        name_put(flat->frames[flat->path[there->first + i]].name, file);
+            putc_unlocked(';', file);
+        if (plain[frame])
+            fputs_unlocked(flat->frames[frame].name, file);
+        else
+            name_put(flat->frames[frame].name, file);
     }
 }
 
@@ -46,13 +65,16 @@ static bool folded(const struct profile *profile, const struct write_options *op
 {
     struct flat flat;
     bool done = flat_make(&flat, profile, &(struct flat_options){0});
+    bool *plain = done ? plain_names(&flat) : NULL;
+    done = plain != NULL;
     for (size_t i = 0; i < flat.stacks_count && done; i++) {
         int64_t value = flat_value(&flat, i, options->type);
         if (value == 0)
             continue;
-        stack_put(&flat, i, file);
+        stack_put(&flat, plain, i, file);
         fprintf(file, " %" PRId64 "\n", value);
     }
+    free(plain);
     flat_free(&flat);
     return done;
 }
@@ -70,23 +92,29 @@ static int compare(const struct flat *one, size_t a, const struct flat *other, s
     return left->count < right->count ? -1 : left->count > right->count;
 }
 
-static void both(const struct flat *base, unsigned base_type, const struct flat *flat,
+static bool both(const struct flat *base, unsigned base_type, const struct flat *flat,
                  unsigned type, FILE *file)
 {
     size_t a = 0, b = 0;
-    while (a < base->stacks_count || b < flat->stacks_count) {
+    bool *plain = plain_names(flat), *base_plain = plain_names(base);
+    bool done = plain && base_plain;
+    while (done && (a < base->stacks_count || b < flat->stacks_count)) {
         int order = a == base->stacks_count   ? 1
                     : b == flat->stacks_count ? -1
                                               : compare(base, a, flat, b);
         int64_t before = order <= 0 ? flat_value(base, a, base_type) : 0;
         int64_t after = order >= 0 ? flat_value(flat, b, type) : 0;
         if (before != 0 || after != 0) {
-            stack_put(order >= 0 ? flat : base, order >= 0 ? b : a, file);
+            stack_put(order >= 0 ? flat : base, order >= 0 ? plain : base_plain, order >= 0 ? b : a,
+                      file);
             fprintf(file, " %" PRId64 " %" PRId64 "\n", before, after);
         }
         a += order <= 0;
         b += order >= 0;
     }
+    free(plain);
+    free(base_plain);
+    return done;
 }
 
 static bool diff_folded(const struct profile *profile, const struct write_options *options,
@@ -100,7 +128,7 @@ static bool diff_folded(const struct profile *profile, const struct write_option
     if (done) {
         if (base_type < 0)
             base.stacks_count = 0;
-        both(&base, base_type < 0 ? 0 : (unsigned)base_type, &flat, options->type, file);
+        done = both(&base, base_type < 0 ? 0 : (unsigned)base_type, &flat, options->type, file);
     }
     flat_free(&flat);
     flat_free(&base);

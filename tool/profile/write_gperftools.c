@@ -86,7 +86,7 @@ static void addresses_put(const struct profile *profile, uint32_t stack, FILE *f
         fprintf(file, " 0x%08" PRIx64,
                 location->address + (location->flags & LOCATION_EXACT ? 1 : 0));
     }
-    putc('\n', file);
+    putc_unlocked('\n', file);
 }
 
 static bool plain_put(const struct profile *profile, const int columns[COLUMNS], FILE *file)
@@ -119,11 +119,11 @@ static bool plain_put(const struct profile *profile, const int columns[COLUMNS],
 static void name_put(const char *name, FILE *file)
 {
     for (const char *at = name; *at != '\0'; at++) {
-        putc((unsigned char)*at < ' ' ? ' ' : *at, file);
+        putc_unlocked((unsigned char)*at < ' ' ? ' ' : *at, file);
         if (at[0] == '-' && at[1] == '-')
-            putc(' ', file);
+            putc_unlocked(' ', file);
     }
-    putc('\n', file);
+    putc_unlocked('\n', file);
 }
 
 static bool symbolized(const struct profile *profile, const struct write_options *options,
@@ -156,7 +156,7 @@ static bool symbolized(const struct profile *profile, const struct write_options
         for (uint32_t k = 0; k < stack->count; k++)
             fprintf(file, " 0x%016zx",
                     INVENTED + (size_t)flat.path[stack->first + k] * INVENTED_STEP + 1);
-        putc('\n', file);
+        putc_unlocked('\n', file);
     }
     if (done)
         fputs("\nMAPPED_LIBRARIES:\n", file);

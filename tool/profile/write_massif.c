@@ -26,6 +26,7 @@ struct snapshot {
 struct massif {
     const struct profile *profile;
     FILE *file;
+    char **places; /* by frame of the present tree: its text, when it is known */
     struct snapshot *snapshots;
     size_t count;
 };
@@ -123,6 +124,23 @@ static struct node *nodes_below(const struct flat *flat, unsigned type, const st
     return nodes;
 }
 
+/* What readers would take for a comment or an end of the line is gone. */
+static void mend(char *text)
+{
+    for (; *text != '\0'; text++)
+        *text = *text == '#' ? '@' : (unsigned char)*text < ' ' ? ' ' : *text;
+}
+
+static const char *place_of(struct massif *massif, const struct flat *flat, uint32_t frame)
+{
+    if (!massif->places[frame]) {
+        massif->places[frame] = flat_place(&flat->frames[frame]);
+        if (massif->places[frame])
+            mend(massif->places[frame]);
+    }
+    return massif->places[frame];
+}
+
 static bool node_put(struct massif *massif, const struct flat *flat, unsigned type,
                      const struct node *node, uint32_t depth)
 {
@@ -131,18 +149,13 @@ static bool node_put(struct massif *massif, const struct flat *flat, unsigned ty
     if (!nodes)
         return false;
     fprintf(massif->file, "%*sn%zu: %" PRId64 " ", (int)depth, "", count, node->value);
-    bool done = true;
-    if (depth == 0) {
-        fputs("(heap allocation functions) malloc/new/new[], --alloc-fns, etc.\n", massif->file);
-    } else {
-        const struct flat_stack *stack = &flat->stacks[node->first];
-        char *text = flat_place(&flat->frames[flat->path[stack->first + depth - 1]]);
-        done = text != NULL;
-        for (char *at = text; done && *at != '\0'; at++)
-            putc(*at == '#' ? '@' : (unsigned char)*at < ' ' ? ' ' : *at, massif->file);
-        putc('\n', massif->file);
-        free(text);
-    }
+    const struct flat_stack *stack = &flat->stacks[node->first];
+    const char *text = depth == 0
+                           ? "(heap allocation functions) malloc/new/new[], --alloc-fns, etc."
+                           : place_of(massif, flat, flat->path[stack->first + depth - 1]);
+    bool done = text != NULL;
+    fputs_unlocked(done ? text : "", massif->file);
+    putc_unlocked('\n', massif->file);
     for (size_t i = 0; i < count && done; i++)
         done = node_put(massif, flat, type, &nodes[i], depth + 1);
     free(nodes);
@@ -170,6 +183,8 @@ static bool tree_put(struct massif *massif, const struct snapshot *snapshot, siz
         type = massif->profile->types;
     }
     bool done = (values || snapshot->column >= 0) && flat_make(&flat, massif->profile, &options);
+    massif->places = calloc(flat.frames_count + 1, sizeof *massif->places);
+    done = done && massif->places;
     struct node all = {0, flat.stacks_count, 0};
     for (size_t i = 0; i < flat.stacks_count && done; i++)
         all.value += flat_value(&flat, i, type);
@@ -183,6 +198,9 @@ static bool tree_put(struct massif *massif, const struct snapshot *snapshot, siz
                 snapshot->kind == PEAK ? "peak" : "detailed");
         done = node_put(massif, &flat, type, &all, 0);
     }
+    for (size_t i = 0; i < flat.frames_count && massif->places; i++)
+        free(massif->places[i]);
+    free(massif->places);
     flat_free(&flat);
     free(values);
     return done;
@@ -197,7 +215,10 @@ static bool massif(const struct profile *profile, const struct write_options *op
             profile_text(profile, profile->command ? profile->command : profile->program);
         fputs("desc: memoir\ncmd: ", file);
         for (; *command != '\0'; command++)
-            putc(*command == '#' ? '@' : (unsigned char)*command < ' ' ? ' ' : *command, file);
+            putc_unlocked(*command == '#'                 ? '@'
+                          : (unsigned char)*command < ' ' ? ' '
+                                                          : *command,
+                          file);
         fputs("\ntime_unit: ms\n", file);
     }
     for (size_t i = 0; i < massif.count && done; i++) {

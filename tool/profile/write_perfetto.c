@@ -150,7 +150,7 @@ static bool perfetto(const struct profile *profile, const struct write_options *
         done = flame_put(&trace, &flat, options->type);
         json_end(&trace.json);
         json_end(&trace.json);
-        putc('\n', file);
+        putc_unlocked('\n', file);
     }
     flat_free(&flat);
     return done;

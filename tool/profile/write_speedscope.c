@@ -91,7 +91,7 @@ static bool speedscope(const struct profile *profile, const struct write_options
             profile_put(&json, profile, &flat, i);
         json_end(&json);
         json_end(&json);
-        putc('\n', file);
+        putc_unlocked('\n', file);
     }
     flat_free(&flat);
     return done;
