@@ -4,6 +4,7 @@
  * child, for the summary at its end, or else by becoming it. What would fail later without a word
  * (an unknown option, a program that no library can be preloaded into) is said now.
  */
+#include "tool/launch.h"
 #include "base/config.h"
 #include "base/nearest.h"
 #include "tool/arguments.h"
@@ -33,9 +34,7 @@ static const char library_name[] = "libmemoir.so";
 
 static bool options_check(const struct arguments *arguments, struct error *error);
 static void warning_keep(const char *line, size_t length);
-static bool library_find(char path[PATH_MAX], const char *wanted, struct error *error);
 static bool library_use(char path[PATH_MAX], const char *candidate);
-static bool program_find(char path[PATH_MAX], const char *name, struct error *error);
 static bool program_try(char path[PATH_MAX], const char *directory, size_t length, const char *name,
                         int *reason);
 static bool program_missing(const char *name, int reason, struct error *error);
@@ -58,8 +57,8 @@ bool launch_run(const struct arguments *arguments, struct error *error)
     struct child child;
 
     if (!options_check(arguments, error) ||
-        !library_find(library, arguments_value(arguments, "--lib"), error) ||
-        !program_find(program, name, error))
+        !launch_library(library, arguments_value(arguments, "--lib"), error) ||
+        !launch_program(program, name, error))
         return false;
     bool fine = program_judge(program);
     bool recorded = fine && !arguments_value(arguments, "--no-summary") && !terminal_is_quiet();
@@ -127,7 +126,7 @@ static void warning_keep(const char *line, size_t length)
                  line + skipped);
 }
 
-static bool library_find(char path[PATH_MAX], const char *wanted, struct error *error)
+bool launch_library(char path[PATH_MAX], const char *wanted, struct error *error)
 {
     char self[PATH_MAX];
     char candidate[PATH_MAX + 64];
@@ -174,7 +173,7 @@ static bool library_use(char path[PATH_MAX], const char *candidate)
 }
 
 /* The file that execvp will start, for what is to be said about it before. */
-static bool program_find(char path[PATH_MAX], const char *name, struct error *error)
+bool launch_program(char path[PATH_MAX], const char *name, struct error *error)
 {
     int reason = ENOENT;
     if (strchr(name, '/')) {

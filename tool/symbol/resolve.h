@@ -53,6 +53,16 @@ bool symbol_resolve(struct profile *profile, const struct symbol_options *option
                     struct symbol_report *report);
 void symbol_report_free(struct symbol_report *report);
 
+/* What the file of a program or library has for us, `path` on this machine. */
+struct symbol_look {
+    enum symbol_quality quality; /* SYMBOL_NOTHING: no ELF file, or no symbols at all */
+    bool elf;
+    bool own_malloc; /* it defines malloc itself */
+    char build_id[160];
+    char *debug_file; /* beside it, to be freed; NULL: none */
+};
+void symbol_look(const char *path, const struct symbol_options *options, struct symbol_look *look);
+
 /* C++, Rust and D as people write them; NULL: not mangled. To be freed. */
 char *symbol_demangle(const char *name);
 /* With parameters and, where the name has it, the type that is returned. */

@@ -1,0 +1,86 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# `memoir doctor` finds what keeps the library or the names out, and says what to do: of programs,
+# processes and profiles. One that has nothing wrong ends with 0, others with 1.
+# shellcheck source=tests/programs/common.sh
+. "$(dirname "$0")/../programs/common.sh"
+need strip
+cd "$place" || exit 2
+export XDG_CACHE_HOME="$place/cache" HOME="$place"
+
+cat >work.c <<'C'
+#include <stdlib.h>
+#include <unistd.h>
+void *kept;
+int main(int argc, char **argv)
+{
+    (void)argv;
+    kept = malloc(100000);
+    while (argc > 1)
+        pause();
+    return 0;
+}
+C
+build work.c -o good
+build -static work.c -o static
+build -Wl,--build-id=none work.c -o bare
+build work.c -DOWN -o stripped && strip stripped
+printf '#!/bin/sh\n' >script && chmod +x script
+cat >own.c <<'C'
+#include <stddef.h>
+static char memory[1 << 20];
+static size_t used;
+void *malloc(size_t size) { return memory + (used += (size + 15) & ~(size_t)15) - ((size + 15) & ~(size_t)15); }
+void free(void *block) { (void)block; }
+int main(void) { return malloc(1) == NULL; }
+C
+build own.c -o own
+
+said() { # STATUS TEXT WORDS...
+    status=$1 text=$2
+    shift 2
+    "$MEMOIR_TOOL" doctor "$@" >out 2>&1
+    got=$?
+    [ "$got" -eq "$status" ] || fail "doctor $*: status $got, not $status: $(cat out)"
+    grep -q -- "$text" out || fail "doctor $*: no '$text' in: $(cat out)"
+}
+
+LC_ALL=C.UTF-8
+export LC_ALL
+said 0 '✓ a library can be preloaded' ./good
+said 0 '✓ it has debug information' ./good
+said 1 '✗ ./static is statically linked' ./static
+said 0 '• it has no build id' ./bare
+said 1 '✗ it is stripped' ./stripped
+said 1 '✗ it has a malloc of its own' ./own
+said 127 'no such program' ./nothing
+grep -q '^✓\|^✗' out && fail "a program that is not there was judged"
+said 4 'no process' 4194305
+LC_ALL=C said 1 '^NO ./static' ./static
+
+"$MEMOIR_TOOL" run --exact -o run.memoir ./good >/dev/null 2>&1 || fail "run: status $?"
+said 0 '✓ it is whole' run.memoir
+head -c $(($(wc -c <run.memoir) - 40)) run.memoir >torn.memoir
+"$MEMOIR_TOOL" doctor torn.memoir >out 2>&1
+case $? in
+1) grep -q '✗ it ends early' out || fail "a torn file: $(cat out)" ;;
+3) ;;
+*) fail "a torn file: status $?: $(cat out)" ;;
+esac
+
+./good wait &
+plain=$!
+LD_PRELOAD=$MEMOIR_LIB ./good wait &
+with=$!
+sleep 0.5
+said 1 '✗ libmemoir is not in it' "$plain"
+"$MEMOIR_TOOL" doctor "$with" >out 2>&1 || fail "a process with the library: $(cat out)"
+grep -q '✓ libmemoir .* is in it' out || fail "the library was not seen: $(cat out)"
+kill "$plain" "$with"
+"$MEMOIR_TOOL" doctor ./good --json | python3 -c '
+import json, sys
+said = json.load(sys.stdin)
+assert said["schema"] == "memoir.doctor/1" and all(c["result"] == "good" for c in said["checks"])
+' || fail "no JSON"
+finish

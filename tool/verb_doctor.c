@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `memoir doctor`: why is there no data, why are there no names. A list of what was checked, each
+ * with a mark, and what to do where something is wrong: of this machine, of a program that is to
+ * be run, of a process, or of a profile.
+ */
+#include "base/print.h"
+#include "tool/arguments.h"
+#include "tool/attach.h"
+#include "tool/inspect.h"
+#include "tool/launch.h"
+#include "tool/load.h"
+#include "tool/package.h"
+#include "tool/process.h"
+#include "tool/terminal.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum mark { MARK_GOOD, MARK_NOTE, MARK_BAD };
+
+struct doctor {
+    struct json json;
+    bool as_json;
+    unsigned bad, notes;
+};
+
+/* One line of the list; `fix` NULL: there is nothing to do. */
+__attribute__((format(printf, 4, 5))) static void doctor_say(struct doctor *doctor, enum mark mark,
+                                                             const char *fix, const char *format,
+                                                             ...)
+{
+    static const char *const marks[] = {"✓", "•", "✗"}, *const letters[] = {"ok", "--", "NO"},
+                             *const words[] = {"good", "note", "bad"};
+    static const enum terminal_paint paints[] = {TERMINAL_DIM, TERMINAL_YELLOW, TERMINAL_RED};
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    terminal_clean(text, strlen(text));
+    doctor->bad += mark == MARK_BAD;
+    doctor->notes += mark == MARK_NOTE;
+    if (doctor->as_json) {
+        json_object(&doctor->json, NULL);
+        json_text(&doctor->json, "result", words[mark]);
+        json_text(&doctor->json, "text", text);
+        if (fix && mark != MARK_GOOD)
+            json_text(&doctor->json, "fix", fix);
+        json_end(&doctor->json);
+        return;
+    }
+    terminal_put(stdout, paints[mark], terminal_utf8() ? marks[mark] : letters[mark], 0);
+    printf(" %s\n", text);
+    if (fix && mark != MARK_GOOD)
+        printf("    %s %s\n", terminal_utf8() ? "→" : "->", fix);
+}
+
+/* The first line of a small file, or "". */
+static const char *line_of(const char *path, char *text, int size)
+{
+    FILE *file = fopen(path, "re");
+    text[0] = '\0';
+    if (file && fgets(text, size, file))
+        text[strcspn(text, "\n")] = '\0';
+    if (file)
+        fclose(file);
+    return text;
+}
+
+static void check_library(struct doctor *doctor)
+{
+    char path[PATH_MAX];
+    struct error error = {0};
+    if (launch_library(path, NULL, &error))
+        doctor_say(doctor, MARK_GOOD, NULL, "the library: %s", path);
+    else
+        doctor_say(doctor, MARK_BAD, error.hint, "%s", error.text);
+}
+
+static void check_machine(struct doctor *doctor)
+{
+    static const struct {
+        const char *library, *package, *use;
+    } parts[] = {
+        {"libdebuginfod.so.1", "apt-get install libdebuginfod1", "memoir symbols --fetch"},
+        {"libcapstone.so.4", "apt-get install libcapstone4", "memoir disasm"},
+        {"libgvc.so.6", "apt-get install libgvc6", "pictures of graphs"},
+        {"libcurl.so.4", "apt-get install libcurl4", "profiles from a URL"},
+    };
+    char text[64];
+    check_library(doctor);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        void *handle = dlopen(parts[i].library, RTLD_LAZY | RTLD_LOCAL);
+        doctor_say(doctor, handle ? MARK_GOOD : MARK_NOTE, parts[i].package, "%s, for %s",
+                   parts[i].library, parts[i].use);
+        if (handle)
+            dlclose(handle);
+    }
+    struct symbol_options options = {0};
+    struct symbol_look look;
+    Dl_info libc = {0};
+    if (dladdr((const void *)(uintptr_t)atoi, &libc) == 0 || !libc.dli_fname)
+        libc.dli_fname = "";
+    symbol_look(libc.dli_fname, &options, &look);
+    if (look.elf)
+        doctor_say(doctor, look.quality == SYMBOL_FULL ? MARK_GOOD : MARK_NOTE,
+                   "apt-get install libc6-dbg", "debug information of the C library%s",
+                   look.quality == SYMBOL_FULL ? "" : " is not here: its lines are not known");
+    free(look.debug_file);
+    const char *urls = getenv("DEBUGINFOD_URLS");
+    doctor_say(doctor, urls && *urls ? MARK_GOOD : MARK_NOTE,
+               "export DEBUGINFOD_URLS=https://debuginfod.elfutils.org   (or the one of your "
+               "distribution), then --fetch",
+               urls && *urls ? "DEBUGINFOD_URLS: debug information can be fetched"
+                             : "DEBUGINFOD_URLS is not set: nothing can be fetched");
+    line_of("/proc/sys/kernel/yama/ptrace_scope", text, sizeof text);
+    if (text[0] > '1')
+        doctor_say(doctor, MARK_NOTE, "as root: sysctl kernel.yama.ptrace_scope=1",
+                   "ptrace_scope is %s: only root sees into other processes", text);
+}
+
+/* `name` is its path where it was installed. */
+static void check_symbols(struct doctor *doctor, const char *path, const char *name, bool loaded)
+{
+    struct symbol_options options = {0};
+    struct symbol_look look;
+    char package[512];
+    symbol_look(path, &options, &look);
+    if (!look.elf) {
+        doctor_say(doctor, MARK_NOTE, NULL, "%s is no ELF file", path);
+        return;
+    }
+    bool known = package_debug(name, package, sizeof package);
+    if (look.quality == SYMBOL_FULL)
+        doctor_say(doctor, MARK_GOOD, NULL, "it has debug information%s%s",
+                   look.debug_file ? " in " : "", look.debug_file ? look.debug_file : "");
+    else if (look.quality == SYMBOL_TABLE)
+        doctor_say(doctor, MARK_NOTE, known ? package : "build it with -g",
+                   "it has a symbol table and no debug information: names, but no lines");
+    else
+        doctor_say(doctor, MARK_BAD, known ? package : "build it with -g, and do not strip it",
+                   "it is stripped: most of its functions have no name");
+    if (look.build_id[0])
+        doctor_say(doctor, MARK_GOOD, NULL, "build id %s", look.build_id);
+    else
+        doctor_say(doctor, MARK_NOTE, "link it with -Wl,--build-id",
+                   "it has no build id: names are taken by its path, right or wrong");
+    if (look.own_malloc && loaded)
+        doctor_say(doctor, MARK_BAD,
+                   "build it without its own allocator (jemalloc, tcmalloc, mimalloc), or link it "
+                   "with -lmemoir first",
+                   "it has a malloc of its own, which comes before any library's");
+    free(look.debug_file);
+}
+
+static void check_program(struct doctor *doctor, const char *path)
+{
+    static const struct {
+        const char *text, *fix;
+    } verdicts[] = {
+        [INSPECT_FINE] = {"a library can be preloaded into %s", NULL},
+        [INSPECT_STATIC] = {"%s is statically linked: nothing can be preloaded",
+                            "link it with libmemoir.a, or dynamically"},
+        [INSPECT_SECURE] = {"%s has rights of its own (setuid, setgid, capabilities): the loader "
+                            "ignores LD_PRELOAD",
+                            "run it as its owner, or link it with -lmemoir"},
+        [INSPECT_MACHINE] = {"%s is for another machine or word size than the library",
+                             "build libmemoir.so for it: memoir run --lib PATH"},
+        [INSPECT_LOADER] = {"%s uses another C library than ours",
+                            "build libmemoir.so for it: memoir run --lib PATH"},
+    };
+    struct inspection found;
+    char text[PATH_MAX + 128];
+    inspect_program(&found, path);
+    const char *fix = verdicts[found.verdict].fix;
+    snprintf(text, sizeof text, verdicts[found.verdict].text, found.file); /* NOLINT */
+    doctor_say(doctor, fix ? MARK_BAD : MARK_GOOD, fix, "%s", text);
+    if (strcmp(found.file, path) != 0)
+        doctor_say(doctor, MARK_NOTE, NULL, "it is a script: %s is what runs", found.file);
+    check_library(doctor);
+    const char *file = found.file[0] ? found.file : path;
+    check_symbols(doctor, file, file, found.verdict != INSPECT_STATIC);
+}
+
+/* A number of /proc/PID/status. */
+static long status_number(pid_t pid, const char *key)
+{
+    char path[64], line[256];
+    long value = -1;
+    size_t length = strlen(key);
+    snprintf(path, sizeof path, "/proc/%d/status", pid);
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, key, length) == 0 && line[length] == ':')
+            value = strtol(line + length + 1, NULL, 10);
+    if (file)
+        fclose(file);
+    return value;
+}
+
+static void check_answers(struct doctor *doctor, const struct process *process)
+{
+    struct error error = {0};
+    char *answer = NULL, start[64];
+    if (!attach_ask(process, "show", -1, &answer, &error)) {
+        doctor_say(doctor, MARK_BAD, error.hint[0] ? error.hint : NULL, "%s", error.text);
+        return;
+    }
+    doctor_say(doctor, MARK_GOOD, NULL, "it answers");
+    snprintf(start, sizeof start, "memoir ctl %d start", process->pid);
+    const char *heap = strstr(answer, "\nheap:");
+    bool on = heap ? strncmp(heap, "\nheap:on", 8) == 0 : strncmp(answer, "heap:on", 7) == 0;
+    doctor_say(doctor, on ? MARK_GOOD : MARK_BAD, start, "its heap is %s",
+               on ? "recorded" : "not recorded");
+    free(answer);
+}
+
+static bool check_process(struct doctor *doctor, pid_t pid, struct error *error)
+{
+    struct process process;
+    char path[64], program[PATH_MAX];
+    if (!process_read(&process, pid)) {
+        error_set(error, ERROR_TARGET, "there is no process %d", pid);
+        return error_hint(error, "memoir ps");
+    }
+    snprintf(path, sizeof path, "/proc/%d/exe", pid);
+    ssize_t length = readlink(path, program, sizeof program - 1);
+    program[length > 0 ? length : 0] = '\0';
+    doctor_say(doctor, MARK_GOOD, NULL, "process %d: %s", pid, process.command);
+    if (process.library == PROCESS_WITH)
+        doctor_say(doctor, MARK_GOOD, NULL, "libmemoir %s is in it", process.version);
+    else if (process.library == PROCESS_UNKNOWN)
+        doctor_say(doctor, MARK_BAD, "sudo memoir doctor PID",
+                   "its files may not be looked at: it is another user's, or protected");
+    else
+        doctor_say(doctor, MARK_BAD, "start it with   memoir run -- COMMAND",
+                   "libmemoir is not in it, and can't be brought into a running process");
+    if (process.secure)
+        doctor_say(doctor, MARK_BAD, "run it as its owner, or link it with -lmemoir",
+                   "it runs with rights of its own: the loader ignored LD_PRELOAD");
+    const char *refusal = attach_refusal(&process);
+    if (process.library == PROCESS_WITH && refusal)
+        doctor_say(doctor, MARK_BAD, NULL, "it can't be asked: %s", refusal);
+    else if (process.library == PROCESS_WITH)
+        check_answers(doctor, &process);
+    if (process.deaf)
+        doctor_say(doctor, MARK_BAD, NULL, "all of its threads block the signal that calls it");
+    if (status_number(pid, "Seccomp") == 2)
+        doctor_say(doctor, MARK_NOTE,
+                   "what its filter forbids (open, socket) must be allowed, or "
+                   "set the output before the filter: MEMOIR=...",
+                   "it has a seccomp filter");
+    if (status_number(pid, "TracerPid") > 0)
+        doctor_say(doctor, MARK_NOTE, NULL, "a debugger is attached (process %ld)",
+                   status_number(pid, "TracerPid"));
+    if (program[0])
+        check_symbols(doctor, path, program, true);
+    return true;
+}
+
+static void check_names(struct doctor *doctor, const struct symbol_report *report)
+{
+    double named = report->locations > 0
+                       ? (double)(report->named - report->guessed) * 100 / (double)report->locations
+                       : 0;
+    doctor_say(doctor,
+               named >= 90   ? MARK_GOOD
+               : named >= 50 ? MARK_NOTE
+                             : MARK_BAD,
+               "memoir symbols   says what is missing, and where to get it",
+               "%.1f %% of its %lu addresses have a name%s", named, report->locations,
+               report->guessed > 0 ? " that is more than the nearest symbol" : "");
+    for (size_t i = 0; i < report->count; i++) {
+        const struct symbol_module *module = &report->modules[i];
+        if (module->quality == SYMBOL_MISMATCH)
+            doctor_say(doctor, MARK_BAD,
+                       "--program or --debug-path with the right build, or --fetch",
+                       "%s is of another build by now: not used", module->path);
+        if (module->unsure)
+            doctor_say(doctor, MARK_NOTE, NULL,
+                       "%s: taken by its path, the profile has no build id", module->path);
+    }
+}
+
+static bool check_profile(struct doctor *doctor, const struct arguments *arguments,
+                          struct error *error)
+{
+    struct loaded loaded;
+    if (!load(&loaded, arguments, error)) {
+        load_free(&loaded);
+        return false;
+    }
+    const struct profile *profile = &loaded.profile;
+    doctor_say(doctor, MARK_GOOD, NULL, "%s: %s, %zu stacks", loaded.name, profile->format,
+               profile->samples.count);
+    doctor_say(doctor, profile->torn ? MARK_BAD : MARK_GOOD,
+               "the program was killed or still runs, or the disk is full: what is there is right",
+               profile->torn ? "it ends early" : "it is whole");
+    if (profile->samples.count == 0)
+        doctor_say(doctor, MARK_BAD, "run longer, or with a smaller rate: memoir run --exact",
+                   "it has no samples");
+    if (profile->period > 1 && profile->kind == PROFILE_HEAP)
+        doctor_say(doctor, profile->samples.count < 100 ? MARK_NOTE : MARK_GOOD,
+                   "memoir run --rate 64K, or --exact, for smaller errors",
+                   "one block in %ld bytes was recorded: %zu rows, so that totals are right to "
+                   "about %.0f %%",
+                   profile->period, profile->samples.count,
+                   100 * 1.96 / sqrt((double)profile->samples.count + 1));
+    if (profile->lost > 0 || profile->refused > 0)
+        doctor_say(doctor, MARK_BAD, "memoir run --set heap.memory=256M, or a larger rate",
+                   "%lu stacks and %lu blocks had no room in the recorder", profile->refused,
+                   profile->lost);
+    check_names(doctor, &loaded.symbols);
+    load_free(&loaded);
+    return true;
+}
+
+bool verb_doctor(const struct arguments *arguments, struct error *error)
+{
+    struct doctor doctor = {.as_json = arguments_value(arguments, "--json") != NULL};
+    const char *word = arguments->operands[0];
+    char program[PATH_MAX];
+    enum load_kind kind = word ? load_kind_of(word) : LOAD_NOTHING;
+    bool right = true;
+    if (doctor.as_json) {
+        json_start(&doctor.json, stdout, true);
+        json_object(&doctor.json, NULL);
+        json_text(&doctor.json, "schema", "memoir.doctor/1");
+        json_array(&doctor.json, "checks");
+    }
+    if (!word)
+        check_machine(&doctor);
+    else if (kind == LOAD_PROCESS)
+        right = check_process(&doctor, atoi(word), error);
+    else if (kind == LOAD_FILE && access(word, X_OK) != 0)
+        right = check_profile(&doctor, arguments, error);
+    else if (launch_program(program, word, error))
+        check_program(&doctor, program);
+    else
+        right = false;
+    if (doctor.as_json) {
+        json_end(&doctor.json);
+        json_end(&doctor.json);
+        printf("\n");
+    }
+    return right && doctor.bad > 0 ? error_found(error) : right;
+}
