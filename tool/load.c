@@ -279,7 +279,7 @@ static bool names_find(struct loaded *loaded, const struct arguments *arguments,
     progress_end();
     symbol_report_free(&base_report);
     const char *input = loaded->keep->inputs[0];
-    if (right && load_kind_of(input) == LOAD_URL)
+    if (right && input && load_kind_of(input) == LOAD_URL)
         fetch_names(input, &loaded->profile);
     return right || error_set(error, ERROR_INPUT, "out of memory");
 }

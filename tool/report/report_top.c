@@ -195,6 +195,10 @@ static void top_text(const struct view *view, const struct style *style,
 void report_top(const struct view *view, const struct style *style)
 {
     size_t count;
+    if (view->base && style->format == STYLE_TEXT) { /* which is what one wants to see then */
+        report_diff(view, style);
+        return;
+    }
     struct view_row *rows = view_rows(view, style->by_total, &count);
     size_t shown = rows ? rows_shown(view, style, rows, count) : 0;
     if (style->format == STYLE_JSON)
