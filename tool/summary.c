@@ -44,10 +44,10 @@ uint64_t summary_peak(const struct summary *summary)
 {
     const struct profile *profile = &summary->profile;
     int type = profile_type_named(profile, "peak_space");
-    int64_t sum = 0;
+    uint64_t sum = 0;
     for (size_t i = 0; type >= 0 && i < profile->samples.count; i++)
-        sum += profile->samples.values[type][i];
-    return sum > 0 ? (uint64_t)sum : 0;
+        sum += (uint64_t)profile->samples.values[type][i];
+    return sum;
 }
 
 int64_t summary_rate(const struct summary *summary)

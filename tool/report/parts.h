@@ -96,6 +96,8 @@ bool filter_source(struct maker *maker, struct source *source);
 void filter_source_free(struct source *source);
 void filter_free(struct maker *maker);
 
+/* Numbers of hostile files may be too large for a sum, which is then wrong, but no worse. */
+void view_add(struct view_value *sum, const struct view_value *more);
 /* Room for one more item. False when memory is out. */
 bool maker_room(struct maker *maker, void *items, size_t item_size, size_t count, size_t *room);
 uint64_t maker_hash(uint64_t hash, uint64_t word);

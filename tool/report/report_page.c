@@ -93,10 +93,10 @@ static void list_print(const struct view *view, const struct style *style, const
 static int64_t type_sum(const struct profile *profile, const char *name)
 {
     int type = profile_type_named(profile, name);
-    int64_t sum = 0;
+    uint64_t sum = 0;
     for (size_t i = 0; type >= 0 && i < profile->samples.count; i++)
-        sum += profile->samples.values[type][i];
-    return sum;
+        sum += (uint64_t)profile->samples.values[type][i];
+    return (int64_t)sum;
 }
 
 static void allocated_print(const struct profile *profile, const struct style *style,

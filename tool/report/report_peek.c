@@ -37,7 +37,7 @@ static void neighbours_print(const struct peek *peek, const struct view_row *row
     const struct style *style = peek->style;
     const char *mark = style->utf8 ? (callers ? "┌" : "└") : (callers ? "," : "`");
     size_t most = style->rows > 0 ? style->rows : NEIGHBOURS_MOST, shown = 0, hidden = 0;
-    int64_t rest = 0;
+    uint64_t rest = 0;
     for (size_t i = 0; i < peek->edges_count; i++) {
         const struct view_edge *edge = &peek->edges[i];
         uint32_t mine = callers ? edge->callee : edge->caller;
@@ -48,11 +48,11 @@ static void neighbours_print(const struct peek *peek, const struct view_row *row
             line_print(peek, &edge->sum, (double)row->total.value, mark, other);
         } else {
             hidden++;
-            rest += edge->sum.value;
+            rest += (uint64_t)edge->sum.value;
         }
     }
     if (hidden > 0) {
-        table_value(peek->view, style, rest, VALUE_WIDTH);
+        table_value(peek->view, style, (int64_t)rest, VALUE_WIDTH);
         fprintf(style->out, "%*s  %s %zu more\n", SHARE_WIDTH, "", mark, hidden);
     }
 }

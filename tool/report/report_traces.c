@@ -14,8 +14,9 @@ static int compare(const void *left, const void *right)
 {
     const struct view_stack *a = &sorting->stacks[*(const uint32_t *)left],
                             *b = &sorting->stacks[*(const uint32_t *)right];
-    int64_t x = a->sum.value < 0 ? -a->sum.value : a->sum.value;
-    int64_t y = b->sum.value < 0 ? -b->sum.value : b->sum.value;
+    uint64_t x = (uint64_t)a->sum.value, y = (uint64_t)b->sum.value;
+    x = a->sum.value < 0 ? 0 - x : x;
+    y = b->sum.value < 0 ? 0 - y : y;
     return x != y ? (x > y ? -1 : 1) : a < b ? -1 : 1;
 }
 

@@ -5,16 +5,6 @@
 
 #include "tool/report/parts.h"
 
-static void value_add(struct view_value *sum, const struct view_value *more)
-{
-    sum->value += more->value;
-    sum->objects += more->objects;
-    sum->base += more->base;
-    sum->base_objects += more->base_objects;
-    sum->variance += more->variance;
-    sum->base_variance += more->base_variance;
-}
-
 static bool is_nothing(const struct view_value *value)
 {
     return !value->value && !value->objects && !value->base && !value->base_objects;
@@ -23,17 +13,17 @@ static bool is_nothing(const struct view_value *value)
 static const struct view *sorting; /* qsort has no context */
 static bool sorting_by_total;
 
-static int64_t magnitude(const struct view_value *value)
+static uint64_t magnitude(const struct view_value *value)
 {
-    int64_t change = sorting->base ? value->value - value->base : value->value;
-    return change < 0 ? -change : change;
+    uint64_t change = (uint64_t)value->value - (sorting->base ? (uint64_t)value->base : 0);
+    return (int64_t)change < 0 ? 0 - change : change;
 }
 
 static int compare_rows(const void *left, const void *right)
 {
     const struct view_row *a = left, *b = right;
-    int64_t self_a = magnitude(&a->self), self_b = magnitude(&b->self);
-    int64_t total_a = magnitude(&a->total), total_b = magnitude(&b->total);
+    uint64_t self_a = magnitude(&a->self), self_b = magnitude(&b->self);
+    uint64_t total_a = magnitude(&a->total), total_b = magnitude(&b->total);
     if (sorting_by_total && total_a != total_b)
         return total_a > total_b ? -1 : 1;
     if (self_a != self_b)
@@ -62,11 +52,11 @@ struct view_row *view_rows(const struct view *view, bool by_total, size_t *count
         for (uint32_t k = 0; k < stack->count; k++) {
             struct view_row *row = &rows[path[k]];
             if (last[path[k]] != i + 1)
-                value_add(&row->total, &stack->sum);
+                view_add(&row->total, &stack->sum);
             last[path[k]] = i + 1;
             if (k > 0)
                 continue;
-            value_add(&row->self, &stack->sum);
+            view_add(&row->self, &stack->sum);
             row->stacks++;
             for (unsigned m = 0; m < PROFILE_MOMENTS_MOST; m++)
                 row->history[m] += stack->history[m];
@@ -145,7 +135,7 @@ static struct view_edge *edge_find(struct edges *edges, uint32_t caller, uint32_
 static int compare_edges(const void *left, const void *right)
 {
     const struct view_edge *a = left, *b = right;
-    int64_t value_a = magnitude(&a->sum), value_b = magnitude(&b->sum);
+    uint64_t value_a = magnitude(&a->sum), value_b = magnitude(&b->sum);
     if (value_a != value_b)
         return value_a > value_b ? -1 : 1;
     if (a->caller != b->caller)
@@ -167,7 +157,7 @@ struct view_edge *view_edges(const struct view *view, size_t *count)
             if (!right || edges.last[edge - edges.items] == i + 1)
                 continue;
             edges.last[edge - edges.items] = i + 1;
-            value_add(&edge->sum, &stack->sum);
+            view_add(&edge->sum, &stack->sum);
             edge->inlined = (view->frames[path[k]].flags & FRAME_INLINED) != 0;
         }
     }

@@ -58,16 +58,6 @@ static uint32_t child_of(struct maker_tree *maker, uint32_t parent, uint32_t fra
     return maker->slots[at];
 }
 
-static void value_add(struct view_value *sum, const struct view_value *more)
-{
-    sum->value += more->value;
-    sum->objects += more->objects;
-    sum->base += more->base;
-    sum->base_objects += more->base_objects;
-    sum->variance += more->variance;
-    sum->base_variance += more->base_variance;
-}
-
 static const struct tree_node *sorting; /* qsort has no context */
 
 /* The lightest first: they are put in front of each other. */
@@ -108,15 +98,15 @@ bool tree_make(struct tree *tree, const struct view *view)
     for (size_t i = 0; i < view->stacks_count && right; i++) {
         const struct view_stack *stack = &view->stacks[i];
         uint32_t node = 0;
-        value_add(&maker.nodes[0].total, &stack->sum);
+        view_add(&maker.nodes[0].total, &stack->sum);
         for (uint32_t k = stack->count; k > 0 && right; k--) {
             node = child_of(&maker, node, view->path[stack->first + k - 1]);
             right = node != 0;
             if (right)
-                value_add(&maker.nodes[node].total, &stack->sum);
+                view_add(&maker.nodes[node].total, &stack->sum);
         }
         if (right)
-            value_add(&maker.nodes[node].self, &stack->sum);
+            view_add(&maker.nodes[node].self, &stack->sum);
     }
     right = right && siblings_link(&maker);
     free(maker.slots);

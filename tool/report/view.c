@@ -207,6 +207,12 @@ static double age_share(const struct maker *maker, const struct source *source, 
     return share < 1 ? share : 1;
 }
 
+static int64_t scaled(double value)
+{
+    static const double most = 9e18;
+    return value > most ? (int64_t)most : value < -most ? (int64_t)-most : (int64_t)llround(value);
+}
+
 static struct view_value sample_value(const struct maker *maker, const struct source *source,
                                       size_t row)
 {
@@ -221,17 +227,17 @@ static struct view_value sample_value(const struct maker *maker, const struct so
     bool whole = share == 1;
     int64_t number = source->type < 0 ? 0
                      : whole          ? samples->values[source->type][row]
-                                      : (int64_t)llround(value * share);
+                                      : scaled(value * share);
     int64_t number_objects = source->partner < 0 ? 0
                              : whole             ? samples->values[source->partner][row]
-                                                 : (int64_t)llround(objects * share);
+                                                 : scaled(objects * share);
     if (source->base)
         return (struct view_value){
             .base = number, .base_objects = number_objects, .base_variance = variance};
     return (struct view_value){.value = number, .objects = number_objects, .variance = variance};
 }
 
-static void value_add(struct view_value *sum, const struct view_value *more)
+void view_add(struct view_value *sum, const struct view_value *more)
 {
     sum->value = (int64_t)((uint64_t)sum->value + (uint64_t)more->value);
     sum->objects = (int64_t)((uint64_t)sum->objects + (uint64_t)more->objects);
@@ -250,7 +256,7 @@ static bool source_add(struct maker *maker, struct source *source, struct path *
     for (size_t i = 0; i < samples->count && made && !maker->failed; i++) {
         struct view_value value = sample_value(maker, source, i);
         uint32_t number = samples->stacks[i], set = samples->label_sets[i];
-        value_add(&view->whole, &value);
+        view_add(&view->whole, &value);
         if (!source->base)
             view->sample_stacks[i] = DROPPED;
         if (!filter_set(maker, source, set))
@@ -266,8 +272,8 @@ static bool source_add(struct maker *maker, struct source *source, struct path *
             continue;
         if (!source->base)
             view->sample_stacks[i] = stack;
-        value_add(&view->stacks[stack].sum, &value);
-        value_add(&view->total, &value);
+        view_add(&view->stacks[stack].sum, &value);
+        view_add(&view->total, &value);
         for (unsigned k = 0; !source->base && samples->history && k < PROFILE_MOMENTS_MOST; k++)
             view->stacks[stack].history[k] += samples->history[i][k];
     }
