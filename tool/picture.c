@@ -88,8 +88,8 @@ static bool picture_options_read(struct picture_options *options, const struct a
     return true;
 }
 
-bool picture_draw(const struct arguments *arguments, const struct loaded *loaded, const char *path,
-                  FILE *file, struct error *error)
+bool picture_export(const struct arguments *arguments, const struct loaded *loaded,
+                    const char *path, FILE *file, struct error *error)
 {
     const char *format = picture_format(path);
     struct picture_options options;

@@ -16,7 +16,7 @@ extern const char picture_endings[];
 bool picture_wanted(const struct arguments *arguments, const char *path);
 /* Which picture, by what; before profiles are read, so that mistakes are found early. */
 bool picture_check(const struct arguments *arguments, const char *path, struct error *error);
-bool picture_draw(const struct arguments *arguments, const struct loaded *loaded, const char *path,
-                  FILE *file, struct error *error);
+bool picture_export(const struct arguments *arguments, const struct loaded *loaded,
+                    const char *path, FILE *file, struct error *error);
 
 #endif

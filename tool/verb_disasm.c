@@ -26,6 +26,13 @@ struct place {
 struct places {
     struct place *items; /* by address */
     size_t count;
+    uint64_t *codes; /* by frame of the view: its instruction; 0: none */
+};
+
+struct function {
+    const struct symbol_code *code;
+    int64_t self, total;
+    size_t last_stack;
 };
 
 struct answer {
@@ -52,13 +59,12 @@ static struct place *place_find(const struct places *places, uint64_t address)
 }
 
 /* Frames that are one location share its address: a stack counts once. */
-static void places_count(const struct places *places, const struct view *view,
-                         const uint64_t *codes)
+static void places_count(const struct places *places, const struct view *view)
 {
     for (size_t i = 0; i < view->stacks_count; i++) {
         const struct view_stack *stack = &view->stacks[i];
         for (uint32_t step = 0; step < stack->count; step++) {
-            uint64_t code = codes[view->path[stack->first + step]];
+            uint64_t code = places->codes[view->path[stack->first + step]];
             struct place *place = code != 0 ? place_find(places, code) : NULL;
             if (!place)
                 continue;
@@ -76,9 +82,9 @@ static bool places_make(struct places *places, const struct view *view)
     const struct profile *profile = view->profile;
     size_t all = profile->locations.count, exact_count = 0;
     uint64_t *exact = malloc((all + 1) * sizeof *exact);
-    uint64_t *codes = calloc(view->frames_count + 1, sizeof *codes);
+    places->codes = calloc(view->frames_count + 1, sizeof *places->codes);
     places->items = calloc(view->frames_count + 1, sizeof *places->items);
-    bool made = exact && codes && places->items;
+    bool made = exact && places->codes && places->items;
     for (uint32_t i = 0; made && i < all; i++) {
         const struct profile_location *location = profile_location_at(profile, i);
         if (location->flags & LOCATION_EXACT)
@@ -91,8 +97,8 @@ static bool places_make(struct places *places, const struct view *view)
         if (address == 0)
             continue;
         bool is_exact = bsearch(&address, exact, exact_count, sizeof address, address_compare);
-        codes[i] = is_exact ? address : address - 1;
-        places->items[places->count++].address = codes[i];
+        places->codes[i] = is_exact ? address : address - 1;
+        places->items[places->count++].address = places->codes[i];
     }
     if (made) {
         size_t kept = 0;
@@ -101,17 +107,15 @@ static bool places_make(struct places *places, const struct view *view)
             if (kept == 0 || places->items[kept - 1].address != places->items[i].address)
                 places->items[kept++] = places->items[i];
         places->count = kept;
-        places_count(places, view, codes);
+        places_count(places, view);
     }
     free(exact);
-    free(codes);
     return made;
 }
 
-/* What is from an address of the process up to another. */
-static struct place places_sum(const struct places *places, uint64_t from, uint64_t to)
+/* The first that is not below an address. */
+static size_t places_from(const struct places *places, uint64_t from)
 {
-    struct place sum = {.address = from};
     size_t low = 0, high = places->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -120,7 +124,15 @@ static struct place places_sum(const struct places *places, uint64_t from, uint6
         else
             high = middle;
     }
-    for (; low < places->count && places->items[low].address < to; low++) {
+    return low;
+}
+
+/* What is from an address of the process up to another. */
+static struct place places_sum(const struct places *places, uint64_t from, uint64_t to)
+{
+    struct place sum = {.address = from};
+    for (size_t low = places_from(places, from);
+         low < places->count && places->items[low].address < to; low++) {
         sum.self += places->items[low].self;
         sum.total += places->items[low].total;
     }
@@ -183,10 +195,10 @@ static bool *instructions_choose(const struct answer *answer, const struct symbo
     return shown;
 }
 
-static void function_text(struct answer *answer, const struct symbol_code *code,
-                          const struct disasm_instruction *instructions, size_t count,
-                          const struct place *whole)
+static void function_text(struct answer *answer, const struct function *function,
+                          const struct disasm_instruction *instructions, size_t count)
 {
+    const struct symbol_code *code = function->code;
     FILE *out = answer->style.out;
     char name[1024], value[32], share[16];
     const struct symbol_code_line *last = NULL;
@@ -196,8 +208,8 @@ static void function_text(struct answer *answer, const struct symbol_code *code,
     fputc('\n', out);
     style_paint(&answer->style, "1", name);
     fprintf(out, "   %s in all, %s\n%11s%11s\n",
-            style_value(value, (double)whole->total, answer->view->unit),
-            style_share(share, (double)whole->total, (double)answer->view->total.value), "self",
+            style_value(value, (double)function->total, answer->view->unit),
+            style_share(share, (double)function->total, (double)answer->view->total.value), "self",
             "total");
     for (size_t i = 0; shown && i <= count; i++) {
         if (i < count && !shown[i]) {
@@ -223,10 +235,10 @@ static void function_text(struct answer *answer, const struct symbol_code *code,
     free(shown);
 }
 
-static void function_json(struct answer *answer, const struct symbol_code *code,
-                          const struct disasm_instruction *instructions, size_t count,
-                          const struct place *whole)
+static void function_json(struct answer *answer, const struct function *function,
+                          const struct disasm_instruction *instructions, size_t count)
 {
+    const struct symbol_code *code = function->code;
     struct json *json = &answer->json;
     char text[32];
     json_object(json, NULL);
@@ -234,8 +246,8 @@ static void function_json(struct answer *answer, const struct symbol_code *code,
     snprintf(text, sizeof text, "0x%" PRIx64, code->start);
     json_text(json, "address", text);
     json_number(json, "size", (int64_t)code->size);
-    json_number(json, "self", whole->self);
-    json_number(json, "total", whole->total);
+    json_number(json, "self", function->self);
+    json_number(json, "total", function->total);
     json_array(json, "instructions");
     for (size_t i = 0; i < count; i++) {
         uint64_t start = instructions[i].address + code->bias;
@@ -255,22 +267,58 @@ static void function_json(struct answer *answer, const struct symbol_code *code,
     json_end(json);
 }
 
-static int code_compare(const void *left, const void *right, void *context)
+static int function_compare(const void *left, const void *right)
 {
-    const struct places *places = context;
-    const struct symbol_code *a = left, *b = right;
-    uint64_t from_a = a->start + a->bias, from_b = b->start + b->bias;
-    int64_t of_a = places_sum(places, from_a, from_a + a->size).total;
-    int64_t of_b = places_sum(places, from_b, from_b + b->size).total;
-    return of_a > of_b ? -1 : of_a < of_b;
+    const struct function *a = left, *b = right;
+    if (a->total != b->total)
+        return a->total > b->total ? -1 : 1;
+    return a->code->start < b->code->start ? -1 : a->code->start > b->code->start;
 }
 
-static bool functions_show(struct answer *answer, struct symbol_code *codes, size_t count,
+/* The functions with their numbers, in which a stack counts once, the largest first. */
+static struct function *functions_make(const struct answer *answer, const struct symbol_code *codes,
+                                       size_t count)
+{
+    const struct places *places = &answer->places;
+    const struct view *view = answer->view;
+    struct function *functions = calloc(count + 1, sizeof *functions);
+    size_t *owners = calloc(places->count + 1, sizeof *owners); /* of places, plus 1 */
+    for (size_t i = 0; functions && owners && i < count; i++) {
+        uint64_t from = codes[i].start + codes[i].bias;
+        functions[i].code = &codes[i];
+        for (size_t at = places_from(places, from);
+             at < places->count && places->items[at].address - from < codes[i].size; at++)
+            owners[at] = i + 1;
+    }
+    for (size_t i = 0; functions && owners && i < view->stacks_count; i++) {
+        const struct view_stack *stack = &view->stacks[i];
+        for (uint32_t step = 0; step < stack->count; step++) {
+            uint64_t code = places->codes[view->path[stack->first + step]];
+            const struct place *place = code != 0 ? place_find(places, code) : NULL;
+            size_t owner = place ? owners[place - places->items] : 0;
+            if (owner == 0)
+                continue;
+            struct function *function = &functions[owner - 1];
+            function->self += step == 0 ? stack->sum.value : 0;
+            function->total += function->last_stack != i + 1 ? stack->sum.value : 0;
+            function->last_stack = i + 1;
+        }
+    }
+    if (functions && owners)
+        qsort(functions, count, sizeof *functions, function_compare);
+    bool made = functions && owners;
+    free(owners);
+    if (!made)
+        free(functions);
+    return made ? functions : NULL;
+}
+
+static bool functions_show(struct answer *answer, const struct symbol_code *codes, size_t count,
                            struct error *error)
 {
-    bool is_json = answer->style.format == STYLE_JSON, done = true;
-    if (count > 1)
-        qsort_r(codes, count, sizeof *codes, code_compare, &answer->places);
+    bool is_json = answer->style.format == STYLE_JSON;
+    struct function *functions = functions_make(answer, codes, count);
+    bool done = functions || error_set(error, ERROR_INPUT, "out of memory");
     if (is_json) {
         json_start(&answer->json, answer->style.out, true);
         json_object(&answer->json, NULL);
@@ -281,22 +329,22 @@ static bool functions_show(struct answer *answer, struct symbol_code *codes, siz
         json_array(&answer->json, "functions");
     }
     for (size_t i = 0; done && i < count; i++) {
+        const struct symbol_code *code = functions[i].code;
         struct disasm_instruction *instructions = NULL;
         size_t many = 0;
-        uint64_t from = codes[i].start + codes[i].bias;
-        struct place whole = places_sum(&answer->places, from, from + codes[i].size);
-        done = disasm(codes[i].bytes, codes[i].size, codes[i].start, codes[i].machine,
-                      &instructions, &many, error);
+        done = disasm(code->bytes, code->size, code->start, code->machine, &instructions, &many,
+                      error);
         if (done && is_json)
-            function_json(answer, &codes[i], instructions, many, &whole);
+            function_json(answer, &functions[i], instructions, many);
         else if (done)
-            function_text(answer, &codes[i], instructions, many, &whole);
+            function_text(answer, &functions[i], instructions, many);
         free(instructions);
     }
     if (is_json) {
         json_end(&answer->json);
         json_end(&answer->json);
     }
+    free(functions);
     return done;
 }
 
@@ -331,6 +379,7 @@ static bool answer_make(struct answer *answer, struct loaded *loaded, struct err
     source_file_free(&answer->file);
     free(answer->file_name);
     free(answer->places.items);
+    free(answer->places.codes);
     pattern_free(&wanted);
     return done;
 }

@@ -142,7 +142,7 @@ static bool export_picture(const struct arguments *arguments, const struct loade
     struct output output;
     if (!output_start(&output, target->path, error))
         return false;
-    bool done = picture_draw(arguments, loaded, target->path, output.file, error);
+    bool done = picture_export(arguments, loaded, target->path, output.file, error);
     done = output_end(&output, done, error) && done;
     if (done)
         target_say(target, output.bytes);
