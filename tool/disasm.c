@@ -29,24 +29,20 @@ struct capstone {
 static bool capstone_load(struct capstone *capstone, struct error *error)
 {
     void *library = dlopen(library_name, RTLD_NOW);
-    struct {
-        const char *name;
-        void *place;
-    } const wanted[] = {
-        {"cs_open", &capstone->open},     {"cs_close", &capstone->close},
-        {"cs_option", &capstone->option}, {"cs_disasm", &capstone->disasm},
-        {"cs_free", &capstone->free},
-    };
-    for (size_t i = 0; i < COUNT_OF(wanted); i++) {
-        void *found = library ? dlsym(library, wanted[i].name) : NULL;
-        if (!found) {
-            error_set(error, ERROR_INPUT, "machine code is read by capstone, which is not here: %s",
-                      dlerror());
-            return error_hint(error, "apt-get install libcapstone%d", CS_API_MAJOR);
-        }
-        memcpy(wanted[i].place, &found, sizeof found);
+    if (library) {
+        capstone->open = (__typeof__(capstone->open))dlsym(library, "cs_open");
+        capstone->close = (__typeof__(capstone->close))dlsym(library, "cs_close");
+        capstone->option = (__typeof__(capstone->option))dlsym(library, "cs_option");
+        capstone->disasm = (__typeof__(capstone->disasm))dlsym(library, "cs_disasm");
+        capstone->free = (__typeof__(capstone->free))dlsym(library, "cs_free");
     }
-    return true;
+    if (library && capstone->open && capstone->close && capstone->option && capstone->disasm &&
+        capstone->free)
+        return true;
+    error_set(error, ERROR_INPUT, "machine code is read by capstone, which is not here: %s",
+              library ? "it lacks a function" : dlerror());
+    error_hint(error, "apt-get install libcapstone%d", CS_API_MAJOR);
+    return false;
 }
 
 static bool machine_find(unsigned machine, cs_arch *arch, cs_mode *mode)

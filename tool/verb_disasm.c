@@ -318,7 +318,9 @@ static bool functions_show(struct answer *answer, const struct symbol_code *code
 {
     bool is_json = answer->style.format == STYLE_JSON;
     struct function *functions = functions_make(answer, codes, count);
-    bool done = functions || error_set(error, ERROR_INPUT, "out of memory");
+    bool done = functions != NULL;
+    if (!done)
+        error_set(error, ERROR_INPUT, "out of memory");
     if (is_json) {
         json_start(&answer->json, answer->style.out, true);
         json_object(&answer->json, NULL);

@@ -111,17 +111,13 @@ static bool flame_survey(struct flame *flame)
     size_t count = flame->view->frames_count;
     flame->frame_number = calloc(count + 1, sizeof *flame->frame_number);
     flame->frames = malloc((count + 1) * sizeof *flame->frames);
-    double *widths = malloc((tree->count + 1) * sizeof *widths);
-    if (flame->frame_number == NULL || flame->frames == NULL || widths == NULL) {
-        free(widths);
+    if (flame->frame_number == NULL || flame->frames == NULL)
         return false;
-    }
     for (uint32_t i = 0; i < tree->count; i++) {
         const struct flame_node *node = &tree->nodes[i];
         double change = fabs((double)node->sum.value - (double)node->sum.base);
         if (i > 0 && change > flame->change_most)
             flame->change_most = change;
-        widths[i] = node->width;
         if (node->frame == FLAME_ALL || node->frame == FLAME_REST)
             continue;
         if (flame->frame_number[node->frame] == 0) {
@@ -143,10 +139,9 @@ static bool flame_survey(struct flame *flame)
             flame->plain_least *= 1.5;
             above = 0;
             for (uint32_t i = 0; i < tree->count; i++)
-                above += widths[i] >= flame->plain_least;
+                above += tree->nodes[i].width >= flame->plain_least;
         }
     }
-    free(widths);
     return true;
 }
 

@@ -77,7 +77,9 @@ void plot_y_axis(struct plot *plot, double most, const char *unit)
     char value[32];
     plot->unit = unit;
     plot->y_most = step * fmax(1, ceil(most / step));
-    for (double at = 0; at <= plot->y_most + step / 2; at += step) {
+    unsigned steps = (unsigned)lround(plot->y_most / step);
+    for (unsigned i = 0; i <= steps; i++) {
+        double at = i * step;
         double y = round(plot_y(plot, at));
         fprintf(file,
                 "<line class=\"ln\" x1=\"%.0f\" x2=\"%.0f\" y1=\"%.1f\" y2=\"%.1f\"/>"
@@ -99,7 +101,9 @@ void plot_time_axis(const struct plot *plot, int64_t most_ns)
     }
     if (step * 12 < most)
         step = ceil(most / 8 / 86400) * 86400;
-    for (double at = 0; most > 0 && at <= most * 1.0001; at += step) {
+    unsigned steps = most > 0 ? (unsigned)(most / step * 1.0001) : 0;
+    for (unsigned i = 0; most > 0 && i <= steps; i++) {
+        double at = i * step;
         double x = round(plot->left + at / most * (plot->right - plot->left));
         char text[32];
         if (at == 0)

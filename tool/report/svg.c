@@ -198,12 +198,10 @@ void svg_style(FILE *file, bool memory)
             for (unsigned shade = 0; shade < SVG_SHADES; shade++)
                 fprintf(file, ".c%u%u{fill:%s}", family, shade,
                         svg_color(color, memory, dark, family, shade));
-        fputs(
-            dark
-                ? "svg{background:#15171b}.bg{fill:#15171b}.tx{fill:#e9ebee}.hd{fill:#f1f2f4}.sub{fill:#a3a9b3}"
-                  ".ln{stroke:#3a3f47}}\n"
-                : "svg{background:#fff}.bg{fill:#fff}.tx{fill:#17202a}.hd{fill:#1c2127}.sub{fill:#5b636e}"
-                  ".ln{stroke:#d5d9df}\n",
-            file);
+        fputs(dark ? "svg{background:#15171b}.bg{fill:#15171b}.tx{fill:#e9ebee}.hd{fill:#f1f2f4}"
+                     ".sub{fill:#a3a9b3}.ln{stroke:#3a3f47}}\n"
+                   : "svg{background:#fff}.bg{fill:#fff}.tx{fill:#17202a}.hd{fill:#1c2127}"
+                     ".sub{fill:#5b636e}.ln{stroke:#d5d9df}\n",
+              file);
     }
 }
