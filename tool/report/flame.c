@@ -196,13 +196,12 @@ static void flame_box(struct flame *flame, const struct flame_node *node, double
     fprintf(file, "<g%s>", flags & (FRAME_GUESS | FRAME_UNNAMED) ? " class=\"dim\"" : "");
     flame_title(flame, node);
     double shown = fmax(width - (width > 2 ? 0.6 : 0), 0.1);
-    fprintf(file, "<rect class=\"%s\" x=\"%.4g\" y=\"%u\" width=\"%.4g\" height=\"%u\"/>", class,
-            round(x * 100) / 100, y - (inlined && flame->options.inverted),
-            round(shown * 100) / 100, FLAME_ROW - 1 + inlined);
+    fprintf(file, "<rect class=\"%s\" x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\"/>", class, x,
+            y - (inlined && flame->options.inverted), shown, FLAME_ROW - 1 + inlined);
     double gone = (node->width - (double)node->sum.value) * flame->scale;
     if (flame->tree.compared && gone >= 0.5)
         fprintf(file,
-                "<rect fill=\"url(#gone)\" x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%u\"/>",
+                "<rect fill=\"url(#gone)\" x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\"/>",
                 x + width - gone, y, fmax(gone - 0.6, 0.1), FLAME_ROW - 1);
     const char *name = svg_name(text, flame_node_name(flame, node),
                                 (unsigned)fmax(0, (width - 6) / flame_character));
@@ -420,11 +419,11 @@ static void flame_head(struct flame *flame)
           file);
     fprintf(file,
             "<rect class=\"bg\" width=\"100%%\" height=\"100%%\"/>\n<text class=\"hd\" "
-            "x=\"%u\" y=\"28\">",
+            "x=\"%d\" y=\"28\">",
             FLAME_SIDE);
     const char *title = flame->options.title;
     svg_text(file, title != NULL && title[0] != '\0' ? title : "Flame graph");
-    fprintf(file, "</text>\n<g class=\"ui\"><text id=\"subtitle\" class=\"sub\" x=\"%u\" y=\"47\">",
+    fprintf(file, "</text>\n<g class=\"ui\"><text id=\"subtitle\" class=\"sub\" x=\"%d\" y=\"47\">",
             FLAME_SIDE);
     svg_text(file, table_metric(view));
     char value[32];
@@ -461,7 +460,7 @@ void picture_flame(const struct view *view, const struct picture_options *option
         if (flame.scale > 0)
             flame_walk(&flame, flame_plain);
         else
-            fprintf(file, "<text class=\"tx\" x=\"%u\" y=\"%u\">No values to draw.</text>",
+            fprintf(file, "<text class=\"tx\" x=\"%d\" y=\"%d\">No values to draw.</text>",
                     FLAME_SIDE, FLAME_TOP + 13);
         fputs("</g>\n", file);
         if (flame.scale > 0)
