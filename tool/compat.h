@@ -78,6 +78,12 @@ void compat_own(struct profile *profile, const char *path);
 /* The threads of a file of jemalloc's, in order; NULL: it has none. */
 uint64_t *compat_threads(const char *path, size_t *count);
 
+/* Regular expressions (compat_pattern.c). One that is wrong ends the command; "" fits all. To be
+ * freed; NULL may be, too. */
+struct compat_pattern *compat_pattern(const char *text);
+bool compat_pattern_fits(const struct compat_pattern *pattern, const char *text);
+void compat_pattern_free(struct compat_pattern *pattern);
+
 /* Perl's view of a profile (compat_stacks.c): addresses with names, stacks of addresses. */
 struct compat_name {
     char *name;  /* shortened */
@@ -164,7 +170,7 @@ struct compat_divert {
 bool compat_divert(struct compat_divert *divert, char *line);
 void compat_divert_end(struct compat_divert *divert);
 
-/* Pictures, and viewers for them; sources and machine code (compat_picture.c). */
+/* Pictures, and viewers for them (compat_picture.c); sources and machine code (compat_source.c). */
 void compat_picture(const struct compat_stacks *stacks, enum compat_option how);
 void compat_source(const struct compat_stacks *stacks, enum compat_option how, const char *pattern);
 /* Draws a graph in the language of graphviz. */

@@ -96,10 +96,10 @@ const char *go_keep(struct go_profile *go, char *text);
 size_t go_labels(const struct go_profile *go, const struct go_sample *sample,
                  struct profile_label *labels, size_t most);
 
-/* A pattern that is none ends the command. To be freed; NULL may be, too. */
-struct go_pattern *go_pattern(const char *text);
-bool go_pattern_fits(const struct go_pattern *pattern, const char *text);
-void go_pattern_free(struct go_pattern *pattern);
+/* compat_go_filter.c */
+void go_focus(struct go_profile *go);
+/* The allocator's own frames. */
+void go_drop_frames(struct go_profile *go);
 
 /* compat_go_graph.c */
 void go_graph_make(struct go_graph *graph, const struct go_profile *go, bool cum, double nodes_most,
@@ -122,6 +122,14 @@ bool go_report(struct go_profile *go, const struct go_settings *settings);
 
 /* compat_go_list.c: false: nothing fits. */
 bool go_print_list(struct go_profile *go, const struct go_graph *graph, const char *pattern);
+
+/* compat_go_disasm.c: false: nothing fits. */
+bool go_print_disasm(struct go_profile *go, const struct go_graph *graph, const char *pattern);
+
+/* compat_go_picture.c */
+void go_picture(struct go_profile *go, enum compat_option how);
+/* -callgrind and -topproto. */
+bool go_write(const struct go_profile *go, const struct go_graph *graph, enum compat_option how);
 
 /* compat_go_more.c */
 void go_print_traces(struct go_profile *go, const struct go_graph *graph);

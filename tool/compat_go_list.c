@@ -100,14 +100,14 @@ static void print_source(const struct go_profile *go, const struct go_graph *gra
 
 bool go_print_list(struct go_profile *go, const struct go_graph *graph, const char *pattern)
 {
-    struct go_pattern *wanted = go_pattern(pattern);
+    struct compat_pattern *wanted = compat_pattern(pattern);
     uint32_t *nodes = compat_room(NULL, graph->count, sizeof *nodes);
     size_t count = 0;
     char text[64];
     for (size_t i = 0; i < graph->count; i++)
-        if (go_pattern_fits(wanted, graph->nodes[graph->order[i]].function))
+        if (compat_pattern_fits(wanted, graph->nodes[graph->order[i]].function))
             nodes[count++] = graph->order[i];
-    go_pattern_free(wanted);
+    compat_pattern_free(wanted);
     if (count == 0) {
         fprintf(stderr, "no matches found for regexp: %s\n", pattern);
         free(nodes);

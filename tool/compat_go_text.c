@@ -192,12 +192,12 @@ static bool print_tree(struct go_profile *go, const struct go_graph *graph, doub
     char text[2][64], percent[3][32];
     int64_t sum = 0;
     size_t matched = 0;
-    struct go_pattern *fits = pattern ? go_pattern(pattern) : NULL;
+    struct compat_pattern *fits = pattern ? compat_pattern(pattern) : NULL;
     for (size_t i = 0; i < graph->count && fits; i++)
-        matched += go_pattern_fits(fits, graph->nodes[graph->order[i]].name);
+        matched += compat_pattern_fits(fits, graph->nodes[graph->order[i]].name);
     if (fits && matched == 0) {
         fprintf(stderr, "no matches found for regexp: %s\n", pattern);
-        go_pattern_free(fits);
+        compat_pattern_free(fits);
         return false;
     }
     choose_unit(go, graph, false);
@@ -206,7 +206,7 @@ static bool print_tree(struct go_profile *go, const struct go_graph *graph, doub
            line);
     for (size_t i = 0; i < graph->count; i++) {
         const struct go_node *node = &graph->nodes[graph->order[i]];
-        if (fits && !go_pattern_fits(fits, node->name))
+        if (fits && !compat_pattern_fits(fits, node->name))
             continue;
         puts(line);
         print_edges(go, graph, graph->order[i], true);
@@ -219,7 +219,7 @@ static bool print_tree(struct go_profile *go, const struct go_graph *graph, doub
     }
     if (graph->count > 0)
         puts(line);
-    go_pattern_free(fits);
+    compat_pattern_free(fits);
     return true;
 }
 
@@ -234,8 +234,9 @@ bool go_report(struct go_profile *go, const struct go_settings *settings)
     bool done = true;
     if (most < 0)
         most = top ? 0 : 80;
-    if (settings->report == COMPAT_PEEK || settings->report == COMPAT_TRACES ||
-        settings->report == COMPAT_LIST || settings->report == COMPAT_WEBLIST)
+    if (settings->report == COMPAT_DISASM || settings->report == COMPAT_PEEK ||
+        settings->report == COMPAT_TRACES || settings->report == COMPAT_LIST ||
+        settings->report == COMPAT_WEBLIST)
         trim = false;
     go_graph_make(&graph, go, value[COMPAT_CUM].on, trim ? most : 0,
                   trim ? value[COMPAT_NODEFRACTION].number : 0,
@@ -252,6 +253,9 @@ bool go_report(struct go_profile *go, const struct go_settings *settings)
     case COMPAT_WEBLIST:
         done = go_print_list(go, &graph, settings->pattern);
         break;
+    case COMPAT_DISASM:
+        done = go_print_disasm(go, &graph, settings->pattern);
+        break;
     case COMPAT_TRACES:
         go_print_traces(go, &graph);
         break;
@@ -264,8 +268,17 @@ bool go_report(struct go_profile *go, const struct go_settings *settings)
     case COMPAT_RAW:
         go_print_raw(go);
         break;
-    default:
+    case COMPAT_TEXT:
+    case COMPAT_TOP:
         print_top(go, &graph, share);
+        break;
+    case COMPAT_TOPPROTO:
+    case COMPAT_CALLGRIND:
+    case COMPAT_KCACHEGRIND:
+        done = go_write(go, &graph, settings->report);
+        break;
+    default:
+        go_picture(go, settings->report);
     }
     go_graph_free(&graph);
     return done;

@@ -99,8 +99,3 @@ void compat_picture(const struct compat_stacks *stacks, enum compat_option how)
     if (!some && !stacks->words->value[COMPAT_INTERACTIVE].on)
         compat_end(1);
 }
-
-void compat_source(const struct compat_stacks *stacks, enum compat_option how, const char *pattern)
-{
-    (void)stacks, (void)how, (void)pattern;
-}

@@ -3,10 +3,8 @@
  * The stacks of a profile as the Perl commands see them: the allocator's own frames, known by
  * name, are gone, and so is the frame that a signal handler left in every stack of a CPU profile.
  */
-#define PCRE2_CODE_UNIT_WIDTH 8
 #include "tool/compat.h"
 
-#include <pcre2.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,43 +176,21 @@ static void drop_noise(struct compat_stacks *stacks)
     }
 }
 
-static pcre2_code *pattern_compile(const char *pattern)
-{
-    int error;
-    PCRE2_SIZE offset;
-    pcre2_code *code =
-        pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, 0, &error, &offset, NULL);
-    if (!code) {
-        PCRE2_UCHAR text[120];
-        pcre2_get_error_message(error, text, sizeof text);
-        compat_fail("the pattern '%s' is wrong at its character %zu: %s", pattern,
-                    (size_t)offset + 1, (const char *)text);
-    }
-    return code;
-}
-
-static bool pattern_fits(const pcre2_code *code, pcre2_match_data *match, const char *text)
-{
-    return pcre2_match(code, (PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, 0, 0, match, NULL) >= 0;
-}
-
 /* --retain and --exclude: frames by name. */
 static void drop_frames(struct compat_stacks *stacks, const char *pattern, bool keep)
 {
     if (pattern[0] == '\0')
         return;
-    pcre2_code *code = pattern_compile(pattern);
-    pcre2_match_data *match = pcre2_match_data_create_from_pattern(code, NULL);
-    for (size_t i = 0; i < stacks->count && match; i++) {
+    struct compat_pattern *wanted = compat_pattern(pattern);
+    for (size_t i = 0; i < stacks->count; i++) {
         struct compat_stack *stack = &stacks->stacks[i];
         uint32_t *path = stacks->path + stack->first, kept = 0;
         for (uint32_t k = 0; k < stack->count; k++)
-            if (pattern_fits(code, match, outer_name(stacks, path[k])) == keep)
+            if (compat_pattern_fits(wanted, outer_name(stacks, path[k])) == keep)
                 path[kept++] = path[k];
         stack->count = kept;
     }
-    pcre2_match_data_free(match);
-    pcre2_code_free(code);
+    compat_pattern_free(wanted);
 }
 
 void compat_stacks_filter(struct compat_stacks *stacks, const char *pattern, bool keep)
@@ -223,26 +199,24 @@ void compat_stacks_filter(struct compat_stacks *stacks, const char *pattern, boo
     char address[20];
     if (pattern[0] == '\0')
         return;
-    pcre2_code *code = pattern_compile(pattern);
-    pcre2_match_data *match = pcre2_match_data_create_from_pattern(code, NULL);
-    for (size_t i = 0; i < stacks->count && match; i++) {
+    struct compat_pattern *wanted = compat_pattern(pattern);
+    for (size_t i = 0; i < stacks->count; i++) {
         const struct compat_stack *stack = &stacks->stacks[i];
         bool fits = false;
         for (uint32_t k = 0; k < stack->count && !fits; k++) {
             uint32_t location = stacks->path[stack->first + k];
             compat_address(stacks->from, location, k == 0, stacks->words->command, address);
-            fits = pattern_fits(code, match, address);
+            fits = compat_pattern_fits(wanted, address);
             for (uint32_t n = stacks->first_name[location];
                  n < stacks->first_name[location + 1] && !fits; n++)
-                fits = pattern_fits(code, match, stacks->names[n].name) ||
-                       pattern_fits(code, match, stacks->names[n].place);
+                fits = compat_pattern_fits(wanted, stacks->names[n].name) ||
+                       compat_pattern_fits(wanted, stacks->names[n].place);
         }
         if (fits == keep)
             stacks->stacks[kept++] = *stack;
     }
     stacks->count = kept;
-    pcre2_match_data_free(match);
-    pcre2_code_free(code);
+    compat_pattern_free(wanted);
 }
 
 /* Each stack of the profile once. */

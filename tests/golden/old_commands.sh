@@ -95,6 +95,21 @@ for option in --text '--text --lines' '--text --show_bytes --cum'; do
     same jeprof $option twins "$twins"
 done
 
+# Sources, and the numbers of machine code; how an instruction is written is the disassembler's.
+for option in --list=keep_ --list=keep_deep '--list=main --show_bytes'; do
+    # shellcheck disable=SC2086
+    same jeprof $option plain "$all"
+done
+numbers() {
+    cut -c 1-28
+}
+jeprof --disasm=keep_deep plain "$all" 2>/dev/null | numbers >real.out
+links/jeprof --disasm=keep_deep plain "$all" 2>/dev/null | numbers >ours.out
+[ -s ours.out ] || fail "--disasm prints nothing"
+# The leaf's number is at the call here, at the instruction behind it there.
+[ "$(wc -l <real.out)" -eq "$(wc -l <ours.out)" ] && [ "$(head -n 2 real.out)" = "$(head -n 2 ours.out)" ] ||
+    fail "--disasm differs: $(diff real.out ours.out | head -n 8)"
+
 # google-pprof: its own format, and what only it has.
 said google-pprof --text plain gp.0002.heap
 for option in --text --show_bytes --cum --lines --files --inuse_objects --alloc_space \

@@ -50,6 +50,16 @@ else
     sed -i 's/(pprof) //g' real.out ours.out
     cmp -s real.out ours.out ||
         fail "the shell of Go's pprof differs: $(diff real.out ours.out | head -n 12)"
+    for format in dot svg pdf ps png gif; do
+        links/pprof -$format heap2.pb.gz >picture.$format 2>/dev/null
+        head -c 600 picture.$format | grep -a -q 'digraph\|<svg\|%PDF\|%!PS\|PNG\|GIF8' ||
+            fail "-$format draws nothing"
+    done
+    links/pprof -topproto heap2.pb.gz >rows.pb.gz 2>/dev/null
+    go tool pprof -top -sample_index=flat rows.pb.gz 2>/dev/null | grep -q keep_large ||
+        fail "-topproto is not read by Go's pprof"
+    links/pprof -callgrind heap2.pb.gz 2>/dev/null | grep -q '^fn=.*keep_large' ||
+        fail "-callgrind prints no functions"
     links/pprof -http=:0 heap2.pb.gz 2>ours.err
     [ $? -eq 2 ] && grep -q 'memoir view' ours.err || fail "-http does not say what to do"
     links/pprof -symbolize=none -proto -output=again.pb.gz heap2.pb.gz 2>/dev/null

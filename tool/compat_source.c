@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/compat_source.h: which functions, what each address counts, and pages of it. */
+#include "tool/compat_source.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool compat_source_in(const struct compat_source *source, const struct symbol_code *code,
+                      uint32_t location)
+{
+    const struct profile_location *place =
+        profile_location_at(&source->stacks->from->profile, location);
+    uint64_t address = place->address - !(place->flags & LOCATION_EXACT) - code->bias;
+    return (source->flat[location] != 0 || source->cum[location] != 0) && address >= code->start &&
+           address - code->start < code->size;
+}
+
+static void count(struct compat_source *source)
+{
+    const struct compat_stacks *stacks = source->stacks;
+    size_t locations = stacks->from->profile.locations.count;
+    size_t *seen = compat_room(NULL, locations, sizeof *seen);
+    source->flat = compat_room(NULL, locations, 2 * sizeof *source->flat);
+    source->cum = source->flat + locations;
+    memset(source->flat, 0, locations * 2 * sizeof *source->flat);
+    memset(seen, 0, locations * sizeof *seen);
+    for (size_t i = 0; i < stacks->count; i++) {
+        const struct compat_stack *stack = &stacks->stacks[i];
+        for (uint32_t k = 0; k < stack->count; k++) {
+            uint32_t location = stacks->path[stack->first + k];
+            if (k == 0) {
+                source->flat[location] += stack->value;
+                source->total += stack->value;
+            }
+            if (seen[location] != i + 1)
+                source->cum[location] += stack->value;
+            seen[location] = i + 1;
+        }
+    }
+    free(seen);
+}
+
+static bool fits(void *context, const char *name)
+{
+    return compat_pattern_fits(context, name);
+}
+
+static int compare_codes(const void *a, const void *b)
+{
+    const struct symbol_code *left = a, *right = b;
+    int order = strcmp(left->name, right->name);
+    return order != 0 ? order : (left->start > right->start) - (left->start < right->start);
+}
+
+static void print(const struct compat_stacks *stacks, enum compat_option how, const char *pattern)
+{
+    struct compat_source source = {.stacks = stacks};
+    struct symbol_code *codes = NULL;
+    size_t found = 0;
+    /* The profile is not changed by it but for what is found out. */
+    struct profile *profile = (struct profile *)&stacks->from->profile;
+    struct compat_pattern *wanted = compat_pattern(pattern);
+    bool done = symbol_codes(profile, &stacks->from->symbols, fits, wanted, &codes, &found);
+    compat_pattern_free(wanted);
+    if (!done)
+        compat_fail("out of memory");
+    count(&source);
+    if (found > 0)
+        qsort(codes, found, sizeof *codes, compare_codes);
+    for (size_t i = 0; i < found; i++) {
+        bool any = false;
+        for (uint32_t k = 0; k < profile->locations.count && !any; k++)
+            any = compat_source_in(&source, &codes[i], k);
+        if (any && how == COMPAT_DISASM)
+            compat_disasm(&source, &codes[i]);
+        else if (any)
+            compat_list(&source, &codes[i]);
+    }
+    symbol_codes_free(codes, found);
+    free(source.flat);
+}
+
+/* The same as a page. */
+static void print_page(const struct compat_stacks *stacks, const char *pattern)
+{
+    char path[] = "/tmp/memoir-list-XXXXXX.html", text[] = "/tmp/memoir-text-XXXXXX";
+    int handle = mkstemps(path, 5), kept = dup(STDOUT_FILENO), lines = mkstemp(text);
+    FILE *page = handle >= 0 ? fdopen(handle, "w") : NULL;
+    if (!page || kept < 0 || lines < 0) {
+        perror(path);
+        compat_end(1);
+    }
+    unlink(text);
+    fflush(stdout);
+    dup2(lines, STDOUT_FILENO);
+    print(stacks, COMPAT_LIST, pattern);
+    fflush(stdout);
+    dup2(kept, STDOUT_FILENO);
+    close(kept);
+    lseek(lines, 0, SEEK_SET);
+    FILE *listing = fdopen(lines, "r");
+    fputs("<!DOCTYPE html><meta charset=utf-8><title>memoir</title><pre>\n", page);
+    for (int c; listing && (c = getc(listing)) != EOF;) {
+        if (c == '<' || c == '>' || c == '&')
+            fprintf(page, "&#%d;", c);
+        else
+            putc(c, page);
+    }
+    fputs("</pre>\n", page);
+    if (listing)
+        fclose(listing);
+    fclose(page);
+    compat_open(NULL, path);
+}
+
+void compat_source(const struct compat_stacks *stacks, enum compat_option how, const char *pattern)
+{
+    if (how == COMPAT_WEBLIST)
+        print_page(stacks, pattern);
+    else
+        print(stacks, how, pattern);
+}
