@@ -57,7 +57,7 @@ bool shell_words_split(struct shell_words *line, const char *text)
             break;
         if (*text == '|') {
             text += 1 + strspn(text + 1, " \t");
-            line->pipe = strcpy(out, text);
+            line->pipe = memcpy(out, text, strlen(text) + 1);
             if (*text == '\0')
                 line->error = "a command must follow |";
             break;

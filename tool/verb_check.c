@@ -62,6 +62,16 @@ static void item_count(struct check_item *item, const struct loaded *loaded)
     }
 }
 
+/* The heap at its largest, by the series of points; 0: there is none. */
+static double points_peak(const struct profile *profile)
+{
+    const struct profile_point *points = profile->points.items;
+    double most = 0;
+    for (size_t i = 0; i < profile->points.count; i++)
+        most = fmax(most, (double)points[i].live_bytes);
+    return most;
+}
+
 static bool need_base(const struct checking *checking, const char *what)
 {
     if (checking->loaded.has_base)
@@ -71,27 +81,42 @@ static bool need_base(const struct checking *checking, const char *what)
     return error_hint(checking->error, "memoir check FILE --base FILE");
 }
 
+/* The numbers of an item: the sums of the view, or better ones where the profile has them. */
+static void item_fill(struct check_item *item, const struct loaded *loaded, unsigned metric,
+                      const struct view *view)
+{
+    const struct profile *base = loaded->has_base ? &loaded->base : NULL;
+    item->has_before = base != NULL;
+    item->after = (double)view->total.value;
+    item->before = (double)view->total.base;
+    item->noise = noise_of(view->total.variance);
+    item->noise_before = noise_of(view->total.base_variance);
+    if (metric == ALLOCS && loaded->profile.exact_allocs >= 0 &&
+        (!base || base->exact_allocs >= 0) && !is_filtered(view))
+        item_count(item, loaded);
+    if (metric == PEAK && profile_type_named(&loaded->profile, "peak_space") < 0) {
+        item->after = points_peak(&loaded->profile);
+        item->before = base ? points_peak(base) : 0;
+        item->noise = item->noise_before = 0;
+    }
+}
+
 static bool add_metric(struct checking *checking, unsigned metric, struct check_limit limit,
                        const char *flag)
 {
     static const char *const names[METRICS] = {"live at end", "peak", "allocated", "allocations"};
-    const struct view *view = view_of(checking, metric);
+    const struct profile *profile = &checking->loaded.profile;
+    bool by_points =
+        metric == PEAK && profile_type_named(profile, "peak_space") < 0 && points_peak(profile) > 0;
+    const struct view *view = view_of(checking, by_points ? LIVE : metric);
     if (!view || (limit.relative && !need_base(checking, flag)))
         return false;
     struct check_item *item =
         check_add(&checking->check, names[metric], metric == ALLOCS ? "count" : "bytes");
     if (!item)
         return error_set(checking->error, ERROR_INPUT, "out of memory");
-    item->has_before = checking->loaded.has_base;
-    item->after = (double)view->total.value;
-    item->before = (double)view->total.base;
-    item->noise = noise_of(view->total.variance);
-    item->noise_before = noise_of(view->total.base_variance);
+    item_fill(item, &checking->loaded, metric, view);
     item->limit = limit;
-    const struct profile *base = item->has_before ? &checking->loaded.base : NULL;
-    if (metric == ALLOCS && checking->loaded.profile.exact_allocs >= 0 &&
-        (!base || base->exact_allocs >= 0) && !is_filtered(view))
-        item_count(item, &checking->loaded);
     check_judge(&checking->check, item);
     if (item->verdict == CHECK_FAIL)
         check_blame(item, view);

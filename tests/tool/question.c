@@ -360,8 +360,8 @@ static void sizes_add_up(void)
     profile_free(&profile);
 }
 
-static enum check_verdict verdict_of(double before, double after, double noise,
-                                     struct check_limit limit)
+static void judged(double before, double after, double noise, struct check_limit limit,
+                   enum check_verdict expected)
 {
     struct check check = {0};
     struct check_item *item = check_add(&check, "peak", "bytes");
@@ -370,10 +370,9 @@ static enum check_verdict verdict_of(double before, double after, double noise,
     item->noise = noise;
     item->limit = limit;
     check_judge(&check, item);
-    enum check_verdict verdict = item->verdict;
-    assert(check.failed == (verdict == CHECK_FAIL) && check.unsure == (verdict == CHECK_UNSURE));
+    assert(item->verdict == expected);
+    assert(check.failed == (expected == CHECK_FAIL) && check.unsure == (expected == CHECK_UNSURE));
     check_free(&check);
-    return verdict;
 }
 
 static void limits_inside_the_noise_are_inconclusive(void)
@@ -387,15 +386,15 @@ static void limits_inside_the_noise_are_inconclusive(void)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert(!check_limit_read(wrong[i], &limit));
     const struct check_limit hundred = {100, false}, percent = {5, true};
-    assert(verdict_of(0, 100, 0, hundred) == CHECK_PASS);
-    assert(verdict_of(0, 101, 0, hundred) == CHECK_FAIL);
-    assert(verdict_of(0, 101, 5, hundred) == CHECK_UNSURE);
-    assert(verdict_of(0, 98, 5, hundred) == CHECK_UNSURE);
-    assert(verdict_of(0, 94, 5, hundred) == CHECK_PASS);
-    assert(verdict_of(0, 106, 5, hundred) == CHECK_FAIL);
-    assert(verdict_of(1000, 1050, 0, percent) == CHECK_PASS);
-    assert(verdict_of(1000, 1051, 0, percent) == CHECK_FAIL);
-    assert(verdict_of(1000, 1051, 2, percent) == CHECK_UNSURE);
+    judged(0, 100, 0, hundred, CHECK_PASS);
+    judged(0, 101, 0, hundred, CHECK_FAIL);
+    judged(0, 101, 5, hundred, CHECK_UNSURE);
+    judged(0, 98, 5, hundred, CHECK_UNSURE);
+    judged(0, 94, 5, hundred, CHECK_PASS);
+    judged(0, 106, 5, hundred, CHECK_FAIL);
+    judged(1000, 1050, 0, percent, CHECK_PASS);
+    judged(1000, 1051, 0, percent, CHECK_FAIL);
+    judged(1000, 1051, 2, percent, CHECK_UNSURE);
 }
 
 static void budgets_are_read_or_refused_by_line(void)

@@ -32,6 +32,9 @@ double churn_median_us(const double ended[FORMAT_LIVES])
 static double ended_of(const struct profile *profile, size_t sample, double ended[FORMAT_LIVES])
 {
     const struct profile_samples *samples = &profile->samples;
+    memset(ended, 0, FORMAT_LIVES * sizeof *ended);
+    if (!samples->lives)
+        return 0;
     double weight =
         samples->weights && samples->weights[sample] > 0 ? (double)samples->weights[sample] : 1;
     double all = 0;

@@ -137,7 +137,7 @@ static bool graph_make(struct graph *graph, const struct view *view, unsigned wi
         graph->end_ns = points[profile->points.count - 1].time_ns;
     moments_of(graph, profile);
     bands_of(graph, view);
-    graph->columns = width > AXIS + 20 ? width - AXIS - 2 : 20;
+    graph->columns = width > AXIS + 22 ? width - AXIS - 2 : 20;
     if (graph->columns > COLUMNS_MOST)
         graph->columns = COLUMNS_MOST;
     if (graph->end_ns <= 0 || (profile->points.count < 2 && graph->moments < 2) ||
@@ -304,7 +304,7 @@ static void put_text(const struct view *view, const struct style *style)
             top = i;
     int64_t peak_ns = view->profile->peak_time_ns > 0 && !graph->filtered
                           ? view->profile->peak_time_ns
-                          : graph->end_ns * (top + 1) / graph->columns;
+                          : (int64_t)((double)graph->end_ns * (top + 1) / fmax(graph->columns, 1));
     fprintf(style->out, "%s    live heap   peak %s at %s   end %s\n",
             style->name ? style->name : "?", style_value(peak, graph->most, "bytes"),
             style_time(time, peak_ns), style_value(end, graph->live[graph->columns - 1], "bytes"));
