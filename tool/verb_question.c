@@ -103,6 +103,12 @@ bool verb_diff(const struct arguments *arguments, struct error *error)
         changed = report_diff(&question.view, &question.style);
         right = load_close(&question.style, arguments, error);
     }
+    if (right && changed && question.style.format == STYLE_TEXT) {
+        char next[600];
+        snprintf(next, sizeof next, "memoir export %.200s --base %.200s -o diff.svg",
+                 question.loaded.name, question.loaded.base_name);
+        terminal_next(next);
+    }
     question_free(&question);
     folder_free(&folder);
     if (right && changed && arguments_value(arguments, "--exit-code"))

@@ -152,7 +152,7 @@ struct profile {
     int64_t peak_time_ns;     /* since the start; 0: not known */
     unsigned history_moments; /* used of PROFILE_MOMENTS_MOST */
     bool torn;                /* the file ends early: what was read is what there was */
-    bool ended;               /* of captures: the program ended in order, and this is its end */
+    bool ended;               /* the program ended in order, and this is its end */
     uint64_t refused, lost;   /* stacks and blocks that the recorder had no memory for */
     int64_t exact_allocs, exact_frees, exact_alloc_bytes; /* counted, not sampled; -1: not known */
     uint64_t resident_bytes;      /* of the process at the last moment; 0: not known */

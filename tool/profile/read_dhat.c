@@ -145,6 +145,7 @@ static bool take(struct dhat *dhat, struct read_error *error)
         return true;
     }
     take_points(dhat, points);
+    profile->ended = true; /* it is written at the end */
     return true;
 }
 

@@ -348,6 +348,7 @@ static bool finish(struct heaptrack *track, const struct read_input *input,
     profile->exact_allocs = (int64_t)track->objects;
     profile->exact_frees = (int64_t)track->frees;
     profile->exact_alloc_bytes = (int64_t)track->allocated;
+    profile->ended = !profile->torn;
     make_samples(track);
     return true;
 }

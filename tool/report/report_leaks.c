@@ -133,8 +133,9 @@ static void put_leak(const struct view *view, const struct leaks_row *row, size_
 
     fprintf(style->out, "%2zu. ", number);
     style_heat(style, share, style_value(text, (double)row->value.value, "bytes"), 9);
-    fprintf(style->out, "  %s %s", question_count(count, (uint64_t)row->value.objects),
-            row->value.objects == 1 ? "object" : "objects");
+    if (row->value.objects > 0) /* massif does not count them */
+        fprintf(style->out, "  %s %s", question_count(count, (uint64_t)row->value.objects),
+                row->value.objects == 1 ? "object" : "objects");
     if (row->value.objects > 1)
         fprintf(style->out, " of %s%s", row->value.value % row->value.objects == 0 ? "" : "about ",
                 style_value(text, (double)row->value.value / (double)row->value.objects, "bytes"));

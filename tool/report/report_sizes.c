@@ -158,10 +158,13 @@ static void put_text(const struct view *view, const struct sizes *sizes, const s
         fprintf(style->out, ", %s (%s) of it rounding", style_value(waste, (double)lost, "bytes"),
                 style_share(share, (double)lost, (double)sizes->bytes));
     fputs("\n", style->out);
-    if (sizes->count == 0)
+    if (sizes->count == 0) {
+        if (view->total.value != 0)
+            fputs("This profile does not count blocks.\n", style->out);
         return;
-    fprintf(style->out, "%20s%10s%11s%7s%s\n", "size", "blocks", "bytes", "",
-            sizes->has_requested ? "  rounding" : "");
+    }
+    fprintf(style->out, "%20s%10s%11s%s\n", "size", "blocks", "bytes",
+            sizes->has_requested ? "         rounding" : "");
     for (size_t i = 0; i < sizes->count; i++)
         if (sizes->rows[i].bytes > largest)
             largest = sizes->rows[i].bytes;

@@ -245,6 +245,23 @@ static void put_axis(const struct view *view, const struct graph *graph, const s
             "", text);
 }
 
+/* How many later moments have the name of this one; SIZE_MAX: an earlier one has it, or it is only
+ * the clock that took it. */
+static size_t moments_alike(const struct profile *profile, size_t moment)
+{
+    const struct profile_moment *moments = profile->moments.items;
+    const char *name = profile_text(profile, moments[moment].name);
+    size_t more = 0;
+    if (strcmp(name, "time") == 0)
+        return SIZE_MAX;
+    for (size_t i = 0; i < profile->moments.count; i++) {
+        if (i < moment && moments[i].name == moments[moment].name)
+            return SIZE_MAX;
+        more += i > moment && moments[i].name == moments[moment].name;
+    }
+    return more;
+}
+
 static void put_legend(const struct view *view, const struct graph *graph, bool resident_drawn,
                        const struct style *style)
 {
@@ -273,12 +290,16 @@ static void put_legend(const struct view *view, const struct graph *graph, bool 
                 resident_drawn ? "" : ", too much for this graph");
     for (size_t i = 0; i < view->profile->moments.count && told < MARKS_MOST; i++) {
         char name[100];
+        size_t more = moments_alike(view->profile, i);
         snprintf(name, sizeof name, "%s", profile_text(view->profile, moments[i].name));
-        if (name[0] == '\0' || strcmp(name, "time") == 0) /* by the clock: told by the axis */
+        if (name[0] == '\0' || more == SIZE_MAX)
             continue;
         style_clean(name);
-        fprintf(style->out, "  %s %9s  %s\n", question_glyph(style, "◆", "o"),
+        fprintf(style->out, "  %s %9s  %s", question_glyph(style, "◆", "o"),
                 style_time(text, moments[i].time_ns), name);
+        if (more > 0)
+            fprintf(style->out, ", and %zu more", more);
+        fputs("\n", style->out);
         told++;
     }
 }
