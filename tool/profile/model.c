@@ -17,6 +17,11 @@ struct table {
 
 struct profile_index {
     struct table strings, functions, stacks, label_sets, addresses, named;
+    uint8_t *packed; /* a stack on its way in, */
+    size_t packed_room;
+    uint32_t *frames[2]; /* and stacks on their way out, in turns */
+    size_t frames_room[2];
+    unsigned turn;
     uint32_t *by_start; /* mappings by address */
     size_t by_start_count;
 };
@@ -167,6 +172,9 @@ void profile_free(struct profile *profile)
         for (size_t i = 0; i < COUNT_OF(tables); i++)
             free(tables[i]->slots);
         free(profile->index->by_start);
+        free(profile->index->packed);
+        free(profile->index->frames[0]);
+        free(profile->index->frames[1]);
         free(profile->index);
     }
     memset(profile, 0, sizeof *profile);
@@ -256,32 +264,89 @@ uint32_t profile_function(struct profile *profile, const struct profile_function
     return *slot - 1;
 }
 
+static const struct profile_stack *stack_at(const struct profile *profile, uint32_t stack)
+{
+    return (const struct profile_stack *)profile->stacks.items + stack;
+}
+
 static const void *stack_bytes(const struct profile *profile, uint32_t number, size_t *size)
 {
-    uint32_t count;
-    const uint32_t *frames = profile_frames_of(profile, number, &count);
-    *size = count * sizeof *frames;
-    return frames;
+    uint64_t first = stack_at(profile, number)->first;
+    uint64_t end = number + 1 < profile->stacks.count ? stack_at(profile, number + 1)->first
+                                                      : profile->frames.count;
+    *size = end - first;
+    return (const uint8_t *)profile->frames.items + first;
+}
+
+/* Seven bits a byte, the lowest first: files have a million stacks, and are no larger. */
+static bool stack_pack(struct profile_index *index, const uint32_t *locations, uint32_t count,
+                       size_t *size)
+{
+    enum { MOST = 5 };
+    if ((size_t)count * MOST > index->packed_room) {
+        uint8_t *packed = realloc(index->packed, (size_t)count * MOST);
+        if (!packed)
+            return false;
+        index->packed = packed;
+        index->packed_room = (size_t)count * MOST;
+    }
+    uint8_t *at = index->packed;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t left = locations[i];
+        for (; left > 127; left >>= 7)
+            *at++ = (uint8_t)(left | 128);
+        *at++ = (uint8_t)left;
+    }
+    *size = (size_t)(at - index->packed);
+    return true;
 }
 
 uint32_t profile_stack(struct profile *profile, const uint32_t *locations, uint32_t count)
 {
+    size_t size = 0;
     if (count > PROFILE_DEPTH_MOST)
         count = PROFILE_DEPTH_MOST;
-    uint32_t *slot = profile->failed ? NULL
-                                     : table_find(&profile->index->stacks, profile, stack_bytes,
-                                                  locations, count * sizeof *locations);
+    if (profile->failed || !stack_pack(profile->index, locations, count, &size)) {
+        profile->failed = true;
+        return 0;
+    }
+    const void *packed = size > 0 ? profile->index->packed : (const void *)"";
+    uint32_t *slot = table_find(&profile->index->stacks, profile, stack_bytes, packed, size);
     if (!slot)
         return 0;
     if (*slot == 0) {
         struct profile_stack stack = {profile->frames.count, count};
-        if (!list_append(profile, &profile->frames, sizeof *locations, locations, count) ||
+        if (!list_append(profile, &profile->frames, 1, packed, size) ||
             !list_append(profile, &profile->stacks, sizeof stack, &stack, 1))
             return 0;
         profile->index->stacks.count++;
         *slot = (uint32_t)profile->stacks.count;
     }
     return *slot - 1;
+}
+
+const uint32_t *profile_frames_of(const struct profile *profile, uint32_t stack, uint32_t *count)
+{
+    struct profile_index *index = profile->index;
+    uint32_t there = stack_at(profile, stack)->frames;
+    unsigned turn = index->turn++ % COUNT_OF(index->frames);
+    if (there >= index->frames_room[turn]) {
+        free(index->frames[turn]);
+        index->frames_room[turn] = 2 * (size_t)there + 64;
+        index->frames[turn] = malloc(index->frames_room[turn] * sizeof(uint32_t));
+    }
+    uint32_t *frames = index->frames[turn];
+    *count = frames ? there : 0;
+    if (!frames)
+        index->frames_room[turn] = 0;
+    const uint8_t *at = (const uint8_t *)profile->frames.items + stack_at(profile, stack)->first;
+    for (uint32_t i = 0; i < *count; i++) {
+        uint32_t location = *at & 127;
+        for (unsigned shift = 7; *at++ & 128; shift += 7)
+            location |= (uint32_t)(*at & 127) << shift;
+        frames[i] = location;
+    }
+    return frames;
 }
 
 static const void *set_bytes(const struct profile *profile, uint32_t number, size_t *size)
@@ -484,11 +549,4 @@ const struct profile_line *profile_lines_of(const struct profile *profile, uint3
 {
     return (const struct profile_line *)profile->lines.items +
            profile_location_at(profile, location)->first_line;
-}
-
-const uint32_t *profile_frames_of(const struct profile *profile, uint32_t stack, uint32_t *count)
-{
-    const struct profile_stack *there = (const struct profile_stack *)profile->stacks.items + stack;
-    *count = (uint32_t)there->frames;
-    return (const uint32_t *)profile->frames.items + there->first;
 }

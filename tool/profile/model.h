@@ -70,8 +70,8 @@ struct profile_location {
 /* There may be millions. */
 enum { PROFILE_DEPTH_MOST = (1 << 24) - 1 };
 struct profile_stack {
-    uint64_t first : 40; /* in profile->frames */
-    uint64_t frames : 24;
+    uint64_t first : 40;  /* in profile->frames */
+    uint64_t frames : 24; /* how many */
 };
 
 struct profile_label {
@@ -135,7 +135,7 @@ struct profile {
     struct profile_list lines;      /* struct profile_line */
     struct profile_list locations;  /* struct profile_location; from 0 */
     struct profile_list stacks;     /* struct profile_stack; from 0; [0] is the empty stack */
-    struct profile_list frames;     /* uint32_t: locations, leaf first */
+    struct profile_list frames;     /* bytes: locations, leaf first, packed (model.c) */
     struct profile_list labels;     /* struct profile_label */
     struct profile_list label_sets; /* struct profile_label_set; [0] is none */
     struct profile_list points;     /* struct profile_point */
@@ -209,6 +209,7 @@ const struct profile_function *profile_function_at(const struct profile *profile
 const struct profile_location *profile_location_at(const struct profile *profile,
                                                    uint32_t location);
 const struct profile_line *profile_lines_of(const struct profile *profile, uint32_t location);
+/* Leaf first. They stay until the call after the next one. */
 const uint32_t *profile_frames_of(const struct profile *profile, uint32_t stack, uint32_t *count);
 /* -1: there is no such type. */
 int profile_type_named(const struct profile *profile, const char *name);
