@@ -54,9 +54,10 @@ static bool verb_report(const struct arguments *arguments, const char *metric,
     struct loaded loaded;
     struct view view = {0};
     struct style style;
-    bool right = load(&loaded, arguments, error) &&
-                 metric_choose(&loaded, arguments, metric, error) &&
-                 load_view(&view, &loaded, error);
+    bool right =
+        load(&loaded, arguments, error) && metric_choose(&loaded, arguments, metric, error);
+    loaded.view.rows_only = report == report_top && !arguments_value(arguments, "--verbose");
+    right = right && load_view(&view, &loaded, error);
     if (right && load_open(&style, arguments, &loaded, error)) {
         report(&view, &style);
         if (report == report_top && style.format == STYLE_TEXT)

@@ -72,6 +72,7 @@ struct maker {
     struct item *items;
     size_t items_count, items_room;
     size_t frames_room, path_room, stacks_room;
+    size_t *seen;          /* with rows_only: by frame, sample + 1 that was counted */
     uint32_t *frame_slots; /* hash tables: number + 1, or 0 */
     uint32_t *stack_slots;
     size_t frame_slots_count, stack_slots_count;
@@ -98,6 +99,9 @@ void filter_free(struct maker *maker);
 
 /* Numbers of hostile files may be too large for a sum, which is then wrong, but no worse. */
 void view_add(struct view_value *sum, const struct view_value *more);
+/* Counts a stack in the rows of its frames: of each once, whatever calls itself. */
+void rows_add(struct view_row *rows, size_t *seen, size_t number, const uint32_t *path,
+              uint32_t count, const struct view_value *value, const float *history);
 /* Room for one more item. False when memory is out. */
 bool maker_room(struct maker *maker, void *items, size_t item_size, size_t count, size_t *room);
 uint64_t maker_hash(uint64_t hash, uint64_t word);

@@ -40,34 +40,49 @@ static int compare_rows(const void *left, const void *right)
     return order != 0 ? order : a->frame < b->frame ? -1 : 1;
 }
 
+void rows_add(struct view_row *rows, size_t *seen, size_t number, const uint32_t *path,
+              uint32_t count, const struct view_value *value, const float *history)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        struct view_row *row = &rows[path[k]];
+        if (seen[path[k]] != number + 1)
+            view_add(&row->total, value);
+        seen[path[k]] = number + 1;
+        if (k > 0)
+            continue;
+        view_add(&row->self, value);
+        row->stacks++;
+        for (unsigned m = 0; history && m < PROFILE_MOMENTS_MOST; m++)
+            row->history[m] += history[m];
+    }
+}
+
+static void rows_sum(const struct view *view, struct view_row *rows, size_t *seen)
+{
+    for (size_t i = 0; i < view->stacks_count; i++) {
+        const struct view_stack *stack = &view->stacks[i];
+        rows_add(rows, seen, i, view->path + stack->first, stack->count, &stack->sum,
+                 stack->history);
+    }
+}
+
 struct view_row *view_rows(const struct view *view, bool by_total, size_t *count)
 {
     struct view_row *rows = calloc(view->frames_count + 1, sizeof *rows);
-    size_t *last = calloc(view->frames_count + 1, sizeof *last); /* stack + 1 that was counted */
+    size_t *seen = calloc(view->frames_count + 1, sizeof *seen);
     size_t kept = 0;
     *count = 0;
-    for (size_t i = 0; i < view->stacks_count && rows && last; i++) {
-        const struct view_stack *stack = &view->stacks[i];
-        const uint32_t *path = view->path + stack->first;
-        for (uint32_t k = 0; k < stack->count; k++) {
-            struct view_row *row = &rows[path[k]];
-            if (last[path[k]] != i + 1)
-                view_add(&row->total, &stack->sum);
-            last[path[k]] = i + 1;
-            if (k > 0)
-                continue;
-            view_add(&row->self, &stack->sum);
-            row->stacks++;
-            for (unsigned m = 0; m < PROFILE_MOMENTS_MOST; m++)
-                row->history[m] += stack->history[m];
-        }
-    }
-    for (size_t i = 0; i < view->frames_count && rows && last; i++)
-        if (last[i] != 0 && !is_nothing(&rows[i].total)) {
+    size_t counted = view->rows_count < view->frames_count ? view->rows_count : view->frames_count;
+    if (rows && view->rows)
+        memcpy(rows, view->rows, counted * sizeof *rows);
+    else if (rows && seen)
+        rows_sum(view, rows, seen);
+    for (size_t i = 0; i < view->frames_count && rows && seen; i++)
+        if (!is_nothing(&rows[i].total)) {
             rows[kept] = rows[i];
             rows[kept++].frame = (uint32_t)i;
         }
-    free(last);
+    free(seen);
     if (!rows)
         return NULL;
     sorting = view;

@@ -167,21 +167,68 @@ static uint32_t path_fold(const struct maker *maker, const struct path *path)
     return n;
 }
 
-/* The view's stack for a stack of the profile. */
-static uint32_t stack_make(struct maker *maker, struct source *source, uint32_t stack,
-                           struct path *path)
+/* The path of a stack of the profile; *folded frames at its leaf belong to their caller. False: a
+ * filter drops it. */
+static bool path_make(struct maker *maker, struct source *source, uint32_t stack, struct path *path,
+                      uint32_t *folded)
 {
     if (!path_fill(maker, source, stack, path) || !path_cut(maker, path))
-        return DROPPED;
+        return false;
     for (uint32_t i = 0; i < path->count; i++) {
         path->frames[i] = path->items[i].frame;
         path->unnamed += (path->items[i].bits & ITEM_UNNAMED) != 0;
     }
     path->all += path->count;
+    *folded = path_fold(maker, path);
+    return true;
+}
+
+/* The view's stack for a stack of the profile. */
+static uint32_t stack_make(struct maker *maker, struct source *source, uint32_t stack,
+                           struct path *path)
+{
+    uint32_t folded;
+    if (!path_make(maker, source, stack, path, &folded))
+        return DROPPED;
     if (maker->options.by == VIEW_THREAD || maker->options.by == VIEW_SIZE)
         return 0; /* its label says where it belongs */
-    uint32_t folded = path_fold(maker, path);
     return stack_intern(maker, path->frames + folded, path->count - folded, folded, &path->used);
+}
+
+/* Rows for all frames that there are by now. */
+static bool rows_room(struct maker *maker)
+{
+    struct view *view = maker->view;
+    size_t used = view->rows_count, room = maker->frames_room;
+    if (view->frames_count <= used)
+        return true;
+    struct view_row *rows = realloc(view->rows, room * sizeof *rows);
+    view->rows = rows ? rows : view->rows;
+    size_t *seen = realloc(maker->seen, room * sizeof *seen);
+    maker->seen = seen ? seen : maker->seen;
+    if (!rows || !seen)
+        return false;
+    memset(rows + used, 0, (room - used) * sizeof *rows);
+    memset(seen + used, 0, (room - used) * sizeof *seen);
+    view->rows_count = room;
+    return true;
+}
+
+/* One sample of a view without stacks. */
+static void row_add(struct maker *maker, struct source *source, size_t sample, struct path *path,
+                    const struct view_value *value)
+{
+    const struct profile_samples *samples = &source->profile->samples;
+    uint32_t folded;
+    if (!path_make(maker, source, samples->stacks[sample], path, &folded))
+        return;
+    if (!rows_room(maker)) {
+        maker->failed = true;
+        return;
+    }
+    rows_add(maker->view->rows, maker->seen, sample, path->frames + folded, path->count - folded,
+             value, source->base || !samples->history ? NULL : samples->history[sample]);
+    view_add(&maker->view->total, value);
 }
 
 /* ---- samples ---------------------------------------------------------------------------- */
@@ -261,6 +308,10 @@ static bool source_add(struct maker *maker, struct source *source, struct path *
             view->sample_stacks[i] = DROPPED;
         if (!filter_set(maker, source, set))
             continue;
+        if (maker->options.rows_only) {
+            row_add(maker, source, i, path, &value);
+            continue;
+        }
         if (made[number] == 0)
             made[number] = stack_make(maker, source, number, path) + 2;
         uint32_t stack = made[number] - 2;
@@ -318,6 +369,7 @@ bool view_make(struct view *view, const struct profile *profile, const struct vi
         return view_refuse(error, "the profile has no column %u", options->type);
     view->unit = profile_text(profile, profile->type[options->type].unit);
     struct maker maker = {.view = view, .options = *options, .error = error};
+    maker.options.rows_only &= options->by != VIEW_THREAD && options->by != VIEW_SIZE;
     struct path *path = calloc(1, sizeof *path);
     maker.fold = profile->kind == PROFILE_HEAP || profile->kind == PROFILE_GROWTH ||
                  (profile->kind == PROFILE_OTHER && strcmp(view->unit, "bytes") == 0);
@@ -334,6 +386,7 @@ bool view_make(struct view *view, const struct profile *profile, const struct vi
     free(maker.items);
     free(maker.frame_slots);
     free(maker.stack_slots);
+    free(maker.seen);
     free(path);
     if (!right)
         view_free(view);
@@ -349,6 +402,7 @@ void view_free(struct view *view)
     free(view->frames);
     free(view->path);
     free(view->stacks);
+    free(view->rows);
     free(view->sample_stacks);
     memset(view, 0, sizeof *view);
 }

@@ -41,6 +41,7 @@ struct view_options {
     uint64_t age_least_us, age_most_us; /* at which they ended: counts those objects; both 0: any */
     const char *tag_focus, *tag_ignore; /* labels, as in pprof */
     bool no_inlines;
+    bool rows_only; /* stacks are not kept, there may be millions: view_rows is all to ask for */
     const struct profile *base; /* compare with it */
     double base_factor;         /* its values times this; 0: 1 */
 };
@@ -71,6 +72,13 @@ struct view_stack {
     float history[PROFILE_MOMENTS_MOST];
 };
 
+struct view_row {
+    uint32_t frame;
+    struct view_value self, total;
+    float history[PROFILE_MOMENTS_MOST]; /* of self */
+    uint64_t stacks;                     /* that it is the leaf of */
+};
+
 struct view {
     const struct profile *profile, *base;
     struct view_options options;
@@ -80,19 +88,14 @@ struct view {
     uint32_t *path; /* frames, leaf first */
     struct view_stack *stacks;
     size_t stacks_count;
+    struct view_row *rows; /* with rows_only: by frame */
+    size_t rows_count;
     /* By sample of `profile`: the stack it is part of; UINT32_MAX: the filters took it out. */
     uint32_t *sample_stacks;
     struct view_value total; /* of what is left after the filters */
     struct view_value whole; /* of the profile */
     double unnamed;          /* share of frames without a name, 0 to 1 */
     void *keep;              /* texts and tables of view.c */
-};
-
-struct view_row {
-    uint32_t frame;
-    struct view_value self, total;
-    float history[PROFILE_MOMENTS_MOST]; /* of self */
-    uint64_t stacks;                     /* that it is the leaf of */
 };
 
 struct view_edge {
