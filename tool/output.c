@@ -52,13 +52,17 @@ bool output_start(struct output *output, const char *path, struct error *error)
     bool exists = stat(path, &there) == 0;
     /* Behind a symbolic link, the file that it leads to is replaced. */
     output->path = exists ? realpath(path, NULL) : strdup(path);
-    if (!output->path)
-        return failed(output, "it can't be written", error);
-    if (exists && !S_ISREG(there.st_mode))
+    if (output->path && exists && !S_ISREG(there.st_mode))
         output->file = fopen(path, "we");
-    else
+    else if (output->path)
         output->file = temporary_open(output, exists ? &there : NULL);
-    return output->file || failed(output, "it can't be written", error);
+    if (output->file)
+        return true;
+    error_set(error, ERROR_INPUT, "%s: it can't be written: %s", path, strerror(errno));
+    free(output->temporary);
+    free(output->path);
+    memset(output, 0, sizeof *output);
+    return false;
 }
 
 bool output_end(struct output *output, bool whole, struct error *error)

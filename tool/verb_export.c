@@ -89,7 +89,7 @@ static bool target_write(const struct target *target, const struct profile *prof
     bool done = output_start(&output, target->path, error);
     if (!done)
         return false;
-    done = target->writer->write(profile, options, output.file) ||
+    done = (target->writer && target->writer->write(profile, options, output.file)) ||
            error_set(error, ERROR_INPUT, "out of memory");
     done = output_end(&output, done, error) && done;
     if (done)
@@ -123,7 +123,7 @@ static bool export_profile(struct loaded *loaded, const struct target *target, s
     if (!profile_filter(loaded, &loaded->profile, error) ||
         (loaded->has_base && !profile_filter(loaded, &loaded->base, error)))
         return false;
-    if (target->writer->compares) {
+    if (target->writer && target->writer->compares) {
         if (!loaded->has_base) {
             error_set(error, ERROR_USAGE, "%s compares two profiles: --base FILE is missing",
                       target->writer->word);

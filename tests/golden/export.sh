@@ -133,6 +133,14 @@ if have 'flame graphs' flamegraph.pl; then
         sed -n 's/.*<title>\(keep_big\) (\([0-9]*\) bytes.*/\1 \2/p' | head -n 1)"
 fi
 
+# Filters hold for every column.
+"$memoir" export -q a.memoir --metric alloc -o alloc.folded
+for name in keep_small drop; do
+    "$memoir" export -q a.memoir --focus "$name" --metric alloc -o f.folded
+    [ "$(total f.folded)" = "$(self "$name" alloc.folded)" ] || fail "--focus $name: another total"
+done
+[ "$(total f.folded)" -ge 1000000 ] || fail "drop has allocated $(total f.folded)"
+
 # Differences: two columns, and without a base an error that says so.
 "$memoir" export -q a.memoir --base a.memoir -o a.diff.folded || fail "no difference"
 [ "$(awk '{ a += $(NF - 1); b += $NF } END { print a, b }' a.diff.folded)" = "$all $all" ] ||

@@ -10,17 +10,17 @@
 
 #include "tool/profile/flat.h"
 
-/* A part of a quoted field. */
+/* A part of a quoted field, all on one line. */
 static void text_put(const char *text, FILE *file)
 {
-    if (!strchr(text, '"')) {
-        fputs_unlocked(text, file);
-        return;
-    }
-    for (; *text != '\0'; text++) {
+    size_t plain = 0;
+    while ((unsigned char)text[plain] >= ' ' && text[plain] != '"')
+        plain++;
+    fwrite_unlocked(text, 1, plain, file);
+    for (text += plain; *text != '\0'; text++) {
         if (*text == '"')
             putc_unlocked('"', file);
-        putc_unlocked(*text, file);
+        putc_unlocked((unsigned char)*text < ' ' ? ' ' : *text, file);
     }
 }
 

@@ -65,14 +65,22 @@ static void head_put(const struct profile *profile, const int columns[COLUMNS], 
     fputs(" heapprofile\n", file);
 }
 
+/* The rest of a line. */
+static void line_put(const char *text, FILE *file)
+{
+    for (; *text != '\0'; text++)
+        putc_unlocked((unsigned char)*text < ' ' ? ' ' : *text, file);
+    putc_unlocked('\n', file);
+}
+
 static void mappings_put(const struct profile *profile, FILE *file)
 {
     fputs("\nMAPPED_LIBRARIES:\n", file);
     for (uint32_t i = 1; i < profile->mappings.count; i++) {
         const struct profile_mapping *mapping = profile_mapping_at(profile, i);
-        fprintf(file, "%08" PRIx64 "-%08" PRIx64 " r-xp %08" PRIx64 " 00:00 0          %s\n",
-                mapping->start, mapping->limit, mapping->offset,
-                profile_text(profile, mapping->path));
+        fprintf(file, "%08" PRIx64 "-%08" PRIx64 " r-xp %08" PRIx64 " 00:00 0          ",
+                mapping->start, mapping->limit, mapping->offset);
+        line_put(profile_text(profile, mapping->path), file);
     }
 }
 
@@ -136,7 +144,7 @@ static bool symbolized(const struct profile *profile, const struct write_options
     columns_find(profile, options->type, columns);
     if (done) {
         fputs("--- symbol\nbinary=", file);
-        name_put(program[0] != '\0' ? program : "unknown", file);
+        line_put(program[0] != '\0' ? program : "unknown", file);
         for (size_t i = 0; i < flat.frames_count; i++) {
             /* Some readers look for addresses of callers less 1, some do not. */
             for (unsigned k = 0; k < 2; k++) {
