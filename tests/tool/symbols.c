@@ -374,6 +374,37 @@ static void code_is_what_is_in_memory(void)
     profile_free(&profile);
 }
 
+/* The last stub of this program, which calls some function of another file. */
+static void stubs_have_names(void)
+{
+    static const char *const places[] = {".plt.sec", ".plt", ".plt.got"};
+    static const struct symbol_options options = {.no_cache = true};
+    struct image *image = image_open(self_path);
+    struct symbol_report report;
+    struct symbol_code *codes;
+    struct profile profile;
+    size_t count;
+    profile_of_self(&profile, self_path, self_id);
+    profile_address(&profile, address_of(known_function), LOCATION_EXACT);
+    assert(symbol_codes(&profile, &options, is_known, NULL, &codes, &count) && count == 1);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        uint64_t start;
+        Elf_Data *code = image_section(image, places[i], &start);
+        if (code && code->d_size >= 32) {
+            uint64_t address = start + code->d_size - 8 + codes[0].bias;
+            uint32_t location = profile_address(&profile, address, LOCATION_EXACT);
+            assert(symbol_resolve(&profile, &options, &report));
+            symbol_report_free(&report);
+            const char *name = name_at(&profile, location, 0);
+            assert(strlen(name) > 4 && strcmp(name + strlen(name) - 4, "@plt") == 0);
+            break;
+        }
+    }
+    symbol_codes_free(codes, count);
+    profile_free(&profile);
+    image_close(image);
+}
+
 int main(void)
 {
     ssize_t length = readlink("/proc/self/exe", self_path, sizeof self_path - 1);
@@ -390,6 +421,7 @@ int main(void)
     what_is_kept_is_checked();
     names_are_readable();
     code_is_what_is_in_memory();
+    stubs_have_names();
     damage_does_no_harm();
     return 0;
 }

@@ -114,8 +114,8 @@ static bool file_read(struct cache *cache, int fd, struct cache_head *head)
                                       head->frames * sizeof *kept->frames + head->text_size)
         return false;
     answers_free(kept);
-    kept->items = malloc((head->answers + 1) * sizeof *kept->items);
-    kept->frames = malloc((head->frames + 1) * sizeof *kept->frames);
+    kept->items = calloc(head->answers + 1, sizeof *kept->items);
+    kept->frames = calloc(head->frames + 1, sizeof *kept->frames);
     kept->text = malloc(head->text_size + 1);
     if (!kept->items || !kept->frames || !kept->text)
         return false;

@@ -139,7 +139,7 @@ static void module_codes(struct codes *codes, struct module *module,
     const struct image *names =
         module->debug && module->debug->has_symtab ? module->debug : module->image;
     const struct image *debug = module->debug ? module->debug : module->image;
-    codes->failed |= !table_read(&table, names);
+    codes->failed |= !table_read(&table, names, module->image);
     Dwarf *dwarf = debug->has_dwarf ? dwarf_begin_elf(debug->elf, DWARF_C_READ, NULL) : NULL;
     size_t count = module_owns(module, module->image, found);
     for (size_t i = 0; i < module->wanted_count; i++)

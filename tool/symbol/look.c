@@ -34,7 +34,7 @@ void symbol_look(const char *path, const struct symbol_options *options, struct 
         snprintf(look->build_id, sizeof look->build_id, "%s", module.image->build_id);
         if (module.debug)
             look->debug_file = strdup(module.debug->path);
-        if (table_read(&table, module.image)) {
+        if (table_read(&table, module.image, module.image)) {
             look->own_malloc = table_has_malloc(&table);
             table_free(&table);
         }

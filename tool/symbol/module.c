@@ -47,17 +47,19 @@ static void symbol_answer(struct answers *answers, struct answer *answer, const 
 {
     const struct table_symbol *symbol = table_find(table, answer->address);
     struct answer_frame frame = {0};
-    char stub[256];
     if (!symbol)
         return;
     const char *name = symbol->name;
-    char *readable = symbol_demangle(name);
+    char *readable = symbol_demangle(name), stub[1024];
+    frame.system_name = frame.name = answers_text(answers, name);
+    if (readable)
+        frame.name = answers_text(answers, readable);
     if (symbol->stub) {
+        snprintf(stub, sizeof stub, "%s@plt", name);
+        frame.system_name = answers_text(answers, stub);
         snprintf(stub, sizeof stub, "%s@plt", readable ? readable : name);
-        name = stub;
+        frame.name = answers_text(answers, stub);
     }
-    frame.system_name = answers_text(answers, name);
-    frame.name = readable && !symbol->stub ? answers_text(answers, readable) : frame.system_name;
     free(readable);
     answers_add(answers, answer, &frame);
     uint64_t behind = answer->address - symbol->start;
@@ -66,13 +68,13 @@ static void symbol_answer(struct answers *answers, struct answer *answer, const 
 }
 
 /* Asks the files for what is open. Answers whether all of them were there. */
-static bool files_ask(struct module *module, const struct symbol_options *options)
+static bool files_ask(struct module *module, const struct image *image,
+                      const struct symbol_options *options)
 {
-    struct image *image = module->image ? module->image : module->debug;
-    struct image *names = module->debug ? module->debug : module->image;
+    const struct image *names = module->debug ? module->debug : image;
     struct answers *answers = &module->answers;
     struct table table;
-    if (!table_read(&table, names->has_symtab ? names : image))
+    if (!table_read(&table, names->has_symtab ? names : image, image))
         answers->failed = true;
     Dwarf *dwarf = names->has_dwarf ? dwarf_begin_elf(names->elf, DWARF_C_READ, NULL) : NULL;
     struct debug_options debug_options = {options->no_inlines, &module->looked};
@@ -120,7 +122,7 @@ void module_answer(struct module *module, const struct symbol_options *options)
     for (size_t i = 0; i < answers->count; i++)
         open |= !answers->items[i].known;
     if (open)
-        whole = files_ask(module, options);
+        whole = files_ask(module, image, options);
     if (cache)
         cache_end(cache, module, whole && !answers->failed);
     free(cache);

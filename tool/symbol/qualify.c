@@ -140,9 +140,9 @@ static char *text_before(char *text, const char *buffer, const char *name, const
     if ((size_t)(text - buffer) < length + more)
         return text;
     text -= more;
-    memcpy(text, between, more);
+    memcpy(text, between, more); /* NOLINT(bugprone-not-null-terminated-result) */
     text -= length;
-    memcpy(text, name, length);
+    memcpy(text, name, length); /* NOLINT(bugprone-not-null-terminated-result) */
     return text;
 }
 

@@ -9,7 +9,8 @@ uint64_t symbol_start(const char *path, uint64_t start, uint64_t offset, uint64_
     struct table table = {0};
     const struct table_symbol *symbol = NULL;
     uint64_t own, found = 0;
-    if (image && image_address(image, start, offset, address, &own) && table_read(&table, image))
+    if (image && image_address(image, start, offset, address, &own) &&
+        table_read(&table, image, image))
         symbol = table_find(&table, own);
     if (symbol)
         found = symbol->start;

@@ -23,7 +23,32 @@ static int symbol_order(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-bool table_read(struct table *table, const struct image *image)
+static bool symbol_add(struct table *table, size_t *room, const struct table_symbol *symbol)
+{
+    if (table->count == *room) {
+        *room = 2 * *room + 1024;
+        void *more = realloc(table->symbols, *room * sizeof *table->symbols);
+        if (!more)
+            return false;
+        table->symbols = more;
+    }
+    table->symbols[table->count++] = *symbol;
+    return true;
+}
+
+/* A table that grows. */
+struct growing {
+    struct table *table;
+    size_t room;
+};
+
+static bool stub_take(void *context, struct table_symbol *stub)
+{
+    struct growing *growing = context;
+    return symbol_add(growing->table, &growing->room, stub);
+}
+
+bool table_read(struct table *table, const struct image *image, const struct image *code)
 {
     size_t room = 0, kept = 0;
     memset(table, 0, sizeof *table);
@@ -31,6 +56,9 @@ bool table_read(struct table *table, const struct image *image)
         return false;
     table->exports_only = table->count == 0;
     if (table->exports_only && !symbols_read(table, image, SHT_DYNSYM, &room))
+        return false;
+    struct growing growing = {table, room};
+    if (!code->empty && !stubs_read(code, stub_take, &growing))
         return false;
     if (table->count == 0)
         return true;
@@ -86,19 +114,6 @@ static bool in_code(const struct image *image, uint64_t address)
             return true;
     }
     return false;
-}
-
-static bool symbol_add(struct table *table, size_t *room, const struct table_symbol *symbol)
-{
-    if (table->count == *room) {
-        *room = 2 * *room + 1024;
-        void *more = realloc(table->symbols, *room * sizeof *table->symbols);
-        if (!more)
-            return false;
-        table->symbols = more;
-    }
-    table->symbols[table->count++] = *symbol;
-    return true;
 }
 
 /* Takes the functions of the first table of that type. False when memory is out. */

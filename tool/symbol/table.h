@@ -21,10 +21,15 @@ struct table {
     bool exports_only;
 };
 
-/* Empty if there is nothing. False when memory is out. */
-bool table_read(struct table *table, const struct image *image);
+/* Symbols of `image`, which may have no code, and stubs of `code`. Empty if there is nothing. False
+ * when memory is out. */
+bool table_read(struct table *table, const struct image *image, const struct image *code);
 void table_free(struct table *table);
 /* The last symbol that starts at or before the address; NULL: none. */
 const struct table_symbol *table_find(const struct table *table, uint64_t address);
+
+/* Calls for each stub (stubs.c); false when memory is out, or if `take` said so. */
+bool stubs_read(const struct image *image, bool (*take)(void *context, struct table_symbol *stub),
+                void *context);
 
 #endif
