@@ -200,6 +200,16 @@ bool image_address(const struct image *image, uint64_t start, uint64_t offset, u
     return found;
 }
 
+bool image_fixed(const struct image *image, uint64_t address, uint64_t *own)
+{
+    *own = address;
+    for (size_t i = 0; image->fixed && i < image->segments_count; i++)
+        if (image->segments[i].executable && address >= image->segments[i].address &&
+            address - image->segments[i].address < image->segments[i].size)
+            return true;
+    return false;
+}
+
 Elf_Data *image_section(const struct image *image, const char *name, uint64_t *address)
 {
     size_t names;

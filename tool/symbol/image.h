@@ -42,6 +42,8 @@ void image_close(struct image *image);
  * byte `offset`. False: it is not loaded from this file. */
 bool image_address(const struct image *image, uint64_t start, uint64_t offset, uint64_t address,
                    uint64_t *own);
+/* The same where mappings are not known: only a program with fixed addresses tells. */
+bool image_fixed(const struct image *image, uint64_t address, uint64_t *own);
 /* A section by name, with its bytes; NULL: none. */
 Elf_Data *image_section(const struct image *image, const char *name, uint64_t *address);
 /* Where the debug information says it is, and the checksum of that file; NULL: it does not. */

@@ -34,8 +34,8 @@ size_t module_owns(struct module *module, const struct image *image, uint64_t *f
     size_t count = 0;
     for (size_t i = 0; i < module->wanted_count; i++) {
         const struct module_map *map = module_map_of(module, module->wanted[i]);
-        if (map &&
-            image_address(image, map->start, map->offset, module->wanted[i], &module->owns[i]))
+        if (map ? image_address(image, map->start, map->offset, module->wanted[i], &module->owns[i])
+                : image_fixed(image, module->wanted[i], &module->owns[i]))
             found[count++] = module->owns[i];
         else
             module->owns[i] = 0;

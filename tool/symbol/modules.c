@@ -43,7 +43,6 @@ static size_t module_make(struct modules *modules, const struct profile *profile
         module->maps[module->maps_count++] =
             (struct module_map){mapping->start, mapping->limit, mapping->offset};
         modules->of_mapping[members[i].mapping] = (uint32_t)modules->count;
-        module->main |= members[i].mapping == 1;
     }
     if (module->maps)
         qsort(module->maps, module->maps_count, sizeof *module->maps, map_order);
@@ -78,11 +77,32 @@ static bool modules_make(struct modules *modules, const struct profile *profile)
     return true;
 }
 
-/* Whether names are wanted for a location; counts it. */
-static bool location_open(const struct profile *profile, struct module *module,
-                          const struct profile_location *location, bool again)
+static const char *base_name(const char *path)
 {
-    (void)profile;
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The program itself: the module of its path, or else of its name, or else the first mapping. Where
+ * there are no mappings, all addresses are taken for the program's. */
+static void main_find(struct modules *modules, const struct profile *profile)
+{
+    const char *program = profile_text(profile, profile->program);
+    size_t found = profile->mappings.count > 1 ? modules->of_mapping[1] : 0;
+    bool exact = false;
+    for (size_t i = 1; program[0] && !exact && i < modules->count; i++) {
+        const char *path = modules->items[i].path;
+        exact = strcmp(path, program) == 0;
+        if (exact || (path[0] == '/' && strcmp(base_name(path), base_name(program)) == 0))
+            found = i;
+    }
+    modules->items[found].main = true;
+}
+
+/* Whether names are wanted for a location; counts it. */
+static bool location_open(struct module *module, const struct profile_location *location,
+                          bool again)
+{
     module->locations++;
     bool open = location->address != 0 && (location->lines == 0 || again);
     module->given += location->lines > 0 && !open;
@@ -101,7 +121,7 @@ static bool wanted_collect(struct modules *modules, const struct profile *profil
                               ? modules->of_mapping[locations[i].mapping]
                               : 0;
         struct module *module = &modules->items[number];
-        if (!location_open(profile, module, &locations[i], again))
+        if (!location_open(module, &locations[i], again))
             continue;
         modules->places[modules->places_count++] =
             (struct modules_place){i, number, module->wanted_count++};
@@ -125,7 +145,10 @@ bool modules_collect(struct modules *modules, const struct profile *profile,
                      const struct symbol_options *options)
 {
     memset(modules, 0, sizeof *modules);
-    return modules_make(modules, profile) && wanted_collect(modules, profile, options->again);
+    if (!modules_make(modules, profile))
+        return false;
+    main_find(modules, profile);
+    return wanted_collect(modules, profile, options->again);
 }
 
 void modules_free(struct modules *modules)
