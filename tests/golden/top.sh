@@ -43,7 +43,7 @@ heap.raw    live heap: 1000 B    100 % of frames named
      700 B   70 %     800 B   80 %        7     100 B  Parser::parse  server
      300 B   30 %     300 B   30 %        2     150 B  Cache::insert  server
        …  1 more (0 %)
-self: allocated right there (library frames folded into their caller, -v shows them) · total: with callees
+self: allocated right there, library frames included (-v shows them) · total: with callees
 END
 [ -s errors ] && fail "top: on standard error: $(cat errors)"
 

@@ -8,6 +8,8 @@
 
 #include "base/compiler.h"
 
+enum { INLINED_WIDTH = 10 }; /* " (inlined)" */
+
 const char *table_metric(const struct view *view)
 {
     static const char *const names[][2] = {
@@ -80,8 +82,8 @@ void table_foot(const struct view *view, const struct style *style)
     snprintf(text, sizeof text, "self: %s%s %s total: with callees\n",
              heap ? "allocated right there" : "of itself",
              !folds           ? ""
-             : style->verbose ? " (library frames, below their caller, are part of it)"
-                              : " (library frames folded into their caller, -v shows them)",
+             : style->verbose ? ", library frames (below it) included"
+                              : ", library frames included (-v shows them)",
              dot);
     style_dim(style, text);
 }
@@ -129,7 +131,8 @@ void table_site(const struct view *view, const struct style *style, uint32_t num
     style_clean(rest);
     if (rest[0] == '\0')
         name = width;
-    inlined = frame->flags & FRAME_INLINED && name > 24;
+    inlined = frame->flags & FRAME_INLINED &&
+              (name > 24 || name >= style_columns(frame->name) + INLINED_WIDTH);
     if (view->options.by == VIEW_ADDRESS) {
         unsigned taken = (unsigned)fprintf(style->out, "%#lx ", (unsigned long)frame->address);
         name = name > taken + 12 ? name - taken : 12;
@@ -139,7 +142,7 @@ void table_site(const struct view *view, const struct style *style, uint32_t num
     bool guess = frame->flags & FRAME_GUESS && frame->name[0] == '~'; /* which must stay */
     text[0] = guess ? '~' : '\0';
     style_name(text + guess, sizeof text - 14, frame->name + guess,
-               (inlined ? name - 10 : name) - guess);
+               (inlined ? name - INLINED_WIDTH : name) - guess);
     if (inlined)
         snprintf(text + strlen(text), 12, " (inlined)");
     style_paint(style, frame->flags & (FRAME_GUESS | FRAME_UNNAMED) ? "2" : "", text);
@@ -166,7 +169,8 @@ unsigned table_name_width(const struct view *view, const struct view_row *rows, 
     unsigned longest = 0;
     for (size_t i = 0; i < count && longest < most; i++) {
         const struct view_frame *frame = &view->frames[rows[i].frame];
-        unsigned length = style_columns(frame->name) + (frame->flags & FRAME_INLINED ? 10 : 0);
+        unsigned length =
+            style_columns(frame->name) + (frame->flags & FRAME_INLINED ? INLINED_WIDTH : 0);
         longest = length > longest ? length : longest;
     }
     return longest < most ? longest : most;
