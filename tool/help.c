@@ -56,7 +56,7 @@ static bool topic_show(const char *word)
     if (strcmp(word, "blame") == 0) {
         terminal_fold(stdout,
                       "Memory belongs to the first frame, outward from malloc, that is none of "
-                      "these: allocators by their usual names, and what follows. A module is the "
+                      "these. A module is the "
                       "beginning of a file's name, a source part of a path; a function's * stands "
                       "for any ending; rust is a function of Rust's library.\n",
                       0);

@@ -148,6 +148,22 @@ static void names_of_libraries(void)
     assert(blame_is_allocator("malloc") && !blame_is_allocator("main"));
 }
 
+/* The name of a guess is only the nearest: nobody is let off because of it. */
+static void a_guess_is_marked(void)
+{
+    struct view_options options = plain();
+    uint32_t count;
+    const uint32_t *frames = profile_frames_of(&profile, profile.samples.stacks[1], &count);
+    struct profile_location *location =
+        (struct profile_location *)profile.locations.items + frames[0];
+    location->flags |= LOCATION_GUESS;
+    struct view view = view_of(&options);
+    assert(row_of(&view, "~malloc").self.value == 900);
+    assert(view.frames[row_of(&view, "~malloc").frame].flags & FRAME_GUESS);
+    view_free(&view);
+    location->flags &= (uint8_t)~LOCATION_GUESS;
+}
+
 static void recursion_counts_once(void)
 {
     struct view_options options = plain();
@@ -369,6 +385,7 @@ int main(void)
     fill();
     libraries_belong_to_their_caller();
     names_of_libraries();
+    a_guess_is_marked();
     recursion_counts_once();
     filters_drop_stacks();
     filters_drop_frames();

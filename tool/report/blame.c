@@ -4,7 +4,7 @@
  * malloc and the code that wanted the memory; what they allocate belongs to who called them. The
  * list is data, and `memoir help blame` prints it.
  *
- * An entry is a kind and a word. A function's is its whole name without return type and arguments,
+ * An entry is a kind and a word. Allocators are first; they are functions, too. A function's is its whole name without return type and arguments,
  * or with * at the end its beginning; a module's is the beginning of its file's name; a source's is
  * part of its path. `rust` is a function whose source, if it is known, is that of Rust's library:
  * other languages have a core of their own.
@@ -15,66 +15,62 @@
 
 #include "base/compiler.h"
 
-/* The allocators' own names. */
-static const char *const allocators[] = {
-    "malloc",
-    "calloc",
-    "realloc",
-    "reallocarray",
-    "memalign",
-    "aligned_alloc",
-    "posix_memalign",
-    "valloc",
-    "pvalloc",
-    "free",
-    "cfree",
-    "strdup",
-    "strndup",
-    "__strdup",
-    "__strndup",
-    "__libc_malloc*",
-    "__libc_calloc*",
-    "__libc_realloc*",
-    "__libc_memalign*",
-    "__GI___libc_*",
-    "__interceptor_*",
-    "__malloc*",
-    "_int_malloc*",
-    "_int_realloc*",
-    "_int_memalign*",
-    "operator new*",
-    "operator delete*",
-    "_Znw*",
-    "_Zna*",
-    "_Zdl*",
-    "_Zda*",
-    "tc_malloc*",
-    "tc_calloc*",
-    "tc_realloc*",
-    "tc_new*",
-    "tc_memalign*",
-    "tc_valloc*",
-    "tcmalloc::*",
-    "je_*",
-    "prof_backtrace*",
-    "prof_alloc_prep*",
-    "mallocx*",
-    "rallocx*",
-    "xallocx*",
-    "mi_malloc*",
-    "mi_calloc*",
-    "mi_realloc*",
-    "mi_zalloc*",
-    "mi_new*",
-    "_mi_*",
-    "memoir_*",
-    "__rust_alloc*",
-    "__rust_realloc*",
-    "__rg_*",
-    "__rdl_*",
-};
-
 const char *const blame_patterns[] = {
+    "allocator malloc",
+    "allocator calloc",
+    "allocator realloc",
+    "allocator reallocarray",
+    "allocator memalign",
+    "allocator aligned_alloc",
+    "allocator posix_memalign",
+    "allocator valloc",
+    "allocator pvalloc",
+    "allocator free",
+    "allocator cfree",
+    "allocator strdup",
+    "allocator strndup",
+    "allocator __strdup",
+    "allocator __strndup",
+    "allocator __libc_malloc*",
+    "allocator __libc_calloc*",
+    "allocator __libc_realloc*",
+    "allocator __libc_memalign*",
+    "allocator __GI___libc_*",
+    "allocator __interceptor_*",
+    "allocator __malloc*",
+    "allocator _int_malloc*",
+    "allocator _int_realloc*",
+    "allocator _int_memalign*",
+    "allocator operator new*",
+    "allocator operator delete*",
+    "allocator _Znw*",
+    "allocator _Zna*",
+    "allocator _Zdl*",
+    "allocator _Zda*",
+    "allocator tc_malloc*",
+    "allocator tc_calloc*",
+    "allocator tc_realloc*",
+    "allocator tc_new*",
+    "allocator tc_memalign*",
+    "allocator tc_valloc*",
+    "allocator tcmalloc::*",
+    "allocator je_*",
+    "allocator prof_backtrace*",
+    "allocator prof_alloc_prep*",
+    "allocator mallocx*",
+    "allocator rallocx*",
+    "allocator xallocx*",
+    "allocator mi_malloc*",
+    "allocator mi_calloc*",
+    "allocator mi_realloc*",
+    "allocator mi_zalloc*",
+    "allocator mi_new*",
+    "allocator _mi_*",
+    "allocator memoir_*",
+    "allocator __rust_alloc*",
+    "allocator __rust_realloc*",
+    "allocator __rg_*",
+    "allocator __rdl_*",
     /* C library and start of programs */
     "module libc.so",
     "module libc-2",
@@ -239,8 +235,8 @@ static const char *qualified(const char *name)
 bool blame_is_allocator(const char *function)
 {
     const char *name = qualified(function);
-    for (size_t i = 0; i < COUNT_OF(allocators); i++)
-        if (word_fits(allocators[i], name))
+    for (size_t i = 0; i < blame_patterns_count && blame_patterns[i][0] == 'a'; i++)
+        if (word_fits(strchr(blame_patterns[i], ' ') + 1, name))
             return true;
     return false;
 }
@@ -249,13 +245,11 @@ bool blame_is_library(const char *function, const char *file, const char *module
 {
     const char *name = qualified(function), *short_module = base_name(module);
     bool rust = file[0] == '\0' || strstr(file, "/rustc/") || strstr(file, "library/");
-    if (blame_is_allocator(function))
-        return true;
     for (size_t i = 0; i < blame_patterns_count; i++) {
         const char *entry = blame_patterns[i], *word = strchr(entry, ' ') + 1;
         bool fits = entry[0] == 'm'   ? strncmp(short_module, word, strlen(word)) == 0
                     : entry[0] == 's' ? strstr(file, word) != NULL
-                                      : (entry[0] == 'f' || rust) && word_fits(word, name);
+                                      : (entry[0] != 'r' || rust) && word_fits(word, name);
         if (fits)
             return true;
     }

@@ -224,8 +224,11 @@ bool filter_source(struct maker *maker, struct source *source)
     for (unsigned i = 0; i < maker->ignore_count && right; i++)
         right = pattern_memo_start(&source->ignore[i], &maker->ignore[i], profile);
     source->expansions = calloc(profile->locations.count + 1, sizeof *source->expansions);
+    source->functions = calloc(profile->functions.count + 1, 1);
+    source->mappings = calloc(profile->mappings.count + 1, 1);
     source->sets = calloc(profile->label_sets.count + 1, sizeof *source->sets);
     source->set_frames = calloc(profile->label_sets.count + 1, sizeof *source->set_frames);
+    right = right && source->functions && source->mappings;
     return (right && source->expansions && source->sets && source->set_frames) ||
            view_refuse(maker->error, "out of memory");
 }
@@ -242,6 +245,8 @@ void filter_source_free(struct source *source)
         pattern_memo_free(&source->ignore[i]);
     }
     free(source->expansions);
+    free(source->functions);
+    free(source->mappings);
     free(source->sets);
     free(source->set_frames);
 }

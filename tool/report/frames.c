@@ -155,6 +155,27 @@ static bool fits(struct pattern_memo *memo, uint32_t name, uint32_t file, uint32
            (path != 0 && pattern_memo_fits(memo, path));
 }
 
+/* Whether code is a library's, by its name and by its file; each is looked at once. */
+static uint32_t blame_bits(struct source *source, uint32_t function, uint32_t mapping)
+{
+    enum { NEITHER = 0x80 };
+    const struct profile *profile = source->profile;
+    uint8_t *of_function = &source->functions[function], *of_mapping = &source->mappings[mapping];
+    if (*of_function == 0) {
+        const struct profile_function *known = profile_function_at(profile, function);
+        const char *name = profile_text(profile, known->name);
+        *of_function = blame_is_allocator(name) ? ITEM_ALLOCATOR | ITEM_LIBRARY
+                       : blame_is_library(name, profile_text(profile, known->file), "")
+                           ? ITEM_LIBRARY
+                           : NEITHER;
+    }
+    if (*of_mapping == 0) {
+        const char *path = profile_text(profile, profile_mapping_at(profile, mapping)->path);
+        *of_mapping = blame_is_library("", "", path) ? ITEM_LIBRARY : NEITHER;
+    }
+    return (*of_function | *of_mapping) & (ITEM_LIBRARY | ITEM_ALLOCATOR);
+}
+
 /* One line of a location, or the location itself if it has none (`line` NULL). */
 static void item_add(struct maker *maker, struct source *source, struct expansion *expansion,
                      const struct profile_location *location, const struct profile_line *line,
@@ -186,10 +207,8 @@ static void item_add(struct maker *maker, struct source *source, struct expansio
         item.bits |= ITEM_FROM;
     if (source->prune.answers && fits(&source->prune, name, file, path))
         item.bits |= ITEM_PRUNE;
-    if (frame.name[0] && blame_is_allocator(frame.name))
-        item.bits |= ITEM_ALLOCATOR | ITEM_LIBRARY;
-    else if (blame_is_library(frame.name, frame.file, frame.module))
-        item.bits |= ITEM_LIBRARY;
+    bool known = line && !(location->flags & LOCATION_GUESS); /* a guess blames nobody */
+    item.bits |= blame_bits(source, known ? line->function : 0, location->mapping);
     if (frame.name[0] == '\0')
         frame_unnamed(maker, location, mapping, &frame);
     else if (location->flags & LOCATION_GUESS && frame.name[0] != '~')

@@ -41,6 +41,8 @@ struct source {
     double factor;
     struct expansion *expansions; /* by location */
     struct pattern_memo focus[FOCUS_MOST], ignore[FOCUS_MOST], show, hide, from, prune, module;
+    uint8_t *functions;   /* by function: ITEM_LIBRARY, ITEM_ALLOCATOR, or 0x80 for neither */
+    uint8_t *mappings;    /* the same, by mapping */
     uint8_t *sets;        /* by label set: 0 not known, 1 kept, 2 dropped */
     uint32_t *set_frames; /* by label set, for VIEW_THREAD and VIEW_SIZE: frame + 1 */
 };
