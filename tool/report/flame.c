@@ -203,8 +203,11 @@ static void flame_box(struct flame *flame, const struct flame_node *node, double
         fprintf(file,
                 "<rect fill=\"url(#gone)\" x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\"/>",
                 x + width - gone, y, fmax(gone - 0.6, 0.1), FLAME_ROW - 1);
-    const char *name = svg_name(text, flame_node_name(flame, node),
-                                (unsigned)fmax(0, (width - 6) / flame_character));
+    unsigned columns = (unsigned)fmax(0, (width - 6) / flame_character);
+    const char *name = flame_node_name(flame, node);
+    if (columns < 5 && svg_columns(name) > columns)
+        name = "";
+    name = svg_name(text, name, columns);
     if (name[0] != '\0') {
         fprintf(file, "<text class=\"tx\" x=\"%.1f\" y=\"%u\">", x + 3, y + 13);
         svg_text(file, name);
@@ -418,7 +421,8 @@ static void flame_head(struct flame *flame)
           "stroke-opacity=\".4\"/></pattern></defs>\n",
           file);
     fprintf(file,
-            "<rect class=\"bg\" width=\"100%%\" height=\"100%%\"/>\n<text class=\"hd\" "
+            "<rect class=\"bg\" width=\"100%%\" height=\"100%%\"/>\n<g id=\"head\">"
+            "<rect class=\"bg\" width=\"100%%\" height=\"78\"/>\n<text class=\"hd\" "
             "x=\"%d\" y=\"28\">",
             FLAME_SIDE);
     const char *title = flame->options.title;
@@ -456,7 +460,7 @@ void picture_flame(const struct view *view, const struct picture_options *option
     if (made) {
         flame_head(&flame);
         flame_legend(&flame);
-        fputs("<g id=\"boxes\">\n", file);
+        fputs("</g>\n<g id=\"boxes\">\n", file);
         if (flame.scale > 0)
             flame_walk(&flame, flame_plain);
         else

@@ -75,8 +75,8 @@
 
     // Template arguments go first, then parameters, then qualifiers, then the end.
     function fit(name, columns) {
-        if (columns < 3)
-            return "";
+        if (name.length <= columns)
+            return name;
         name = fold(fold(name, "<", ">", columns), "(", ")", columns);
         if (Array.from(name).length <= columns)
             return name;
@@ -159,7 +159,8 @@
                 fill: "url(#gone)", x: (x + w - gone).toFixed(2), y: y,
                 width: Math.max(gone - 0.6, 0.1).toFixed(2), height: ROW - 1
             }, made);
-        const text = w < 24 ? "" : fit(label(node), Math.floor((w - 6) / CHARACTER));
+        const columns = Math.floor((w - 6) / CHARACTER), name = columns < 1 ? "" : label(node);
+        const text = columns < 5 && name.length > columns ? "" : fit(name, columns);
         if (text)
             element("text", {"class": "tx", x: (x + 3).toFixed(1), y: y + 13}, made, text);
         return made;
@@ -309,15 +310,16 @@
         "@media (prefers-color-scheme:dark){.hit{fill:#8f49a6}.tip{fill:#22262cf5;stroke:#4a505a}" +
         "input{background:#22262c;color:#e9ebee;border-color:#4a505a}.link text{fill:#8ab4f8}" +
         "#boxes g:hover rect{filter:brightness(1.2)}}";
-    const holder = element("foreignObject", {y: 12, width: 260, height: 28}, svg);
+    const head = document.getElementById("head");
+    const holder = element("foreignObject", {y: 12, width: 260, height: 28}, head);
     const field = document.createElementNS("http://www.w3.org/1999/xhtml", "input");
     field.setAttribute("placeholder", "Search ( / ), regular expression");
     field.setAttribute("id", "search");
     field.setAttribute("spellcheck", "false");
     holder.appendChild(field);
-    const bar = element("g", {"class": "ui"}, svg);
+    const bar = element("g", {"class": "ui"}, head);
     const found = element("text", {id: "found", "class": "sub", "text-anchor": "end"}, bar, "");
-    const reset = element("g", {id: "reset", "class": "ui link"}, svg);
+    const reset = element("g", {id: "reset", "class": "ui link"}, head);
     element("text", {"text-anchor": "end"}, reset, "\u2190 whole graph (Esc)");
     reset.style.display = "none";
 
@@ -380,6 +382,15 @@
             draw();
         }
     });
+    // The head stays in sight; roots at the bottom come into it first.
+    function scroll() {
+        head.setAttribute("transform", "translate(0," + Math.max(0, window.scrollY) + ")");
+    }
+
+    window.addEventListener("scroll", scroll);
+    svg.appendChild(head);
     svg.appendChild(tip);
     resize();
+    if (!inverted && window.parent === window && height > window.innerHeight)
+        window.scrollTo(0, height);
 })();

@@ -122,6 +122,26 @@ static void time_band_name(const struct time_plot *time, const struct time_band 
              svg_name(name, frame->name, columns > used + 8 ? columns - used : 8), place);
 }
 
+/* Where there are no sites to tell apart, the heap is one area. */
+static void time_area(const struct time_plot *time)
+{
+    const struct profile_point *points = time->view->profile->points.items;
+    size_t count = time->view->profile->points.count;
+    FILE *file = time->plot.file;
+    if (count == 0)
+        return;
+    fprintf(file, "<path class=\"c01\" d=\"M%.1f,%.1f", time_x(time, points[0].time_ns),
+            time->plot.bottom);
+    double last_x = -1;
+    for (size_t i = 0; i < count; i++) {
+        double x = time_x(time, points[i].time_ns);
+        if (x - last_x >= 0.3 || i + 1 == count)
+            fprintf(file, "L%.1f,%.1f", last_x = x,
+                    plot_y(&time->plot, (double)points[i].live_bytes));
+    }
+    fprintf(file, "L%.1f,%.1fZ\"/>\n", last_x, time->plot.bottom);
+}
+
 static void time_areas(const struct time_plot *time)
 {
     FILE *file = time->plot.file;
@@ -179,7 +199,7 @@ static void time_marks(const struct time_plot *time)
         if (moments[i].rows || moments[i].name == 0)
             continue;
         double x = time_x(time, moments[i].time_ns);
-        if (x - last_x < 8)
+        if (x - last_x < 8 || x > time->plot.right - 8) /* that it ended is seen without */
             continue;
         fprintf(file,
                 "<line class=\"mark\" stroke-dasharray=\"2 3\" x1=\"%.1f\" x2=\"%.1f\" "
@@ -187,8 +207,9 @@ static void time_marks(const struct time_plot *time)
                 x, x, time->plot.top, time->plot.bottom);
         if (x - last_x > 90) {
             char text[SVG_NAME_MOST];
-            fprintf(file, "<text class=\"sub halo\" x=\"%.1f\" y=\"%.0f\">", x + 4,
-                    time->plot.top + 11);
+            bool left = x > time->plot.right - 90;
+            fprintf(file, "<text class=\"sub halo%s\" x=\"%.1f\" y=\"%.0f\">", left ? " end" : "",
+                    left ? x - 4 : x + 4, time->plot.top + 11);
             svg_text(file, svg_name(text, profile_text(profile, moments[i].name), 14));
             fputs("</text>", file);
         }
@@ -255,7 +276,7 @@ void picture_time(const struct view *view, const struct picture_options *options
     char subtitle[128], peak[32], length[32];
     time.columns = profile->history_moments < PROFILE_MOMENTS_MOST ? profile->history_moments
                                                                    : PROFILE_MOMENTS_MOST;
-    if (rows != NULL && profile->samples.history != NULL)
+    if (rows != NULL && profile->samples.history != NULL && time.columns > 1)
         time_bands(&time, rows, count);
     time.columns = 0;
     time_survey(&time);
@@ -273,7 +294,10 @@ void picture_time(const struct view *view, const struct picture_options *options
                true);
     if (time.last_ns > 0 && time.most > 0) {
         plot_y_axis(&time.plot, time.most, "bytes");
-        time_areas(&time);
+        if (time.bands_count > 0)
+            time_areas(&time);
+        else
+            time_area(&time);
         plot_time_axis(&time.plot, time.last_ns);
         time_curve(&time, true);
         time_curve(&time, false);
