@@ -46,6 +46,13 @@ struct answer {
     char *file_name;
 };
 
+/* Numbers of files nobody vouches for: a sum stays at the most there is. */
+static void value_add(int64_t *sum, int64_t value)
+{
+    if (__builtin_add_overflow(*sum, value, sum))
+        *sum = value > 0 ? INT64_MAX : -INT64_MAX;
+}
+
 static int address_compare(const void *left, const void *right)
 {
     const uint64_t *a = left, *b = right;
@@ -69,9 +76,9 @@ static void places_count(const struct places *places, const struct view *view)
             if (!place)
                 continue;
             if (step == 0)
-                place->self += stack->sum.value;
+                value_add(&place->self, stack->sum.value);
             if (place->last_stack != i + 1)
-                place->total += stack->sum.value;
+                value_add(&place->total, stack->sum.value);
             place->last_stack = i + 1;
         }
     }
@@ -133,8 +140,8 @@ static struct place places_sum(const struct places *places, uint64_t from, uint6
     struct place sum = {.address = from};
     for (size_t low = places_from(places, from);
          low < places->count && places->items[low].address < to; low++) {
-        sum.self += places->items[low].self;
-        sum.total += places->items[low].total;
+        value_add(&sum.self, places->items[low].self);
+        value_add(&sum.total, places->items[low].total);
     }
     return sum;
 }
@@ -299,8 +306,10 @@ static struct function *functions_make(const struct answer *answer, const struct
             if (owner == 0)
                 continue;
             struct function *function = &functions[owner - 1];
-            function->self += step == 0 ? stack->sum.value : 0;
-            function->total += function->last_stack != i + 1 ? stack->sum.value : 0;
+            if (step == 0)
+                value_add(&function->self, stack->sum.value);
+            if (function->last_stack != i + 1)
+                value_add(&function->total, stack->sum.value);
             function->last_stack = i + 1;
         }
     }

@@ -285,8 +285,8 @@ static void flame_datum(struct flame *flame, const struct flame_node *node, doub
         flame_base36(file, plain[i]);
     }
     if (flame->tree.compared) {
-        int64_t more[] = {(int64_t)node->width, node->sum.base, node->sum.base_objects,
-                          flame_level(flame, node)};
+        int64_t more[] = {node->width < 9e18 ? (int64_t)node->width : INT64_MAX, node->sum.base,
+                          node->sum.base_objects, flame_level(flame, node)};
         for (unsigned i = 0; i < 4; i++) {
             fputc(',', file);
             flame_base36(file, more[i]);

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/report/parts.h"
+
 struct flame_grow {
     struct flame_tree *tree;
     const struct view *view;
@@ -26,20 +28,15 @@ static void flame_add(struct flame_node *node, const struct view *view, uint32_t
 {
     struct view_value sum = view->stacks[stack].sum;
     if (view->base == NULL && sum.value < 0) {
-        sum.base = -sum.value;
-        sum.base_objects = -sum.objects;
+        sum.base = sum.value == INT64_MIN ? INT64_MAX : -sum.value;
+        sum.base_objects = sum.objects == INT64_MIN ? INT64_MAX : -sum.objects;
         sum.value = sum.objects = 0;
     }
     if (sum.value < 0)
         sum.value = 0;
     if (sum.base < 0)
         sum.base = 0;
-    node->sum.value += sum.value;
-    node->sum.objects += sum.objects;
-    node->sum.base += sum.base;
-    node->sum.base_objects += sum.base_objects;
-    node->sum.variance += sum.variance;
-    node->sum.base_variance += sum.base_variance;
+    view_add(&node->sum, &sum);
     node->width += (double)(sum.value > sum.base ? sum.value : sum.base);
 }
 
@@ -137,12 +134,7 @@ static void flame_rest(struct flame_node *rest, const struct flame_node *child)
 {
     rest->more++;
     rest->width += child->width;
-    rest->sum.value += child->sum.value;
-    rest->sum.objects += child->sum.objects;
-    rest->sum.base += child->sum.base;
-    rest->sum.base_objects += child->sum.base_objects;
-    rest->sum.variance += child->sum.variance;
-    rest->sum.base_variance += child->sum.base_variance;
+    view_add(&rest->sum, &child->sum);
 }
 
 static void flame_grow(struct flame_grow *grow, uint32_t parent)

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/report/parts.h"
+
 double graph_weight(const struct view *view, const struct view_value *sum)
 {
     return (double)sum->value - (view->base != NULL ? (double)sum->base : 0);
@@ -95,14 +97,6 @@ static struct graph_edge *graph_edge(struct graph *graph, uint32_t *index, uint3
     return &graph->edges[graph->edges_count - 1];
 }
 
-static void graph_sum(struct view_value *to, const struct view_value *from)
-{
-    to->value += from->value;
-    to->objects += from->objects;
-    to->base += from->base;
-    to->base_objects += from->base_objects;
-}
-
 /* From the root of each stack to its leaf, from chosen box to chosen box. */
 static bool graph_connect(struct graph *graph)
 {
@@ -127,7 +121,7 @@ static bool graph_connect(struct graph *graph)
                     return false;
                 }
                 if (edge->last_stack != i + 1)
-                    graph_sum(&edge->sum, &stack->sum);
+                    view_add(&edge->sum, &stack->sum);
                 edge->last_stack = i + 1;
                 edge->residual = edge->residual && skipped;
                 edge->inlined = edge->inlined || (view->frames[frame].flags & FRAME_INLINED) != 0;
@@ -143,7 +137,8 @@ static bool graph_connect(struct graph *graph)
 static int graph_edge_compare(const void *left, const void *right)
 {
     const struct graph_edge *a = left, *b = right;
-    int64_t of_a = llabs(a->sum.value - a->sum.base), of_b = llabs(b->sum.value - b->sum.base);
+    double of_a = fabs((double)a->sum.value - (double)a->sum.base);
+    double of_b = fabs((double)b->sum.value - (double)b->sum.base);
     if (of_a != of_b)
         return of_a > of_b ? -1 : 1;
     if (a->caller != b->caller)

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/report/pattern.h"
+#include "tool/report/parts.h"
 #include "tool/report/source_file.h"
 #include "tool/report/table.h"
 
@@ -42,15 +42,12 @@ struct list {
 
 static int64_t list_value(const struct view *view, const struct view_value *value)
 {
-    return value->value - (view->base != NULL ? value->base : 0);
-}
-
-static void list_sum(struct view_value *to, const struct view_value *from)
-{
-    to->value += from->value;
-    to->objects += from->objects;
-    to->base += from->base;
-    to->base_objects += from->base_objects;
+    int64_t change;
+    if (view->base == NULL)
+        return value->value;
+    if (__builtin_sub_overflow(value->value, value->base, &change))
+        return value->value > 0 ? INT64_MAX : -INT64_MAX;
+    return change;
 }
 
 static bool list_same_function(const struct view *view, uint32_t a, uint32_t b)
@@ -76,7 +73,7 @@ static void list_fill(struct list *list, const struct view_row *rows, size_t cou
             list->functions[list->functions_count++] =
                 (struct list_function){.frame = rows[i].frame};
         list->function_of[rows[i].frame] = (uint32_t)number + 1;
-        list_sum(&list->functions[number].self, &rows[i].self);
+        view_add(&list->functions[number].self, &rows[i].self);
         list->lines[list->lines_count++] =
             (struct list_line){(uint32_t)number, frame->line, rows[i].self, rows[i].total};
     }
@@ -93,7 +90,7 @@ static void list_totals(struct list *list)
             if (number == 0 || list->functions[number - 1].last_stack == i + 1)
                 continue;
             list->functions[number - 1].last_stack = i + 1;
-            list_sum(&list->functions[number - 1].total, &stack->sum);
+            view_add(&list->functions[number - 1].total, &stack->sum);
         }
     }
 }
