@@ -25,6 +25,15 @@ foreach(name IN LISTS compat_names)
 endforeach()
 if(TARGET memoir_tool)
     install(TARGETS memoir_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    # The names of the old commands, for those who put this folder into PATH.
+    set(compat_bin ${CMAKE_INSTALL_LIBDIR}/memoir/compat/bin)
+    file(RELATIVE_PATH tool_from_compat ${CMAKE_INSTALL_PREFIX}/${compat_bin}
+        ${CMAKE_INSTALL_FULL_BINDIR}/memoir)
+    file(MAKE_DIRECTORY ${compat_links}/bin)
+    foreach(name jeprof google-pprof pprof)
+        file(CREATE_LINK ${tool_from_compat} ${compat_links}/bin/${name} SYMBOLIC)
+        install(FILES ${compat_links}/bin/${name} DESTINATION ${compat_bin})
+    endforeach()
     install(FILES ${completions}/memoir
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
     install(FILES ${completions}/_memoir DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)

@@ -73,6 +73,10 @@ struct compat_profile {
 };
 void compat_load(struct compat_profile *loaded, const struct compat_words *words,
                  const char *thread);
+/* Profiles of servers (compat_fetch.c): the file that it was written to, to be freed. */
+bool compat_is_url(const char *word);
+char *compat_fetch(const struct compat_words *words, const char *url);
+void compat_fetch_names(const struct compat_words *words, struct profile *profile);
 /* Addresses outside of all mappings may be the program's own. */
 void compat_own(struct profile *profile, const char *path);
 /* The threads of a file of jemalloc's, in order; NULL: it has none. */

@@ -33,10 +33,13 @@ static bool is_elf(const char *path)
     return elf;
 }
 
-static void read_one(struct profile *profile, const char *path)
+static void read_one(struct profile *profile, const struct compat_words *words, const char *path)
 {
     struct read_error error;
     struct read_options options = {0};
+    char *fetched = compat_is_url(path) ? compat_fetch(words, path) : NULL;
+    if (fetched)
+        path = fetched;
     if (!exists(path))
         compat_fail("%s: open %s: no such file or directory\nfailed to fetch any source profiles",
                     path, path);
@@ -44,6 +47,7 @@ static void read_one(struct profile *profile, const char *path)
     if (!profile_read_file(profile, path, &options, &error))
         compat_fail("%s: parsing profile: %s\nfailed to fetch any source profiles", path,
                     error.reason);
+    free(fetched);
 }
 
 /* Each column of `profile` so that its sum is that of `base`. */
@@ -84,10 +88,10 @@ static void subtract(struct profile *profile, const struct compat_words *words)
     struct profile base;
     if (words->bases_count == 0)
         return;
-    read_one(&base, words->bases[0]);
+    read_one(&base, words, words->bases[0]);
     for (size_t i = 1; i < words->bases_count; i++) {
         struct profile more;
-        read_one(&more, words->bases[i]);
+        read_one(&more, words, words->bases[i]);
         if (!profile_merge(&base, &more, 1))
             compat_fail("out of memory");
         profile_free(&more);
@@ -121,14 +125,15 @@ static void load(struct profile *profile, const struct compat_words *words, cons
         compat_fail("no profile source specified");
     }
     *program = "";
-    if (words->operands_count > 1 && (is_elf(words->operands[0]) || !exists(words->operands[0]))) {
+    if (words->operands_count > 1 && !compat_is_url(words->operands[0]) &&
+        (is_elf(words->operands[0]) || !exists(words->operands[0]))) {
         *program = words->operands[0];
         first = 1;
     }
-    read_one(profile, words->operands[first]);
+    read_one(profile, words, words->operands[first]);
     for (size_t i = first + 1; i < words->operands_count; i++) {
         struct profile more;
-        read_one(&more, words->operands[i]);
+        read_one(&more, words, words->operands[i]);
         if (!profile_merge(profile, &more, 1))
             compat_fail("out of memory");
         profile_free(&more);
@@ -142,6 +147,7 @@ static void load(struct profile *profile, const struct compat_words *words, cons
     if (!strstr(mode, "none") && !symbol_resolve(profile, &options, &report))
         compat_fail("out of memory");
     symbol_report_free(&report);
+    compat_fetch_names(words, profile);
     if (profile->failed)
         compat_fail("out of memory");
 }

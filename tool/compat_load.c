@@ -192,9 +192,13 @@ static void scale(struct profile *profile, const struct head *head)
             profile->samples.values[i][k] = parts_of((double)profile->samples.values[i][k]);
 }
 
-static void read_one(struct profile *profile, const char *path, const char *thread, bool say)
+static void read_one(struct profile *profile, const struct compat_words *words, const char *path,
+                     const char *thread)
 {
     struct read_error error;
+    char *fetched = compat_is_url(path) ? compat_fetch(words, path) : NULL;
+    if (fetched)
+        path = fetched;
     struct head head = head_of(path);
     struct read_options options = {.thread = thread, .raw = head.version > 0};
     if (!exists(path))
@@ -202,18 +206,20 @@ static void read_one(struct profile *profile, const char *path, const char *thre
     profile_start(profile);
     if (!profile_read_file(profile, path, &options, &error))
         compat_fail("%s: %s", path, error.reason);
-    if (say && head.version > 0 && !head.threaded) {
+    if (head.version > 0 && !head.threaded) {
         fprintf(stderr, "Adjusting heap profiles for 1-in-%.0f sampling rate\n", head.period);
         if (head.version == 2)
             fputs("Heap version 2\n", stderr);
     }
     scale(profile, &head);
+    free(fetched);
 }
 
-static void add(struct profile *to, const char *path, const char *thread, double factor)
+static void add(struct profile *to, const struct compat_words *words, const char *path,
+                double factor)
 {
     struct profile from;
-    read_one(&from, path, thread, true);
+    read_one(&from, words, path, NULL);
     if (!profile_merge(to, &from, factor))
         compat_fail("out of memory");
     profile_free(&from);
@@ -274,6 +280,9 @@ static size_t program(struct compat_profile *loaded, const struct compat_words *
     if (words->operands_count == 0)
         compat_usage(words, "Did not specify program");
     const char *first = words->operands[0];
+    loaded->program = "";
+    if (compat_is_url(first))
+        return 0;
     if (words->operands_count == 1) {
         if (!exists(first))
             compat_fail("%s does not exist.", first);
@@ -281,7 +290,6 @@ static size_t program(struct compat_profile *loaded, const struct compat_words *
             fprintf(stderr, "Using local file %s.\n", first);
             compat_usage(words, "Did not specify profile file");
         }
-        loaded->program = "";
         return 0;
     }
     if (!exists(first))
@@ -338,13 +346,13 @@ void compat_load(struct compat_profile *loaded, const struct compat_words *words
     for (size_t i = first; i < words->operands_count; i++)
         if (exists(words->operands[i]))
             fprintf(stderr, "Using local file %s.\n", words->operands[i]);
-        else
+        else if (!compat_is_url(words->operands[i]))
             compat_fail("%s does not exist.", words->operands[i]);
-    read_one(&loaded->profile, words->operands[first], thread, true);
+    read_one(&loaded->profile, words, words->operands[first], thread);
     for (size_t i = first + 1; i < words->operands_count && !thread; i++)
-        add(&loaded->profile, words->operands[i], NULL, 1);
+        add(&loaded->profile, words, words->operands[i], 1);
     for (size_t i = 0; i < words->bases_count && !thread; i++)
-        add(&loaded->profile, words->bases[i], NULL, -1);
+        add(&loaded->profile, words, words->bases[i], -1);
     compat_own(&loaded->profile, loaded->program);
     loaded->kind = loaded->profile.kind;
     loaded->digits = 16;
@@ -353,5 +361,6 @@ void compat_load(struct compat_profile *loaded, const struct compat_words *words
     if (!symbol_resolve(&loaded->profile, &loaded->symbols, &report) || loaded->profile.failed)
         compat_fail("out of memory");
     symbol_report_free(&report);
+    compat_fetch_names(words, &loaded->profile);
     values(loaded, words);
 }

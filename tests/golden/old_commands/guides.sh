@@ -51,6 +51,23 @@ sleeper=$!
 works '^Total: ' "jeprof --text --show_bytes /proc/$sleeper/exe prof.1 > heap.txt && cat heap.txt"
 kill $sleeper
 
+# From a server.
+mkdir -p served/pprof && cp prof.2 served/pprof/heap
+python3 -u -c '
+import functools, http.server
+handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory="served")
+server = http.server.HTTPServer(("127.0.0.1", 0), handler)
+print(server.server_port, flush=True)
+server.serve_forever()' >port 2>/dev/null &
+server=$!
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    [ -s port ] && break
+    sleep 0.5
+done
+works 'keep_large' "JEPROF_TMPDIR=$place/fetched jeprof --text a.out http://127.0.0.1:$(cat port)/pprof/heap"
+works 'Total: ' "JEPROF_TMPDIR=$place/fetched jeprof --text 127.0.0.1:$(cat port)/pprof/heap"
+kill $server
+
 # On a terminal it is a shell.
 python3 - "$place/links" <<'END' >out 2>&1 || fail "no shell on a terminal"
 import os, pty, sys

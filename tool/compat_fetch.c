@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* Profiles that an old command line names by URL: fetched, kept where the old commands kept them. */
+#include "tool/compat.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tool/fetch.h"
+
+bool compat_is_url(const char *word)
+{
+    if (access(word, F_OK) == 0)
+        return false;
+    if (strncmp(word, "http://", 7) == 0 || strncmp(word, "https://", 8) == 0)
+        return true;
+    const char *colon = strchr(word, ':'), *slash = strchr(word, '/');
+    return colon && colon > word && isdigit((unsigned char)colon[1]) && (!slash || slash > colon);
+}
+
+/* The folder of the command that people gave, or one of its name at home. */
+static void folder_of(const struct compat_words *words, char *path, size_t size)
+{
+    bool jeprof = words->command == COMPAT_JEPROF;
+    const char *given = getenv(jeprof ? "JEPROF_TMPDIR" : "PPROF_TMPDIR"), *home = getenv("HOME");
+    if (given && given[0])
+        snprintf(path, size, "%s", given);
+    else
+        snprintf(path, size, "%s/%s", home ? home : "/tmp", jeprof ? "jeprof" : "pprof");
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        compat_fail("Unable to create profile directory %s: %s", path, strerror(errno));
+}
+
+char *compat_fetch(const struct compat_words *words, const char *url)
+{
+    const char *host = strstr(url, "://") ? strstr(url, "://") + 3 : url;
+    size_t length = strcspn(host, "/");
+    const char *path = host + length;
+    bool bare = path[0] == '\0' || strcmp(path, "/") == 0;
+    bool cpu = words->command != COMPAT_GO && (bare || strstr(path, "/profile"));
+    char folder[2048], *full, *name, *temporary;
+    struct error error = {0};
+    unsigned seconds =
+        cpu || words->value[COMPAT_SECONDS].on ? (unsigned)words->value[COMPAT_SECONDS].number : 0;
+    folder_of(words, folder, sizeof folder);
+    if (asprintf(&full, "%.*s%s", (int)(path - url), url,
+                 words->command != COMPAT_GO && bare ? "/pprof/profile" : path) < 0 ||
+        asprintf(&name, "%s/%s.%lld.%.*s%s", folder, words->name, (long long)time(NULL),
+                 (int)length, host, bare ? "" : path) < 0)
+        compat_fail("out of memory");
+    for (char *at = name + strlen(folder) + 1; *at; at++)
+        if (*at == '/' || *at == '?' || iscntrl((unsigned char)*at))
+            *at = '.';
+    if (asprintf(&temporary, "%s.part", name) < 0)
+        compat_fail("out of memory");
+    fprintf(stderr, "Fetching profile from %s to\n  %s\n", full, name);
+    FILE *file = fopen(temporary, "wbxe");
+    if (!file)
+        compat_fail("%s: %s", temporary, strerror(errno));
+    bool got = fetch_profile(full, seconds, file, &error);
+    bool whole = fclose(file) == 0;
+    if (!got || !whole || rename(temporary, name) != 0) {
+        unlink(temporary);
+        compat_fail("Failed to get profile: %s: %s", full, got ? strerror(errno) : error.text);
+    }
+    fprintf(stderr, "Wrote profile to %s\n", name);
+    free(temporary);
+    free(full);
+    return name;
+}
+
+void compat_fetch_names(const struct compat_words *words, struct profile *profile)
+{
+    for (size_t i = 0; i < words->operands_count; i++)
+        if (compat_is_url(words->operands[i]))
+            fetch_names(words->operands[i], profile);
+}
