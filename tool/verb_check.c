@@ -185,7 +185,8 @@ static bool add_leaks(struct checking *checking)
         if (leaks.rule == LEAKS_NONE) {
             checking->check.unsure++;
             item->verdict = CHECK_UNSURE;
-            item->noise = (double)view.total.value;
+            snprintf(item->detail, sizeof item->detail,
+                     "a sampled profile of one moment does not tell");
         } else if (leaks.found > 0) {
             const struct view_frame *frame = &view.frames[leaks.rows[0].frame];
             snprintf(item->detail, sizeof item->detail, "%.120s", frame->name);

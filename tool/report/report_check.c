@@ -63,14 +63,16 @@ static void put_item(const struct check_item *item, const struct style *style)
                  8);
     fputs("   limit ", style->out);
     question_pad(style, limit_text(limit, item), unsure || item->detail[0] ? -10 : 0);
-    if (unsure) {
-        fprintf(style->out, "  inconclusive: known to %s%s only", question_glyph(style, "±", "+-"),
+    if (unsure)
+        fputs("  inconclusive:", style->out);
+    if (unsure && item->noise > 0)
+        fprintf(style->out, " known to %s%s only", question_glyph(style, "±", "+-"),
                 style_value(text, item->noise, item->unit));
-    } else if (item->detail[0] != '\0') {
+    if (item->detail[0] != '\0') {
         char detail[sizeof item->detail];
         snprintf(detail, sizeof detail, "%s", item->detail);
         style_clean(detail);
-        fprintf(style->out, "  %s", detail);
+        fprintf(style->out, "%s%s", unsure && item->noise == 0 ? " " : "  ", detail);
         if (item->file[0] != '\0' && item->subject[0] == '\0') {
             fputs("  ", style->out);
             style_place(style, item->file, item->line);

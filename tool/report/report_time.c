@@ -147,12 +147,14 @@ static bool graph_make(struct graph *graph, const struct view *view, unsigned wi
     return graph->most > 0;
 }
 
+static const char *const band_colors[BANDS_MOST] = {"34", "33", "35", "36", "37"};
+static const char *const band_grounds[BANDS_MOST] = {"44", "43", "45", "46", "47"};
+static const char *const eighth_blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+
 /* How a band looks: its colour, and its fill where there are no colours. */
 static void put_cell(const struct style *style, const struct graph *graph, unsigned band,
                      unsigned eighths)
 {
-    static const char *const colors[BANDS_MOST] = {"34", "33", "35", "36", "37"};
-    static const char *const parts[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     static const char *const fills[BANDS_MOST] = {"█", "▓", "▒", "░", "·"};
     static const char *const letters[BANDS_MOST] = {"#", "=", "+", "-", "."};
     const char *cell;
@@ -162,10 +164,10 @@ static void put_cell(const struct style *style, const struct graph *graph, unsig
     else if (!style->utf8)
         cell = eighths >= 4 ? letters[single ? 0 : band] : " ";
     else if (style->color || single)
-        cell = parts[eighths];
+        cell = eighth_blocks[eighths];
     else
         cell = eighths >= 4 ? fills[band] : " ";
-    style_paint(style, eighths > 0 ? colors[single ? 0 : band] : "", cell);
+    style_paint(style, eighths > 0 ? band_colors[single ? 0 : band] : "", cell);
 }
 
 /* The band at a height of a column; graph->bands is the one of all others. */
@@ -178,6 +180,32 @@ static unsigned band_at(const struct graph *graph, unsigned column, double heigh
             return k;
     }
     return graph->bands;
+}
+
+/* Where the band ends. */
+static double band_end(const struct graph *graph, unsigned column, unsigned band)
+{
+    double sum = 0;
+    for (unsigned k = 0; k <= band && k < graph->bands; k++)
+        sum += graph->part[k][column];
+    return sum;
+}
+
+/* A whole cell, in which one band may end: then the next is its ground. */
+static void put_border(const struct style *style, const struct graph *graph, unsigned column,
+                       double low, double step)
+{
+    unsigned lower = band_at(graph, column, low),
+             upper = band_at(graph, column, low + step * 7 / 8);
+    double part = (band_end(graph, column, lower) - low) / step * 8;
+    if (!style->color || !style->utf8 || lower == upper || graph->bands == 0 || part < 0.5 ||
+        part >= 7.5) {
+        put_cell(style, graph, band_at(graph, column, low + step / 2), 8);
+        return;
+    }
+    char code[8];
+    snprintf(code, sizeof code, "%s;%s", band_colors[lower], band_grounds[upper]);
+    style_paint(style, code, eighth_blocks[(unsigned)(part + 0.5)]);
 }
 
 /* Behind the last column of a row that has anything in it. */
@@ -204,8 +232,10 @@ static void put_area(const struct graph *graph, double scale, const struct style
             bool resident = graph->resident[i] > low && graph->resident[i] <= low + step;
             if (resident && eighths < 4)
                 fputs(question_glyph(style, "╌", "~"), style->out);
+            else if (eighths == 8)
+                put_border(style, graph, i, low, step);
             else
-                put_cell(style, graph, band_at(graph, i, low + step / 2), eighths);
+                put_cell(style, graph, band_at(graph, i, low + step * eighths / 16), eighths);
         }
         fputs("\n", style->out);
     }
