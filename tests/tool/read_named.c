@@ -111,7 +111,7 @@ static const char massif[] =
     "   n0: 20 0x1091BE: main (a.cc:15)\n"
     " n0: 10 in 2 places, all below massif's threshold (1.00%)\n"
     "#-----------\nsnapshot=2\n#-----------\ntime=20\nmem_heap_B=50\nmem_heap_extra_B=8\n"
-    "mem_stacks_B=0\nheap_tree=detailed\nn1: 50 (heap allocation functions) malloc/new/new[], etc.\n"
+    "mem_stacks_B=0\nheap_tree=detailed\nn1: 50 (heap allocation functions) malloc/new, etc.\n"
     " n0: 50 0x109668: leaf(unsigned long) (a.cc:8)\n";
 
 static void massif_has_trees(void)
@@ -134,7 +134,8 @@ static void massif_has_trees(void)
 }
 
 static const char dhat[] =
-    "{\"dhatFileVersion\":2,\"mode\":\"heap\",\"bklt\":true,\"cmd\":\"./program a\",\"pid\":7,\"pps\":"
+    "{\"dhatFileVersion\":2,\"mode\":\"heap\",\"bklt\":true,\"cmd\":\"./program a\",\"pid\":7,"
+    "\"pps\":"
     "[{\"tb\":100,\"tbk\":2,\"tl\":30,\"gb\":50,\"gbk\":1,\"eb\":10,\"ebk\":1,\"fs\":[1,2,3]},\n"
     "{\"tb\":1e1,\"tbk\":1,\"tl\":1,\"gb\":10,\"gbk\":1,\"eb\":0,\"ebk\":0,\"fs\":[3]}],\"ftbl\":"
     "[\"[root]\",\"0x4841: malloc (in /usr/lib/x.so)\",\"0x1091: f\\u00e9 (a.c:3)\","
@@ -155,10 +156,12 @@ static void dhat_has_totals(void)
 
 static const char speedscope[] =
     "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"shared\":{\"frames\":["
-    "{\"name\":\"main\",\"file\":\"a.c\",\"line\":3},{\"name\":\"f\"},{\"name\":\"\\ud83d\\ude00\"}]},"
+    "{\"name\":\"main\",\"file\":\"a.c\",\"line\":3},{\"name\":\"f\"},"
+    "{\"name\":\"\\ud83d\\ude00\"}]},"
     "\"profiles\":[{\"type\":\"sampled\",\"name\":\"one\",\"unit\":\"milliseconds\",\"samples\":"
     "[[0,1],[0],[0,1]],\"weights\":[1.5,2,0.25]},{\"type\":\"evented\",\"name\":\"two\",\"unit\":"
-    "\"microseconds\",\"events\":[{\"type\":\"O\",\"frame\":0,\"at\":0},{\"type\":\"O\",\"frame\":2,"
+    "\"microseconds\",\"events\":[{\"type\":\"O\",\"frame\":0,\"at\":0},"
+    "{\"type\":\"O\",\"frame\":2,"
     "\"at\":1},{\"type\":\"C\",\"frame\":2,\"at\":3},{\"type\":\"C\",\"frame\":0,\"at\":4}]}]}";
 
 static void speedscope_has_several(void)

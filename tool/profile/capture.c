@@ -327,7 +327,7 @@ static enum capture_result stop(struct capture_error *error, uint64_t offset, co
     return result;
 }
 
-/* Eight bytes at a time, with tables: base/crc.h is small rather than fast, and captures are long. */
+/* Eight bytes at a time, with tables: base/crc.h is small, and captures are long. */
 struct checksums {
     uint32_t tables[8][256];
 };
