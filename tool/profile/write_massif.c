@@ -78,6 +78,10 @@ static bool snapshots_make(struct massif *massif, unsigned type)
     for (size_t i = 0; i < massif->count; i++)
         if (massif->snapshots[i].time_ns > end.time_ns)
             end.time_ns = massif->snapshots[i].time_ns;
+    /* The last snapshot is the end itself, which has its exact column. */
+    for (size_t i = 0; i < massif->count; i++)
+        if (massif->snapshots[i].column < 0 && massif->snapshots[i].time_ns == end.time_ns)
+            massif->snapshots[i--] = massif->snapshots[--massif->count];
     massif->snapshots[massif->count++] = end;
     qsort(massif->snapshots, massif->count, sizeof *massif->snapshots, compare_times);
     return true;
