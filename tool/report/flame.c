@@ -439,7 +439,7 @@ static void flame_head(struct flame *flame)
     if (!flame->tree.compared && sum->objects > 0)
         fprintf(file, " in %s objects", style_value(value, (double)sum->objects, "count"));
     if (flame->options.reversed)
-        fputs(" \xc2\xb7 merged from the leaf: callers above callees", file);
+        fputs(" \xc2\xb7 merged from the leaf", file);
     fputs("</text></g>\n", file);
 }
 

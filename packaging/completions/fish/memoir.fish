@@ -104,7 +104,7 @@ complete -c memoir -n '__fish_seen_subcommand_from disasm' -l source-path -d 'fo
 complete -c memoir -n '__fish_seen_subcommand_from export' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope perfetto dhat massif gperftools symbolized csv'
 complete -c memoir -n '__fish_seen_subcommand_from export' -l picture -d 'which picture, if the ending leaves it open' -x -a 'flame graph time sizes'
 complete -c memoir -n '__fish_seen_subcommand_from export' -l inverted -d 'flame graphs: roots on top'
-complete -c memoir -n '__fish_seen_subcommand_from export' -l reversed -d 'flame graphs: merged from the leaf, callers above callees'
+complete -c memoir -n '__fish_seen_subcommand_from export' -l reversed -d 'flame graphs: merged from the leaf, with callers on top of it'
 complete -c memoir -n '__fish_seen_subcommand_from export' -l title -d 'over the picture' -x
 complete -c memoir -n '__fish_seen_subcommand_from export' -l width -d 'of a picture, in pixels' -x
 complete -c memoir -n '__fish_seen_subcommand_from merge' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope perfetto dhat massif gperftools symbolized csv'
