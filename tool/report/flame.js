@@ -263,7 +263,7 @@
             (expression.test(f[0]) || expression.test(f[1]) ||
              (f[2] >= 0 && expression.test(data.modules[f[2]]))));
         const known = new Map(frames.map((f, i) => [f, fits[i]]));
-        let value = 0;
+        let value = 0, unseen = 0; // unseen: in boxes that were too small, and might fit
         hits = [];
         hitAt = -1;
         for (const node of nodes) {
@@ -271,11 +271,14 @@
             node.covered = node.hit || (node.parent !== null && node.parent.covered);
             if (node.hit)
                 hits.push(node);
+            if (!node.covered && node.more > 0)
+                unseen += node.width;
             if (node.hit && !(node.parent && node.parent.covered))
                 value += compared ? node.width : node.value;
         }
         hits.sort((a, b) => b.width - a.width);
-        found.textContent = expression === null ? "" : "matched " + share(value, root.width) +
+        found.textContent = expression === null ? "" : "matched " +
+            (unseen > root.width / 2000 ? "at least " : "") + share(value, root.width) +
             "  \u00b7  " + amount(value, data.unit) + (hits.length > 0 ? "  \u00b7  n next" : "");
         draw();
     }
