@@ -39,33 +39,9 @@ add_custom_command(
     COMMAND_EXPAND_LISTS VERBATIM)
 add_custom_target(memoir_archive ALL DEPENDS ${MEMOIR_ARCHIVE})
 
-# The tool: an ordinary program. It shares base/ with the library and nothing else. Its rooms are a
-# library of objects, which tests/tool links as well. Libraries that few commands need (graphviz,
-# curl, debuginfod, libedit, capstone) are opened by those commands: only their headers count here.
-if(NOT CMAKE_CROSSCOMPILING AND MEMOIR_LIBC STREQUAL "glibc")
-    find_package(PkgConfig REQUIRED)
-    pkg_check_modules(TOOL REQUIRED IMPORTED_TARGET libdw libelf zlib libzstd libpcre2-8 jansson)
-    pkg_check_modules(TOOL_OPENED REQUIRED libcgraph libcurl libdebuginfod libedit capstone)
-    find_library(IBERTY NAMES libiberty_pic.a libiberty.a REQUIRED)
-    find_path(IBERTY_INCLUDE NAMES libiberty/demangle.h REQUIRED)
-
-    file(GLOB room_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tool/*/*.c)
+# The tool: an ordinary program. It shares base/ with the library and nothing else.
+if(TARGET memoir_rooms)
     file(GLOB tool_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tool/*.c)
-    # What makes pictures answer is JavaScript, and part of the program.
-    set(flame_script ${PROJECT_BINARY_DIR}/flame_script.c)
-    set(embed ${PROJECT_SOURCE_DIR}/cmake/embed.cmake)
-    add_custom_command(
-        OUTPUT ${flame_script}
-        COMMAND ${CMAKE_COMMAND} -DINPUT=${PROJECT_SOURCE_DIR}/tool/report/flame.js
-            -DOUTPUT=${flame_script} -DNAME=flame_script -P ${embed}
-        DEPENDS ${PROJECT_SOURCE_DIR}/tool/report/flame.js ${embed}
-        VERBATIM)
-    add_library(memoir_rooms OBJECT ${room_sources} ${flame_script})
-    target_compile_options(memoir_rooms PRIVATE ${MEMOIR_WARNINGS})
-    set_target_properties(memoir_rooms PROPERTIES POSITION_INDEPENDENT_CODE ON)
-    target_include_directories(memoir_rooms SYSTEM PUBLIC ${IBERTY_INCLUDE} ${TOOL_OPENED_INCLUDE_DIRS})
-    target_link_libraries(memoir_rooms PUBLIC PkgConfig::TOOL ${IBERTY} Threads::Threads m
-        ${CMAKE_DL_LIBS})
     add_executable(memoir_tool ${tool_sources} $<TARGET_OBJECTS:memoir_base>)
     target_compile_options(memoir_tool PRIVATE ${MEMOIR_WARNINGS})
     target_compile_definitions(memoir_tool PRIVATE MEMOIR_LIBDIR="${CMAKE_INSTALL_FULL_LIBDIR}")
