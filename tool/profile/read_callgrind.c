@@ -247,8 +247,11 @@ static void take_events(struct reading *reading, struct cursor text)
             continue;
         memcpy(name, word.at, length);
         name[length] = '\0';
-        if (profile_type(profile, name, "count") == reading->callgrind.events)
+        bool bytes = strstr(name, "_space") || strstr(name, "_requested"); /* a heap of ours */
+        if (profile_type(profile, name, bytes ? "bytes" : "count") == reading->callgrind.events)
             reading->callgrind.events++;
+        if (bytes)
+            profile->kind = PROFILE_HEAP;
     }
 }
 
@@ -342,7 +345,6 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     bool done = reading.callgrind.events > 0 && reading.callgrind.selves.count > 0;
     if (done && !profile->failed)
         callgrind_make_stacks(&reading.callgrind);
-    profile->kind = PROFILE_OTHER;
     if (done && reading.callgrind.calls.count > 0)
         profile_warn(profile,
                      "callgrind keeps costs of functions and of calls, not of stacks: those "
