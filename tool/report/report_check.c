@@ -105,9 +105,9 @@ static void put_json(const struct check *check, const struct style *style)
     json_start(&json, style->out, true);
     json_object(&json, NULL);
     json_text(&json, "schema", "memoir.check/1");
-    json_text(&json, "name", style->name ? style->name : "");
+    json_text(&json, "input", style->name ? style->name : "");
     if (style->base_name)
-        json_text(&json, "base_name", style->base_name);
+        json_text(&json, "base_input", style->base_name);
     json_flag(&json, "pass", check->failed == 0);
     json_number(&json, "failed", (int64_t)check->failed);
     json_number(&json, "inconclusive", (int64_t)check->unsure);

@@ -120,7 +120,10 @@ static void put_stacks(const struct view *view, const struct leaks_row *row,
             fprintf(style->out, "    %s in %s objects:\n",
                     style_value(text, (double)stack->sum.value, "bytes"),
                     question_count(count, (uint64_t)stack->sum.objects));
-        put_stack(view, stack, stack->count, 6, style);
+        struct view_stack whole = *stack; /* with the library's frames below the site */
+        whole.first -= stack->folded;
+        whole.count += stack->folded;
+        put_stack(view, &whole, whole.count, 6, style);
     }
 }
 
