@@ -270,6 +270,30 @@ static void names_are_escaped(void)
     profile_free(&profile);
 }
 
+/* What is cut of a long name is what says least. */
+static void long_names_are_shortened(void)
+{
+    char name[3000] = "std::map<", *end = name + strlen(name);
+    begin(&profile);
+    for (unsigned i = 0; i < 1000; i++)
+        *end++ = 'x';
+    strcpy(end, ">::insert(");
+    end += strlen(end);
+    for (unsigned i = 0; i < 1000; i++)
+        *end++ = 'y';
+    strcpy(end, ") const");
+    uint32_t frame = named(&profile, name, 1);
+    size_t row = profile_sample(&profile, profile_stack(&profile, &frame, 1), 0);
+    profile.samples.values[1][row] = 100;
+    struct view view = look(&profile, NULL);
+    struct picture_options options = {.title = "long"};
+    char *text = drawn(&view, &options, picture_dot);
+    assert(strstr(text, "std::map<\xe2\x80\xa6>::insert(\xe2\x80\xa6) const\\n") != NULL);
+    free(text);
+    view_free(&view);
+    profile_free(&profile);
+}
+
 static void nothing_vanishes(void)
 {
     begin(&profile);
@@ -384,6 +408,7 @@ int main(void)
            xml_is_good("<a x=\"1\"/>"));
     flame_has_the_widths();
     names_are_escaped();
+    long_names_are_shortened();
     nothing_vanishes();
     history_is_stacked();
     many_stacks_make_no_great_file();

@@ -149,7 +149,7 @@ static void dot_legend(const struct graph *graph, const char *title, FILE *file)
             graph->nodes_all, style_share(share, shown, graph_weight(view, &view->total)));
     fprintf(file, "Left out: boxes under %s", style_value(plain, graph->node_least, view->unit));
     fprintf(file, ", calls under %s\\l", style_value(plain, graph->edge_least, view->unit));
-    fprintf(file, "In a box: allocated there, of what passed through\\l\"];\n");
+    fprintf(file, "In a box: its own, of what passed through it\\l\"];\n");
 }
 
 static bool dot_write(const struct view *view, const struct picture_options *options, FILE *file)

@@ -82,10 +82,10 @@ unsigned svg_columns(const char *text)
 static const char dots[] = "\xe2\x80\xa6";
 
 /* Copies `name` with what is between `open` and `close` as dots; < of operators stays. */
-static void svg_fold(char text[SVG_NAME_MOST], const char *name, char open, char close)
+static void svg_fold(char *text, size_t size, const char *name, char open, char close)
 {
     size_t used = 0, depth = 0;
-    for (const char *at = name; *at != '\0' && used + 8 < SVG_NAME_MOST; at++) {
+    for (const char *at = name; *at != '\0' && used + 8 < size; at++) {
         bool operator_before = at - name >= 8 && strncmp(at - 8, "operator", 8) == 0;
         bool again = at - name >= 9 && strncmp(at - 9, "operator", 8) == 0;
         bool arrow = close == '>' && at > name && at[-1] == '-';
@@ -125,12 +125,14 @@ const char *svg_name(char text[SVG_NAME_MOST], const char *name, unsigned column
         return "";
     if (svg_columns(name) <= columns && strlen(name) < SVG_NAME_MOST)
         return name;
-    char folded[SVG_NAME_MOST];
-    svg_fold(text, name, '<', '>');
-    if (svg_columns(text) <= columns)
+    char wide[16 * SVG_NAME_MOST]; /* parameters may be long until they are folded, too */
+    svg_fold(wide, sizeof wide, name, '<', '>');
+    size_t length = strlen(wide);
+    if (svg_columns(wide) <= columns && length < SVG_NAME_MOST) {
+        memcpy(text, wide, length + 1);
         return text;
-    svg_fold(folded, text, '(', ')');
-    memcpy(text, folded, sizeof folded);
+    }
+    svg_fold(text, SVG_NAME_MOST, wide, '(', ')');
     if (svg_columns(text) <= columns)
         return text;
     /* What is left may be "a::b<...>::c(...) const": qualifiers from the left, then the end. */

@@ -9,9 +9,9 @@
 #include <stdio.h>
 
 enum {
-    SVG_FAMILIES = 8,   /* hues: of modules, of sites; the last is grey */
-    SVG_SHADES = 4,     /* of a hue */
-    SVG_NAME_MOST = 400 /* bytes of a name with its end */
+    SVG_FAMILIES = 8,    /* hues: of modules, of sites; the last is grey */
+    SVG_SHADES = 4,      /* of a hue */
+    SVG_NAME_MOST = 1600 /* bytes of a name with its end */
 };
 
 /* Escaped; what is no UTF-8 or no character of XML becomes U+FFFD. */
