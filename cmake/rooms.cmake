@@ -5,7 +5,7 @@
 # their headers count here.
 if(NOT CMAKE_CROSSCOMPILING AND MEMOIR_LIBC STREQUAL "glibc")
     find_package(PkgConfig REQUIRED)
-    pkg_check_modules(TOOL REQUIRED IMPORTED_TARGET libdw libelf zlib libzstd libpcre2-8 jansson)
+    pkg_check_modules(TOOL REQUIRED IMPORTED_TARGET libdw libelf zlib libzstd libpcre2-8)
     pkg_check_modules(TOOL_OPENED REQUIRED libcgraph libcurl libdebuginfod libedit capstone)
     find_library(IBERTY NAMES libiberty_pic.a libiberty.a REQUIRED)
     find_path(IBERTY_INCLUDE NAMES libiberty/demangle.h REQUIRED)
