@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Profiles that an old command line names by URL: fetched, kept where the old commands kept them. */
+/* Profiles that an old command line names by URL: fetched, kept where the old commands kept them.
+ */
 #include "tool/compat.h"
 
 #include <ctype.h>

@@ -4,10 +4,10 @@
  * malloc and the code that wanted the memory; what they allocate belongs to who called them. The
  * list is data, and `memoir help blame` prints it.
  *
- * An entry is a kind and a word. Allocators are first; they are functions, too. A function's is its whole name without return type and arguments,
- * or with * at the end its beginning; a module's is the beginning of its file's name; a source's is
- * part of its path. `rust` is a function whose source, if it is known, is that of Rust's library:
- * other languages have a core of their own.
+ * An entry is a kind and a word. Allocators are first; they are functions, too. A function's is its
+ * whole name without return type and arguments, or with * at the end its beginning; a module's is
+ * the beginning of its file's name; a source's is part of its path. `rust` is a function whose
+ * source, if it is known, is that of Rust's library: other languages have a core of their own.
  */
 #include "tool/report/view.h"
 
