@@ -288,7 +288,7 @@ static void long_names_are_shortened(void)
     struct view view = look(&profile, NULL);
     struct picture_options options = {.title = "long"};
     char *text = drawn(&view, &options, picture_dot);
-    assert(strstr(text, "std::map<\xe2\x80\xa6>::insert(\xe2\x80\xa6) const\\n") != NULL);
+    assert(strstr(text, "std::map<\xe2\x80\xa6>::\\ninsert(\xe2\x80\xa6) const\\n") != NULL);
     free(text);
     view_free(&view);
     profile_free(&profile);
