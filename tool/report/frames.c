@@ -208,7 +208,8 @@ static void item_add(struct maker *maker, struct source *source, struct expansio
     if (source->prune.answers && fits(&source->prune, name, file, path))
         item.bits |= ITEM_PRUNE;
     bool known = line && !(location->flags & LOCATION_GUESS); /* a guess blames nobody */
-    item.bits |= blame_bits(source, known ? line->function : 0, location->mapping);
+    if (maker->fold)
+        item.bits |= blame_bits(source, known ? line->function : 0, location->mapping);
     if (frame.name[0] == '\0')
         frame_unnamed(maker, location, mapping, &frame);
     else if (location->flags & LOCATION_GUESS && frame.name[0] != '~')

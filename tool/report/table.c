@@ -79,13 +79,14 @@ void table_foot(const struct view *view, const struct style *style)
     char text[256];
     if (view->options.by >= VIEW_THREAD)
         return;
-    snprintf(text, sizeof text, "self: %s%s %s total: with callees\n",
+    snprintf(text, sizeof text, "self: %s%s %s total: with callees",
              heap ? "allocated right there" : "of itself",
              !folds           ? ""
              : style->verbose ? ", library frames (below it) included"
                               : ", library frames included (-v shows them)",
              dot);
     style_dim(style, text);
+    putc('\n', style->out);
 }
 
 void table_value(const struct view *view, const struct style *style, int64_t value, unsigned width)

@@ -157,7 +157,7 @@ static bool path_cut(const struct maker *maker, struct path *path)
 static uint32_t path_fold(const struct maker *maker, const struct path *path)
 {
     uint32_t bit = maker->options.frames == VIEW_CALLERS ? ITEM_ALLOCATOR : ITEM_LIBRARY, n = 0;
-    if (!maker->fold || maker->options.frames == VIEW_ALL)
+    if (!maker->fold)
         return 0;
     while (n < path->count && path->items[n].bits & bit)
         n++;
@@ -371,8 +371,9 @@ bool view_make(struct view *view, const struct profile *profile, const struct vi
     struct maker maker = {.view = view, .options = *options, .error = error};
     maker.options.rows_only &= options->by != VIEW_THREAD && options->by != VIEW_SIZE;
     struct path *path = calloc(1, sizeof *path);
-    maker.fold = profile->kind == PROFILE_HEAP || profile->kind == PROFILE_GROWTH ||
-                 (profile->kind == PROFILE_OTHER && strcmp(view->unit, "bytes") == 0);
+    maker.fold = options->frames != VIEW_ALL &&
+                 (profile->kind == PROFILE_HEAP || profile->kind == PROFILE_GROWTH ||
+                  (profile->kind == PROFILE_OTHER && strcmp(view->unit, "bytes") == 0));
     view->sample_stacks = malloc((profile->samples.count + 1) * sizeof *view->sample_stacks);
     bool right = false;
     if (!path || !view->sample_stacks)
