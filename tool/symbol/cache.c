@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CACHE_VERSION = 1, FILE_MOST = 1 << 28, ALL_MOST = 1 << 29 };
+enum { CACHE_VERSION = 2, FILE_MOST = 1 << 28, ALL_MOST = 1 << 29 };
 
 struct cache_head {
     char magic[8];

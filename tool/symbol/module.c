@@ -47,8 +47,8 @@ static void symbol_answer(struct answers *answers, struct answer *answer, const 
 {
     const struct table_symbol *symbol = table_find(table, answer->address);
     struct answer_frame frame = {0};
-    if (!symbol)
-        return;
+    if (!symbol || (symbol->stub && answer->address - symbol->start >= symbol->size))
+        return; /* what lies behind the stubs has nothing to do with them */
     const char *name = symbol->name;
     char *readable = symbol_demangle(name), stub[1024];
     frame.system_name = frame.name = answers_text(answers, name);

@@ -12,6 +12,8 @@ uint64_t symbol_start(const char *path, uint64_t start, uint64_t offset, uint64_
     if (image && image_address(image, start, offset, address, &own) &&
         table_read(&table, image, image))
         symbol = table_find(&table, own);
+    while (symbol && symbol->stub) /* they are in no table that others read */
+        symbol = symbol > table.symbols ? symbol - 1 : NULL;
     if (symbol)
         found = symbol->start;
     table_free(&table);
