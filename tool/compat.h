@@ -47,9 +47,9 @@ struct compat_words {
 };
 
 /* Ends the command, all output written. */
-_Noreturn void compat_end(int status);
+void compat_end(int status) __attribute__((noreturn));
 /* The message, as it is, and status 1. */
-_Noreturn void compat_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void compat_fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 /* Memory or nothing. */
 void *compat_room(void *old, size_t count, size_t size);
 
@@ -57,7 +57,7 @@ void *compat_room(void *old, size_t count, size_t size);
 void compat_parse(struct compat_words *words, enum compat_command command, char **arguments);
 /* Whether a word is an option that only Go's pprof has. */
 bool compat_is_go(char **arguments);
-_Noreturn void compat_usage(const struct compat_words *words, const char *message);
+void compat_usage(const struct compat_words *words, const char *message) __attribute__((noreturn));
 void compat_help(const struct compat_words *words, FILE *file);
 const char *compat_text(const struct compat_words *words, enum compat_option option);
 
@@ -183,6 +183,6 @@ void compat_show(const char *dot, enum compat_option how);
 void compat_open(const char *viewer, const char *path);
 
 /* compat_go.c */
-_Noreturn void compat_go(char **arguments);
+void compat_go(char **arguments) __attribute__((noreturn));
 
 #endif

@@ -344,7 +344,7 @@ static void choose_by_tag(struct go_profile *go, enum compat_option option, cons
     const char *text = compat_text(go->words, option), *equals = strchr(text, '=');
     char key[128] = "";
     struct compat_pattern *pattern = NULL;
-    double least, most;
+    double least = 0, most = 0;
     const char *unit = "";
     size_t kept = 0;
     if (text[0] == '\0')

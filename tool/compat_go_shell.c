@@ -97,7 +97,8 @@ static const char *remember(struct shell *shell, const char *text)
     char *copy = strdup(text);
     if (!copy)
         compat_fail("out of memory");
-    return shell->texts[shell->texts_count++] = copy;
+    shell->texts[shell->texts_count++] = copy;
+    return copy;
 }
 
 static bool is_true(const char *text)
