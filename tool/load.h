@@ -39,6 +39,9 @@ void load_free(struct loaded *loaded);
 void load_give(struct loaded *loaded);
 /* The column that is meant by a word: live, peak, alloc, count, churn, cpu, or pprof's name. */
 bool load_metric(struct loaded *loaded, const char *word, struct error *error);
+/* Without --metric: a program that has ended has little left; what it had at its peak is of more
+ * interest then. */
+void load_moment(struct loaded *loaded, const struct arguments *arguments);
 /* view_make, with progress; its error as ours. */
 bool load_view(struct view *view, const struct loaded *loaded, struct error *error);
 

@@ -54,6 +54,17 @@ bool load_metric(struct loaded *loaded, const char *word, struct error *error)
     return error_hint(error, "it has: %s", known);
 }
 
+void load_moment(struct loaded *loaded, const struct arguments *arguments)
+{
+    const struct profile *profile = &loaded->profile;
+    int peak = profile_type_named(profile, "peak_space");
+    bool base = !loaded->has_base || profile_type_named(&loaded->base, "peak_space") >= 0;
+    bool live = (int)profile->default_type == profile_type_named(profile, "inuse_space");
+    if (profile->ended && live && base && peak >= 0 && !arguments_value(arguments, "--metric") &&
+        !arguments_value(arguments, "--at"))
+        loaded->view.type = (unsigned)peak;
+}
+
 struct suffix {
     const char *text;
     double factor;

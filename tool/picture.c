@@ -103,6 +103,9 @@ bool picture_export(const struct arguments *arguments, const struct loaded *load
         like.view.by = kind->by;
     if (!arguments_value(arguments, "--frames"))
         like.view.frames = kind->frames;
+    if (kind->by == VIEW_FUNCTION && !loaded->has_base) /* as top; a difference is as diff has it */
+        load_moment(&like, arguments);
+    like.view.past = strcmp(kind->word, "time") == 0;
     bool done =
         picture_options_read(&options, arguments, loaded, error) && load_view(&view, &like, error);
     if (done && kind->draw)

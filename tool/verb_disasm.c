@@ -405,6 +405,8 @@ bool verb_disasm(const struct arguments *arguments, struct error *error)
         error_set(error, ERROR_USAGE, "disasm needs a function");
         right = error_hint(error, "memoir disasm %s main", loaded.name);
     }
+    if (right)
+        load_moment(&loaded, arguments);
     loaded.view.by = VIEW_ADDRESS;
     if (!arguments_value(arguments, "--frames"))
         loaded.view.frames = VIEW_CALLERS;

@@ -14,6 +14,8 @@ bool verb_list(const struct arguments *arguments, struct error *error)
         error_set(error, ERROR_USAGE, "list needs a function");
         right = error_hint(error, "memoir list %s main", loaded.name);
     }
+    if (right)
+        load_moment(&loaded, arguments);
     loaded.view.by = VIEW_SITE; /* lines of functions, whatever the flags say */
     right = right && load_view(&view, &loaded, error);
     if (right && load_open(&style, arguments, &loaded, error)) {

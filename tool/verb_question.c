@@ -21,9 +21,10 @@ static bool question_load(struct question *question, const struct arguments *arg
                           const char *metric, struct error *error)
 {
     memset(question, 0, sizeof *question);
-    return load(&question->loaded, arguments, error) &&
-           (!metric || load_metric(&question->loaded, metric, error)) &&
-           load_view(&question->view, &question->loaded, error);
+    bool right = load(&question->loaded, arguments, error) &&
+                 (!metric || load_metric(&question->loaded, metric, error));
+    question->loaded.view.past = true;
+    return right && load_view(&question->view, &question->loaded, error);
 }
 
 static void question_free(struct question *question)

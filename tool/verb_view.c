@@ -7,24 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the flags say, or `metric`, or the profile. A program that has ended has little left: what
- * it had at its peak is of more interest then. */
-static bool metric_choose(struct loaded *loaded, const struct arguments *arguments,
-                          const char *metric, struct error *error)
-{
-    const struct profile *profile = &loaded->profile;
-    int peak = profile_type_named(profile, "peak_space");
-    bool base = !loaded->has_base || profile_type_named(&loaded->base, "peak_space") >= 0;
-    bool live = (int)profile->default_type == profile_type_named(profile, "inuse_space");
-    if (arguments_value(arguments, "--metric"))
-        return true;
-    if (metric)
-        return load_metric(loaded, metric, error);
-    if (profile->ended && live && base && peak >= 0 && !arguments_value(arguments, "--at"))
-        loaded->view.type = (unsigned)peak;
-    return true;
-}
-
 /* The next commands, about the row that has the most. */
 static void next_print(const struct arguments *arguments, const struct loaded *loaded,
                        const struct view *view, bool by_total)
@@ -54,8 +36,11 @@ static bool verb_report(const struct arguments *arguments, const char *metric,
     struct loaded loaded;
     struct view view = {0};
     struct style style;
-    bool right =
-        load(&loaded, arguments, error) && metric_choose(&loaded, arguments, metric, error);
+    bool right = load(&loaded, arguments, error);
+    if (right && metric && !arguments_value(arguments, "--metric"))
+        right = load_metric(&loaded, metric, error);
+    else if (right)
+        load_moment(&loaded, arguments);
     loaded.view.rows_only = report == report_top && !arguments_value(arguments, "--verbose");
     right = right && load_view(&view, &loaded, error);
     if (right && load_open(&style, arguments, &loaded, error)) {
@@ -107,8 +92,9 @@ bool verb_peek(const struct arguments *arguments, struct error *error)
         error_set(error, ERROR_USAGE, "peek needs a function");
         right = error_hint(error, "memoir peek %s main", loaded.name);
     }
-    right =
-        right && metric_choose(&loaded, arguments, NULL, error) && load_view(&view, &loaded, error);
+    if (right)
+        load_moment(&loaded, arguments);
+    right = right && load_view(&view, &loaded, error);
     if (right && load_open(&style, arguments, &loaded, error)) {
         right = report_peek(&view, loaded.rest[0], &style, &reason) ||
                 error_set(error, ERROR_INPUT, "%s", reason.text);

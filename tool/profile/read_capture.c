@@ -273,6 +273,26 @@ static uint64_t live_at(const struct profile *profile, int64_t time_ns)
     return low == 0 ? 0 : points[low - 1].live_bytes;
 }
 
+/* The series ends with the last snapshot, and not at some time before it. */
+static void point_last(const struct survey *survey)
+{
+    struct profile *profile = survey->profile;
+    const struct profile_point *points = profile->points.items;
+    size_t count = profile->points.count;
+    if (count == 0 || survey->snapshots.count == 0)
+        return;
+    const struct snapshot *last = snapshot_at(survey, survey->snapshots.count - 1);
+    struct profile_point end = points[count - 1];
+    int64_t time_ns = capture_ns_between(survey->start_ms, last->time_ms);
+    if (!last->whole || time_ns < end.time_ns || last->live_bytes == end.live_bytes)
+        return;
+    end.time_ns = time_ns;
+    end.live_bytes = last->live_bytes;
+    struct profile_point *kept = profile_list_add(profile, &profile->points, sizeof *kept);
+    if (kept)
+        *kept = end;
+}
+
 static void describe(const struct survey *survey, const struct snapshot *target)
 {
     struct profile *profile = survey->profile;
@@ -301,6 +321,7 @@ static void describe(const struct survey *survey, const struct snapshot *target)
         if (snapshot_at(survey, i)->whole &&
             snapshot_at(survey, i)->moment < profile->moments.count)
             moments[snapshot_at(survey, i)->moment].live_bytes = snapshot_at(survey, i)->live_bytes;
+    point_last(survey);
 }
 
 /* A dump of a program that goes on has an end, too; the reason tells. */

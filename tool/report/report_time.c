@@ -334,6 +334,26 @@ static void put_legend(const struct view *view, const struct graph *graph, bool 
     }
 }
 
+/* What the profile counted at its peak: between two points there may have been more. */
+static double peak_bytes(const struct view *view, const struct graph *graph)
+{
+    const struct profile_samples *samples = &view->profile->samples;
+    int type = profile_type_named(view->profile, "peak_space");
+    double sum = 0;
+    for (size_t i = 0; type >= 0 && i < samples->count; i++)
+        sum += (double)samples->values[type][i];
+    return graph->filtered ? graph->most : fmax(graph->most, sum);
+}
+
+/* The last column has the largest value of its time, not the last. */
+static double end_bytes(const struct view *view, const struct graph *graph)
+{
+    const struct profile_point *points = view->profile->points.items;
+    size_t count = view->profile->points.count;
+    return graph->filtered || count == 0 ? graph->live[graph->columns - 1]
+                                         : (double)points[count - 1].live_bytes;
+}
+
 static void put_text(const struct view *view, const struct style *style)
 {
     struct graph *graph = malloc(sizeof *graph);
@@ -357,8 +377,8 @@ static void put_text(const struct view *view, const struct style *style)
                           ? view->profile->peak_time_ns
                           : (int64_t)((double)graph->end_ns * (top + 1) / fmax(graph->columns, 1));
     fprintf(style->out, "%s    live heap   peak %s at %s   end %s\n",
-            style->name ? style->name : "?", style_value(peak, graph->most, "bytes"),
-            style_time(time, peak_ns), style_value(end, graph->live[graph->columns - 1], "bytes"));
+            style->name ? style->name : "?", style_value(peak, peak_bytes(view, graph), "bytes"),
+            style_time(time, peak_ns), style_value(end, end_bytes(view, graph), "bytes"));
     bool resident = graph->resident_most > 0 && graph->resident_most <= 3 * graph->most;
     put_area(graph, resident ? fmax(graph->most, graph->resident_most) : graph->most, style);
     put_axis(view, graph, style);

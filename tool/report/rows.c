@@ -10,6 +10,15 @@ static bool is_nothing(const struct view_value *value)
     return !value->value && !value->objects && !value->base && !value->base_objects;
 }
 
+/* Gone, but there at one of the profile's moments. */
+static bool is_past(const struct view_row *row)
+{
+    for (unsigned i = 0; i < PROFILE_MOMENTS_MOST; i++)
+        if (row->history[i] > 0)
+            return true;
+    return false;
+}
+
 static const struct view *sorting; /* qsort has no context */
 static bool sorting_by_total;
 
@@ -78,7 +87,7 @@ struct view_row *view_rows(const struct view *view, bool by_total, size_t *count
     else if (rows && seen)
         rows_sum(view, rows, seen);
     for (size_t i = 0; i < view->frames_count && rows && seen; i++)
-        if (!is_nothing(&rows[i].total)) {
+        if (!is_nothing(&rows[i].total) || (view->options.past && is_past(&rows[i]))) {
             rows[kept] = rows[i];
             rows[kept++].frame = (uint32_t)i;
         }

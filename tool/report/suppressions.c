@@ -12,7 +12,7 @@
 #include <string.h>
 
 static const char *const built_in[] = {
-    "IO_file_doallocate$", "^_GLOBAL__sub_I_eh_alloc.cc$",
+    "IO_file_doallocate$",   "^_GLOBAL__sub_I_eh_alloc.cc$",
     "^__gnu_cxx::__freeres", "^(anonymous namespace)::pool::pool",
     "^_dl_allocate_tls$",    "^allocate_dtv$",
 };

@@ -44,7 +44,7 @@ double table_share(const struct view *view, int64_t value)
     return view->total.value != 0 ? (double)value / (double)view->total.value : 0;
 }
 
-/* "at peak (1m02s)" where the moment is known. */
+/* "at peak (1m02s)" where the moment is known; "at 1m02s" where it is one before the last. */
 static void head_moment(const struct view *view, const struct style *style)
 {
     char time[32];
@@ -52,6 +52,11 @@ static void head_moment(const struct view *view, const struct style *style)
     const char *name = profile_text(profile, profile->type[view->options.type].name);
     if (strncmp(name, "peak_", 5) == 0 && profile->peak_time_ns > 0)
         fprintf(style->out, " (%s)", style_time(time, profile->peak_time_ns));
+    const struct profile_moment *moments = profile->moments.items;
+    size_t count = profile->moments.count;
+    if (strncmp(name, "peak_", 5) != 0 && profile->duration_ns > 0 && count > 0 &&
+        moments[count - 1].time_ns > profile->duration_ns)
+        fprintf(style->out, " at %s", style_time(time, profile->duration_ns));
 }
 
 void table_head(const struct view *view, const struct style *style)

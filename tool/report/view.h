@@ -41,6 +41,7 @@ struct view_options {
     uint64_t age_least_us, age_most_us; /* at which they ended: counts those objects; both 0: any */
     const char *tag_focus, *tag_ignore; /* labels, as in pprof */
     bool no_inlines;
+    bool past;      /* rows of what is gone, too, if it was there at a moment of `history` */
     bool rows_only; /* stacks are not kept, there may be millions: view_rows is all to ask for */
     const struct profile *base; /* compare with it */
     double base_factor;         /* its values times this; 0: 1 */
