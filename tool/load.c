@@ -5,6 +5,7 @@
 #include "tool/fetch.h"
 #include "tool/load_parts.h"
 #include "tool/progress.h"
+#include "tool/suggest.h"
 #include "tool/terminal.h"
 
 #include <errno.h>
@@ -102,7 +103,7 @@ static bool word_sort(struct loaded *loaded, char *word, bool own, struct error 
     if (looks_like_file(word)) {
         error_set(error, ERROR_INPUT, "%s: %s", word,
                   strerror(access(word, F_OK) ? errno : EISDIR));
-        return error_hint(error, "memoir run -- ./program   makes a profile");
+        return suggest_file(word, "memoir run -- ./program   makes a profile", error);
     }
     if (own && words->rest_count == 0)
         words->rest[words->rest_count++] = word;

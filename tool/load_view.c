@@ -3,6 +3,7 @@
 #include "tool/load_parts.h"
 
 #include "tool/progress.h"
+#include "tool/suggest.h"
 #include "tool/terminal.h"
 
 #include <errno.h>
@@ -169,6 +170,8 @@ bool load_view(struct view *view, const struct loaded *loaded, struct error *err
     progress_start("sorting", loaded->name);
     bool right = view_make(view, &loaded->profile, &loaded->view, &reason);
     progress_end();
+    if (right)
+        suggest_filters(loaded, view);
     return right || error_set(error, ERROR_USAGE, "%s", reason.text);
 }
 
@@ -201,20 +204,34 @@ static bool ends_in(const char *text, const char *ending)
     return length > of && strcmp(text + length - of, ending) == 0;
 }
 
+static bool is_table(const char *verb)
+{
+    static const char *const verbs[] = {"top",   "peak",  "traces",  "diff", "leaks",
+                                        "churn", "sizes", "threads", "time", "check"};
+    for (size_t i = 0; i < COUNT_OF(verbs); i++)
+        if (strcmp(verbs[i], verb) == 0)
+            return true;
+    return false;
+}
+
 bool load_open(struct style *style, const struct arguments *arguments, const struct loaded *loaded,
                struct error *error)
 {
     const char *output = arguments_value(arguments, "--output");
     *style = load_style(arguments, loaded);
+    if (output && ends_in(output, ".json"))
+        style->format = STYLE_JSON;
+    else if (output && ends_in(output, ".csv"))
+        style->format = STYLE_CSV;
+    if (style->format == STYLE_CSV && !is_table(arguments->command->verb)) {
+        error_set(error, ERROR_USAGE, "%s is no table, and has no CSV", arguments->command->verb);
+        return error_hint(error, "--json has all its numbers");
+    }
     if (!output) {
         if (style->format == STYLE_TEXT)
             terminal_page();
         return true;
     }
-    if (ends_in(output, ".json"))
-        style->format = STYLE_JSON;
-    else if (ends_in(output, ".csv"))
-        style->format = STYLE_CSV;
     style->color = style->links = false;
     style->out = fopen(output, "we");
     return style->out ||

@@ -2,6 +2,7 @@
 /* `memoir list`: source with numbers. */
 #include "tool/arguments.h"
 #include "tool/load.h"
+#include "tool/suggest.h"
 
 bool verb_list(const struct arguments *arguments, struct error *error)
 {
@@ -21,7 +22,7 @@ bool verb_list(const struct arguments *arguments, struct error *error)
     if (right && load_open(&style, arguments, &loaded, error)) {
         right = report_list(&view, loaded.rest[0], arguments_value(arguments, "--source-path"),
                             &style, &reason) ||
-                error_set(error, ERROR_INPUT, "%s", reason.text);
+                suggest_refuse(&loaded, reason.text, error);
         right = load_close(&style, arguments, error) && right;
     } else {
         right = false;

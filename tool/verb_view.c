@@ -2,6 +2,7 @@
 /* The verbs that are a profile, a view and one report: top, peak, ... */
 #include "tool/arguments.h"
 #include "tool/load.h"
+#include "tool/suggest.h"
 #include "tool/terminal.h"
 
 #include <stdlib.h>
@@ -97,7 +98,7 @@ bool verb_peek(const struct arguments *arguments, struct error *error)
     right = right && load_view(&view, &loaded, error);
     if (right && load_open(&style, arguments, &loaded, error)) {
         right = report_peek(&view, loaded.rest[0], &style, &reason) ||
-                error_set(error, ERROR_INPUT, "%s", reason.text);
+                suggest_refuse(&loaded, reason.text, error);
         right = load_close(&style, arguments, error) && right;
     } else {
         right = false;

@@ -50,6 +50,10 @@ static bool refuse_unknown(const struct read_input *input, struct read_error *er
     for (size_t i = 0; i < COUNT_OF(readers) && used < sizeof names; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i == 0 ? "" : ", ",
                                  readers[i]->name);
+    if (input->size > 7 && memcmp(input->bytes, "Total: ", 7) == 0)
+        return read_refuse(error, 0,
+                           "a table that jeprof or pprof printed, in which there are no "
+                           "stacks; give the profile that it was made of");
     return read_refuse(error, 0, "no known format: it begins with \"%s\" (%s); known are %s", text,
                        hex + (shown > 0), names);
 }

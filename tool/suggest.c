@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/suggest.h. */
+#include "tool/suggest.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "tool/terminal.h"
+
+enum { NAME_ROOM = 512 };
+
+/* One slip, or two in a long word: what is further away was not meant. */
+static size_t slips_most(const char *word)
+{
+    return strlen(word) > 5 ? 2 : strlen(word) > 2 ? 1 : 0;
+}
+
+static bool is_nearer(const char *word, const char *name, size_t length, size_t *best)
+{
+    size_t distance = nearest_distance(word, strlen(word), name, length);
+    if (length == 0 || distance >= *best)
+        return false;
+    *best = distance;
+    return true;
+}
+
+/* Names are compared without their parameters, as a whole and without their namespace. */
+static bool function_nearest(const struct profile *profile, const char *word, char *name)
+{
+    const struct profile_function *functions = profile->functions.items;
+    size_t best = slips_most(word) + 1;
+    name[0] = '\0';
+    for (size_t i = 0; i < profile->functions.count; i++) {
+        const char *whole = profile_text(profile, functions[i].name), *last = whole;
+        size_t length = strcspn(whole, "(<[ ");
+        for (size_t k = 0; k + 2 < length; k++)
+            if (whole[k] == ':' && whole[k + 1] == ':')
+                last = whole + k + 2;
+        if (is_nearer(word, whole, length, &best) ||
+            is_nearer(word, last, length - (size_t)(last - whole), &best))
+            snprintf(name, NAME_ROOM, "%.*s", (int)length, whole);
+    }
+    terminal_clean(name, strlen(name));
+    return name[0] != '\0';
+}
+
+static bool file_nearest(const char *word, char *name)
+{
+    const char *slash = strrchr(word, '/'), *file = slash ? slash + 1 : word;
+    int folder_length = (int)(file - word);
+    char folder[NAME_ROOM / 4];
+    size_t best = slips_most(file) + 1;
+    name[0] = '\0';
+    if (folder_length >= NAME_ROOM / 4)
+        return false;
+    snprintf(folder, sizeof folder, "%.*s", folder_length, word);
+    DIR *listing = opendir(slash ? folder : ".");
+    for (struct dirent *entry; listing && (entry = readdir(listing)) != NULL;)
+        if (entry->d_name[0] != '.' && is_nearer(file, entry->d_name, strlen(entry->d_name), &best))
+            snprintf(name, NAME_ROOM, "%s%.*s", folder, NAME_MAX, entry->d_name);
+    if (listing)
+        closedir(listing);
+    terminal_clean(name, strlen(name));
+    return name[0] != '\0';
+}
+
+bool suggest_refuse(const struct loaded *loaded, const char *text, struct error *error)
+{
+    char name[NAME_ROOM];
+    error_set(error, ERROR_INPUT, "%s", text);
+    if (strncmp(text, "no function", 11) != 0)
+        return false;
+    return function_nearest(&loaded->profile, loaded->rest[0], name)
+               ? error_hint(error, "did you mean %s?", name)
+               : error_hint(error, "memoir top %s --by function   lists what there is",
+                            loaded->name);
+}
+
+bool suggest_file(const char *word, const char *otherwise, struct error *error)
+{
+    char name[NAME_ROOM];
+    return file_nearest(word, name) ? error_hint(error, "did you mean %s?", name)
+                                    : error_hint(error, "%s", otherwise);
+}
+
+void suggest_filters(const struct loaded *loaded, const struct view *view)
+{
+    const char *const *focus = loaded->view.focus;
+    const struct view_value *total = &view->total, *whole = &view->whole;
+    char name[NAME_ROOM];
+    if (total->value || total->base || total->objects || (!whole->value && !whole->base))
+        return;
+    if (!focus || !focus[0])
+        terminal_warn("nothing is left: the filters fit no stack");
+    else if (file_nearest(focus[0], name))
+        terminal_warn("no stack fits '%s'; did you mean the file %s?", focus[0], name);
+    else if (function_nearest(&loaded->profile, focus[0], name))
+        terminal_warn("no stack fits '%s'; did you mean %s?", focus[0], name);
+    else
+        terminal_warn("no stack fits '%s'%s", focus[0], focus[1] ? " and the other words" : "");
+}
