@@ -30,10 +30,13 @@ static FILE *open_source(const struct go_profile *go, const char *name)
     const char *trim = compat_text(go->words, COMPAT_TRIM_PATH);
     const char *folders = compat_text(go->words, COMPAT_SOURCE_PATH);
     size_t length = strlen(trim);
+    const char *whole = name;
     char path[4096];
     if (length > 0 && strncmp(name, trim, length) == 0)
         name += length + (name[length] == '/');
     FILE *file = fopen(name, "re");
+    if (!file && name != whole)
+        file = fopen(whole, "re");
     for (const char *at = folders[0] ? folders : "."; !file && *at;) {
         size_t end = strcspn(at, ":");
         for (const char *rest = name; rest && !file; rest = strchr(rest + 1, '/')) {

@@ -134,7 +134,8 @@ static void copy_samples(struct go_profile *go)
     const struct profile *from = go->from;
     const struct profile_samples *samples = &from->samples;
     int partner = from->types > 0 ? profile_type_partner(from, go->type) : -1;
-    bool labelled = from->labels.count > 0 || from->kind != PROFILE_HEAP || partner < 0;
+    bool labelled = from->labels.count > 0 || from->kind != PROFILE_HEAP || partner < 0 ||
+                    strcmp(from->format, "pprof") == 0;
     size_t length = 0;
     go->samples = compat_room(NULL, samples->count, sizeof *go->samples);
     for (size_t i = 0; i < samples->count; i++) {

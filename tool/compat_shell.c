@@ -133,28 +133,28 @@ static void take_words(struct words *words, char *text)
         fprintf(stderr, "Ignoring samples in call stacks that match '%s'\n", words->ignore);
 }
 
-static void narrow(struct compat_stacks *stacks, const char *pattern, bool keep)
+static void narrow(struct compat_stacks *stacks, const char *pattern, bool keep, FILE *out)
 {
     char sum[40], total[40];
     if (pattern[0] == '\0')
         return;
     compat_stacks_filter(stacks, pattern, keep);
     double left = compat_stacks_sum(stacks);
-    printf("After %s '%s': %s %s of %s (%0.1f%%)\n", keep ? "focusing on" : "ignoring", pattern,
-           compat_number(stacks, left, sum), compat_units(stacks),
-           compat_number(stacks, stacks->total, total),
-           stacks->total != 0 ? left * 100 / stacks->total : 0);
+    fprintf(out, "After %s '%s': %s %s of %s (%0.1f%%)\n", keep ? "focusing on" : "ignoring",
+            pattern, compat_number(stacks, left, sum), compat_units(stacks),
+            compat_number(stacks, stacks->total, total),
+            stacks->total != 0 ? left * 100 / stacks->total : 0);
 }
 
 /* The total, and what is left of it; `focus` is for the commands that use it so. */
 static struct compat_stacks process(const struct compat_stacks *all, const struct words *words,
-                                    bool focus)
+                                    bool focus, FILE *out)
 {
     char total[40];
     struct compat_stacks stacks = compat_stacks_copy(all);
-    printf("Total: %s %s\n", compat_number(all, all->total, total), compat_units(all));
-    narrow(&stacks, focus ? words->focus : "", true);
-    narrow(&stacks, words->ignore, false);
+    fprintf(out, "Total: %s %s\n", compat_number(all, all->total, total), compat_units(all));
+    narrow(&stacks, focus ? words->focus : "", true, out);
+    narrow(&stacks, words->ignore, false, out);
     return stacks;
 }
 
@@ -166,7 +166,7 @@ static void run_top(const struct compat_stacks *all, char *rest)
     if (end == rest)
         rows = 10;
     take_words(&words, end);
-    struct compat_stacks stacks = process(all, &words, false);
+    struct compat_stacks stacks = process(all, &words, false, stdout);
     enum compat_by by = words.lines ? COMPAT_BY_LINE : compat_by(all->words);
     compat_print_text(&stacks, words.cum, by, (int)rows);
     free(stacks.stacks);
@@ -193,9 +193,17 @@ static void run_callgrind(const struct compat_stacks *all, char *rest)
 static void run_picture(const struct compat_stacks *all, enum compat_option how, char *rest)
 {
     struct words words;
-    take_words(&words, rest);
-    struct compat_stacks stacks = process(all, &words, true);
-    compat_picture(&stacks, how);
+    if (how != COMPAT_GV && how != COMPAT_WEB && how != COMPAT_EVINCE && isatty(STDOUT_FILENO)) {
+        fputs("a picture goes to a file: > FILE behind the command\n", stderr);
+        return;
+    }
+    take_words(&words, rest); /* where the picture is what is printed, nothing else is */
+    struct compat_stacks stacks =
+        process(all, &words, true, isatty(STDOUT_FILENO) ? stdout : stderr);
+    if (how == COMPAT_DOT)
+        compat_print_dot(&stacks, stdout);
+    else
+        compat_picture(&stacks, how);
     free(stacks.stacks);
 }
 
@@ -203,7 +211,8 @@ static void run_source(const struct compat_stacks *all, enum compat_option how, 
 {
     struct words words;
     take_words(&words, rest);
-    struct compat_stacks stacks = process(all, &words, false);
+    struct compat_stacks stacks =
+        process(all, &words, false, how == COMPAT_WEBLIST ? stderr : stdout);
     compat_source(&stacks, how, words.focus);
     free(stacks.stacks);
 }
@@ -215,6 +224,7 @@ static void help(const char *name)
             "  top[N], text[N] [--cum] [--lines] [-ignore]...   the N (10) largest\n"
             "  list, weblist, disasm REGEXP [-ignore]...        source or machine code\n"
             "  gv, web, evince [focus]... [-ignore]...          the graph of calls, in a viewer\n"
+            "  dot, ps, pdf, svg, gif [focus]... > FILE         the same into a file\n"
             "  callgrind [FILE]                                 a file for kcachegrind\n"
             "  help, quit (or ^D)\n"
             "Words are regular expressions that any frame of a stack may fit. Behind a command,\n"
@@ -237,7 +247,10 @@ static void run(const struct compat_stacks *all, char *line)
         void (*run)(const struct compat_stacks *all, enum compat_option how, char *rest);
     } commands[] = {{"list", COMPAT_LIST, run_source},     {"weblist", COMPAT_WEBLIST, run_source},
                     {"disasm", COMPAT_DISASM, run_source}, {"gv", COMPAT_GV, run_picture},
-                    {"web", COMPAT_WEB, run_picture},      {"evince", COMPAT_EVINCE, run_picture}};
+                    {"web", COMPAT_WEB, run_picture},      {"evince", COMPAT_EVINCE, run_picture},
+                    {"gif", COMPAT_GIF, run_picture},      {"svg", COMPAT_SVG, run_picture},
+                    {"pdf", COMPAT_PDF, run_picture},      {"ps", COMPAT_PS, run_picture},
+                    {"dot", COMPAT_DOT, run_picture}};
     char *rest;
     if ((rest = after(line, "text")) || (rest = after(line, "top"))) {
         run_top(all, rest);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 bool compat_source_in(const struct compat_source *source, const struct symbol_code *code,
@@ -85,7 +86,9 @@ static void print(const struct compat_stacks *stacks, enum compat_option how, co
 static void print_page(const struct compat_stacks *stacks, const char *pattern)
 {
     char path[] = "/tmp/memoir-list-XXXXXX.html", text[] = "/tmp/memoir-text-XXXXXX";
-    int handle = mkstemps(path, 5), kept = dup(STDOUT_FILENO), lines = mkstemp(text);
+    struct stat output; /* a file gets the page, and nobody sees it */
+    bool file = fstat(STDOUT_FILENO, &output) == 0 && S_ISREG(output.st_mode);
+    int handle = file ? dup(STDOUT_FILENO) : mkstemps(path, 5), kept = dup(STDOUT_FILENO), lines = mkstemp(text);
     FILE *page = handle >= 0 ? fdopen(handle, "w") : NULL;
     if (!page || kept < 0 || lines < 0) {
         perror(path);
@@ -111,7 +114,8 @@ static void print_page(const struct compat_stacks *stacks, const char *pattern)
     if (listing)
         fclose(listing);
     fclose(page);
-    compat_open(NULL, path);
+    if (!file)
+        compat_open(NULL, path);
 }
 
 void compat_source(const struct compat_stacks *stacks, enum compat_option how, const char *pattern)

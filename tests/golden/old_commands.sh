@@ -22,6 +22,7 @@ build -O0 $dwarf "$sources/plain.c" -L. -lshared -Wl,-rpath,"$place" -o plain
 mkdir links && for name in jeprof google-pprof pprof; do
     ln -s "$MEMOIR_TOOL" "links/$name"
 done
+ln -s "$MEMOIR_TOOL" links/memoir
 
 # Rows that are not the programs' own.
 own() {

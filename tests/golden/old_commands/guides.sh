@@ -20,6 +20,7 @@ works() {
         fail "exit code $? of: $* ($(tail -n 1 err))"
     grep -a -q "$pattern" out || fail "no '$pattern' in the output of: $*"
 }
+ln -sf ../links/pprof pprof
 works '^Total: ' 'pprof --text ./exe logfile'
 works '^Total: ' 'pprof --text ./exe --base=logfile logfile2'
 works '^%PDF' 'pprof --pdf ./exe logfile > 1.pdf && cat 1.pdf'
@@ -29,6 +30,13 @@ works '^%!PS' 'pprof --gv ./exe logfile > 1.gv && cat 1.gv'
 works '^%!PS' 'pprof --ps ./exe logfile'
 works 'keep_small' 'pprof --text --focus=keep --ignore=large --line ./exe logfile'
 works 'keep_small' 'pprof --text --addresses ./exe logfile'
+works '^digraph' 'pprof --dot ./exe logfile'
+works 'ROUTINE.*keep_deep' 'pprof --list=keep_deep ./exe logfile'
+works 'ROUTINE.*keep_deep' 'pprof --disasm=keep_deep ./exe logfile'
+works 'keep_small' 'pprof --text --functions --focus=keep ./exe logfile'
+works '^Total: ' "pprof --text --ignore='DoAllocWithArena|SbrkSysAllocator::Alloc|MmapSysAllocator::Alloc' ./exe logfile"
+works '^Total: ' './pprof --text ./exe --base=logfile logfile2'
+works ':[0-9]' 'jeprof --text --lines a.out prof.2'
 works '^Total: ' 'jeprof --show_bytes a.out jeprof.28954.1.m1.heap'
 works '^%PDF' 'jeprof --pdf a.out jeprof.28954.1.m1.heap > je.pdf && cat je.pdf'
 works '^digraph' 'jeprof --dot a.out -base=jeprof.28954.0.m0.heap jeprof.28954.1.m1.heap'
@@ -40,6 +48,17 @@ works '<svg' 'pprof --svg a.out --base=logfile logfile2 > heap.diff.svg && cat h
 works 'svg' 'jeprof --dot a.out prof.2 > heap.dot && dot -Tsvg heap.dot -o heap.svg && cat heap.svg'
 works 'keep' 'jeprof --text --show_bytes a.out prof.1 > heap1.txt
     jeprof --text --show_bytes a.out prof.2 > heap2.txt; diff heap1.txt heap2.txt || true'
+# A table is nothing that a flame graph could be drawn of; one command does it from the profile.
+works '<svg' 'memoir export prof.2 -o heap_flame.svg --title="jemalloc Heap Profile" && cat heap_flame.svg'
+works '<svg' 'memoir export prof.2 --base prof.1 -o heap_diff.svg --title="jemalloc Heap Diff" && cat heap_diff.svg'
+works '<svg' 'jeprof --collapsed a.out prof.2 | memoir export - --picture flame -o -'
+works ' [0-9]* [0-9]*$' 'memoir export prof.2 --base prof.1 -o heap_diff.diff.folded && cat heap_diff.diff.folded'
+works '<svg' 'memoir export heap_diff.diff.folded -o heap_diff2.svg && cat heap_diff2.svg'
+works 'no stacks' 'memoir export heap1.txt -o no.svg 2>&1 || true'
+# What the shell draws goes to a file.
+works '^GIF8' "printf 'text\ngif > shell.gif\nquit\n' | pprof --interactive ./exe logfile && cat shell.gif"
+works '^%!PS' "printf 'gv > shell.ps\nquit\n' | pprof --interactive ./exe logfile && head -n 1 shell.ps"
+works '<pre>' "printf 'weblist keep_deep > shell.html\nquit\n' | pprof --interactive ./exe logfile && cat shell.html"
 if [ -s ../cpu.prof ]; then
     cp ../cpu.prof cpuprofile.out
     works '<svg' 'pprof --svg a.out cpuprofile.out > cpu.svg && cat cpu.svg'
@@ -49,6 +68,7 @@ fi
 sleep 60 &
 sleeper=$!
 works '^Total: ' "jeprof --text --show_bytes /proc/$sleeper/exe prof.1 > heap.txt && cat heap.txt"
+works 'svg' "jeprof --dot /proc/$sleeper/exe prof.1 > heap.dot; dot -Tsvg heap.dot -o heap.svg && cat heap.svg"
 kill $sleeper
 
 # From a server.
