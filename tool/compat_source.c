@@ -88,7 +88,8 @@ static void print_page(const struct compat_stacks *stacks, const char *pattern)
     char path[] = "/tmp/memoir-list-XXXXXX.html", text[] = "/tmp/memoir-text-XXXXXX";
     struct stat output; /* a file gets the page, and nobody sees it */
     bool file = fstat(STDOUT_FILENO, &output) == 0 && S_ISREG(output.st_mode);
-    int handle = file ? dup(STDOUT_FILENO) : mkstemps(path, 5), kept = dup(STDOUT_FILENO), lines = mkstemp(text);
+    int handle = file ? dup(STDOUT_FILENO) : mkstemps(path, 5), kept = dup(STDOUT_FILENO),
+        lines = mkstemp(text);
     FILE *page = handle >= 0 ? fdopen(handle, "w") : NULL;
     if (!page || kept < 0 || lines < 0) {
         perror(path);
