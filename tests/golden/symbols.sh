@@ -232,6 +232,9 @@ grep -q '"debug_file": ".*c4.debug"' said || fail "the debug file was not named"
 grep -q '"by_path_only": true' said || fail "a file without build id was taken silently"
 id=$(readelf -nW c4 | sed -n 's/.*Build ID: //p')
 rest=${id#??}
+mkdir away && cp c4.debug away && mv c4.debug c4.kept
+MORE="--debug-path $place/away" check linked addr2line c4 c
+mv c4.kept c4.debug
 mkdir -p "by-id/.build-id/${id%"$rest"}" hidden && mv c4.debug "by-id/.build-id/${id%"$rest"}/$rest.debug"
 MORE="--debug-path $place/none:$place/by-id" check linked addr2line c4 c
 "$CC" -O2 -gdwarf-4 -Wl,--build-id=none work.c -o bare && cp bare bare.full

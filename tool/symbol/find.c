@@ -225,10 +225,10 @@ static struct image *find_debug(struct search *search)
 {
     const struct image *image = search->module->image;
     const char *id = image ? image->build_id : search->has_id ? search->module->build_id : "";
-    struct image *found = each_folder(search, search->options->debug_path, folder_debug);
     char real[PATH_MAX], cache[PATH_MAX];
     if (image)
         search->link = image_debug_link(image, &search->checksum);
+    struct image *found = each_folder(search, search->options->debug_path, folder_debug);
     for (size_t i = 0; !found && id[0] != '\0' && search->prefixes[i]; i++)
         found = attempt(search, try_debug, "%s/usr/lib/debug/.build-id/%.2s/%s.debug",
                         search->prefixes[i], id, id + 2);
