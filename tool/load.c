@@ -200,8 +200,9 @@ static bool given_read(struct loaded *loaded, const struct arguments *arguments,
     const struct load_words *words = loaded->keep;
     const char *base = arguments_value(arguments, "--base");
     int64_t base_pid = 0;
-    if (options->read.at)
-        return error_set(error, ERROR_USAGE, "--at needs the file: the profile is loaded already");
+    if (options->read.at || arguments_value(arguments, "--since"))
+        return error_set(error, ERROR_USAGE, "%s needs the file: the profile is loaded already",
+                         options->read.at ? "--at" : "--since");
     if (words->inputs_count == 1) {
         loaded->name = name_of(words->inputs, 1);
         loaded->has_base = true;
@@ -225,6 +226,29 @@ static bool given_read(struct loaded *loaded, const struct arguments *arguments,
     return true;
 }
 
+/* --since: the base is the same capture at an earlier moment. */
+static bool since_read(struct loaded *loaded, const struct arguments *arguments, bool several,
+                       const struct load_options *options, struct error *error)
+{
+    const char *since = arguments_value(arguments, "--since");
+    const char *input = loaded->keep->inputs[0];
+    struct load_options then = *options;
+    char name[512];
+    int64_t pid = 0;
+    then.read.at = since;
+    if (several || load_kind_of(input) != LOAD_FILE || strcmp(input, "-") == 0)
+        return error_set(error, ERROR_USAGE, "--since is about one capture, a file");
+    if (loaded->profile.moments.count < 2) {
+        error_set(error, ERROR_USAGE, "%s has one moment only: --since needs an earlier one",
+                  input);
+        return error_hint(error, "memoir run --every 1s -- ./program   records more");
+    }
+    snprintf(name, sizeof name, "%s at %s", loaded->name, since);
+    loaded->has_base = true;
+    loaded->base_name = strdup(name);
+    return load_input(&loaded->base, input, &then, &pid, error);
+}
+
 static bool profiles_read(struct loaded *loaded, const struct arguments *arguments,
                           struct error *error)
 {
@@ -232,7 +256,8 @@ static bool profiles_read(struct loaded *loaded, const struct arguments *argumen
     const char *const *inputs = words->inputs, *base = arguments_value(arguments, "--base");
     const char *seconds = arguments_value(arguments, "--seconds");
     const struct load_options options = {
-        .read.at = arguments_value(arguments, "--at"),
+        .read.at =
+            arguments_value(arguments, arguments_value(arguments, "--at") ? "--at" : "--until"),
         .read.thread = arguments_value(arguments, "--thread"),
         .seconds = seconds ? (unsigned)strtoul(seconds, NULL, 10) : 0,
     };
@@ -248,6 +273,10 @@ static bool profiles_read(struct loaded *loaded, const struct arguments *argumen
     loaded->name = name_of(inputs, count);
     if (!inputs_read(&loaded->profile, inputs, count, &options, &loaded->symbol_options.pid, error))
         return false;
+    if (options.read.at && loaded->profile.moments.count == 0)
+        terminal_warn("%s has one moment only: '%s' has no effect", loaded->name, options.read.at);
+    if (arguments_value(arguments, "--since"))
+        return since_read(loaded, arguments, base || count > 1, &options, error);
     if (!base)
         return true;
     loaded->has_base = true;

@@ -91,6 +91,21 @@ for verb in report tree symbols; do
     grep -q 'has no CSV' errors || fail "$verb --csv: $(cat errors)"
 done
 
+# A part of the run: what was allocated in it, and before it, is what was allocated until its end.
+cat >parts.py <<'END'
+import json, sys
+until, whole = json.load(open("until.json")), json.load(open("window.json"))
+sums = {row["name"]: row["total"] for row in until["rows"]}
+rows = {row["name"]: (row["total"], row["total_base"]) for row in whole["rows"]}
+keep = rows.get("keep")
+if not keep or keep[0] != sums.get("keep") or not 0 < keep[1] < keep[0]:
+    sys.exit("keep: %s of %s" % (keep, sums.get("keep")))
+END
+memoir top two.memoir --until 600ms --metric alloc --by function --json >until.json || fail "--until"
+memoir top two.memoir --since 200ms --until 600ms --metric alloc --by function --json >window.json || fail "--since"
+python3 parts.py || fail "a part of the run has other numbers"
+memoir top two.memoir --at 600ms | head -n 1 | grep -q 'live heap at [0-9]* ms:' || fail "--at: no moment in the head"
+
 # What was meant.
 memoir top tow.memoir >said 2>errors && fail "a file that is not there"
 grep -q 'did you mean two.memoir' errors || fail "no file is named: $(cat errors)"
