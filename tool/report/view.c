@@ -226,7 +226,10 @@ static void row_add(struct maker *maker, struct source *source, size_t sample, s
         maker->failed = true;
         return;
     }
-    rows_add(maker->view->rows, maker->seen, sample, path->frames + folded, path->count - folded,
+    size_t number = sample; /* of both profiles' samples */
+    if (source->base)
+        number += maker->view->profile->samples.count;
+    rows_add(maker->view->rows, maker->seen, number, path->frames + folded, path->count - folded,
              value, source->base || !samples->history ? NULL : samples->history[sample]);
     view_add(&maker->view->total, value);
 }
