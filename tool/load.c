@@ -174,8 +174,8 @@ static bool inputs_read(struct profile *profile, const char *const *inputs, size
         profile_start(&more);
         bool right = load_input(&more, inputs[i], options, pid, error);
         if (right && !profile_merge(profile, &more, 1))
-            right = error_set(error, ERROR_INPUT, "%s can't be added to %s: out of memory",
-                              inputs[i], inputs[0]);
+            right = error_set(error, ERROR_INPUT, "%s can't be added to %s: %s", inputs[i],
+                              inputs[0], profile->failed ? "out of memory" : "too large numbers");
         profile_free(&more);
         if (!right)
             return false;

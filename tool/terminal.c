@@ -198,10 +198,13 @@ void terminal_warn(const char *format, ...)
 
 void terminal_error(const struct error *error)
 {
+    struct error clean = *error; /* words of files may be in it */
+    terminal_clean(clean.text, strlen(clean.text));
+    terminal_clean(clean.hint, strlen(clean.hint));
     terminal_put(stderr, TERMINAL_RED, "memoir:", 0);
-    fprintf(stderr, " %s\n", error->text);
-    if (error->hint[0])
-        fprintf(stderr, "%s %s\n", terminal.utf8 ? "→" : "->", error->hint);
+    fprintf(stderr, " %s\n", clean.text);
+    if (clean.hint[0])
+        fprintf(stderr, "%s %s\n", terminal.utf8 ? "→" : "->", clean.hint);
 }
 
 void terminal_next(const char *command)

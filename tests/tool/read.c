@@ -249,6 +249,8 @@ static void folded_stacks(void)
     assert(!reads("a;b 1\nnonsense\na;b 2\n"));
     assert(reads("a 1\na 1\na 1\na 1\na 1\na 1\na 1\na 1\nnonsense\n"));
     assert(total("samples") == 8 && profile.warnings.count == 1);
+    assert(!reads("a;b 2000000000000000000\na;c 2000000000000000000\n"));
+    assert(strstr(error.reason, "add up to more"));
     assert(!reads("there is nothing in it\n") && strstr(error.reason, "there is nothing"));
 }
 
@@ -364,6 +366,27 @@ static void pprof_in_any_order(void)
             profile_label_of(&profile, profile.samples.label_sets[0], "bytes");
         assert(label && label->number == 100);
     }
+}
+
+/* The third is called as the first, and what it would be called instead there is, too. */
+static void pprof_with_types_of_one_name(void)
+{
+    static const char *const strings[] = {"", "a", "a (3)"};
+    proto_start(&file.proto, file.bytes, sizeof file.bytes);
+    PUT(1, 1);
+    PUT(1, 2);
+    PUT(1, 1);
+    for (unsigned i = 0; i < 2; i++) {
+        uint8_t bytes[64];
+        struct proto message;
+        proto_start(&message, bytes, sizeof bytes);
+        proto_packed(&message, 2, (const uint64_t[]){1, 2, 4}, 3);
+        proto_message(&file.proto, 2, &message);
+    }
+    for (size_t i = 0; i < COUNT_OF(strings); i++)
+        proto_bytes(&file.proto, 6, strings[i], strlen(strings[i]));
+    assert(reads_file() && profile.types == 3);
+    assert(total("a") == 2 && total("a (3)") == 4 && total("a (4)") == 8);
 }
 
 static void pprof_that_lies(void)
@@ -547,6 +570,7 @@ int main(void)
     names_come_along();
     folded_stacks();
     pprof_in_any_order();
+    pprof_with_types_of_one_name();
     pprof_that_lies();
     packed_files();
     files_and_pipes();

@@ -278,7 +278,7 @@ static void the_whole_is_described(void)
     assert(profile.period == 65536 && profile.lost == 3 && profile.refused == 2);
     assert(profile.exact_allocs == 1000 && profile.exact_frees == 1001 &&
            profile.exact_alloc_bytes == 1002 && profile.resident_bytes == 123456);
-    assert(profile.threads.count == 2 && profile.points.count == 1 && profile.moments.count == 3);
+    assert(profile.threads.count == 2 && profile.points.count == 2 && profile.moments.count == 3);
     const struct profile_moment *moments = profile.moments.items;
     assert(strcmp(profile_text(&profile, moments[1].name), "half") == 0);
     assert(moments[1].time_ns == 1500000000 && moments[1].live_bytes == 700 && !moments[1].rows);

@@ -88,6 +88,7 @@ static struct view_row row_of(const struct view *view, const char *name)
             found.total.value += rows[i].total.value;
             found.frame = rows[i].frame;
             found.self.base += rows[i].self.base;
+            found.total.base += rows[i].total.base;
         }
     free(rows);
     return found;
@@ -294,6 +295,13 @@ static void rows_by_other_things(void)
     view_free(&view);
 }
 
+static void names_do_nothing_to_the_terminal(void)
+{
+    char text[] = "a\033[1m\xc2\x9b\xff\xe2\x80\xae\xc3\xa4\n\xe2\x80";
+    style_clean(text);
+    assert(strcmp(text, "a?[1m??\????\xc3\xa4???") == 0);
+}
+
 static void a_base_is_beside(void)
 {
     struct profile first = profile;
@@ -310,6 +318,12 @@ static void a_base_is_beside(void)
     assert(strcmp(view.frames[rows[0].frame].name, "load") == 0); /* the largest change */
     free(rows);
     view_free(&view);
+    options.rows_only = true; /* samples of both, whose numbers are the same */
+    view = view_of(&options);
+    assert(row_of(&view, "main").total.value == 1350 && row_of(&view, "main").total.base == 1050);
+    assert(row_of(&view, "load").total.base == 250);
+    view_free(&view);
+    options.rows_only = false;
     options.base_factor = 0.5;
     view = view_of(&options);
     assert(view.total.base == 525);
@@ -392,6 +406,7 @@ int main(void)
     a_wrong_pattern_is_named();
     rows_by_other_things();
     a_base_is_beside();
+    names_do_nothing_to_the_terminal();
     sampled_numbers_have_errors();
     only_an_age();
     numbers_and_names_for_people();

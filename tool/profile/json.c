@@ -25,9 +25,9 @@ static void line(const struct json *json)
         fputs("  ", json->file);
 }
 
-/* How many bytes a character of UTF-8 has there; 0: it is none. Text ends in a 0. */
-static unsigned character(const unsigned char *text)
+unsigned json_character(const char *start)
 {
+    const unsigned char *text = (const unsigned char *)start;
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     unsigned length = text[0] < 0x80 ? 1 : text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
     if (length == 1)
@@ -56,7 +56,7 @@ static void quoted(FILE *file, const char *text)
         at += plain;
         if (*at == '\0')
             break;
-        unsigned length = character(at);
+        unsigned length = json_character((const char *)at);
         if (length == 0)
             fputs("\xef\xbf\xbd", file); /* the character that stands for none */
         else if (*at == '"' || *at == '\\')

@@ -18,6 +18,8 @@ struct json {
     bool array[64];  /* by depth: ends in ] */
 };
 
+/* How many bytes the character of UTF-8 there has; 0: it is none. Text ends in a 0. */
+unsigned json_character(const char *text);
 void json_start(struct json *json, FILE *file, bool pretty);
 /* `key` is NULL in arrays and at the top. */
 void json_object(struct json *json, const char *key);

@@ -395,7 +395,7 @@ static void prepare_columns(struct merging *it)
 
 static void add_known(int64_t *to, int64_t from, double factor)
 {
-    *to = *to < 0 || from < 0 ? -1 : *to + unsample_round((double)from * factor);
+    *to = *to < 0 || from < 0 ? -1 : unsample_round((double)*to + (double)from * factor);
 }
 
 static void merge_list(struct merging *it, struct profile_list *to, const struct profile_list *from)
@@ -448,7 +448,8 @@ static void merge_head(struct merging *it, bool first)
             to->pid = 0;
         if (to->time_ns == 0 || (from->time_ns != 0 && from->time_ns < to->time_ns))
             to->time_ns = from->time_ns;
-        to->duration_ns += from->duration_ns;
+        if (__builtin_add_overflow(to->duration_ns, from->duration_ns, &to->duration_ns))
+            to->duration_ns = 0;
         to->resident_bytes += from->resident_bytes;
         to->peak_time_ns = first ? from->peak_time_ns : 0;
         to->torn |= from->torn;
@@ -490,5 +491,5 @@ bool profile_merge(struct profile *to, const struct profile *from, double factor
     free(it.moves);
     keys_free(&it.places);
     keys_free(&it.rows);
-    return !to->failed;
+    return !to->failed && profile_sums_fit(to);
 }

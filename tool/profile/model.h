@@ -191,6 +191,9 @@ size_t profile_sample(struct profile *profile, uint32_t stack, uint32_t label_se
 bool profile_want_weights(struct profile *profile);
 bool profile_want_lives(struct profile *profile);
 bool profile_want_history(struct profile *profile);
+/* Whether the sum of any rows of a column, and the difference of two such sums, fits: a reader and
+ * profile_merge see to it, so that nobody else has to. */
+bool profile_sums_fit(const struct profile *profile);
 void *profile_list_add(struct profile *profile, struct profile_list *list, size_t item_size);
 void profile_warn(struct profile *profile, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -221,7 +224,7 @@ const struct profile_label *profile_label_of(const struct profile *profile, uint
 
 /* Adds all of `from`, each value times `factor` (-1: subtracts), to `to`. Types are matched by
  * name; addresses are matched by mapping path or build id and offset, so that two runs of one
- * program fit. */
+ * program fit. False: memory is out, or the sums are too large. */
 bool profile_merge(struct profile *to, const struct profile *from, double factor);
 
 #endif

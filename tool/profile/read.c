@@ -91,6 +91,10 @@ static bool read_plain(struct profile *profile, const struct read_input *input,
         if (profile->failed)
             return read_refuse(error, 0, "no memory for a profile of %zu bytes", input->size);
         error->offset += done ? 0 : skipped;
+        if (done && !profile_sums_fit(profile))
+            return read_refuse(error, 0,
+                               "its numbers add up to more than any program could do: "
+                               "the file is damaged");
         return done;
     }
     return refuse_unknown(&rest, error);

@@ -110,8 +110,8 @@ static bool read_sample_type(struct reading *it, struct wire message)
         return true;
     }
     snprintf(name, sizeof name, "%s", profile_text(profile, type.name));
-    if (profile_type_named(profile, name) >= 0)
-        snprintf(name, sizeof name, "%.200s (%u)", profile_text(profile, type.name), it->types);
+    for (unsigned i = it->types; profile_type_named(profile, name) >= 0; i++)
+        snprintf(name, sizeof name, "%.200s (%u)", profile_text(profile, type.name), i);
     char *unit = strdup(profile_text(profile, type.unit)); /* the texts move when one is added */
     if (unit)
         profile_type(profile, name, unit);

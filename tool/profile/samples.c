@@ -104,6 +104,22 @@ size_t profile_sample(struct profile *profile, uint32_t stack, uint32_t label_se
     return samples->count++;
 }
 
+bool profile_sums_fit(const struct profile *profile)
+{
+    const uint64_t most = INT64_MAX / 4;
+    for (unsigned i = 0; i < profile->types; i++) {
+        uint64_t sum = 0;
+        for (size_t row = 0; row < profile->samples.count; row++) {
+            int64_t value = profile->samples.values[i][row];
+            uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+            if (size > most - sum)
+                return false;
+            sum += size;
+        }
+    }
+    return true;
+}
+
 static bool want(struct profile *profile, void *column, size_t item_size)
 {
     void **place = column;

@@ -18,14 +18,17 @@
 /* Inside the quotes of a string; lines end by \n, which is dot's as well. */
 static void dot_text(FILE *file, const char *text)
 {
-    for (; *text != '\0'; text++) {
+    for (unsigned length; *text != '\0'; text += length > 0 ? length : 1) {
         unsigned char c = (unsigned char)*text;
-        if (c == '\n')
+        length = json_character(text);
+        if (length > 1)
+            fwrite(text, 1, length, file);
+        else if (c == '\n')
             fputs("\\n", file);
         else if (c == '"' || c == '\\')
             fprintf(file, "\\%c", c);
         else
-            fputc(c < 0x20 || c == 0x7f ? '?' : c, file);
+            fputc(c < 0x20 || c >= 0x7f ? '?' : c, file);
     }
 }
 

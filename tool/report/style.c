@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "tool/profile/profile.h"
 
 struct scale {
     const char *unit;
@@ -118,14 +119,25 @@ unsigned style_columns(const char *text)
     return columns;
 }
 
+/* Whether a character has what is behind it written from right to left, so that it looks as if it
+ * said something else: U+202A to U+202E, U+2066 to U+2069. */
+static bool turns(const char *text)
+{
+    unsigned char last = text[0] == '\xe2' ? (unsigned char)text[2] : 0;
+    return (last >= 0xaa && last <= 0xae && text[1] == '\x80') ||
+           (last >= 0xa6 && last <= 0xa9 && text[1] == '\x81');
+}
+
 void style_clean(char *text)
 {
-    for (size_t i = 0; text[i]; i++) {
+    for (size_t i = 0, length; text[i]; i += length) {
         unsigned char c = (unsigned char)text[i], next = (unsigned char)text[i + 1];
-        if (c < ' ' || c == 127)
-            text[i] = '?';
-        else if (c == 0xc2 && next >= 0x80 && next < 0xa0) /* the other controls, in UTF-8 */
-            text[i] = text[i + 1] = '?';
+        length = json_character(text + i);
+        bool control = c < ' ' || c == 127 || (c == 0xc2 && next < 0xa0);
+        if (length > 0 && !control && !turns(text + i))
+            continue;
+        length = length > 0 ? length : 1;
+        memset(text + i, '?', length);
     }
 }
 

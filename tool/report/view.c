@@ -83,7 +83,7 @@ static uint32_t stack_intern(struct maker *maker, const uint32_t *path, uint32_t
     for (; maker->stack_slots[at] != 0; at = (at + 1) & mask) {
         const struct view_stack *there = &view->stacks[maker->stack_slots[at] - 1];
         if (there->count == count &&
-            memcmp(view->path + there->first, path, count * sizeof *path) == 0)
+            (count == 0 || memcmp(view->path + there->first, path, count * sizeof *path) == 0))
             return maker->stack_slots[at] - 1;
     }
     while (*used + folded + count > maker->path_room)
@@ -92,7 +92,8 @@ static uint32_t stack_intern(struct maker *maker, const uint32_t *path, uint32_t
     if (!maker_room(maker, &view->stacks, sizeof *view->stacks, view->stacks_count,
                     &maker->stacks_room))
         return DROPPED;
-    memcpy(view->path + *used, path - folded, (folded + count) * sizeof *path);
+    if (folded + count > 0)
+        memcpy(view->path + *used, path - folded, (folded + count) * sizeof *path);
     struct view_stack *stack = &view->stacks[view->stacks_count++];
     memset(stack, 0, sizeof *stack);
     stack->first = *used + folded;
@@ -219,6 +220,7 @@ static void row_add(struct maker *maker, struct source *source, size_t sample, s
                     const struct view_value *value)
 {
     const struct profile_samples *samples = &source->profile->samples;
+    size_t before = source->base ? maker->view->profile->samples.count : 0;
     uint32_t folded;
     if (!path_make(maker, source, samples->stacks[sample], path, &folded))
         return;
@@ -226,11 +228,9 @@ static void row_add(struct maker *maker, struct source *source, size_t sample, s
         maker->failed = true;
         return;
     }
-    size_t number = sample; /* of both profiles' samples */
-    if (source->base)
-        number += maker->view->profile->samples.count;
-    rows_add(maker->view->rows, maker->seen, number, path->frames + folded, path->count - folded,
-             value, source->base || !samples->history ? NULL : samples->history[sample]);
+    rows_add(maker->view->rows, maker->seen, before + sample, path->frames + folded,
+             path->count - folded, value,
+             source->base || !samples->history ? NULL : samples->history[sample]);
     view_add(&maker->view->total, value);
 }
 
