@@ -145,6 +145,13 @@ static const struct command_flag *flag_find(const struct command *command, const
     return NULL;
 }
 
+static bool is_number(const char *text)
+{
+    enum { DIGITS_MOST = 9 };
+    size_t digits = strspn(text, "0123456789");
+    return digits > 0 && digits <= DIGITS_MOST && text[digits] == '\0';
+}
+
 static bool flag_apply(struct arguments *arguments, const struct command_flag *flag,
                        const char *value, struct error *error)
 {
@@ -152,6 +159,11 @@ static bool flag_apply(struct arguments *arguments, const struct command_flag *f
     if (strchr(flag->argument, '|') && !words_have(flag->argument, value, &word))
         return error_set(error, ERROR_USAGE, "%s can't be '%s', accepted: %s", flag->name, value,
                          flag->argument);
+    if (strcmp(flag->argument, "NUMBER") == 0 && !is_number(value)) {
+        error_set(error, ERROR_USAGE, "%s can't be '%s': it takes a whole number", flag->name,
+                  value);
+        return error_hint(error, "memoir help %s", arguments->command->verb);
+    }
     if (strcmp(flag->name, "--color") == 0)
         terminal_color((enum terminal_when)word);
     else if (strcmp(flag->name, "--quiet") == 0)

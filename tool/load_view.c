@@ -159,6 +159,10 @@ bool load_view_options(struct loaded *loaded, const struct arguments *arguments,
     if (strncmp(loaded->profile.format, "jemalloc", 8) != 0) /* its reader has picked them */
         view->thread = arguments_value(arguments, "--thread");
     view->base = loaded->has_base ? &loaded->base : NULL;
+    if (arguments_value(arguments, "--age") && !loaded->profile.samples.lives) {
+        error_set(error, ERROR_USAGE, "%s does not say how long blocks lived", loaded->name);
+        return error_hint(error, "memoir run -- ./program   records it; --age needs that");
+    }
     return range_read(arguments, "--size", bytes, &view->size_least, &view->size_most, error) &&
            range_read(arguments, "--age", microseconds, &view->age_least_us, &view->age_most_us,
                       error) &&
@@ -168,6 +172,15 @@ bool load_view_options(struct loaded *loaded, const struct arguments *arguments,
 bool load_view(struct view *view, const struct loaded *loaded, struct error *error)
 {
     struct view_error reason = {""};
+    const struct profile *profile = &loaded->profile;
+    const char *type = loaded->view.type < profile->types
+                           ? profile_text(profile, profile->type[loaded->view.type].name)
+                           : "";
+    if (loaded->has_base && loaded->base.types > 0 && profile_type_named(&loaded->base, type) < 0) {
+        error_set(error, ERROR_USAGE, "%s has no metric '%s', so it can't be compared with %s",
+                  loaded->base_name, type, loaded->name);
+        return error_hint(error, "--metric picks a metric that both have");
+    }
     progress_start("sorting", loaded->name);
     bool right = view_make(view, &loaded->profile, &loaded->view, &reason);
     progress_end();

@@ -72,7 +72,9 @@ bool output_end(struct output *output, bool whole, struct error *error)
         long at = ftell(output->file);
         output->bytes = at > 0 ? (uint64_t)at : 0;
         errno = 0;
-        bool written = !ferror(output->file) && fflush(output->file) == 0;
+        bool written = fflush(output->file) == 0 && !ferror(output->file);
+        if (!written && errno == 0)
+            errno = EIO; /* one of the writes before: its reason is gone */
         if (output->path && fclose(output->file) != 0)
             written = false;
         if (done && !written)

@@ -6,6 +6,7 @@
 #include "tool/terminal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdarg.h>
@@ -31,9 +32,20 @@ static struct {
     char next[1024]; /* for when the pager is done */
 } terminal;
 
+/* A file of ours must not become standard output or error because those are closed. What they
+ * become here can't be used in their direction either, and is not passed on. */
+static void descriptors_start(void)
+{
+    static const int modes[] = {O_WRONLY, O_RDONLY, O_WRONLY};
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            open("/dev/null", modes[fd] | O_CLOEXEC);
+}
+
 void terminal_start(void)
 {
     struct winsize size;
+    descriptors_start();
     setlocale(LC_CTYPE, "");
     terminal.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     terminal.output_tty = isatty(1);

@@ -8,6 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* As much of a name as a shell takes for nothing else: what is printed may be copied. */
+static void name_plain(char *text, size_t size, const char *name)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:.";
+    name += name[0] == '~';
+    snprintf(text, size, "%.*s", (int)strspn(name, plain), name);
+}
+
 /* The next commands, about the row that has the most. */
 static void next_print(const struct arguments *arguments, const struct loaded *loaded,
                        const struct view *view, bool by_total)
@@ -18,12 +26,11 @@ static void next_print(const struct arguments *arguments, const struct loaded *l
     if (arguments->operands_count > 0)
         snprintf(file, sizeof file, " %s", loaded->name);
     if (rows && count > 0) {
-        const char *first = view->frames[rows[0].frame].name;
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(first, "<( "), first);
-        terminal_clean(name, strlen(name));
-        snprintf(text, sizeof text, "memoir peek%s %s      memoir tree%s%s%s", file, name, file,
-                 view->unnamed > 0.05 ? "      memoir doctor" : "",
-                 view->unnamed > 0.05 ? file : "");
+        bool unnamed = view->unnamed > 0.05;
+        name_plain(name, sizeof name, view->frames[rows[0].frame].name);
+        snprintf(text, sizeof text, "%s%s%s%s%smemoir tree%s%s%s", name[0] ? "memoir peek" : "",
+                 name[0] ? file : "", name[0] ? " " : "", name, name[0] ? "      " : "", file,
+                 unnamed ? "      memoir doctor" : "", unnamed ? file : "");
         terminal_next(text);
     }
     free(rows);

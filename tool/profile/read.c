@@ -18,7 +18,13 @@
 #include "tool/profile/pages.h"
 #include "tool/profile/unpack.h"
 
-enum { LAYERS_MOST = 3, SHOWN = 16, READ_ROOM = 1 << 16 };
+enum {
+    LAYERS_MOST = 3,
+    SHOWN = 16,
+    READ_ROOM = 1 << 16,
+    WARNINGS_MOST = 20,   /* lines of a file that are for people */
+    HARMLESS = 256 << 20, /* bytes that need no thought */
+};
 
 #define X(name) &reader_##name,
 static const struct reader *const readers[] = {READERS(X)};
@@ -68,7 +74,8 @@ static size_t skip_warnings(struct profile *profile, const struct read_input *in
         if (!end)
             break;
         int length = end - line > 300 ? 300 : (int)(end - line);
-        profile_warn(profile, "the profile says:%.*s", length, line);
+        if (profile->warnings.count < WARNINGS_MOST)
+            profile_warn(profile, "the profile says:%.*s", length, line);
         at = (size_t)(end + 1 - input->bytes);
     }
     return at;
@@ -91,6 +98,9 @@ static bool read_plain(struct profile *profile, const struct read_input *input,
         if (profile->failed)
             return read_refuse(error, 0, "no memory for a profile of %zu bytes", input->size);
         error->offset += done ? 0 : skipped;
+        bool moments = readers[i] == &reader_capture || readers[i] == &reader_massif;
+        if (done && !moments && input->options.at && strcmp(input->options.at, "end") != 0)
+            profile_warn(profile, "%s knows one moment only: --at has no effect", readers[i]->name);
         if (done && !profile_sums_fit(profile))
             return read_refuse(error, 0,
                                "its numbers add up to more than any program could do: "
@@ -128,7 +138,11 @@ bool profile_read(struct profile *profile, const struct read_input *input, struc
 /* All there is, up to the end of the file or pipe. */
 static bool slurp(int fd, struct pages *pages, struct read_error *error)
 {
+    size_t most = pages_spare() / 4 * 3;
     for (;;) {
+        if (pages->size == pages->room && pages->size >= HARMLESS && pages->size >= most)
+            return read_refuse(error, pages->size,
+                               "it has more bytes than this machine has memory to spare");
         if (pages->size == pages->room &&
             !pages_grow(pages, pages->room == 0 ? READ_ROOM : pages->room * 2))
             return read_refuse(error, pages->size, "no memory for it");

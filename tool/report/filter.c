@@ -95,7 +95,7 @@ static bool range_read(struct tag *tag, const char *text)
 
 static bool tag_make(struct tag *tag, const char *what, const char *text, struct view_error *error)
 {
-    if (!text)
+    if (!text || text[0] == '\0')
         return true;
     const char *equals = strchr(text, '=');
     tag->used = true;

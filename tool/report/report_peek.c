@@ -102,6 +102,11 @@ static void frame_print(struct peek *peek, const struct view_row *row)
     neighbours_print(peek, row, false);
 }
 
+static bool frame_fits(const struct pattern *wanted, const struct view_frame *frame)
+{
+    return pattern_fits(wanted, frame->name) || pattern_fits(wanted, frame->file);
+}
+
 bool report_peek(const struct view *view, const char *pattern, const struct style *style,
                  struct view_error *error)
 {
@@ -115,6 +120,14 @@ bool report_peek(const struct view *view, const char *pattern, const struct styl
     struct view_row *rows = view_rows(view, true, &count);
     struct view_edge *edges = view_edges(view, &peek.edges_count);
     peek.edges = edges;
+    for (size_t i = 0; rows && edges && i < count; i++)
+        found += frame_fits(&wanted, &view->frames[rows[i].frame]);
+    if (found == 0) {
+        pattern_free(&wanted);
+        free(rows);
+        free(edges);
+        return view_refuse(error, "no function fits '%s'", pattern);
+    }
     if (style->format == STYLE_JSON) {
         json_start(&peek.json, style->out, true);
         json_object(&peek.json, NULL);
@@ -123,13 +136,10 @@ bool report_peek(const struct view *view, const char *pattern, const struct styl
     } else {
         table_head(view, style);
     }
-    for (size_t i = 0; rows && edges && i < count; i++) {
-        const struct view_frame *frame = &view->frames[rows[i].frame];
-        if (!pattern_fits(&wanted, frame->name) && !pattern_fits(&wanted, frame->file))
-            continue;
-        if (found++ < FRAMES_MOST || style->format == STYLE_JSON)
+    for (size_t i = 0, shown = 0; i < count; i++)
+        if (frame_fits(&wanted, &view->frames[rows[i].frame]) &&
+            (shown++ < FRAMES_MOST || style->format == STYLE_JSON))
             frame_print(&peek, &rows[i]);
-    }
     if (style->format == STYLE_JSON) {
         json_end(&peek.json);
         json_end(&peek.json);
@@ -139,5 +149,5 @@ bool report_peek(const struct view *view, const char *pattern, const struct styl
     pattern_free(&wanted);
     free(rows);
     free(edges);
-    return found > 0 || view_refuse(error, "no function fits '%s'", pattern);
+    return true;
 }
