@@ -43,7 +43,8 @@ static void choose(struct graph *graph)
         graph->number[i] = 0;
     }
     sorting = nodes->nodes;
-    qsort(graph->order, nodes->count, sizeof *graph->order, compare_nodes);
+    if (nodes->count > 0)
+        qsort(graph->order, nodes->count, sizeof *graph->order, compare_nodes);
     graph->shown = nodes->count;
     if (value[COMPAT_NODECOUNT].number >= 0 &&
         (double)graph->shown > value[COMPAT_NODECOUNT].number)
@@ -128,7 +129,8 @@ static struct edge *gather_edges(const struct graph *graph, size_t *count)
                 edges[all++] = (struct edge){caller, callee, graph->stacks->stacks[i].value};
         }
     }
-    qsort(edges, all, sizeof *edges, compare_pairs);
+    if (all > 0)
+        qsort(edges, all, sizeof *edges, compare_pairs);
     *count = 0;
     for (size_t i = 0; i < all; i++) {
         if (*count > 0 && compare_pairs(&edges[*count - 1], &edges[i]) == 0)
@@ -136,7 +138,8 @@ static struct edge *gather_edges(const struct graph *graph, size_t *count)
         else
             edges[(*count)++] = edges[i];
     }
-    qsort(edges, *count, sizeof *edges, compare_edges);
+    if (*count > 0)
+        qsort(edges, *count, sizeof *edges, compare_edges);
     return edges;
 }
 

@@ -93,7 +93,8 @@ static void find_nodes(struct go_graph *graph, const struct go_profile *go)
         if (place->count == 0)
             uses[count++] = (struct use){node_of(go, place, NULL), (uint32_t)go->lines_count + i};
     }
-    qsort(uses, count, sizeof *uses, compare_uses);
+    if (count > 0)
+        qsort(uses, count, sizeof *uses, compare_uses);
     graph->nodes = compat_room(NULL, count, sizeof *graph->nodes);
     graph->node_of_line = compat_room(NULL, go->lines_count + places, sizeof *graph->node_of_line);
     for (size_t i = 0; i < count; i++) {
@@ -245,7 +246,8 @@ static void sort(struct go_graph *graph, bool cum)
 {
     sorting = graph->nodes;
     sorting_by_cum = cum;
-    qsort(graph->order, graph->count, sizeof *graph->order, compare_order);
+    if (graph->count > 0)
+        qsort(graph->order, graph->count, sizeof *graph->order, compare_order);
 }
 
 static void keep_only(struct go_graph *graph, size_t count, int64_t cutoff)

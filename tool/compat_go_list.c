@@ -117,7 +117,8 @@ bool go_print_list(struct go_profile *go, const struct go_graph *graph, const ch
         return false;
     }
     sorting = graph->nodes;
-    qsort(nodes, count, sizeof *nodes, compare_nodes);
+    if (count > 0)
+        qsort(nodes, count, sizeof *nodes, compare_nodes);
     printf("Total: %s\n", go_format(go, go->total, text));
     for (size_t first = 0, end; first < count; first = end) {
         const struct go_node *node = &graph->nodes[nodes[first]];

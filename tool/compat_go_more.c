@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The reports of Go's pprof that show samples: -traces, -tags, -raw, -comments. */
 #include "tool/compat_go.h"
+#include "tool/terminal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -37,6 +38,17 @@ static const char *label_unit(const struct go_profile *go, const struct profile_
     return strcmp(key, "alignment") == 0 || strcmp(key, "request") == 0 ? "bytes" : key;
 }
 
+/* Text of a profile, without what terminals take for orders. */
+static void print_clean(const char *before, const char *text, const char *after)
+{
+    char *clean = strdup(text);
+    if (!clean)
+        compat_fail("out of memory");
+    terminal_clean(clean, strlen(clean));
+    printf("%s%s%s", before, clean, after);
+    free(clean);
+}
+
 static void print_trace_labels(const struct go_profile *go, const struct go_sample *sample)
 {
     struct profile_label labels[LABELS_MOST];
@@ -62,6 +74,7 @@ static void print_trace_labels(const struct go_profile *go, const struct go_samp
         if (found > 0)
             qsort(texts, found, sizeof *texts, compare_texts);
         for (size_t i = 0; i < found; i++) {
+            terminal_clean(texts[i].text, strlen(texts[i].text));
             fputs(texts[i].text, stdout);
             free(texts[i].text);
         }
@@ -140,6 +153,7 @@ static struct tag *gather_tags(const struct go_profile *go, size_t *count)
                                 strdup(value), sample->value};
             if (!tag->value)
                 compat_fail("out of memory");
+            terminal_clean(tag->value, strlen(tag->value));
         }
     }
     return tags;
@@ -161,9 +175,11 @@ static void print_key(const struct go_profile *go, const struct tag *tags, size_
         else
             texts[found++] = (struct text){tags[i].value, tags[i].sum};
     }
-    qsort(texts, found, sizeof *texts, compare_values);
+    if (found > 0)
+        qsort(texts, found, sizeof *texts, compare_values);
     double scaled = go_scale(total, go->sample_unit, go->unit, &unit);
-    printf(" %s: Total %.1f%s\n", tags[0].key, scaled, unit);
+    print_clean(" ", tags[0].key, "");
+    printf(": Total %.1f%s\n", scaled, unit);
     for (size_t i = 0; i < found; i++) {
         scaled = go_scale(texts[i].value, go->sample_unit, go->unit, &unit);
         if ((total > 0 ? asprintf(&cells[i], "%.1f%s (%s):", scaled, unit,
@@ -202,7 +218,7 @@ void go_print_comments(const struct go_profile *go)
 {
     const uint32_t *comments = go->from->comments.items;
     for (size_t i = 0; i < go->from->comments.count; i++)
-        puts(profile_text(go->from, comments[i]));
+        print_clean("", profile_text(go->from, comments[i]), "\n");
 }
 
 /* Numbers by the order in which samples use them. */

@@ -124,7 +124,8 @@ uint64_t *compat_threads(const char *path, size_t *count)
     free(line);
     if (*count == 0)
         return threads;
-    qsort(threads, *count, sizeof *threads, compare_threads);
+    if (*count > 0)
+        qsort(threads, *count, sizeof *threads, compare_threads);
     size_t kept = 1;
     for (size_t i = 1; i < *count; i++)
         if (threads[i] != threads[kept - 1])

@@ -216,7 +216,8 @@ static void name_twins(struct compat_stacks *stacks)
         uint32_t function = profile_lines_of(profile, i)[place->lines - 1].function;
         twins[count++] = (struct twin){last, i, function, name->name, 0};
     }
-    qsort(twins, count, sizeof *twins, compare_twins);
+    if (count > 0)
+        qsort(twins, count, sizeof *twins, compare_twins);
     for (size_t first = 0, end; first < count; first = end) {
         for (end = first + 1; end < count && strcmp(twins[end].text, twins[first].text) == 0;)
             end++;

@@ -31,7 +31,8 @@ void compat_print_text(const struct compat_stacks *stacks, bool total, enum comp
     char text[5][40];
     double running = 0;
     compat_nodes_make(&nodes, stacks, by);
-    qsort(nodes.nodes, nodes.count, sizeof *nodes.nodes, total ? by_total : by_flat);
+    if (nodes.count > 0)
+        qsort(nodes.nodes, nodes.count, sizeof *nodes.nodes, total ? by_total : by_flat);
     for (size_t i = 0; i < nodes.count && (rows < 0 || i < (size_t)rows); i++) {
         const struct compat_node *node = &nodes.nodes[i];
         running += node->flat;
@@ -61,7 +62,8 @@ static int compare_lines(const void *a, const void *b)
 static size_t lines_add_up(struct line *lines, size_t count)
 {
     size_t kept = 0;
-    qsort(lines, count, sizeof *lines, compare_lines);
+    if (count > 0)
+        qsort(lines, count, sizeof *lines, compare_lines);
     for (size_t i = 0; i < count; i++) {
         if (kept > 0 && strcmp(lines[kept - 1].text, lines[i].text) == 0) {
             lines[kept - 1].value += lines[i].value;
@@ -126,7 +128,8 @@ void compat_print_stacks(const struct compat_stacks *stacks)
 {
     struct compat_stacks sorted = compat_stacks_copy(stacks);
     char address[20];
-    qsort(sorted.stacks, sorted.count, sizeof *sorted.stacks, compare_stacks);
+    if (sorted.count > 0)
+        qsort(sorted.stacks, sorted.count, sizeof *sorted.stacks, compare_stacks);
     fputs("Stacks:\n\n", stdout);
     for (size_t i = 0; i < sorted.count; i++) {
         const struct compat_stack *stack = &sorted.stacks[i];
@@ -324,7 +327,8 @@ void compat_print_callgrind(const struct compat_stacks *stacks, FILE *file)
     struct call *calls = compat_room(NULL, count, sizeof *calls);
     for (size_t i = 0; i < count; i++)
         calls_count += call_of(&calls[calls_count], &lines[i]);
-    qsort(calls, calls_count, sizeof *calls, compare_calls);
+    if (calls_count > 0)
+        qsort(calls, calls_count, sizeof *calls, compare_calls);
     fputs("events: Hits\n\n", file);
     for (size_t i = 0; i < calls_count; i++) {
         const struct call *call = &calls[i];

@@ -159,7 +159,8 @@ bool load_view_options(struct loaded *loaded, const struct arguments *arguments,
     if (strncmp(loaded->profile.format, "jemalloc", 8) != 0) /* its reader has picked them */
         view->thread = arguments_value(arguments, "--thread");
     view->base = loaded->has_base ? &loaded->base : NULL;
-    if (arguments_value(arguments, "--age") && !loaded->profile.samples.lives) {
+    bool capture = strcmp(loaded->profile.format, reader_capture.name) == 0; /* or none ended */
+    if (arguments_value(arguments, "--age") && !loaded->profile.samples.lives && !capture) {
         error_set(error, ERROR_USAGE, "%s does not say how long blocks lived", loaded->name);
         return error_hint(error, "memoir run -- ./program   records it; --age needs that");
     }

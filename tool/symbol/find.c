@@ -137,7 +137,7 @@ static struct image *folder_debug(struct search *search, const char *folder)
         found = attempt(search, try_debug, "%s%s.debug", folder, search->path);
     if (!found)
         found = attempt(search, try_debug, "%s/%s.debug", folder, base_name(search->path));
-    if (!found && search->link)
+    if (!found && search->link && !strchr(search->link, '/'))
         found = attempt(search, try_debug, "%s/%s", folder, search->link);
     return found;
 }
