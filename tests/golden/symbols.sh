@@ -240,6 +240,9 @@ MORE="--debug-path $place/none:$place/by-id" check linked addr2line c4 c
 "$CC" -O2 -gdwarf-4 -Wl,--build-id=none work.c -o bare && cp bare bare.full
 objcopy --only-keep-debug bare bare.debug && strip bare && objcopy --add-gnu-debuglink=bare.debug bare
 check bare addr2line bare.full c
+mkdir links && mv bare.debug links
+MORE="--debug-path $place/links" check bare addr2line bare.full c
+mv links/bare.debug .
 echo x >>bare.debug
 if MEMOIR_TOOL="$MEMOIR_TOOL" python3 compare.py bare addr2line bare.full c >/dev/null; then
     fail "a debug file with a wrong checksum was used"
