@@ -255,6 +255,12 @@ static void filters_drop_frames(void)
     view = view_of(&options);
     assert(row_of(&view, "void std::vector<int>::push_back(int const&)").total.value == 0);
     view_free(&view);
+    const char *const inlined[] = {"push_back", NULL};
+    options.focus = inlined; /* it is there, though not shown */
+    view = view_of(&options);
+    assert(view.total.value == 700);
+    view_free(&view);
+    options.focus = NULL;
 }
 
 static void a_wrong_pattern_is_named(void)

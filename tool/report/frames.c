@@ -176,6 +176,19 @@ static uint32_t blame_bits(struct source *source, uint32_t function, uint32_t ma
     return (*of_function | *of_mapping) & (ITEM_LIBRARY | ITEM_ALLOCATOR);
 }
 
+/* What --focus and --ignore say of a stack with this frame. */
+static void expansion_match(const struct maker *maker, struct source *source,
+                            struct expansion *expansion, const struct profile_function *function,
+                            uint32_t path)
+{
+    uint32_t name = function->name, file = function->file;
+    for (unsigned i = 0; i < maker->focus_count; i++)
+        if (fits(&source->focus[i], name, file, path))
+            expansion->focus |= 1u << i;
+    for (unsigned i = 0; i < maker->ignore_count; i++)
+        expansion->ignore = expansion->ignore || fits(&source->ignore[i], name, file, path);
+}
+
 /* One line of a location, or the location itself if it has none (`line` NULL). */
 static void item_add(struct maker *maker, struct source *source, struct expansion *expansion,
                      const struct profile_location *location, const struct profile_line *line,
@@ -195,11 +208,7 @@ static void item_add(struct maker *maker, struct source *source, struct expansio
     };
     struct item item = {0, 0};
     uint32_t name = function->name, file = function->file, path = mapping->path;
-    for (unsigned i = 0; i < maker->focus_count; i++)
-        if (fits(&source->focus[i], name, file, path))
-            expansion->focus |= 1u << i;
-    for (unsigned i = 0; i < maker->ignore_count; i++)
-        expansion->ignore = expansion->ignore || fits(&source->ignore[i], name, file, path);
+    expansion_match(maker, source, expansion, function, path);
     if ((source->hide.answers && fits(&source->hide, name, file, path)) ||
         (source->show.answers && !fits(&source->show, name, file, path)))
         return;
@@ -239,6 +248,9 @@ const struct expansion *frames_expand(struct maker *maker, struct source *source
     *expansion = (struct expansion){.first = (uint32_t)maker->items_count, .made = true};
     if (location->lines == 0)
         item_add(maker, source, expansion, location, NULL, false);
+    for (uint32_t i = 0; i < from; i++) /* not shown, but there, as in pprof */
+        expansion_match(maker, source, expansion, profile_function_at(profile, lines[i].function),
+                        path);
     for (uint32_t i = from; i < location->lines; i++)
         item_add(maker, source, expansion, location, &lines[i], i + 1 < location->lines);
     if (source->module.answers && path != 0 && pattern_memo_fits(&source->module, path))
