@@ -54,12 +54,14 @@ bool help_show(const struct arguments *arguments, struct error *error)
 static bool topic_show(const char *word)
 {
     if (strcmp(word, "blame") == 0) {
-        terminal_fold(stdout,
-                      "Memory belongs to the first frame, outward from malloc, that is none of "
-                      "these. A module is the "
-                      "beginning of a file's name, a source part of a path; a function's * stands "
-                      "for any ending; rust is a function of Rust's library.\n",
-                      0);
+        terminal_fold(
+            stdout,
+            "Memory belongs to the first frame, outward from malloc, that is none of "
+            "these. A module is the "
+            "beginning of a file's name, a source part of a path, a header a source without "
+            "its folder; a function's * stands "
+            "for any ending; rust is a function of Rust's library.\n",
+            0);
         printf("\n");
         for (size_t i = 0; i < blame_patterns_count; i++)
             printf("  %s\n", blame_patterns[i]);

@@ -102,6 +102,20 @@ const char *record_options(const struct record *record, char *text, size_t size)
     return text;
 }
 
+static void all_print(const struct child *child, struct summary *summary, size_t count,
+                      char **words)
+{
+    head_print(child, summary, words);
+    if (count > 1) {
+        const char *command = summary_command(summary);
+        fprintf(stderr, "    the largest of %zu processes, %ld: ", count,
+                (long)summary_pid(summary));
+        command_print(command, strlen(command));
+        fputc('\n', stderr);
+    }
+    summary_print(summary, stderr, child->time_ms, child->rss_peak_bytes);
+}
+
 void record_finish(struct record *record, const struct child *child, char **words)
 {
     char name[NAME_MAX + 1] = "";
@@ -112,15 +126,8 @@ void record_finish(struct record *record, const struct child *child, char **word
         record_drop(record);
         return;
     }
-    head_print(child, summary, words);
-    if (count > 1) {
-        const char *command = summary_command(summary);
-        fprintf(stderr, "    the largest of %zu processes, %ld: ", count,
-                (long)summary_pid(summary));
-        command_print(command, strlen(command));
-        fputc('\n', stderr);
-    }
-    summary_print(summary, stderr, child->time_ms, child->rss_peak_bytes);
+    if (!terminal_is_quiet())
+        all_print(child, summary, count, words);
     if (!record->format || dump_find(record, summary_pid(summary), name, sizeof name))
         file_keep(record, summary, name);
     else
@@ -289,6 +296,8 @@ static void file_keep(const struct record *record, const struct summary *summary
         terminal_warn("%s can't be made: %s", to, strerror(errno));
         return;
     }
+    if (terminal_is_quiet())
+        return;
     print_start(&print, size, sizeof size);
     print_size(&print, (uint64_t)stat_of_it.st_size);
     size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;

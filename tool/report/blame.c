@@ -6,7 +6,8 @@
  *
  * An entry is a kind and a word. Allocators are first; they are functions, too. A function's is its
  * whole name without return type and arguments, or with * at the end its beginning; a module's is
- * the beginning of its file's name; a source's is part of its path. `rust` is a function whose
+ * the beginning of its file's name; a source's is part of its path, a header's all of it, if its
+ * folder is not known. `rust` is a function whose
  * source, if it is known, is that of Rust's library: other languages have a core of their own.
  */
 #include "tool/report/view.h"
@@ -100,6 +101,27 @@ const char *const blame_patterns[] = {
 
     "source /include/c++/",
     "source /c++/v1/",
+    /* the same where a format has no folders: DHAT, massif */
+    "header basic_string.h",
+    "header basic_string.tcc",
+    "header new_allocator.h",
+    "header allocator.h",
+    "header alloc_traits.h",
+    "header stl_vector.h",
+    "header vector.tcc",
+    "header stl_tree.h",
+    "header stl_map.h",
+    "header stl_list.h",
+    "header stl_deque.h",
+    "header deque.tcc",
+    "header hashtable.h",
+    "header hashtable_policy.h",
+    "header stl_construct.h",
+    "header stl_uninitialized.h",
+    "header stl_algobase.h",
+    "header shared_ptr_base.h",
+    "header shared_ptr.h",
+    "header std_function.h",
     /* allocators as libraries */
     "module libmemoir",
     "module libjemalloc",
@@ -249,6 +271,7 @@ bool blame_is_library(const char *function, const char *file, const char *module
         const char *entry = blame_patterns[i], *word = strchr(entry, ' ') + 1;
         bool fits = entry[0] == 'm'   ? strncmp(short_module, word, strlen(word)) == 0
                     : entry[0] == 's' ? strstr(file, word) != NULL
+                    : entry[0] == 'h' ? strcmp(file, word) == 0
                                       : (entry[0] != 'r' || rust) && word_fits(word, name);
         if (fits)
             return true;
