@@ -303,4 +303,6 @@ static void file_keep(const struct record *record, const struct summary *summary
     size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
     bool inside = length > 0 && strncmp(to, here, length) == 0 && to[length] == '/';
     fprintf(stderr, "\n    %s   %s\n", inside ? to + length + 1 : to, print_string(&print));
+    if (!record->wanted[0] && !record->format) /* the newest here is what they take */
+        terminal_next("memoir top      memoir leaks      memoir time");
 }
