@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/compiler.h"
 
@@ -308,6 +309,34 @@ static void greet(const struct compat_words *words, const struct profile *profil
     fputs("Entering interactive mode (type \"help\" for commands, \"o\" for options)\n", stderr);
 }
 
+/* What is no text does not go to a terminal: it goes to a new file, whose name is told. */
+static char *into_file(char *text)
+{
+    static const char *const kinds[][2] = {
+        {"svg", "svg"},     {"pdf", "pdf"},        {"ps", "ps"},
+        {"png", "png"},     {"gif", "gif"},        {"dot", "dot"},
+        {"proto", "pb.gz"}, {"topproto", "pb.gz"}, {"callgrind", "callgrind.out"}};
+    const char *line = text + strspn(text, " \t");
+    size_t length = strcspn(line, " \t");
+    char *longer = NULL, path[64];
+    if (!isatty(STDOUT_FILENO) || strpbrk(line, ">|"))
+        return text;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        if (strlen(kinds[i][0]) != length || memcmp(kinds[i][0], line, length) != 0)
+            continue;
+        unsigned number = 1;
+        do
+            snprintf(path, sizeof path, "profile%03u.%s", number, kinds[i][1]);
+        while (access(path, F_OK) == 0 && number++ < 9999);
+        if (asprintf(&longer, "%s > %s", line, path) < 0)
+            return text;
+        fprintf(stderr, "Generating report in %s\n", path);
+        free(text);
+        return longer;
+    }
+    return text;
+}
+
 void go_shell(struct compat_words *words, const struct profile *profile, const char *program)
 {
     struct shell shell = {.words = words, .profile = profile, .program = program};
@@ -316,6 +345,7 @@ void go_shell(struct compat_words *words, const struct profile *profile, const c
     greet(words, profile, program);
     words->value[COMPAT_COMPACT_LABELS].on = true;
     while ((text = compat_line("(pprof) "))) {
+        text = into_file(text);
         char *line = text + strspn(text, " \t");
         size_t length = strcspn(line, " \t");
         if ((length == 1 && *line == 'q') || (length == 4 && memcmp(line, "quit", 4) == 0) ||

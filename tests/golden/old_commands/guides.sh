@@ -117,6 +117,9 @@ for wanted in ("Using local file a.out.", "Welcome to jeprof!  For help, type 'h
 text = run(["jeprof", "a.out", "--base=prof.1", "prof.1"], "top\nquit\n")
 if "Total: 0.0 MB" not in text:
     sys.exit("a profile without itself is not empty: " + text)
+text = run(["pprof", "-sample_index=inuse_space", "a.out", "logfile"], "png\ntop3\nquit\n")
+if "Generating report in profile001.png" not in text or open("profile001.png", "rb").read(4) != b"\x89PNG":
+    sys.exit("no picture from Go's shell: " + text)
 text = run(["google-pprof", "a.out", "logfile"], "top\nquit\n")
 if "Welcome to pprof!" not in text or "(pprof) " not in text:
     sys.exit("no shell of google-pprof: " + text)
