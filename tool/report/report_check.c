@@ -39,6 +39,16 @@ static const char *value_text(char text[80], const struct check_item *item, cons
     return text;
 }
 
+/* As much of the path's end as the line has room for behind the detail. */
+static const char *place_short(const struct style *style, const char *file, unsigned detail)
+{
+    enum { BEFORE = 73, LINE = 6 }; /* the columns in front of the detail; ":12345" */
+    unsigned used = BEFORE + detail + LINE;
+    while (used + style_columns(file) > style->width && strchr(file + 1, '/'))
+        file = strchr(file + 1, '/') + 1;
+    return file;
+}
+
 static void put_item(const struct check_item *item, const struct style *style)
 {
     char text[80], limit[48], growth[16];
@@ -75,7 +85,7 @@ static void put_item(const struct check_item *item, const struct style *style)
         fprintf(style->out, "%s%s", unsure && item->noise == 0 ? " " : "  ", detail);
         if (item->file[0] != '\0' && item->subject[0] == '\0') {
             fputs("  ", style->out);
-            style_place(style, item->file, item->line);
+            style_place(style, place_short(style, item->file, style_columns(detail)), item->line);
         }
     }
     fputs("\n", style->out);
