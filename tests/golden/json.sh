@@ -16,8 +16,10 @@ cat >work.c <<'END'
 #include <unistd.h>
 static char *kept[64];
 void keep(int i) { kept[i] = malloc(100000); memset(kept[i], 1, 100000); }
+char *early(void) { return memset(malloc(1000000), 1, 1000000); }
 int main(int count, char **words)
 {
+    char *gone = early();
     int most = count > 1 ? atoi(words[1]) : 20;
     for (int i = 0; i < most; i++) {
         keep(i);
@@ -25,6 +27,7 @@ int main(int count, char **words)
             free(strdup("short"));
         usleep(20000);
     }
+    free(gone);
     return 0;
 }
 END
@@ -105,6 +108,17 @@ memoir top two.memoir --until 600ms --metric alloc --by function --json >until.j
 memoir top two.memoir --since 200ms --until 600ms --metric alloc --by function --json >window.json || fail "--since"
 python3 parts.py || fail "a part of the run has other numbers"
 memoir top two.memoir --at 600ms | head -n 1 | grep -q 'live heap at [0-9]* ms:' || fail "--at: no moment in the head"
+
+# What was freed in the end was there, and the graph ends with what is left.
+memoir time two.memoir >said
+grep -q '  early  ' said || fail "a site that is gone is not named: $(cat said)"
+memoir list two.memoir early | grep -q ' in all, ' || fail "list is not of the peak"
+memoir time two.memoir --json >time.json && memoir report two.memoir --json >report.json
+python3 - <<'END' || fail "the graph does not end with what is left"
+import json, sys
+points, left = json.load(open("time.json"))["points"], json.load(open("report.json"))["lists"]["live"]
+sys.exit(points[-1]["live_bytes"] != left["total"])
+END
 
 # What was meant.
 memoir top tow.memoir >said 2>errors && fail "a file that is not there"
