@@ -70,9 +70,9 @@ static bool file_nearest(const char *word, char *name)
 bool suggest_refuse(const struct loaded *loaded, const char *text, struct error *error)
 {
     char name[NAME_ROOM];
+    if (strncmp(text, "no function", 11) != 0) /* the word is no pattern */
+        return error_set(error, ERROR_USAGE, "%s", text);
     error_set(error, ERROR_INPUT, "%s", text);
-    if (strncmp(text, "no function", 11) != 0)
-        return false;
     return function_nearest(&loaded->profile, loaded->rest[0], name)
                ? error_hint(error, "did you mean %s?", name)
                : error_hint(error, "memoir top %s --by function   lists what there is",

@@ -54,6 +54,8 @@ P
 echo 'main;a 9223372036854775807' >much.folded
 refused 3 'add up to more' top much.folded
 refused 2 'no regular expression' top a.heap --focus '('
+refused 2 'no regular expression' peek a.heap '('
+refused 2 'no regular expression' list a.heap '('
 refused 2 'whole number' top a.heap --rows many
 refused 2 'whole number' top a.heap --rows -1
 refused 2 'how long blocks lived' top a.heap --age :1s
