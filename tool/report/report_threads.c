@@ -41,7 +41,9 @@ static struct thread_row *row_find(struct threads *threads, const struct profile
                                    uint32_t set)
 {
     const struct profile_label *name = profile_label_of(profile, set, "thread");
-    const struct profile_label *id = profile_label_of(profile, set, "thread_id");
+    const struct profile_label *id = profile_label_of(profile, set, "tid"); /* of captures */
+    if (!id)
+        id = profile_label_of(profile, set, "thread_id");
     struct thread_row key = {.name = "", .id = -1};
     if (name && name->text)
         key.name = profile_text(profile, name->text);
