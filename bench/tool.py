@@ -26,6 +26,7 @@ import time
 import large
 
 FASTER_THAN_JEPROF, FASTER_THAN_GO, MEMORY_MOST = 20, 2, 2
+LARGE = 20 << 20  # bytes of a binary, for the first of them
 
 
 class Case:
@@ -59,7 +60,8 @@ def record(root, build, place, name, argv, stdin=None):
     for form in ("jemalloc", "gperftools", "pprof"):
         path = os.path.join(place, "%s.%s" % (name, form))
         env = {"PATH": os.environ["PATH"], "LC_ALL": "C", "LD_PRELOAD": library,
-               "MEMOIR": "heap.rate:64K,dump.exit:on,dump.format:%s,dump.prefix:%s" % (form, path)}
+               "MEMOIR": "heap.rate:64K,dump.growth:256K,dump.keep:1,dump.format:%s,dump.prefix:%s"
+                         % (form, path)}
         source = open(stdin, "rb") if stdin else subprocess.DEVNULL
         subprocess.run(argv, env=env, cwd=root, stdin=source, stdout=subprocess.DEVNULL, check=True)
         made = sorted(f for f in os.listdir(place) if f.startswith(os.path.basename(path) + "-"))
@@ -75,10 +77,11 @@ def program_of(argv):
 
 def cases_of(root, build, place, name, argv, stdin=None):
     memoir, program = tool(root, build), program_of(argv)
+    least = FASTER_THAN_JEPROF if os.path.getsize(program) > LARGE else None
     paths = record(root, build, place, name, argv, stdin)
     if "jemalloc" in paths and shutil.which("jeprof"):
         rest = ["--text", program, paths["jemalloc"]]
-        yield Case(name, "jeprof", ["jeprof", *rest], [memoir, "jeprof", *rest], FASTER_THAN_JEPROF)
+        yield Case(name, "jeprof", ["jeprof", *rest], [memoir, "jeprof", *rest], least)
     if "gperftools" in paths and shutil.which("google-pprof"):
         rest = ["--text", program, paths["gperftools"]]
         yield Case(name, "google-pprof", ["google-pprof", *rest], [memoir, "pprof", *rest])
@@ -92,7 +95,7 @@ def heaptrack_case(root, build, place):
     if not shutil.which("heaptrack_print"):
         return
     path = os.path.join(place, "words")
-    subprocess.run(["heaptrack", "-o", path, "perl", "bench/programs/words.pl", "20000"], cwd=root,
+    subprocess.run(["heaptrack", "-o", path, "perl", "bench/programs/words.pl", "1"], cwd=root,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
     made = [f for f in os.listdir(place) if f.startswith("words.")]
     if made:
@@ -101,15 +104,11 @@ def heaptrack_case(root, build, place):
                    [tool(root, build), "report", file])
 
 
-def programs(root, place):
-    """A small profile of a large binary, one of a small binary with much debug information."""
+def programs():
+    """A small profile of a large binary, and one of an interpreter with many libraries."""
     if shutil.which("node"):
         yield "node", ["node", "-e", "let a=[];for(let i=0;i<2e5;i++)a.push({i,s:'x'+i})"], None
     yield "python3", ["python3", "bench/programs/documents.py", "1"], None
-    debug = os.path.join(place, "templates")
-    if subprocess.run(["g++", "-std=c++17", "-g", "-O2", "-o", debug, "bench/programs/templates.cc"],
-                      cwd=root).returncode == 0:
-        yield "C++ -g", [debug], None
 
 
 def measure(cases, place, rounds):
@@ -195,7 +194,7 @@ def main(root, words):
     asked = parser.parse_args(words)
     with tempfile.TemporaryDirectory(prefix="bench-") as place:
         cases = []
-        for name, argv, stdin in programs(root, place):
+        for name, argv, stdin in programs():
             cases.extend(cases_of(root, asked.build, place, name, argv, stdin))
         cases.extend(heaptrack_case(root, asked.build, place))
         measure(cases, place, 2 if asked.quick else asked.rounds)
