@@ -48,7 +48,7 @@ void go_picture(struct go_profile *go, enum compat_option how)
                                       .node_share = value[COMPAT_NODEFRACTION].number,
                                       .edge_share = value[COMPAT_EDGEFRACTION].number};
     struct view view;
-    struct view_error error;
+    struct view_error error = {""};
     char *text = NULL;
     size_t size = 0;
     if (!view_make(&view, go->from, &options, &error))

@@ -55,7 +55,7 @@ static const struct kind {
 void compat_show(const char *dot, enum compat_option how)
 {
     const struct kind *kind = &kinds[0];
-    struct view_error error;
+    struct view_error error = {""};
     struct stat output;
     char path[64];
     for (size_t i = 0; i < COUNT_OF(kinds); i++)

@@ -79,7 +79,7 @@ void summary_print(struct summary *summary, FILE *file, uint64_t time_ms, uint64
     };
     const struct view_options wanted = {.type = profile->default_type};
     struct symbol_report report = {0};
-    struct view_error error;
+    struct view_error error = {""};
     struct view view;
     progress_start("symbols", "");
     bool right = symbol_resolve(profile, &options, &report);

@@ -204,7 +204,7 @@ static bool add_leaks(struct checking *checking)
 static bool add_budget(struct checking *checking)
 {
     const char *path = arguments_value(checking->arguments, "--budget");
-    struct view_error reason;
+    struct view_error reason = {""};
     size_t count;
     char *text = text_file_read(path, checking->error);
     struct check_budget *lines = text ? check_budget_read(path, text, &count, &reason) : NULL;

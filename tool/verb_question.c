@@ -121,7 +121,7 @@ static bool suppressions_read(struct suppressions **suppressions, const struct a
                               struct error *error)
 {
     const char *path = arguments_value(arguments, "--suppressions");
-    struct view_error reason;
+    struct view_error reason = {""};
     *suppressions = suppressions_new();
     if (!*suppressions)
         return error_set(error, ERROR_INPUT, "out of memory");

@@ -94,7 +94,7 @@ bool verb_peek(const struct arguments *arguments, struct error *error)
     struct loaded loaded;
     struct view view = {0};
     struct style style;
-    struct view_error reason;
+    struct view_error reason = {""};
     bool right = load(&loaded, arguments, error);
     if (right && !loaded.rest[0]) {
         error_set(error, ERROR_USAGE, "peek needs a function");

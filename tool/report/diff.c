@@ -63,19 +63,21 @@ static void place(struct diff *diff, struct half *before, struct half *after)
 {
     struct diff_row *row = &diff->rows[diff->count++];
     memset(row, 0, sizeof *row);
-    row->frame = after ? after->number : before->number;
-    row->base_frame = before ? before->number : after->number;
-    if (after) {
-        row->value = after->value;
-        row->value.base = row->value.base_objects = 0;
-        row->value.base_variance = 0;
-        after->placed = true;
-    }
     if (before) {
+        row->frame = row->base_frame = before->number;
         row->value.base = before->value.base;
         row->value.base_objects = before->value.base_objects;
         row->value.base_variance = before->value.base_variance;
         before->placed = true;
+    }
+    if (after) {
+        row->frame = after->number;
+        if (!before)
+            row->base_frame = after->number;
+        row->value.value = after->value.value;
+        row->value.objects = after->value.objects;
+        row->value.variance = after->value.variance;
+        after->placed = true;
     }
 }
 

@@ -66,7 +66,7 @@ static bool number_read(const char **text, double *number)
     size_t length = 0;
     if (end == *text)
         return false;
-    while (isalpha((unsigned char)end[length]) && length < sizeof unit - 1) {
+    while (length < sizeof unit - 1 && isalpha((unsigned char)end[length])) {
         unit[length] = end[length];
         length++;
     }

@@ -30,7 +30,7 @@ static const struct list lists[] = {
 /* The view of one list. False: the profile has no such numbers. */
 static bool list_view(const struct view *view, const struct list *list, struct view *own)
 {
-    struct view_error error;
+    struct view_error error = {""};
     struct view_options options = view->options;
     int type = profile_type_named(view->profile, list->type);
     if (type < 0 || (list->is_short && !view->profile->samples.lives))

@@ -26,7 +26,7 @@ struct graph {
     unsigned moments;
     int64_t moments_ns[PROFILE_MOMENTS_MOST];
     struct band band[BANDS_MOST];
-    double all[PROFILE_MOMENTS_MOST]; /* of the view at each moment */
+    float all[PROFILE_MOMENTS_MOST]; /* of the view at each moment */
     double live[COLUMNS_MOST], resident[COLUMNS_MOST], part[BANDS_MOST][COLUMNS_MOST];
     double most, resident_most;
 };
@@ -79,12 +79,11 @@ static void bands_of(struct graph *graph, const struct view *view)
 }
 
 /* Between the moments on both sides of a time; before the first one the heap came from 0. */
-static double between(const struct graph *graph, const float *history, const double *values,
-                      double time_ns)
+static double between(const struct graph *graph, const float *values, double time_ns)
 {
     double before_ns = 0, before = 0;
     for (unsigned i = 0; i < graph->moments; i++) {
-        double at = (double)graph->moments_ns[i], value = history ? history[i] : values[i];
+        double at = (double)graph->moments_ns[i], value = (double)values[i];
         if (time_ns <= at)
             return at > before_ns
                        ? before + (value - before) * (time_ns - before_ns) / (at - before_ns)
@@ -110,13 +109,13 @@ static void columns_fill(struct graph *graph, const struct profile *profile)
                 resident = (double)points[at].resident_bytes;
         }
         if (graph->filtered || profile->points.count == 0)
-            graph->live[i] = between(graph, NULL, graph->all, end);
+            graph->live[i] = between(graph, graph->all, end);
         else
             graph->live[i] = highest >= 0 ? highest : live;
         graph->resident[i] = resident;
         double sum = 0;
         for (unsigned k = 0; k < graph->bands; k++) {
-            graph->part[k][i] = between(graph, graph->band[k].history, NULL, end);
+            graph->part[k][i] = between(graph, graph->band[k].history, end);
             sum += graph->part[k][i];
         }
         for (unsigned k = 0; k < graph->bands && sum > graph->live[i]; k++)

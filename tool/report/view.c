@@ -204,11 +204,13 @@ static bool rows_room(struct maker *maker)
     if (view->frames_count <= used)
         return true;
     struct view_row *rows = realloc(view->rows, room * sizeof *rows);
-    view->rows = rows ? rows : view->rows;
-    size_t *seen = realloc(maker->seen, room * sizeof *seen);
-    maker->seen = seen ? seen : maker->seen;
-    if (!rows || !seen)
+    if (!rows)
         return false;
+    view->rows = rows;
+    size_t *seen = realloc(maker->seen, room * sizeof *seen);
+    if (!seen)
+        return false;
+    maker->seen = seen;
     memset(rows + used, 0, (room - used) * sizeof *rows);
     memset(seen + used, 0, (room - used) * sizeof *seen);
     view->rows_count = room;
