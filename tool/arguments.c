@@ -159,7 +159,7 @@ static bool flag_apply(struct arguments *arguments, const struct command_flag *f
     if (strchr(flag->argument, '|') && !words_have(flag->argument, value, &word))
         return error_set(error, ERROR_USAGE, "%s can't be '%s', accepted: %s", flag->name, value,
                          flag->argument);
-    if (strcmp(flag->argument, "NUMBER") == 0 && !is_number(value)) {
+    if (value && strcmp(flag->argument, "NUMBER") == 0 && !is_number(value)) {
         error_set(error, ERROR_USAGE, "%s can't be '%s': it takes a whole number", flag->name,
                   value);
         return error_hint(error, "memoir help %s", arguments->command->verb);

@@ -143,7 +143,9 @@ static void add_up(struct compat_nodes *nodes, const struct compat_stacks *stack
 void compat_nodes_make(struct compat_nodes *nodes, const struct compat_stacks *stacks,
                        enum compat_by by)
 {
-    struct builder builder = {.stacks = stacks, .nodes = nodes, .by = by};
+    enum { TEXT_FIRST = 256 };
+    struct builder builder = {.stacks = stacks, .nodes = nodes, .by = by, .text_room = TEXT_FIRST};
+    builder.text = compat_room(NULL, TEXT_FIRST, 1);
     memset(nodes, 0, sizeof *nodes);
     nodes->starts = compat_room(NULL, stacks->count + 1, sizeof *nodes->starts);
     for (size_t i = 0; i < stacks->count; i++) {
