@@ -29,6 +29,22 @@ own() {
     sed -E '/ ([^ ]*(csu|sysdeps|nptl|elf|malloc|include)\/[^ ]*|0*[0-9a-f]{16}|\?\?:.|~.*|_start.*|__libc_.*|_dl_.*|.*call_init.*|(__)?clone3?.*|start_thread.*|.*@@.*|__GI_.*|allocate_.*|.*pthread_create.*|calloc \(inline\).*)( [^ ]*)?( \([0-9a-f]+\))?$/d'
 }
 
+# near: the two outputs are equal but for the last unit of large numbers. The real ones add floating
+# point numbers in an order that Perl draws anew in each run.
+near() {
+    paste -d '\n' real.out ours.out | awk '
+        NR % 2 { count = split($0, real); next }
+        {
+            if (split($0, ours) != count) exit wrong = 1
+            for (i = 1; i <= count; i++) {
+                digits = real[i] ~ /^[0-9]+$/ && ours[i] ~ /^[0-9]+$/ && real[i] > 100000
+                off = real[i] - ours[i]
+                if (real[i] != ours[i] && !(digits && off >= -2 && off <= 2)) exit wrong = 1
+            }
+        }
+        END { exit wrong }'
+}
+
 compared=0
 # same COMMAND OPTION...: the real command and memoir's agree in what they print.
 same() {
@@ -38,7 +54,7 @@ same() {
     "$place/links/$command" "$@" 2>ours.err </dev/null | own >ours.out
     compared=$((compared + 1))
     [ -s real.out ] || fail "the real one prints nothing: $command $*"
-    if ! cmp -s real.out ours.out; then
+    if ! cmp -s real.out ours.out && ! near; then
         fail "$command $* differs:"
         diff real.out ours.out | head -n 12
     fi
@@ -71,6 +87,16 @@ first=$1 second=$2
 for file in "$all" "$some" "$twins" "$first" "$second" gp.0001.heap gp.0002.heap; do
     [ -s "$file" ] || { echo "no profile $file"; exit 2; }
 done
+
+# Without its helpers and libc's debug file the real one guesses names, and there is nothing that
+# could be equal.
+libc=$(ldd ./plain | awk '/libc\.so/ { print $3 }')
+id=$(readelf -n "$libc" 2>/dev/null | sed -n 's/.*Build ID: //p')
+if [ ! -e "/usr/lib/debug/.build-id/$(printf '%.2s' "$id")/${id#??}.debug" ] ||
+    ! jeprof --text --lines plain "$all" 2>/dev/null | grep -q 'plain\.c:[0-9]'; then
+    echo "the real jeprof finds no lines here, or no debug file of libc"
+    exit 77
+fi
 
 # Every table of jeprof.
 said jeprof --text plain "$all"
