@@ -5,10 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "tool/load.h"
 
 static const enum compat_option reports[] = {
     COMPAT_TEXT,  COMPAT_TOP,      COMPAT_TREE,      COMPAT_PEEK,        COMPAT_TRACES,
@@ -17,22 +17,6 @@ static const enum compat_option reports[] = {
     COMPAT_GIF,   COMPAT_WEB,      COMPAT_GV,        COMPAT_EVINCE,      COMPAT_EOG,
     COMPAT_PROTO, COMPAT_TOPPROTO, COMPAT_CALLGRIND, COMPAT_KCACHEGRIND, COMPAT_DISASM};
 
-static bool exists(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0;
-}
-
-static bool is_elf(const char *path)
-{
-    char magic[4] = {0};
-    FILE *file = fopen(path, "rbe");
-    bool elf = file && fread(magic, 1, 4, file) == 4 && memcmp(magic, "\177ELF", 4) == 0;
-    if (file)
-        fclose(file);
-    return elf;
-}
-
 static void read_one(struct profile *profile, const struct compat_words *words, const char *path)
 {
     struct read_error error;
@@ -40,7 +24,7 @@ static void read_one(struct profile *profile, const struct compat_words *words, 
     char *fetched = compat_is_url(path) ? compat_fetch(words, path) : NULL;
     if (fetched)
         path = fetched;
-    if (!exists(path))
+    if (access(path, F_OK) != 0)
         compat_fail("%s: open %s: no such file or directory\nfailed to fetch any source profiles",
                     path, path);
     profile_start(profile);
@@ -114,7 +98,8 @@ static void rename_types(struct profile *profile)
     profile->type[1].name = profile_string_of(profile, "space");
 }
 
-static void load(struct profile *profile, const struct compat_words *words, const char **program)
+static void profiles_load(struct profile *profile, const struct compat_words *words,
+                          const char **program)
 {
     size_t first = 0;
     struct symbol_report report = {0};
@@ -126,7 +111,8 @@ static void load(struct profile *profile, const struct compat_words *words, cons
     }
     *program = "";
     if (words->operands_count > 1 && !compat_is_url(words->operands[0]) &&
-        (is_elf(words->operands[0]) || !exists(words->operands[0]))) {
+        (load_kind_of(words->operands[0]) == LOAD_PROGRAM ||
+         access(words->operands[0], F_OK) != 0)) {
         *program = words->operands[0];
         first = 1;
     }
@@ -183,7 +169,7 @@ static void divert(const struct compat_words *words, enum compat_option report)
             continue;
         for (unsigned k = 1; k < 10000; k++) {
             snprintf(path, sizeof path, "profile%03u.%s", k, files[i].ending);
-            if (!exists(path))
+            if (access(path, F_OK) != 0)
                 break;
         }
     }
@@ -220,7 +206,7 @@ void compat_go(char **arguments)
         fputs("pages in a browser come with: memoir view PROFILE\n", stderr);
         compat_end(2);
     }
-    load(&profile, &words, &program);
+    profiles_load(&profile, &words, &program);
     if (given == 0)
         go_shell(&words, &profile, program);
     else {

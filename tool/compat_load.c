@@ -12,9 +12,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/compiler.h"
+#include "tool/load.h"
 
 /* Values are kept in such parts of one while profiles are merged. */
 enum { FRACTIONS = 1024 };
@@ -25,22 +26,6 @@ struct head {
     double period; /* bytes */
     bool threaded; /* jemalloc's */
 };
-
-static bool is_elf(const char *path)
-{
-    char magic[4] = {0};
-    FILE *file = fopen(path, "rbe");
-    bool elf = file && fread(magic, 1, 4, file) == 4 && memcmp(magic, "\177ELF", 4) == 0;
-    if (file)
-        fclose(file);
-    return elf;
-}
-
-static bool exists(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0;
-}
 
 /* "heap profile: 1: 2 [3: 4] @ heap_v2/524288" */
 static void head_of_heap(struct head *head, const char *line)
@@ -202,7 +187,7 @@ static void read_one(struct profile *profile, const struct compat_words *words, 
         path = fetched;
     struct head head = head_of(path);
     struct read_options options = {.thread = thread, .raw = head.version > 0};
-    if (!exists(path))
+    if (access(path, F_OK) != 0)
         compat_fail("%s: %s", path, strerror(errno));
     profile_start(profile);
     if (!profile_read_file(profile, path, &options, &error))
@@ -285,15 +270,15 @@ static size_t program(struct compat_profile *loaded, const struct compat_words *
     if (compat_is_url(first))
         return 0;
     if (words->operands_count == 1) {
-        if (!exists(first))
+        if (access(first, F_OK) != 0)
             compat_fail("%s does not exist.", first);
-        if (is_elf(first)) {
+        if (load_kind_of(first) == LOAD_PROGRAM) {
             fprintf(stderr, "Using local file %s.\n", first);
             compat_usage(words, "Did not specify profile file");
         }
         return 0;
     }
-    if (!exists(first))
+    if (access(first, F_OK) != 0)
         compat_fail("%s does not exist.", first);
     fprintf(stderr, "Using local file %s.\n", first);
     loaded->program = first;
@@ -345,7 +330,7 @@ void compat_load(struct compat_profile *loaded, const struct compat_words *words
     memset(loaded, 0, sizeof *loaded);
     size_t first = program(loaded, words);
     for (size_t i = first; i < words->operands_count; i++)
-        if (exists(words->operands[i]))
+        if (access(words->operands[i], F_OK) == 0)
             fprintf(stderr, "Using local file %s.\n", words->operands[i]);
         else if (!compat_is_url(words->operands[i]))
             compat_fail("%s does not exist.", words->operands[i]);

@@ -89,22 +89,48 @@ bool verb_page(const struct arguments *arguments, struct error *error)
     return verb_report(arguments, NULL, report_page, error);
 }
 
-bool verb_peek(const struct arguments *arguments, struct error *error)
+/* What a verb about one function answers. */
+typedef bool function_answer(const struct view *view, const char *function,
+                             const struct arguments *arguments, const struct style *style,
+                             struct view_error *reason);
+
+static bool answer_peek(const struct view *view, const char *function,
+                        const struct arguments *arguments, const struct style *style,
+                        struct view_error *reason)
 {
+    (void)arguments;
+    return report_peek(view, function, style, reason);
+}
+
+static bool answer_list(const struct view *view, const char *function,
+                        const struct arguments *arguments, const struct style *style,
+                        struct view_error *reason)
+{
+    const char *folders = arguments_value(arguments, "--source-path");
+    return report_list(view, function, folders, style, reason);
+}
+
+/* `sites`: lines of functions, whatever the flags say. */
+static bool verb_function(const struct arguments *arguments, function_answer *answer, bool sites,
+                          struct error *error)
+{
+    const char *verb = arguments->command->verb;
     struct loaded loaded;
     struct view view = {0};
     struct style style;
     struct view_error reason = {""};
     bool right = load(&loaded, arguments, error);
     if (right && !loaded.rest[0]) {
-        error_set(error, ERROR_USAGE, "peek needs a function");
-        right = error_hint(error, "memoir peek %s main", loaded.name);
+        error_set(error, ERROR_USAGE, "%s needs a function", verb);
+        right = error_hint(error, "memoir %s %s main", verb, loaded.name);
     }
     if (right)
         load_moment(&loaded, arguments);
+    if (sites)
+        loaded.view.by = VIEW_SITE;
     right = right && load_view(&view, &loaded, error);
     if (right && load_open(&style, arguments, &loaded, error)) {
-        right = report_peek(&view, loaded.rest[0], &style, &reason) ||
+        right = answer(&view, loaded.rest[0], arguments, &style, &reason) ||
                 suggest_refuse(&loaded, reason.text, error);
         right = load_close(&style, arguments, error) && right;
     } else {
@@ -113,4 +139,14 @@ bool verb_peek(const struct arguments *arguments, struct error *error)
     view_free(&view);
     load_free(&loaded);
     return right;
+}
+
+bool verb_peek(const struct arguments *arguments, struct error *error)
+{
+    return verb_function(arguments, answer_peek, false, error);
+}
+
+bool verb_list(const struct arguments *arguments, struct error *error)
+{
+    return verb_function(arguments, answer_list, true, error);
 }
