@@ -129,6 +129,9 @@ static bool location_add(struct flat *flat, struct maker *maker, uint32_t number
     struct key key = {.mapping = location->mapping, .address = location->address};
     if (key.address != 0 && !(location->flags & LOCATION_EXACT))
         key.address--; /* of the call, not behind it */
+    uint64_t start = profile_mapping_at(profile, key.mapping)->start;
+    if (!maker->options.lines && key.address >= start && key.address - start >= location->behind)
+        key.address -= location->behind; /* one frame for all of a function */
     return named || path_add(flat, maker, &key, location->address);
 }
 

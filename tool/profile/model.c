@@ -459,7 +459,7 @@ uint32_t profile_location(struct profile *profile, const struct profile_location
 {
     struct profile_location copy = *location;
     copy.first_line = (uint32_t)profile->lines.count;
-    copy.lines = count;
+    copy.lines = count = count < PROFILE_LINES_MOST ? count : PROFILE_LINES_MOST;
     if (profile->failed || !list_append(profile, &profile->lines, sizeof *lines, lines, count) ||
         !list_append(profile, &profile->locations, sizeof copy, &copy, 1))
         return 0;

@@ -60,11 +60,15 @@ enum {
     LOCATION_EXACT = 8, /* the address is that of an instruction, not a return address */
 };
 
+enum { PROFILE_LINES_MOST = (1 << 24) - 1 };
 struct profile_location {
     uint64_t address; /* in the process; 0: the format has names only */
     uint32_t mapping;
-    uint32_t first_line, lines; /* in profile->lines */
-    uint8_t flags;
+    uint32_t first_line; /* in profile->lines */
+    uint32_t lines : 24; /* how many */
+    uint32_t flags : 8;
+    /* How far its code is behind the start of its function, where that has no name; or 0. */
+    uint32_t behind;
 };
 
 /* There may be millions. */

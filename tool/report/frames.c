@@ -118,6 +118,9 @@ static void frame_unnamed(struct maker *maker, const struct profile_location *lo
     uint64_t code = location->address;
     if (code > 0 && !(location->flags & LOCATION_EXACT))
         code--; /* of the call, not behind it */
+    if (maker->options.by != VIEW_LINE && maker->options.by != VIEW_ADDRESS &&
+        code >= mapping->start && code - mapping->start >= location->behind)
+        code -= location->behind; /* one row for all of a function */
     frame->flags |= FRAME_UNNAMED;
     if (location->address == 0)
         frame->name = frame->module[0] ? base_name(frame->module) : "[unknown]";

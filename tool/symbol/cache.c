@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CACHE_VERSION = 2, FILE_MOST = 1 << 28, ALL_MOST = 1 << 29 };
+enum { CACHE_VERSION = 3, FILE_MOST = 1 << 28, ALL_MOST = 1 << 29 };
 
 struct cache_head {
     char magic[8];
@@ -140,6 +140,7 @@ static void answer_copy(struct answers *to, struct answer *target, const struct 
         answers_add(to, target, &frame);
     }
     target->state = answer->state;
+    target->behind = answer->behind;
     target->known = 1;
 }
 

@@ -4,6 +4,7 @@
 
 #include "tool/symbol/cache.h"
 #include "tool/symbol/debug.h"
+#include "tool/symbol/starts.h"
 #include "tool/symbol/symbol.h"
 
 #include <stdio.h>
@@ -43,27 +44,58 @@ size_t module_owns(struct module *module, const struct image *image, uint64_t *f
     return count;
 }
 
-static void symbol_answer(struct answers *answers, struct answer *answer, const struct table *table)
+/*
+ * Whether a symbol says anything of an address that is behind its end. It does of a function that
+ * follows soon: what a compiler cut out of a function, and the helpers that stand beside it. Any
+ * further away it would be the name of something else.
+ */
+static bool symbol_is_near(const struct table_symbol *symbol, const struct starts *starts,
+                           uint64_t address)
+{
+    enum { FUNCTIONS_MOST = 2, BYTES_MOST = 4096 };
+    if (starts->count == 0)
+        return address - symbol->start < BYTES_MOST;
+    return starts_before(starts, address) - starts_before(starts, symbol->start) <= FUNCTIONS_MOST;
+}
+
+/* The frame of a symbol; `distance` is from its start to the function that is meant. */
+static struct answer_frame symbol_frame(struct answers *answers, const struct table_symbol *symbol,
+                                        uint64_t distance)
+{
+    char *readable = symbol_demangle(symbol->name), ending[32] = "", text[2][1024];
+    const char *names[2] = {symbol->name, readable ? readable : symbol->name};
+    if (symbol->stub)
+        snprintf(ending, sizeof ending, "@plt");
+    else if (distance > 0)
+        snprintf(ending, sizeof ending, "+0x%lx", distance);
+    for (unsigned i = 0; i < 2 && ending[0] != '\0'; i++) {
+        snprintf(text[i], sizeof text[i], "%.900s%s", names[i], ending);
+        names[i] = text[i];
+    }
+    struct answer_frame frame = {.system_name = answers_text(answers, names[0]),
+                                 .name = answers_text(answers, names[1])};
+    free(readable);
+    return frame;
+}
+
+static void symbol_answer(struct answers *answers, struct answer *answer, const struct table *table,
+                          const struct starts *starts)
 {
     const struct table_symbol *symbol = table_find(table, answer->address);
-    struct answer_frame frame = {0};
-    if (!symbol || (symbol->stub && answer->address - symbol->start >= symbol->size))
-        return; /* what lies behind the stubs has nothing to do with them */
-    const char *name = symbol->name;
-    char *readable = symbol_demangle(name), stub[1024];
-    frame.system_name = frame.name = answers_text(answers, name);
-    if (readable)
-        frame.name = answers_text(answers, readable);
-    if (symbol->stub) {
-        snprintf(stub, sizeof stub, "%s@plt", name);
-        frame.system_name = answers_text(answers, stub);
-        snprintf(stub, sizeof stub, "%s@plt", readable ? readable : name);
-        frame.name = answers_text(answers, stub);
+    uint64_t start = answer->address, size, from = symbol ? symbol->start : 0;
+    bool inside = symbol && (symbol->size > 0 ? answer->address - from < symbol->size
+                                              : !table->exports_only && !symbol->stub);
+    bool known = !inside && starts_find(starts, answer->address, &start, &size);
+    inside |= known && symbol && !symbol->stub && from == start;
+    /* What lies behind the stubs has nothing to do with them. */
+    if (!inside && (!symbol || symbol->stub || !symbol_is_near(symbol, starts, answer->address))) {
+        uint64_t behind = answer->address - start;
+        answer->behind = behind <= UINT32_MAX ? (uint32_t)behind : 0;
+        return;
     }
-    free(readable);
+    struct answer_frame frame =
+        symbol_frame(answers, symbol, known && !inside && start > from ? start - from : 0);
     answers_add(answers, answer, &frame);
-    uint64_t behind = answer->address - symbol->start;
-    bool inside = symbol->size > 0 ? behind < symbol->size : !table->exports_only;
     answer->state = inside ? ANSWER_SYMBOL : ANSWER_NEAREST;
 }
 
@@ -73,7 +105,9 @@ static bool files_ask(struct module *module, const struct image *image,
 {
     const struct image *names = module->debug ? module->debug : image;
     struct answers *answers = &module->answers;
+    struct starts starts;
     struct table table;
+    starts_open(&starts, image);
     if (!table_read(&table, names->has_symtab ? names : image, image))
         answers->failed = true;
     Dwarf *dwarf = names->has_dwarf ? dwarf_begin_elf(names->elf, DWARF_C_READ, NULL) : NULL;
@@ -83,7 +117,7 @@ static bool files_ask(struct module *module, const struct image *image,
         whole = debug_answer(answers, dwarf, &table, &debug_options);
     for (size_t i = 0; i < answers->count; i++)
         if (answers->items[i].state == ANSWER_OPEN)
-            symbol_answer(answers, &answers->items[i], &table);
+            symbol_answer(answers, &answers->items[i], &table, &starts);
     module->quality = dwarf                                    ? SYMBOL_FULL
                       : table.count > 0 && !table.exports_only ? SYMBOL_TABLE
                       : table.count > 0                        ? SYMBOL_EXPORTS

@@ -148,6 +148,7 @@ static void locations_fill(struct profile *profile, const struct modules *module
         const struct answer *answer = own ? answers_find(&module->answers, own) : NULL;
         struct symbol_module *row = &report->modules[place->module];
         locations[place->location].flags |= LOCATION_LOOKED;
+        locations[place->location].behind = answer ? answer->behind : 0;
         if (!answer || answer->frames == 0)
             continue;
         location_set(profile, place->location, &module->answers, answer);
