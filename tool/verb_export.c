@@ -97,24 +97,11 @@ static bool target_write(const struct target *target, const struct profile *prof
     return done;
 }
 
-/* Filters, and what is subtracted. The profile is replaced. */
 static bool profile_filter(struct loaded *loaded, struct profile *profile, struct error *error)
 {
     struct view_error reason = {""};
-    struct view_options options = loaded->view;
-    struct profile left;
-    if (!unview_wanted(&options))
-        return true;
-    options.frames = VIEW_ALL;
-    options.by = VIEW_SITE;
-    profile_start(&left);
-    if (!unview_make(&left, profile, &options, &reason)) {
-        profile_free(&left);
-        return error_set(error, ERROR_USAGE, "%s", reason.text);
-    }
-    profile_free(profile);
-    *profile = left;
-    return true;
+    return narrow(profile, &loaded->view, &reason) ||
+           error_set(error, ERROR_USAGE, "%s", reason.text);
 }
 
 static bool export_profile(struct loaded *loaded, const struct target *target, struct error *error)

@@ -141,6 +141,23 @@ for name in keep_small drop; do
 done
 [ "$(total f.folded)" -ge 1000000 ] || fail "drop has allocated $(total f.folded)"
 
+# What a filter leaves is all that it was: labels, addresses, mappings, build ids.
+"$memoir" export -q a.memoir --focus . -o every.pb.gz
+cmp -s every.pb.gz a.pb.gz || fail "a filter that keeps everything changes something"
+"$memoir" export -q a.memoir --focus keep_small -o f.pb.gz
+if have labels go; then
+    for file in a f; do
+        go tool pprof -raw $file.pb.gz 2>/dev/null >$file.raw
+        sed -n '/^Mappings/,$p' $file.raw >$file.mappings
+        go tool pprof -raw -focus keep_small $file.pb.gz 2>/dev/null |
+            sed -n '/^Samples/,/^Locations/p' | grep -v '^ *[0-9]*: 0x' | sed 's/:.*//; s/ *$//' >$file.samples
+    done
+    cmp -s a.mappings f.mappings || fail "--focus: other mappings"
+    cmp -s a.samples f.samples && grep -q 'bytes:' f.raw || fail "--focus: other samples or labels"
+    addresses() { sed -n '/^Locations/,/^Mappings/s/^ *[0-9]*: \(0x[0-9a-f]*\) M=[0-9]* \(.*keep_small\)/\1 \2/p' "$1"; }
+    [ -n "$(addresses a.raw)" ] && [ "$(addresses a.raw)" = "$(addresses f.raw)" ] || fail "--focus: other addresses"
+fi
+
 # Differences: two columns, and without a base an error that says so.
 "$memoir" export -q a.memoir --base a.memoir -o a.diff.folded || fail "no difference"
 [ "$(awk '{ a += $(NF - 1); b += $NF } END { print a, b }' a.diff.folded)" = "$all $all" ] ||

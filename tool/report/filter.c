@@ -189,6 +189,26 @@ bool filter_set(struct maker *maker, struct source *source, uint32_t set)
     return kept;
 }
 
+double filter_age_share(const struct maker *maker, const struct source *source, size_t row)
+{
+    const struct view_options *options = &maker->options;
+    const struct profile_samples *samples = &source->profile->samples;
+    int objects = profile_type_named(source->profile, "alloc_objects");
+    double ended = 0, weight = samples->weights ? (double)samples->weights[row] : 1;
+    if (options->age_least_us == 0 && options->age_most_us == 0)
+        return 1;
+    if (!samples->lives || objects < 0 || samples->values[objects][row] <= 0)
+        return 0;
+    for (unsigned i = 0; i < FORMAT_LIVES; i++) { /* 4^(i-1) to 4^i us: its middle decides */
+        double middle = ldexp(1, 2 * (int)i - 1);
+        if (middle >= (double)options->age_least_us &&
+            (options->age_most_us == 0 || middle < (double)options->age_most_us))
+            ended += samples->lives[row][i];
+    }
+    double share = ended * (weight > 0 ? weight : 1) / (double)samples->values[objects][row];
+    return share < 1 ? share : 1;
+}
+
 bool filter_start(struct maker *maker)
 {
     const struct view_options *options = &maker->options;

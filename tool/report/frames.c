@@ -209,7 +209,12 @@ static void item_add(struct maker *maker, struct source *source, struct expansio
         .address = location->address,
         .flags = inlined ? FRAME_INLINED : 0,
     };
-    struct item item = {0, 0};
+    struct item item = {
+        .location = (uint32_t)(expansion - source->expansions),
+        .line = line ? (uint32_t)(line - (const struct profile_line *)profile->lines.items) -
+                           location->first_line
+                     : 0,
+    };
     uint32_t name = function->name, file = function->file, path = mapping->path;
     expansion_match(maker, source, expansion, function, path);
     if ((source->hide.answers && fits(&source->hide, name, file, path)) ||

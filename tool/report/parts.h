@@ -24,6 +24,7 @@ enum {
 struct item {
     uint32_t frame;
     uint32_t bits;
+    uint32_t location, line; /* which of the location's lines it is */
 };
 
 /* Of one location: its items, and which patterns for whole stacks it fits. */
@@ -31,6 +32,17 @@ struct expansion {
     uint32_t first, count; /* in maker->items */
     uint32_t focus;        /* bit i: fits focus[i]; bit FOCUS_MOST: fits module */
     bool made, ignore;
+};
+
+enum { PATH_MOST = 1 << 16 };
+
+/* The frames of a stack while a path is made of them. */
+struct path {
+    uint32_t count;
+    uint64_t used;         /* of view->path */
+    uint64_t all, unnamed; /* frames seen */
+    struct item items[PATH_MOST];
+    uint32_t frames[PATH_MOST]; /* the same, without bits */
 };
 
 /* A profile that the view is made from: the main one or the base. */
@@ -91,6 +103,10 @@ uint32_t frames_of_set(struct maker *maker, struct source *source, uint32_t set)
 const char *frames_text(struct maker *maker, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* What filters leave of a stack, leaf first. False: nothing. */
+bool path_filter(struct maker *maker, struct source *source, uint32_t stack, struct path *path);
+/* Which share of the objects of a sample ended at an age that is wanted. */
+double filter_age_share(const struct maker *maker, const struct source *source, size_t row);
 /* Whether samples with these labels are wanted. */
 bool filter_set(struct maker *maker, struct source *source, uint32_t set);
 /* Makes the patterns of the options. */

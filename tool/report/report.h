@@ -6,10 +6,11 @@
 #include "tool/report/check.h"
 #include "tool/report/diff.h"
 #include "tool/report/leaks.h"
+#include "tool/report/narrow.h"
+
 #include "tool/report/pattern.h"
 #include "tool/report/source_file.h"
 #include "tool/report/style.h"
-#include "tool/report/unview.h"
 #include "tool/report/view.h"
 
 /* Tables and trees; each in text, JSON ("schema": "memoir.top/1") and, where it is a table, CSV. */

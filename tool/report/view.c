@@ -15,7 +15,7 @@
 
 #include "tool/report/parts.h"
 
-enum { DROPPED = UINT32_MAX, DEPTH_MOST = 1 << 16 };
+enum { DROPPED = UINT32_MAX };
 
 uint64_t maker_hash(uint64_t hash, uint64_t word)
 {
@@ -104,15 +104,6 @@ static uint32_t stack_intern(struct maker *maker, const uint32_t *path, uint32_t
     return (uint32_t)view->stacks_count - 1;
 }
 
-/* A path while it is made. */
-struct path {
-    uint32_t count;
-    uint64_t used;         /* of view->path */
-    uint64_t all, unnamed; /* frames seen */
-    struct item items[DEPTH_MOST];
-    uint32_t frames[DEPTH_MOST]; /* the same, without bits */
-};
-
 /* All frames of a stack. False: a filter drops it. */
 static bool path_fill(struct maker *maker, struct source *source, uint32_t stack, struct path *path)
 {
@@ -128,7 +119,7 @@ static bool path_fill(struct maker *maker, struct source *source, uint32_t stack
             return false;
         focus |= expansion->focus;
         ignored = ignored || expansion->ignore;
-        for (uint32_t k = 0; k < expansion->count && path->count < DEPTH_MOST; k++)
+        for (uint32_t k = 0; k < expansion->count && path->count < PATH_MOST; k++)
             path->items[path->count++] = maker->items[expansion->first + k];
     }
     return !ignored && (focus & wanted) == wanted;
@@ -153,6 +144,11 @@ static bool path_cut(const struct maker *maker, struct path *path)
     return path->count > 0 || !(maker->show.code || maker->hide.code);
 }
 
+bool path_filter(struct maker *maker, struct source *source, uint32_t stack, struct path *path)
+{
+    return path_fill(maker, source, stack, path) && path_cut(maker, path);
+}
+
 /* How many frames at the leaf belong to their caller. If all do, the first that is not the
  * allocator itself is as good as any. */
 static uint32_t path_fold(const struct maker *maker, const struct path *path)
@@ -173,7 +169,7 @@ static uint32_t path_fold(const struct maker *maker, const struct path *path)
 static bool path_make(struct maker *maker, struct source *source, uint32_t stack, struct path *path,
                       uint32_t *folded)
 {
-    if (!path_fill(maker, source, stack, path) || !path_cut(maker, path))
+    if (!path_filter(maker, source, stack, path))
         return false;
     for (uint32_t i = 0; i < path->count; i++) {
         path->frames[i] = path->items[i].frame;
@@ -238,27 +234,6 @@ static void row_add(struct maker *maker, struct source *source, size_t sample, s
 
 /* ---- samples ---------------------------------------------------------------------------- */
 
-/* Which share of the recorded objects ended at an age that is wanted. */
-static double age_share(const struct maker *maker, const struct source *source, size_t row)
-{
-    const struct view_options *options = &maker->options;
-    const struct profile_samples *samples = &source->profile->samples;
-    int objects = profile_type_named(source->profile, "alloc_objects");
-    double ended = 0, weight = samples->weights ? (double)samples->weights[row] : 1;
-    if (options->age_least_us == 0 && options->age_most_us == 0)
-        return 1;
-    if (!samples->lives || objects < 0 || samples->values[objects][row] <= 0)
-        return 0;
-    for (unsigned i = 0; i < FORMAT_LIVES; i++) { /* 4^(i-1) to 4^i us: its middle decides */
-        double middle = ldexp(1, 2 * (int)i - 1);
-        if (middle >= (double)options->age_least_us &&
-            (options->age_most_us == 0 || middle < (double)options->age_most_us))
-            ended += samples->lives[row][i];
-    }
-    double share = ended * (weight > 0 ? weight : 1) / (double)samples->values[objects][row];
-    return share < 1 ? share : 1;
-}
-
 static int64_t scaled(double value)
 {
     static const double most = 9e18;
@@ -269,7 +244,7 @@ static struct view_value sample_value(const struct maker *maker, const struct so
                                       size_t row)
 {
     const struct profile_samples *samples = &source->profile->samples;
-    double share = age_share(maker, source, row) * source->factor;
+    double share = filter_age_share(maker, source, row) * source->factor;
     double value = source->type >= 0 ? (double)samples->values[source->type][row] : 0;
     double objects = source->partner >= 0 ? (double)samples->values[source->partner][row] : 0;
     double weight = samples->weights ? (double)samples->weights[row] : 1, variance = 0;
