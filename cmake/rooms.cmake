@@ -12,15 +12,20 @@ if(NOT CMAKE_CROSSCOMPILING AND MEMOIR_LIBC STREQUAL "glibc")
 
     file(GLOB room_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tool/*/*.c)
     # What makes pictures answer is JavaScript, and part of the program.
-    set(flame_script ${PROJECT_BINARY_DIR}/flame_script.c)
     set(embed ${PROJECT_SOURCE_DIR}/cmake/embed.cmake)
-    add_custom_command(
-        OUTPUT ${flame_script}
-        COMMAND ${CMAKE_COMMAND} -DINPUT=${PROJECT_SOURCE_DIR}/tool/report/flame.js
-            -DOUTPUT=${flame_script} -DNAME=flame_script -P ${embed}
-        DEPENDS ${PROJECT_SOURCE_DIR}/tool/report/flame.js ${embed}
-        VERBATIM)
-    add_library(memoir_rooms OBJECT ${room_sources} ${flame_script})
+    foreach(pair flame.js:flame_script flame_alone.js:flame_alone_script)
+        string(REPLACE ":" ";" pair ${pair})
+        list(GET pair 0 from)
+        list(GET pair 1 name)
+        add_custom_command(
+            OUTPUT ${PROJECT_BINARY_DIR}/${name}.c
+            COMMAND ${CMAKE_COMMAND} -DINPUT=${PROJECT_SOURCE_DIR}/tool/report/${from}
+                -DOUTPUT=${PROJECT_BINARY_DIR}/${name}.c -DNAME=${name} -P ${embed}
+            DEPENDS ${PROJECT_SOURCE_DIR}/tool/report/${from} ${embed}
+            VERBATIM)
+        list(APPEND embedded ${PROJECT_BINARY_DIR}/${name}.c)
+    endforeach()
+    add_library(memoir_rooms OBJECT ${room_sources} ${embedded})
     target_compile_options(memoir_rooms PRIVATE ${MEMOIR_WARNINGS})
     set_target_properties(memoir_rooms PROPERTIES POSITION_INDEPENDENT_CODE ON)
     target_include_directories(memoir_rooms SYSTEM PUBLIC ${IBERTY_INCLUDE} ${TOOL_OPENED_INCLUDE_DIRS})

@@ -19,30 +19,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/report/flame_tree.h"
+#include "tool/report/flame_data.h"
 #include "tool/report/svg.h"
 #include "tool/report/table.h"
 
-/* flame.js, by the build. */
-extern const char flame_script[];
+/* flame.js and flame_alone.js, by the build. */
+extern const char flame_script[], flame_alone_script[];
 
 enum {
     FLAME_ROW = 18,
     FLAME_TOP = 84, /* of the boxes */
     FLAME_SIDE = 12,
-    FLAME_LEVELS = 5,         /* of growth */
     FLAME_BOXES_MOST = 60000, /* in the data */
     FLAME_PLAIN_MOST = 8000,  /* as elements */
-    FLAME_MODULES_MOST = 256,
 };
 
 static const double flame_character = 6.63; /* pixels, of a monospaced font of 11 pixels */
-
-struct flame_module {
-    const char *path;
-    double width;
-    unsigned family;
-};
 
 struct flame {
     const struct view *view;
@@ -50,14 +42,9 @@ struct flame {
     struct flame_tree tree;
     FILE *file;
     unsigned width, height;
-    double scale;           /* pixels of one unit */
-    double plain_least;     /* width of the thinnest plain box */
-    double change_most;     /* the largest change of a box but the root's */
-    uint32_t *frame_number; /* by frame: in the data; 0: not yet */
-    uint32_t *frames;       /* by number from 2 */
-    uint32_t frames_count;
-    struct flame_module modules[FLAME_MODULES_MOST];
-    unsigned modules_count;
+    double scale;       /* pixels of one unit */
+    double plain_least; /* width of the thinnest plain box */
+    struct flame_data data;
     bool memory;
 };
 
@@ -70,90 +57,17 @@ static const char *flame_node_name(const struct flame *flame, const struct flame
     return flame->view->frames[node->frame].name;
 }
 
-/* -FLAME_LEVELS to FLAME_LEVELS; 0 for the same or what sampling explains. */
-static int flame_level(const struct flame *flame, const struct flame_node *node)
-{
-    double change = (double)node->sum.value - (double)node->sum.base;
-    double noise = 1.96 * sqrt(node->sum.variance + node->sum.base_variance);
-    if (change == 0 || fabs(change) <= noise || flame->change_most <= 0)
-        return 0;
-    double share = fmin(1, fabs(change) / flame->change_most);
-    int level = 1 + (int)(sqrt(share) * (FLAME_LEVELS - 0.01));
-    level = level > FLAME_LEVELS ? FLAME_LEVELS : level;
-    return change > 0 ? level : -level;
-}
-
-static unsigned flame_module_of(struct flame *flame, const char *path)
-{
-    for (unsigned i = 0; i < flame->modules_count; i++)
-        if (flame->modules[i].path == path || strcmp(flame->modules[i].path, path) == 0)
-            return i;
-    if (flame->modules_count == FLAME_MODULES_MOST)
-        return 0;
-    flame->modules[flame->modules_count] = (struct flame_module){.path = path};
-    return flame->modules_count++;
-}
-
-static int flame_module_compare(const void *left, const void *right)
-{
-    const struct flame_module *a = left, *b = right;
-    if ((a->path[0] == '\0') != (b->path[0] == '\0'))
-        return a->path[0] == '\0' ? 1 : -1;
-    if (a->width != b->width)
-        return a->width > b->width ? -1 : 1;
-    return strcmp(a->path, b->path);
-}
-
-/* Numbers the frames that are shown and ranks the modules by the area of their boxes. */
-static bool flame_survey(struct flame *flame)
+/* The plain boxes are the widest ones. */
+static void flame_plain_choose(struct flame *flame)
 {
     const struct flame_tree *tree = &flame->tree;
-    size_t count = flame->view->frames_count;
-    flame->frame_number = calloc(count + 1, sizeof *flame->frame_number);
-    flame->frames = malloc((count + 1) * sizeof *flame->frames);
-    if (flame->frame_number == NULL || flame->frames == NULL)
-        return false;
-    for (uint32_t i = 0; i < tree->count; i++) {
-        const struct flame_node *node = &tree->nodes[i];
-        double change = fabs((double)node->sum.value - (double)node->sum.base);
-        if (i > 0 && change > flame->change_most)
-            flame->change_most = change;
-        if (node->frame == FLAME_ALL || node->frame == FLAME_REST)
-            continue;
-        if (flame->frame_number[node->frame] == 0) {
-            flame->frames[flame->frames_count++] = node->frame;
-            flame->frame_number[node->frame] = flame->frames_count + 1;
-        }
-        unsigned module = flame_module_of(flame, flame->view->frames[node->frame].module);
-        flame->modules[module].width += node->width;
-    }
-    qsort(flame->modules, flame->modules_count, sizeof *flame->modules, flame_module_compare);
-    for (unsigned i = 0; i < flame->modules_count; i++) {
-        bool named = flame->modules[i].path[0] != '\0' || flame->modules_count == 1;
-        flame->modules[i].family = named && i < SVG_FAMILIES - 1 ? i : SVG_FAMILIES - 1;
-    }
-    /* The plain boxes are the widest ones. */
     flame->plain_least = 0.1 / flame->scale;
-    if (tree->count > FLAME_PLAIN_MOST) {
-        for (uint32_t above = tree->count; above > FLAME_PLAIN_MOST;) {
-            flame->plain_least *= 1.5;
-            above = 0;
-            for (uint32_t i = 0; i < tree->count; i++)
-                above += tree->nodes[i].width >= flame->plain_least;
-        }
+    for (uint32_t above = tree->count; above > FLAME_PLAIN_MOST;) {
+        flame->plain_least *= 1.5;
+        above = 0;
+        for (uint32_t i = 0; i < tree->count; i++)
+            above += tree->nodes[i].width >= flame->plain_least;
     }
-    return true;
-}
-
-static void flame_class(struct flame *flame, const struct flame_node *node, char text[16])
-{
-    if (node->frame == FLAME_ALL || node->frame == FLAME_REST) {
-        snprintf(text, 16, "c72");
-        return;
-    }
-    const struct view_frame *frame = &flame->view->frames[node->frame];
-    unsigned module = flame_module_of(flame, frame->module);
-    snprintf(text, 16, "c%u%u", flame->modules[module].family, svg_hash(frame->name) % SVG_SHADES);
 }
 
 static void flame_title(struct flame *flame, const struct flame_node *node)
@@ -188,10 +102,10 @@ static void flame_box(struct flame *flame, const struct flame_node *node, double
     bool inlined = (flags & FRAME_INLINED) != 0;
     char class[16], text[SVG_NAME_MOST];
     if (flame->tree.compared) {
-        int level = flame_level(flame, node);
+        int level = flame_tree_level(&flame->tree, node);
         snprintf(class, sizeof class, "%c%d", level < 0 ? 'l' : 'g', abs(level));
     } else {
-        flame_class(flame, node, class);
+        flame_data_class(&flame->data, flame->view, node, class);
     }
     fprintf(file, "<g%s>", flags & (FRAME_GUESS | FRAME_UNNAMED) ? " class=\"dim\"" : "");
     flame_title(flame, node);
@@ -216,117 +130,27 @@ static void flame_box(struct flame *flame, const struct flame_node *node, double
     fputs("</g>\n", file);
 }
 
-/* Calls for each node from the root on, left to right. Stacks are deep: no recursion. */
-static bool flame_walk(struct flame *flame,
-                       void (*visit)(struct flame *flame, const struct flame_node *node, double x,
-                                     unsigned up))
+static void flame_plain(void *context, const struct flame_node *node, double left, unsigned up)
 {
-    struct {
-        uint32_t node;
-        double x;
-    } *path = malloc((flame->tree.depth + 2) * sizeof *path);
-    if (path == NULL)
-        return false;
-    unsigned depth = 0, up = 0;
-    path[0].node = 0;
-    path[0].x = FLAME_SIDE;
-    for (;;) {
-        const struct flame_node *node = &flame->tree.nodes[path[depth].node];
-        visit(flame, node, path[depth].x, up);
-        if (node->child != 0) {
-            path[depth + 1].node = node->child;
-            path[depth + 1].x = path[depth].x;
-            depth++;
-            up = 0;
-            continue;
-        }
-        for (up = 1; node->next == 0 && depth > 0; up++)
-            node = &flame->tree.nodes[path[--depth].node];
-        if (depth == 0)
-            break;
-        path[depth].x += node->width * flame->scale;
-        path[depth].node = node->next;
-    }
-    free(path);
-    return true;
-}
-
-static void flame_plain(struct flame *flame, const struct flame_node *node, double x, unsigned up)
-{
+    struct flame *flame = context;
     (void)up;
     if (node->width >= flame->plain_least)
-        flame_box(flame, node, x);
+        flame_box(flame, node, FLAME_SIDE + left * flame->scale);
 }
 
-static void flame_base36(FILE *file, int64_t number)
-{
-    char text[16];
-    unsigned at = sizeof text;
-    uint64_t left = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-    for (; left > 0; left /= 36)
-        text[--at] = "0123456789abcdefghijklmnopqrstuvwxyz"[left % 36];
-    if (number < 0)
-        fputc('-', file);
-    fwrite(text + at, 1, sizeof text - at, file);
-}
-
-/* up,frame,value,objects,more and in a comparison width,base,base objects,level. */
-static void flame_datum(struct flame *flame, const struct flame_node *node, double x, unsigned up)
-{
-    (void)x;
-    FILE *file = flame->file;
-    int64_t frame = node->frame == FLAME_ALL    ? 0
-                    : node->frame == FLAME_REST ? 1
-                                                : flame->frame_number[node->frame];
-    int64_t plain[] = {up, frame, node->sum.value, node->sum.objects, node->more};
-    for (unsigned i = 0; i < 5; i++) {
-        if (i > 0)
-            fputc(',', file);
-        flame_base36(file, plain[i]);
-    }
-    if (flame->tree.compared) {
-        int64_t more[] = {node->width < 9e18 ? (int64_t)node->width : INT64_MAX, node->sum.base,
-                          node->sum.base_objects, flame_level(flame, node)};
-        for (unsigned i = 0; i < 4; i++) {
-            fputc(',', file);
-            flame_base36(file, more[i]);
-        }
-    }
-    fputc(' ', file);
-}
-
-static void flame_data(struct flame *flame)
+static void flame_script_write(struct flame *flame)
 {
     FILE *file = flame->file;
-    fprintf(file, "<script type=\"application/json\" id=\"data\">{\"unit\":");
+    fputs("<script type=\"application/json\" id=\"data\">{\"unit\":", file);
     svg_json_text(file, flame->view->unit);
-    fprintf(file, ",\"compared\":%s,\"inverted\":%s,\"reversed\":%s,\"modules\":[",
+    fprintf(file, ",\"compared\":%s,\"inverted\":%s,\"reversed\":%s,",
             flame->tree.compared ? "true" : "false", flame->options.inverted ? "true" : "false",
             flame->options.reversed ? "true" : "false");
-    for (unsigned i = 0; i < flame->modules_count; i++) {
-        fputs(i > 0 ? "," : "", file);
-        svg_json_text(file, svg_base_name(flame->modules[i].path));
-    }
-    fputs("],\"frames\":[[\"all\",\"\",-1,0,\"c72\"],[\"\xe2\x80\xa6 smaller ones\",\"\",-1,0,"
-          "\"c72\"]",
-          file);
-    for (uint32_t i = 0; i < flame->frames_count; i++) {
-        const struct view_frame *frame = &flame->view->frames[flame->frames[i]];
-        struct flame_node node = {.frame = flame->frames[i]};
-        char class[16], text[SVG_NAME_MOST], place[1024];
-        flame_class(flame, &node, class);
-        fputs(",\n[", file);
-        svg_json_text(file, svg_name(text, frame->name, 300));
-        snprintf(place, sizeof place, frame->line != 0 ? "%s:%u" : "%s", frame->file, frame->line);
-        fputc(',', file);
-        svg_json_text(file, frame->file[0] != '\0' ? place : "");
-        fprintf(file, ",%u,%u,\"%s\"]", flame_module_of(flame, frame->module), frame->flags, class);
-    }
-    fputs("],\n\"nodes\":\"", file);
-    flame_walk(flame, flame_datum);
-    fputs("\"}</script>\n<script><![CDATA[\n", file);
-    fputs(flame_script, file);
-    fputs("]]></script>\n", file);
+    flame_data_write(&flame->data, file);
+    fputs(",\n\"nodes\":\"", file);
+    flame_data_nodes(&flame->data, flame->view, &flame->tree, file);
+    fprintf(file, "\"}</script>\n<script><![CDATA[\n%s\n%s]]></script>\n", flame_script,
+            flame_alone_script);
 }
 
 /* The colours of levels, from little to much. */
@@ -378,16 +202,17 @@ static void flame_legend(struct flame *flame)
         fputs("</g>\n", file);
         return;
     }
-    for (unsigned i = 0; i < flame->modules_count && i < SVG_FAMILIES; i++) {
+    const struct flame_module *modules = flame->data.modules;
+    for (unsigned i = 0; i < flame->data.modules_count && i < SVG_FAMILIES; i++) {
         char text[SVG_NAME_MOST];
-        bool rest = flame->modules[i].family == SVG_FAMILIES - 1;
-        const char *path = flame->modules[i].path;
+        bool rest = modules[i].family == SVG_FAMILIES - 1;
+        const char *path = modules[i].path;
         const char *name = rest ? "others" : svg_name(text, svg_base_name(path), 28);
         double next = x + 30 + 6.4 * svg_columns(name);
         if (name[0] == '\0' || next > flame->width - FLAME_SIDE)
             break;
         fprintf(file, "<rect class=\"c%u1\" x=\"%.0f\" y=\"60\" width=\"12\" height=\"12\"/>",
-                flame->modules[i].family, x);
+                modules[i].family, x);
         fprintf(file, "<text class=\"sub\" x=\"%.0f\" y=\"70\">", x + 16);
         svg_text(file, name);
         fputs("</text>", file);
@@ -455,23 +280,25 @@ void picture_flame(const struct view *view, const struct picture_options *option
         double all = flame.tree.nodes[0].width;
         flame.scale = all > 0 ? room / all : 0;
         flame.height = FLAME_TOP + (flame.tree.depth + 1) * FLAME_ROW + FLAME_SIDE;
-        made = flame_survey(&flame);
+        flame_plain_choose(&flame);
+        flame_data_add(&flame.data, view, &flame.tree);
+        flame_data_rank(&flame.data);
+        made = !flame.data.failed;
     }
     if (made) {
         flame_head(&flame);
         flame_legend(&flame);
         fputs("</g>\n<g id=\"boxes\">\n", file);
         if (flame.scale > 0)
-            flame_walk(&flame, flame_plain);
+            flame_tree_walk(&flame.tree, flame_plain, &flame);
         else
             fprintf(file, "<text class=\"tx\" x=\"%d\" y=\"%d\">No values to draw.</text>",
                     FLAME_SIDE, FLAME_TOP + 13);
         fputs("</g>\n", file);
         if (flame.scale > 0)
-            flame_data(&flame);
+            flame_script_write(&flame);
         fputs("</svg>\n", file);
     }
-    free(flame.frame_number);
-    free(flame.frames);
+    flame_data_free(&flame.data);
     flame_tree_free(&flame.tree);
 }

@@ -1,40 +1,161 @@
 // SPDX-License-Identifier: MIT
-// What makes the flame graph answer: zoom, search, tooltips, the width of the window. flame.c puts
-// it into each picture; the data beside it is described at flame_datum.
-(function () {
-    "use strict";
-    const NS = "http://www.w3.org/2000/svg", ROW = 18, TOP = 84, SIDE = 12, CHARACTER = 6.63;
-    const INLINED = 1, GUESS = 2, UNNAMED = 4;
-    const svg = document.documentElement, group = document.getElementById("boxes");
-    const data = JSON.parse(document.getElementById("data").textContent);
-    const frames = data.frames, compared = data.compared;
+// The flame graph that answers: boxes, zoom, search, tooltips, keys. flame.c puts it into each
+// picture with flame_alone.js around it, html.c into each page with page.js. The text of the nodes
+// is described at flame_data_nodes.
+"use strict";
 
-    // Nodes in the order of the file: a parent comes before its children.
-    const nodes = [];
-    let deepest = 0;
-    {
-        const path = [];
-        for (const word of data.nodes.trim().split(/\s+/)) {
-            const n = word.split(",").map(t => t === "" ? 0 : parseInt(t, 36));
-            path.length -= Math.min(n[0], path.length);
-            const parent = path.length > 0 ? path[path.length - 1] : null;
-            const node = {
-                frame: frames[n[1]], rest: n[1] === 1, value: n[2], objects: n[3], more: n[4],
-                width: compared ? n[5] : n[2], base: n[6], baseObjects: n[7], level: n[8],
-                depth: path.length, parent: parent, left: 0, used: 0, hit: false
-            };
-            if (parent) {
-                node.left = parent.left + parent.used;
-                parent.used += node.width;
+// Nodes in the order of the text: a parent comes before its children.
+function flame_nodes(text, frames, compared) {
+    const nodes = [], path = [];
+    for (const word of text.trim().split(/\s+/)) {
+        const n = word.split(",").map(t => t === "" ? 0 : parseInt(t, 36));
+        path.length -= Math.min(n[0], path.length);
+        const parent = path.length > 0 ? path[path.length - 1] : null;
+        const node = {
+            frame: frames[n[1]], rest: n[1] === 1, value: n[2], objects: n[3], more: n[4],
+            width: compared ? n[5] : n[2], base: n[6], baseObjects: n[7], level: n[8],
+            depth: path.length, parent: parent, left: 0, used: 0, hit: false
+        };
+        if (parent) {
+            node.left = parent.left + parent.used;
+            parent.used += node.width;
+        }
+        path.push(node);
+        nodes.push(node);
+    }
+    return nodes;
+}
+
+// The same stacks, merged from the leaf on: what a box has beyond its children is a stack that
+// ends there. Not for comparisons, whose widths do not add up that way.
+function flame_reversed(nodes) {
+    const inside = new Map(), top = {frame: nodes[0].frame, value: 0, objects: 0, more: 0};
+    top.below = new Map();
+    for (const node of nodes) {
+        const sum = inside.get(node.parent) || {value: 0, objects: 0};
+        sum.value += node.value;
+        sum.objects += node.objects;
+        inside.set(node.parent, sum);
+    }
+    for (const node of nodes) {
+        const sum = inside.get(node) || {value: 0, objects: 0}, value = node.value - sum.value;
+        if (value <= 0 || node.parent === null)
+            continue;
+        let into = top;
+        for (let at = node; ; at = at.parent) {
+            into.value += value;
+            into.objects += node.objects - sum.objects;
+            if (at.parent === null)
+                break;
+            let next = into.below.get(at.frame);
+            if (!next) {
+                next = {frame: at.frame, rest: at.rest, value: 0, objects: 0, more: 0};
+                next.below = new Map();
+                into.below.set(at.frame, next);
             }
-            path.push(node);
-            deepest = Math.max(deepest, node.depth);
-            nodes.push(node);
+            next.more += at === node ? node.more : 0;
+            into = next;
         }
     }
-    const root = nodes[0];
-    let zoomed = root, pattern = null, hits = [], hitAt = -1, inverted = data.inverted;
-    let width = svg.viewBox.baseVal.width, height = svg.viewBox.baseVal.height;
+    const result = [], least = top.value / 20000;
+    const add = (from, parent, left) => {
+        const node = {
+            frame: from.frame, rest: from.rest || false, value: from.value, objects: from.objects,
+            more: from.more, width: from.value, depth: parent ? parent.depth + 1 : 0,
+            parent: parent, left: left, hit: false
+        };
+        result.push(node);
+        return node;
+    };
+    const waiting = [[top, null, 0]];
+    while (waiting.length > 0) {
+        const [from, parent, left] = waiting.pop(), node = add(from, parent, left);
+        const below = [...from.below.values()].filter(b => b.value >= least)
+            .sort((a, b) => b.value - a.value);
+        let at = left;
+        for (const next of below) {
+            waiting.push([next, node, at]);
+            at += next.value;
+        }
+    }
+    return result;
+}
+
+// "1.31 GiB", "412 M", "3.20 s": as in the reports.
+function flame_amount(value, unit) {
+    const sign = value < 0 ? "-" : "";
+    let left = Math.abs(value), units = ["", " K", " M", " G", " T"], step = 1000, at = 0;
+    if (unit === "bytes") {
+        units = [" B", " KiB", " MiB", " GiB", " TiB", " PiB"];
+        step = 1024;
+    } else if (unit === "nanoseconds") {
+        units = [" ns", " \u00b5s", " ms", " s"];
+    } else if (unit === "microseconds") {
+        units = [" \u00b5s", " ms", " s"];
+    }
+    while (left >= 999.5 && at + 1 < units.length) {
+        left /= step;
+        at++;
+    }
+    const digits = at === 0 ? 0 : left < 9.995 ? 2 : left < 99.95 ? 1 : 0;
+    return sign + left.toFixed(digits) + units[at];
+}
+
+function flame_share(part, whole) {
+    const percent = whole > 0 ? 100 * part / whole : 0;
+    return (percent >= 9.95 || percent === 0 ? percent.toFixed(percent < 99.95 ? 1 : 0)
+            : percent < 0.01 ? "<0.01" : percent.toFixed(2)) + " %";
+}
+
+// Template arguments go first, then parameters, then qualifiers, then the end.
+function flame_fit(name, columns) {
+    if (name.length <= columns)
+        return name;
+    name = flame_fold(flame_fold(name, "<", ">", columns), "(", ")", columns);
+    if (Array.from(name).length <= columns)
+        return name;
+    name = name.replace(/(.)\(\u2026\).*/, "$1");
+    while (name.length > columns && /::./.test(name))
+        name = name.slice(name.indexOf("::") + 2);
+    const text = Array.from(name);
+    return text.length <= columns ? name : text.slice(0, columns - 1).join("") + "\u2026";
+}
+
+function flame_fold(name, open, close, columns) {
+    if (name.length <= columns)
+        return name;
+    let result = "", depth = 0;
+    for (let i = 0; i < name.length; i++) {
+        const c = name[i];
+        const plain = /operator.?$/.test(name.slice(Math.max(0, i - 9), i)) ||
+                      (c === ">" && name[i - 1] === "-");
+        if (c === open && !plain) {
+            if (depth++ === 0)
+                result += open + "\u2026";
+        } else if (c === close && !plain && depth > 0) {
+            if (--depth === 0)
+                result += close;
+        } else if (depth === 0) {
+            result += c;
+        }
+    }
+    return result;
+}
+
+// The picture in `svg`, whose #boxes it fills. `host` is what is around it:
+//     unit, compared, modules   of the data
+//     top, side                 pixels that are not for boxes
+//     inverted                  roots on top
+//     width()                   pixels
+//     sized(height)             boxes need so many pixels
+//     found(text, right)        what a search has found, or why it can't
+//     zoomed(whole, node)       another part is shown
+function flame(svg, nodes, host) {
+    const NS = "http://www.w3.org/2000/svg", ROW = 18, CHARACTER = 6.63;
+    const INLINED = 1, GUESS = 2, UNNAMED = 4, SIDE = host.side, unit = host.unit;
+    const group = svg.querySelector("#boxes"), compared = host.compared;
+    let root, zoomed, deepest, pattern = null, hits = [], hitAt = -1, inverted = host.inverted;
+    let chosen = null, width = 0;
 
     function element(name, attributes, parent, text) {
         const made = document.createElementNS(NS, name);
@@ -47,65 +168,12 @@
         return made;
     }
 
-    // "1.31 GiB", "412 M", "3.20 s": as in the reports.
-    function amount(value, unit) {
-        const sign = value < 0 ? "-" : "";
-        let left = Math.abs(value), units = ["", " K", " M", " G", " T"], step = 1000, at = 0;
-        if (unit === "bytes") {
-            units = [" B", " KiB", " MiB", " GiB", " TiB", " PiB"];
-            step = 1024;
-        } else if (unit === "nanoseconds") {
-            units = [" ns", " \u00b5s", " ms", " s"];
-        } else if (unit === "microseconds") {
-            units = [" \u00b5s", " ms", " s"];
-        }
-        while (left >= 999.5 && at + 1 < units.length) {
-            left /= step;
-            at++;
-        }
-        const digits = at === 0 ? 0 : left < 9.995 ? 2 : left < 99.95 ? 1 : 0;
-        return sign + left.toFixed(digits) + units[at];
-    }
-
-    function share(part, whole) {
-        const percent = whole > 0 ? 100 * part / whole : 0;
-        return (percent >= 9.95 || percent === 0 ? percent.toFixed(percent < 99.95 ? 1 : 0)
-                : percent < 0.01 ? "<0.01" : percent.toFixed(2)) + " %";
-    }
-
-    // Template arguments go first, then parameters, then qualifiers, then the end.
-    function fit(name, columns) {
-        if (name.length <= columns)
-            return name;
-        name = fold(fold(name, "<", ">", columns), "(", ")", columns);
-        if (Array.from(name).length <= columns)
-            return name;
-        name = name.replace(/(.)\(\u2026\).*/, "$1");
-        while (name.length > columns && /::./.test(name))
-            name = name.slice(name.indexOf("::") + 2);
-        const text = Array.from(name);
-        return text.length <= columns ? name : text.slice(0, columns - 1).join("") + "\u2026";
-    }
-
-    function fold(name, open, close, columns) {
-        if (name.length <= columns)
-            return name;
-        let result = "", depth = 0;
-        for (let i = 0; i < name.length; i++) {
-            const c = name[i];
-            const plain = /operator.?$/.test(name.slice(Math.max(0, i - 9), i)) ||
-                          (c === ">" && name[i - 1] === "-");
-            if (c === open && !plain) {
-                if (depth++ === 0)
-                    result += open + "\u2026";
-            } else if (c === close && !plain && depth > 0) {
-                if (--depth === 0)
-                    result += close;
-            } else if (depth === 0) {
-                result += c;
-            }
-        }
-        return result;
+    // Other nodes in the place of these; the search goes on.
+    function load(others) {
+        nodes = others;
+        zoomed = root = nodes[0];
+        chosen = null;
+        deepest = nodes.reduce((most, node) => Math.max(most, node.depth), 0);
     }
 
     function label(node) {
@@ -123,6 +191,7 @@
     function draw() {
         const room = width - 2 * SIDE, scale = room / zoomed.width, all = [];
         for (const node of nodes) {
+            node.drawn = null;
             const above = node.depth < zoomed.depth && node.left <= zoomed.left &&
                           node.left + node.width >= zoomed.left + zoomed.width;
             if (!above && !within(node, zoomed))
@@ -133,12 +202,11 @@
             all.push(box(node, above ? SIDE : SIDE + (node.left - zoomed.left) * scale, w, above));
         }
         group.replaceChildren(...all);
-        reset.style.display = zoomed === root ? "none" : "";
-        select(hitAt >= 0 ? hits[hitAt] : null);
+        select(chosen);
     }
 
     function box(node, x, w, above) {
-        const y = TOP + (inverted ? node.depth : deepest - node.depth) * ROW;
+        const y = host.top + (inverted ? node.depth : deepest - node.depth) * ROW;
         const flags = node.frame[3], inlined = flags & INLINED ? 1 : 0;
         let kind = compared ? (node.level < 0 ? "l" : "g") + Math.abs(node.level) : node.frame[4];
         if (pattern && node.hit)
@@ -160,7 +228,7 @@
                 width: Math.max(gone - 0.6, 0.1).toFixed(2), height: ROW - 1
             }, made);
         const columns = Math.floor((w - 6) / CHARACTER), name = columns < 1 ? "" : label(node);
-        const text = columns < 5 && name.length > columns ? "" : fit(name, columns);
+        const text = columns < 5 && name.length > columns ? "" : flame_fit(name, columns);
         if (text)
             element("text", {"class": "tx", x: (x + 3).toFixed(1), y: y + 13}, made, text);
         return made;
@@ -171,25 +239,25 @@
     tip.style.display = "none";
 
     function told(node) {
-        const unit = data.unit, lines = [label(node)];
-        const module = node.frame[2] >= 0 ? data.modules[node.frame[2]] : "";
+        const lines = [label(node)];
+        const module = node.frame[2] >= 0 ? host.modules[node.frame[2]] : "";
         const place = [node.frame[1], module].filter(t => t).join("  \u00b7  ");
         if (place)
             lines.push(place);
-        let numbers = amount(node.value, unit) + "  \u00b7  " +
-                      share(compared ? node.width : node.value, root.width) + " of all";
+        let numbers = flame_amount(node.value, unit) + "  \u00b7  " +
+                      flame_share(compared ? node.width : node.value, root.width) + " of all";
         if (zoomed !== root && within(node, zoomed))
-            numbers += "  \u00b7  " + share(node.width, zoomed.width) + " of the zoomed";
+            numbers += "  \u00b7  " + flame_share(node.width, zoomed.width) + " of the zoomed";
         lines.push(numbers);
         if (node.objects > 0 && unit === "bytes")
-            lines.push(amount(node.objects, "count") + " objects of " +
-                       amount(node.value / node.objects, unit) + " on average");
+            lines.push(flame_amount(node.objects, "count") + " objects of " +
+                       flame_amount(node.value / node.objects, unit) + " on average");
         if (compared) {
             const change = node.value - node.base, sign = change > 0 ? "+" : change < 0 ? "\u2212" : "";
-            lines.push("was " + amount(node.base, unit) + "  \u00b7  " + sign +
-                       amount(Math.abs(change), unit) +
+            lines.push("was " + flame_amount(node.base, unit) + "  \u00b7  " + sign +
+                       flame_amount(Math.abs(change), unit) +
                        (node.base === 0 ? "  \u00b7  new" : node.value === 0 ? "  \u00b7  gone" :
-                        "  (" + sign + share(Math.abs(change), node.base) + ")") +
+                        "  (" + sign + flame_share(Math.abs(change), node.base) + ")") +
                        (node.level === 0 && change !== 0 ? "  \u00b7  within the error" : ""));
         }
         const words = [];
@@ -205,25 +273,25 @@
         return lines;
     }
 
-    function show(node, event) {
+    function show(node, x, y) {
+        const most = Math.min(150, Math.floor((width - 30) / 6.7));
+        let wide = 0, down = 19;
         tip.replaceChildren();
         const back = element("rect", {"class": "tip", rx: 5}, tip);
-        let wide = 0, y = 19;
         told(node).forEach((line, i) => {
             const text = element("text", {
-                "class": i === 0 ? "tx strong" : "sub", x: 10, y: y
-            }, tip, line.length > 150 ? fit(line, 150) : line);
+                "class": i === 0 ? "tx strong" : "sub", x: 10, y: down
+            }, tip, line.length > most ? flame_fit(line, most) : line);
             tip.style.display = "";
             wide = Math.max(wide, text.getComputedTextLength());
-            y += 17;
+            down += 17;
         });
         back.setAttribute("width", wide + 20);
-        back.setAttribute("height", y - 6);
-        const at = point(event);
-        const x = Math.max(4, Math.min(at.x + 14, width - wide - 24));
-        const below = at.y + 18, fits = below + y < height;
-        tip.setAttribute("transform", "translate(" + x + "," +
-                         (fits ? below : Math.max(2, at.y - y - 6)) + ")");
+        back.setAttribute("height", down - 6);
+        const left = Math.max(4, Math.min(x + 14, width - wide - 24));
+        const below = y + 18, fits = below + down < svg.viewBox.baseVal.height;
+        tip.setAttribute("transform", "translate(" + left + "," +
+                         (fits ? below : Math.max(2, y - down - 6)) + ")");
     }
 
     function point(event) {
@@ -238,35 +306,33 @@
         return at ? at.node : null;
     }
 
-    // Zoom.
     function zoom(node) {
         zoomed = node;
         tip.style.display = "none";
         draw();
+        host.zoomed(node === root, node);
     }
 
-    // Search: boxes that fit; the share counts a stack once, however often it fits.
+    // Boxes that fit; the share counts a stack once, however often it fits.
     function search(text) {
         let expression = null;
-        field.classList.remove("wrong");
         if (text !== "") {
             try {
                 expression = new RegExp(text, /[A-Z]/.test(text) ? "" : "i");
             } catch (error) {
-                field.classList.add("wrong");
-                found.textContent = "not a regular expression";
+                host.found("not a regular expression", false);
                 return;
             }
         }
         pattern = expression;
-        const fits = frames.map((f, i) => i > 1 && expression !== null &&
-            (expression.test(f[0]) || expression.test(f[1]) ||
-             (f[2] >= 0 && expression.test(data.modules[f[2]]))));
-        const known = new Map(frames.map((f, i) => [f, fits[i]]));
+        const known = new Map();
         let value = 0, unseen = 0; // unseen: in boxes that were too small, and might fit
         hits = [];
         hitAt = -1;
+        chosen = null;
         for (const node of nodes) {
+            if (!known.has(node.frame))
+                known.set(node.frame, node !== root && !node.rest && fits(node.frame));
             node.hit = known.get(node.frame);
             node.covered = node.hit || (node.parent !== null && node.parent.covered);
             if (node.hit)
@@ -277,22 +343,30 @@
                 value += compared ? node.width : node.value;
         }
         hits.sort((a, b) => b.width - a.width);
-        found.textContent = expression === null ? "" : "matched " +
-            (unseen > root.width / 2000 ? "at least " : "") + share(value, root.width) +
-            "  \u00b7  " + amount(value, data.unit) + (hits.length > 0 ? "  \u00b7  n next" : "");
+        host.found(expression === null ? "" : "matched " +
+            (unseen > root.width / 2000 ? "at least " : "") + flame_share(value, root.width) +
+            "  \u00b7  " + flame_amount(value, unit) +
+            (hits.length > 0 ? "  \u00b7  n next" : ""), true);
         draw();
+    }
+
+    function fits(frame) {
+        return pattern !== null && (pattern.test(frame[0]) || pattern.test(frame[1]) ||
+                                    (frame[2] >= 0 && pattern.test(host.modules[frame[2]])));
     }
 
     function step(by) {
         if (hits.length === 0)
             return;
         hitAt = (hitAt + by + hits.length) % hits.length;
-        const node = hits[hitAt];
-        if (!within(node, zoomed) || node.width / zoomed.width * (width - 2 * SIDE) < 20)
-            zoom(node.width / root.width * (width - 2 * SIDE) < 20 ? node : root);
+        const node = hits[hitAt], room = width - 2 * SIDE;
+        chosen = node;
+        if (!within(node, zoomed) || node.width / zoomed.width * room < 20)
+            zoom(node.width / root.width * room < 20 ? node : root);
         select(node);
-        found.textContent = (hitAt + 1) + " of " + hits.length + "  \u00b7  " +
-            amount(node.value, data.unit) + "  \u00b7  " + share(node.width, root.width);
+        host.found((hitAt + 1) + " of " + hits.length + "  \u00b7  " +
+            flame_amount(node.value, unit) + "  \u00b7  " +
+            flame_share(node.width, root.width), true);
     }
 
     function select(node) {
@@ -302,98 +376,61 @@
             node.drawn.classList.add("chosen");
     }
 
-    // The controls, on the right of the title.
-    const style = element("style", {}, svg);
-    style.textContent = ".hit{fill:#d596e6}.chosen rect{stroke:#d6336c;stroke-width:2}" +
-        ".tip{fill:#fffffff5;stroke:#c3c8cf}.strong{font-weight:600 !important}" +
-        "input{font:12px system-ui,sans-serif;box-sizing:border-box;width:100%;height:26px;" +
-        "padding:2px 8px;border:1px solid #c3c8cf;border-radius:5px;background:#fff;color:#17202a}" +
-        "input.wrong{border-color:#d6336c}.link{cursor:pointer}.link text{fill:#2563b8}" +
-        "#boxes g:hover rect{filter:brightness(.94)}" +
-        "@media (prefers-color-scheme:dark){.hit{fill:#8f49a6}.tip{fill:#22262cf5;stroke:#4a505a}" +
-        "input{background:#22262c;color:#e9ebee;border-color:#4a505a}.link text{fill:#8ab4f8}" +
-        "#boxes g:hover rect{filter:brightness(1.2)}}";
-    const head = document.getElementById("head");
-    const holder = element("foreignObject", {y: 12, width: 260, height: 28}, head);
-    const field = document.createElementNS("http://www.w3.org/1999/xhtml", "input");
-    field.setAttribute("placeholder", "Search ( / ), regular expression");
-    field.setAttribute("id", "search");
-    field.setAttribute("spellcheck", "false");
-    holder.appendChild(field);
-    const bar = element("g", {"class": "ui"}, head);
-    const found = element("text", {id: "found", "class": "sub", "text-anchor": "end"}, bar, "");
-    const reset = element("g", {id: "reset", "class": "ui link"}, head);
-    element("text", {"text-anchor": "end"}, reset, "\u2190 whole graph (Esc)");
-    reset.style.display = "none";
-
-    function place() {
-        holder.setAttribute("x", width - SIDE - 260);
-        found.setAttribute("x", width - SIDE);
-        found.setAttribute("y", 54);
-        reset.firstChild.setAttribute("x", width - SIDE - 274);
-        reset.firstChild.setAttribute("y", 29);
+    // Arrow keys: to the caller, into the largest callee, to the neighbours; Enter zooms.
+    function key(name) {
+        const from = chosen || zoomed, up = inverted ? "ArrowUp" : "ArrowDown";
+        const beside = nodes.filter(n => n.depth === from.depth && n.drawn);
+        let to = null;
+        if (name === "Enter")
+            zoom(from === zoomed ? root : from);
+        else if (name === up)
+            to = from.parent;
+        else if (name === "ArrowUp" || name === "ArrowDown")
+            to = nodes.find(n => n.parent === from && n.drawn);
+        else if (name === "ArrowLeft" || name === "ArrowRight")
+            to = beside[beside.indexOf(from) + (name === "ArrowLeft" ? -1 : 1)];
+        else
+            return false;
+        if (to && to.drawn) {
+            chosen = to;
+            select(to);
+            const box = to.drawn.firstChild;
+            to.drawn.scrollIntoView({block: "nearest"});
+            show(to, +box.getAttribute("x"), +box.getAttribute("y") + 8);
+        }
+        return true;
     }
 
-    // Opened by itself, the picture is as wide as the window.
     function resize() {
-        if (window.parent === window && window.innerWidth > 0) {
-            width = Math.max(500, window.innerWidth - 16);
-            svg.setAttribute("width", width);
-            svg.setAttribute("viewBox", "0 0 " + width + " " + height);
-        }
-        place();
+        const height = host.top + (deepest + 1) * ROW + host.side;
+        width = host.width();
+        host.sized(height);
         draw();
     }
 
-    field.addEventListener("input", () => search(field.value));
     group.addEventListener("click", event => {
         const node = owner(event);
         if (node)
             zoom(node === zoomed ? root : node);
     });
-    reset.addEventListener("click", () => zoom(root));
     group.addEventListener("mousemove", event => {
-        const node = owner(event);
+        const node = owner(event), at = point(event);
         if (node)
-            show(node, event);
+            show(node, at.x, at.y);
     });
     group.addEventListener("mouseleave", () => tip.style.display = "none");
-    window.addEventListener("resize", resize);
-    window.addEventListener("keydown", event => {
-        const typing = document.activeElement === field;
-        if (event.key === "Escape") {
-            if (typing || pattern) {
-                field.value = "";
-                field.blur();
-                search("");
-            } else {
-                zoom(root);
-            }
-        } else if (typing && event.key === "Enter") {
-            field.blur();
-            step(1);
-        } else if (!typing && (event.key === "/" || (event.key === "f" && event.ctrlKey))) {
-            event.preventDefault();
-            field.focus();
-            field.select();
-        } else if (!typing && event.key === "n") {
-            step(1);
-        } else if (!typing && event.key === "N") {
-            step(-1);
-        } else if (!typing && event.key === "i") {
-            inverted = !inverted;
+    load(nodes);
+    return {
+        element: element, tip: tip, search: search, step: step, key: key, resize: resize,
+        searching: () => pattern !== null,
+        whole: () => zoom(root),
+        load: others => {
+            load(others);
+            resize();
+        },
+        turn: on => {
+            inverted = on === undefined ? !inverted : on;
             draw();
         }
-    });
-    // The head stays in sight; roots at the bottom come into it first.
-    function scroll() {
-        head.setAttribute("transform", "translate(0," + Math.max(0, window.scrollY) + ")");
-    }
-
-    window.addEventListener("scroll", scroll);
-    svg.appendChild(head);
-    svg.appendChild(tip);
-    resize();
-    if (!inverted && window.parent === window && height > window.innerHeight)
-        window.scrollTo(0, height);
-})();
+    };
+}

@@ -12,6 +12,7 @@
  */
 #include "tool/report/flame_tree.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -239,7 +240,56 @@ bool flame_tree_make(struct flame_tree *tree, const struct view *view, bool reve
         flame_grow(&grow, parent);
         flame_chain(tree, parent, first, tree->count);
     }
+    for (uint32_t i = 1; i < tree->count; i++) {
+        const struct view_value *sum = &tree->nodes[i].sum;
+        tree->change_most = fmax(tree->change_most, fabs((double)sum->value - (double)sum->base));
+    }
     return !tree->failed;
+}
+
+/* Stacks are deep: no recursion. */
+bool flame_tree_walk(const struct flame_tree *tree, flame_visit *visit, void *context)
+{
+    struct {
+        uint32_t node;
+        double left;
+    } *path = malloc((tree->depth + 2) * sizeof *path);
+    if (path == NULL)
+        return false;
+    unsigned depth = 0, up = 0;
+    path[0].node = 0;
+    path[0].left = 0;
+    for (;;) {
+        const struct flame_node *node = &tree->nodes[path[depth].node];
+        visit(context, node, path[depth].left, up);
+        if (node->child != 0) {
+            path[depth + 1].node = node->child;
+            path[depth + 1].left = path[depth].left;
+            depth++;
+            up = 0;
+            continue;
+        }
+        for (up = 1; node->next == 0 && depth > 0; up++)
+            node = &tree->nodes[path[--depth].node];
+        if (depth == 0)
+            break;
+        path[depth].left += node->width;
+        path[depth].node = node->next;
+    }
+    free(path);
+    return true;
+}
+
+int flame_tree_level(const struct flame_tree *tree, const struct flame_node *node)
+{
+    double change = (double)node->sum.value - (double)node->sum.base;
+    double noise = 1.96 * sqrt(node->sum.variance + node->sum.base_variance);
+    if (change == 0 || fabs(change) <= noise || tree->change_most <= 0)
+        return 0;
+    double share = fmin(1, fabs(change) / tree->change_most);
+    int level = 1 + (int)(sqrt(share) * (FLAME_LEVELS - 0.01));
+    level = level > FLAME_LEVELS ? FLAME_LEVELS : level;
+    return change > 0 ? level : -level;
 }
 
 void flame_tree_free(struct flame_tree *tree)

@@ -5,7 +5,7 @@
 
 #include "tool/report/view.h"
 
-enum { FLAME_DEPTH_MOST = 1000 };
+enum { FLAME_DEPTH_MOST = 1000, FLAME_LEVELS = 5 };
 /* As frames. */
 static const uint32_t FLAME_ALL = UINT32_MAX, FLAME_REST = UINT32_MAX - 1;
 
@@ -23,7 +23,8 @@ struct flame_tree {
     struct flame_node *nodes; /* [0] is the root; children are behind their parents */
     uint32_t count, room;
     uint32_t depth;
-    bool compared; /* there is a base, or there are negative values */
+    bool compared;      /* there is a base, or there are negative values */
+    double change_most; /* the largest change of a box but the root's */
     uint64_t *order;
     uint32_t *heap;
     uint32_t heap_count, heap_room;
@@ -34,6 +35,13 @@ struct flame_tree {
  * `most`. False when memory is out. */
 bool flame_tree_make(struct flame_tree *tree, const struct view *view, bool reversed, double least,
                      uint32_t most);
+/* Calls for each node from the root on, left to right: where it begins, in values, and by how many
+ * levels it is above the one before it. False when memory is out. */
+typedef void flame_visit(void *context, const struct flame_node *node, double left, unsigned up);
+bool flame_tree_walk(const struct flame_tree *tree, flame_visit *visit, void *context);
+/* -FLAME_LEVELS to FLAME_LEVELS: how much less or more than the base; 0 for the same or what
+ * sampling explains. */
+int flame_tree_level(const struct flame_tree *tree, const struct flame_node *node);
 void flame_tree_free(struct flame_tree *tree);
 
 #endif
