@@ -38,3 +38,8 @@ size_t nearest_distance(const char *a, size_t a_length, const char *b, size_t b_
     }
     return above[b_length];
 }
+
+size_t nearest_most(size_t length)
+{
+    return length > 5 ? 2 : length > 2 ? 1 : 0;
+}

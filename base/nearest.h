@@ -18,4 +18,8 @@ enum {
  * into the other. Cost: the product of the lengths. */
 size_t nearest_distance(const char *a, size_t a_length, const char *b, size_t b_length);
 
+/* The most that a word of this length may be away from the one that was meant: one slip, two in a
+ * long word, none in one of a letter or two. A suggestion that is further away is a riddle. */
+size_t nearest_most(size_t length);
+
 #endif

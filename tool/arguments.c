@@ -10,7 +10,6 @@
 #include "base/nearest.h"
 #include "tool/terminal.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,13 +92,15 @@ const char *arguments_value(const struct arguments *arguments, const char *name)
     return NULL;
 }
 
-/* The long name of a short flag, or the word itself. */
-static const char *flag_long(const char *word)
+/* The long name of a short flag that the command has, or the word itself. */
+static const char *flag_long(const struct command *command, const char *word)
 {
     static const char *const names[][2] = {
-        {"-h", "--help"}, {"-q", "--quiet"}, {"-o", "--output"}, {"-v", "--verbose"}};
+        {"-h", "--help"},    {"-q", "--quiet"}, {"-o", "--output"},
+        {"-v", "--verbose"}, {"-a", "--all"},
+    };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(word, names[i][0]) == 0)
+        if (strcmp(word, names[i][0]) == 0 && flag_find(command, names[i][1], strlen(names[i][1])))
             return names[i][1];
     return word;
 }
@@ -108,13 +109,13 @@ static const char *flag_long(const char *word)
 static bool is_pattern(const struct arguments *arguments, const char *word)
 {
     return commands_reads(arguments->command) && arguments->operands_count > 0 && word[1] != '-' &&
-           flag_long(word) == word;
+           flag_long(arguments->command, word) == word;
 }
 
 /* Takes the flag at *words, with its value, and moves *words behind it. */
 static bool flag_take(struct arguments *arguments, char ***words, struct error *error)
 {
-    const char *word = flag_long(*(*words)++);
+    const char *word = flag_long(arguments->command, *(*words)++);
     size_t length = strcspn(word, "=");
     const char *value = word[length] == '=' ? word + length + 1 : NULL;
     const struct command_flag *flag = flag_find(arguments->command, word, length);
@@ -178,19 +179,27 @@ static bool flag_apply(struct arguments *arguments, const struct command_flag *f
 static bool flag_unknown(const struct command *command, const char *word, size_t length,
                          struct error *error)
 {
-    const char *best = "--help";
-    size_t best_distance = SIZE_MAX;
+    size_t dashes = strspn(word, "-");
+    const char *best = NULL, *name = word + dashes, *other = NULL;
+    size_t name_length = length > dashes ? length - dashes : 0;
+    size_t best_distance = nearest_most(name_length) + 1;
     for (size_t i = 0; i < commands_flags_count; i++) {
         const struct command_flag *flag = &commands_flags[i];
-        size_t distance = nearest_distance(word, length, flag->name, strlen(flag->name));
+        const char *known = flag->name + 2;
+        size_t distance = nearest_distance(name, name_length, known, strlen(known));
+        if (name_length > 2 && strncmp(name, known, name_length) == 0)
+            distance = 0; /* only its beginning was typed */
         if (commands_flag_of(flag, command->verb, true) && distance < best_distance) {
             best_distance = distance;
             best = flag->name;
+        } else if (distance == 0 && strlen(known) == name_length) {
+            other = flag->verb[0] == '@' ? "top" : flag->verb;
         }
     }
-    error_set(error, ERROR_USAGE, "%s has no flag '%.*s', the nearest is '%s'", command->verb,
-              (int)length, word, best);
-    return error_hint(error, "memoir help %s", command->verb);
+    error_set(error, ERROR_USAGE, "%s has no flag '%.*s'%s%s%s", command->verb, (int)length, word,
+              best ? ", the nearest is '" : "", best ? best : "", best ? "'" : "");
+    return !best && other ? error_hint(error, "memoir help %s   has it", other)
+                          : error_hint(error, "memoir help %s", command->verb);
 }
 
 static bool operands_check(const struct arguments *arguments, struct error *error)

@@ -29,15 +29,32 @@ struct command_flag {
     const char *brief;
 };
 
+struct command_question {
+    const char *verb;
+    const char *question;
+};
+
+struct command_topic {
+    const char *name;
+    void (*show)(void);
+    const char *brief;
+};
+
 extern const struct command commands[];
 extern const size_t commands_count;
 extern const struct command_flag commands_flags[];
 extern const size_t commands_flags_count;
+extern const struct command_question commands_questions[];
+extern const size_t commands_questions_count;
+extern const struct command_topic commands_topics[];
+extern const size_t commands_topics_count;
 
 /* NULL if there is none. */
 const struct command *commands_find(const char *verb);
-/* The verb that was probably meant. */
+/* The verb that was probably meant; NULL if none is near. */
 const char *commands_nearest(const char *verb);
+/* False, for `return commands_unknown(...)`: there is no such `what`, and what may be meant. */
+bool commands_unknown(const char *word, const char *what, struct error *error);
 /* Whether the flag belongs to the verb; those of many commands only if `shared`. */
 bool commands_flag_of(const struct command_flag *flag, const char *verb, bool shared);
 
@@ -47,8 +64,12 @@ bool commands_reads(const struct command *command);
 #define COMMAND(verb, function, ...) \
     bool function(const struct arguments *arguments, struct error *error);
 #define FLAG(...)
+#define QUESTION(...)
+#define TOPIC(name, function, brief) void function(void);
 #include "tool/commands.def"
 #undef COMMAND
 #undef FLAG
+#undef QUESTION
+#undef TOPIC
 
 #endif

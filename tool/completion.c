@@ -46,9 +46,31 @@ static void put_verbs(void)
         printf("%s%s", i > 0 ? " " : "", commands[i].verb);
 }
 
+static void put_help_words(void)
+{
+    put_verbs();
+    for (size_t i = 0; i < commands_topics_count; i++)
+        printf(" %s", commands_topics[i].name);
+}
+
 static bool is_path(const char *argument)
 {
     return strcmp(argument, "PATH") == 0 || strcmp(argument, "PROFILE") == 0;
+}
+
+/* The names of flags that take a file, each once. */
+static void put_path_flags(void)
+{
+    bool any = false;
+    for (size_t i = 0; i < commands_flags_count; i++) {
+        const struct command_flag *flag = &commands_flags[i];
+        bool seen = !is_path(flag->argument);
+        for (size_t k = 0; k < i && !seen; k++)
+            seen = strcmp(commands_flags[k].name, flag->name) == 0;
+        if (!seen)
+            printf("%s%s", any ? "|" : "", flag->name);
+        any = any || !seen;
+    }
 }
 
 /* The values of an option that has a list of them, or NULL. */
@@ -98,12 +120,16 @@ static void show_bash(void)
            "    case $before in\n"
            "    --set) compopt -o nospace 2>/dev/null\n"
            "        COMPREPLY=($(compgen -W \"$keys\" -- \"$word\")); return ;;\n"
-           "    --base|--debug-path|--lib|--output|--program|--sysroot)\n"
-           "        COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n");
+           "    -o|");
+    put_path_flags();
+    printf(")\n        COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n"
+           "    esac\n    case $verb:$before in\n");
     for (size_t i = 0; i < commands_flags_count; i++) {
-        if (strchr(commands_flags[i].argument, '|')) {
-            printf("    %s) COMPREPLY=($(compgen -W '", commands_flags[i].name);
-            put_words(commands_flags[i].argument);
+        const struct command_flag *flag = &commands_flags[i];
+        if (strchr(flag->argument, '|')) {
+            printf("    %s:%s) COMPREPLY=($(compgen -W '",
+                   flag->verb[0] && flag->verb[0] != '@' ? flag->verb : "*", flag->name);
+            put_words(flag->argument);
             printf("' -- \"$word\")); return ;;\n");
         }
     }
@@ -116,7 +142,7 @@ static void show_bash(void)
         }
         printf("' operands='");
         if (strcmp(commands[i].operands, "VERB") == 0)
-            put_verbs();
+            put_help_words();
         else if (strcmp(commands[i].operands, "COMMAND") != 0 && !commands_reads(&commands[i]))
             put_words(words_of(commands[i].operands));
         printf("' ;;\n");
@@ -196,9 +222,11 @@ static void show_zsh(void)
         }
         if (strcmp(operands, "COMMAND") == 0)
             printf(" \\\n            '(-)1:program:_command_names -e' '*::argument:_normal'");
-        else if (strcmp(operands, "VERB") == 0)
-            printf(" \\\n            '1:command:(%s)'", "${verbs%%:*}");
-        else if (commands_reads(&commands[i]))
+        else if (strcmp(operands, "VERB") == 0) {
+            printf(" \\\n            '1:command or topic:(");
+            put_help_words();
+            printf(")'");
+        } else if (commands_reads(&commands[i]))
             printf(" \\\n            '*:profile:_files'");
         else if (operands[0]) {
             bool process = words_of(operands) != operands;
@@ -248,7 +276,7 @@ static void show_fish(void)
         if (strcmp(operands, "COMMAND") == 0)
             printf("(__fish_complete_subcommand --fcs-skip=2)");
         else if (strcmp(operands, "VERB") == 0)
-            put_verbs();
+            put_help_words();
         else
             put_words(words_of(operands));
         printf("'\n");

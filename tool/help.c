@@ -3,8 +3,6 @@
 #include "tool/help.h"
 
 #include "tool/arguments.h"
-#include "tool/profile/profile.h"
-#include "tool/report/report.h"
 #include "tool/terminal.h"
 
 #include <stdio.h>
@@ -15,68 +13,81 @@
 #endif
 
 enum {
-    NAME_WIDTH = 14,
-    FLAG_WIDTH = 28,
+    NAME_WIDTH = 16,
+    FLAG_WIDTH = 32,
+    EXAMPLE_WIDTH = 26,
 };
 
+static void show_everyday(void);
+static void show_all(void);
 static void flags_print(const char *verb);
-static bool topic_show(const char *word);
 
 bool help_show(const struct arguments *arguments, struct error *error)
 {
-    if (arguments->operands_count > 0) {
-        const struct command *command = commands_find(arguments->operands[0]);
-        if (!command && topic_show(arguments->operands[0]))
-            return true;
-        if (!command) {
-            error_set(error, ERROR_USAGE, "no command '%s', the nearest is '%s'",
-                      arguments->operands[0], commands_nearest(arguments->operands[0]));
-            return error_hint(error, "memoir help");
-        }
+    const char *word = arguments->operands[0];
+    if (!word) {
+        if (arguments_value(arguments, "--all"))
+            show_all();
+        else
+            show_everyday();
+        return true;
+    }
+    if (strcmp(word, "all") == 0) {
+        show_all();
+        return true;
+    }
+    const struct command *command = commands_find(word);
+    if (command) {
         help_command(command);
         return true;
     }
-    printf("memoir: an allocator that remembers where your memory went\n\n");
-    terminal_put(stdout, TERMINAL_BOLD, "usage:", 0);
-    printf(" memoir COMMAND [ARGUMENT]...\n\n");
-    for (size_t i = 0; i < commands_count; i++) {
-        printf("  ");
-        terminal_put(stdout, TERMINAL_BOLD, commands[i].verb, NAME_WIDTH);
-        printf("%s\n", commands[i].brief);
-    }
-    printf("\n");
-    flags_print("");
-    terminal_next("memoir run -- ./program        memoir help run");
-    return true;
+    for (size_t i = 0; i < commands_topics_count; i++)
+        if (strcmp(commands_topics[i].name, word) == 0) {
+            terminal_page();
+            commands_topics[i].show();
+            return true;
+        }
+    return commands_unknown(word, "command or topic", error);
 }
 
-/* Lists that are no commands. */
-static bool topic_show(const char *word)
+static void title_print(void)
 {
-    if (strcmp(word, "blame") == 0) {
-        terminal_fold(
-            stdout,
-            "Memory belongs to the first frame, outward from malloc, that is none of "
-            "these. A module is the "
-            "beginning of a file's name, a source part of a path, a header a source without "
-            "its folder; a function's * stands "
-            "for any ending; rust is a function of Rust's library.\n",
-            0);
-        printf("\n");
-        for (size_t i = 0; i < blame_patterns_count; i++)
-            printf("  %s\n", blame_patterns[i]);
-        return true;
-    }
-    if (strcmp(word, "formats") != 0)
-        return false;
-    printf("read, found by looking at them, also inside of gzip and zstd:\n");
-#define X(word) printf("  %s\n", reader_##word.name);
-    READERS(X)
-#undef X
-    printf("written, by the ending of the file:\n");
-    for (size_t i = 0; i < writers_count; i++)
-        printf("  %-20s %s\n", writers[i]->ending, writers[i]->brief);
-    return true;
+    terminal_fold(stdout, "memoir: an allocator that remembers where your memory went\n", 0);
+    printf("\n");
+    terminal_put(stdout, TERMINAL_BOLD, "usage:", 0);
+    printf(" memoir COMMAND [ARGUMENT]...\n\n");
+}
+
+/* The commands that answer what most people ask. */
+static void show_everyday(void)
+{
+    char topics[256] = "";
+    size_t used = 0;
+    title_print();
+    for (size_t i = 0; i < commands_questions_count; i++)
+        terminal_row(stdout, commands_questions[i].verb, commands_questions[i].question,
+                     NAME_WIDTH - 4);
+    for (size_t i = 0; i < commands_topics_count && used < sizeof topics; i++)
+        used += (size_t)snprintf(topics + used, sizeof topics - used, "%s%s", i > 0 ? ", " : "",
+                                 commands_topics[i].name);
+    printf("\n");
+    terminal_row(stdout, "memoir help -a", "all commands", EXAMPLE_WIDTH);
+    terminal_row(stdout, "memoir help COMMAND", "one of them, and its flags", EXAMPLE_WIDTH);
+    terminal_row(stdout, "memoir help TOPIC", topics, EXAMPLE_WIDTH);
+    terminal_next("memoir run -- ./program");
+}
+
+static void show_all(void)
+{
+    terminal_page();
+    title_print();
+    for (size_t i = 0; i < commands_count; i++)
+        terminal_row(stdout, commands[i].verb, commands[i].brief, NAME_WIDTH);
+    printf("\ntopics of memoir help:\n");
+    for (size_t i = 0; i < commands_topics_count; i++)
+        terminal_row(stdout, commands_topics[i].name, commands_topics[i].brief, NAME_WIDTH);
+    printf("\nflags of every command:\n");
+    flags_print("");
 }
 
 bool help_version(const struct arguments *arguments, struct error *error)
@@ -91,8 +102,14 @@ bool help_version(const struct arguments *arguments, struct error *error)
 
 void help_command(const struct command *command)
 {
+    char usage[600];
+    terminal_page();
+    snprintf(usage, sizeof usage, "memoir %s%s%s", command->verb, command->synopsis[0] ? " " : "",
+             command->synopsis);
     terminal_put(stdout, TERMINAL_BOLD, "usage:", 0);
-    printf(" memoir %s%s%s\n\n", command->verb, command->synopsis[0] ? " " : "", command->synopsis);
+    printf(" ");
+    terminal_rest(stdout, usage, 7);
+    printf("\n");
     terminal_fold(stdout, command->brief, 0);
     if (command->details[0]) {
         printf("\n");
@@ -107,15 +124,14 @@ void help_command(const struct command *command)
 
 static void flags_print(const char *verb)
 {
-    for (size_t i = 0; i < commands_flags_count; i++) {
-        const struct command_flag *flag = &commands_flags[i];
-        char text[128];
-        if (strcmp(flag->verb, verb) != 0)
-            continue;
-        snprintf(text, sizeof text, "%s%s%s", flag->name, flag->argument[0] ? " " : "",
-                 flag->argument);
-        printf("  ");
-        terminal_put(stdout, TERMINAL_BOLD, text, FLAG_WIDTH);
-        printf("  %s\n", flag->brief);
-    }
+    for (size_t i = 0; i < commands_flags_count; i++)
+        if (strcmp(commands_flags[i].verb, verb) == 0)
+            help_flag(&commands_flags[i]);
+}
+
+void help_flag(const struct command_flag *flag)
+{
+    char text[160];
+    snprintf(text, sizeof text, "%s%s%s", flag->name, flag->argument[0] ? " " : "", flag->argument);
+    terminal_row(stdout, text, flag->brief, FLAG_WIDTH);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The explanation of one command; the command `help` itself is a row of commands.def. */
+/* Explanations; the command `help` itself is a row of commands.def, topics are in topics.c. */
 #ifndef TOOL_HELP_H
 #define TOOL_HELP_H
 
 #include "tool/commands.h"
 
 void help_command(const struct command *command);
+/* One flag, in a line or two. */
+void help_flag(const struct command_flag *flag);
 
 #endif

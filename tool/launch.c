@@ -233,7 +233,7 @@ static bool program_missing(const char *name, int reason, struct error *error)
 /* The program in PATH whose name is one slip away from `name`, or two if that is long. */
 static void program_nearest(const char *name, char *best, size_t size)
 {
-    size_t best_distance = strlen(name) > 5 ? 3 : strlen(name) > 1 ? 2 : 0;
+    size_t best_distance = nearest_most(strlen(name)) + 1;
     const char *places = getenv("PATH");
     while (places && *places) {
         char directory[PATH_MAX];

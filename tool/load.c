@@ -79,6 +79,16 @@ static bool looks_like_file(const char *word)
     return false;
 }
 
+bool load_missing(const char *word, struct error *error)
+{
+    if (access(word, F_OK) == 0) {
+        error_set(error, ERROR_INPUT, "%s is a folder, not a profile", word);
+        return error_hint(error, "memoir diff %s   compares its first and last profile", word);
+    }
+    error_set(error, ERROR_INPUT, "%s: %s", word, strerror(errno));
+    return suggest_file(word, "memoir run -- ./program   makes a profile", error);
+}
+
 static bool word_sort(struct loaded *loaded, char *word, bool own, struct error *error)
 {
     struct load_words *words = loaded->keep;
@@ -100,11 +110,8 @@ static bool word_sort(struct loaded *loaded, char *word, bool own, struct error 
     case LOAD_NOTHING:
         break;
     }
-    if (looks_like_file(word)) {
-        error_set(error, ERROR_INPUT, "%s: %s", word,
-                  strerror(access(word, F_OK) ? errno : EISDIR));
-        return suggest_file(word, "memoir run -- ./program   makes a profile", error);
-    }
+    if (looks_like_file(word))
+        return load_missing(word, error);
     if (own && words->rest_count == 0)
         words->rest[words->rest_count++] = word;
     else

@@ -37,7 +37,17 @@ void load_free(struct loaded *loaded);
 /* From now on commands without a profile among their operands take this one, for good: one command
  * may (tool/shell.c, where each runs in a process of its own). */
 void load_give(struct loaded *loaded);
-/* The column that is meant by a word: live, peak, alloc, count, churn, cpu, or pprof's name. */
+/* Why a word that was meant as a file is none. False, for `return load_missing(...)`. */
+bool load_missing(const char *word, struct error *error);
+/* Words for columns, and the names that those may have in a profile, the first that is there. */
+struct load_metric_word {
+    const char *word;
+    const char *names[3]; /* as pprof has them; NULL: no more */
+    const char *brief;
+};
+extern const struct load_metric_word load_metrics[];
+extern const size_t load_metrics_count;
+/* The column that is meant by such a word, or by its name in the profile. */
 bool load_metric(struct loaded *loaded, const char *word, struct error *error);
 /* Without --metric: a program that has ended has little left; what it had at its peak is of more
  * interest then. */

@@ -13,28 +13,54 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/nearest.h"
 
 enum { CHURN_US = 1024 }; /* a block that lived shorter is short-lived; a border of the buckets */
 
+const struct load_metric_word load_metrics[] = {
+    {"live", {"inuse_space", "space"}, "bytes that are not freed yet"},
+    {"objects", {"inuse_objects", "objects"}, "blocks that are not freed yet"},
+    {"peak", {"peak_space"}, "bytes that were live when the heap was largest"},
+    {"alloc", {"alloc_space"}, "bytes that were ever allocated"},
+    {"count", {"alloc_objects", "objects"}, "blocks that were ever allocated"},
+    {"churn", {"alloc_objects"}, "blocks that lived less than a millisecond"},
+    {"cpu", {"cpu", "samples"}, "time on a processor"},
+    {"wait", {"delay"}, "time spent waiting for locks"},
+};
+const size_t load_metrics_count = COUNT_OF(load_metrics);
+
 static bool metric_type(const struct profile *profile, const char *word, unsigned *type)
 {
-    static const char *const words[][4] = {
-        {"live", "inuse_space", "space", NULL},
-        {"objects", "inuse_objects", "objects", NULL},
-        {"peak", "peak_space", NULL, NULL},
-        {"alloc", "alloc_space", NULL, NULL},
-        {"count", "alloc_objects", "objects", NULL},
-        {"churn", "alloc_objects", NULL, NULL},
-        {"cpu", "cpu", "samples", NULL},
-        {"wait", "delay", NULL, NULL},
-    };
     int found = profile_type_named(profile, word);
-    for (size_t i = 0; i < COUNT_OF(words) && found < 0; i++)
-        for (size_t k = 1; k < 4 && words[i][k] && strcmp(words[i][0], word) == 0 && found < 0; k++)
-            found = profile_type_named(profile, words[i][k]);
+    for (size_t i = 0; i < load_metrics_count && found < 0; i++) {
+        const struct load_metric_word *metric = &load_metrics[i];
+        for (size_t k = 0; k < COUNT_OF(metric->names) && metric->names[k] && found < 0; k++)
+            if (strcmp(metric->word, word) == 0)
+                found = profile_type_named(profile, metric->names[k]);
+    }
     if (found >= 0)
         *type = (unsigned)found;
     return found >= 0;
+}
+
+/* Of the words that this profile has a column for. */
+static const char *metric_nearest(const struct loaded *loaded, const char *word)
+{
+    const struct profile *profile = &loaded->profile;
+    size_t best_distance = nearest_most(strlen(word)) + 1;
+    const char *best = NULL;
+    unsigned type;
+    for (size_t i = 0; i < load_metrics_count + profile->types; i++) {
+        const char *known = i < load_metrics_count
+                                ? load_metrics[i].word
+                                : profile_text(profile, profile->type[i - load_metrics_count].name);
+        size_t distance = nearest_distance(word, strlen(word), known, strlen(known));
+        if (distance < best_distance && metric_type(profile, known, &type)) {
+            best_distance = distance;
+            best = known;
+        }
+    }
+    return best;
 }
 
 bool load_metric(struct loaded *loaded, const char *word, struct error *error)
@@ -51,8 +77,10 @@ bool load_metric(struct loaded *loaded, const char *word, struct error *error)
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
                                  profile_text(profile, profile->type[i].name));
     terminal_clean(known, strlen(known));
-    error_set(error, ERROR_USAGE, "%s has no metric '%s'", loaded->name, word);
-    return error_hint(error, "it has: %s", known);
+    const char *nearest = metric_nearest(loaded, word);
+    error_set(error, ERROR_USAGE, "%s has no metric '%s'%s%s%s", loaded->name, word,
+              nearest ? ", the nearest is '" : "", nearest ? nearest : "", nearest ? "'" : "");
+    return error_hint(error, "it has: %s   (memoir help metrics)", known);
 }
 
 void load_moment(struct loaded *loaded, const struct arguments *arguments)

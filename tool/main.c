@@ -98,11 +98,13 @@ static const struct command *verb_find(char *verb, struct error *error)
         error_hint(error, "memoir run -- %s", verb);
         return NULL;
     }
-    if (verb[0] == '-')
+    if (verb[0] == '-') {
         error_set(error, ERROR_USAGE, "no flag '%s' without a command", verb);
-    else
-        error_set(error, ERROR_USAGE, "no command '%s', the nearest is '%s'", verb,
-                  commands_nearest(verb));
-    error_hint(error, "memoir help");
+        error_hint(error, "memoir help");
+    } else if (strpbrk(verb, "/.") || access(verb, F_OK) == 0) { /* meant as a file */
+        load_missing(verb, error);
+    } else {
+        commands_unknown(verb, "command", error);
+    }
     return NULL;
 }

@@ -38,7 +38,11 @@ bool man_show(const struct arguments *arguments, struct error *error)
     printf(".SH DESCRIPTION\n"
            "libmemoir.so replaces malloc in any program and remembers where its memory went. This "
            "command starts programs under it, asks those that run, and explains it.\n"
-           ".SH COMMANDS\n");
+           ".SS Questions\n");
+    for (size_t i = 0; i < commands_questions_count; i++)
+        printf(".TP\n.B memoir %s\n%s\n", commands_questions[i].verb,
+               commands_questions[i].question);
+    printf(".SH COMMANDS\n");
     for (size_t i = 0; i < commands_count; i++) {
         printf(".SS %s\n", commands[i].verb);
         roff_paragraphs(commands[i].brief);
@@ -48,6 +52,9 @@ bool man_show(const struct arguments *arguments, struct error *error)
         }
         roff_flags(commands[i].verb);
     }
+    printf(".SH TOPICS\n");
+    for (size_t i = 0; i < commands_topics_count; i++)
+        printf(".TP\n.B memoir help %s\n%s\n", commands_topics[i].name, commands_topics[i].brief);
     printf(".SH FLAGS OF COMMANDS THAT READ PROFILES\n");
     roff_flags("@");
     printf(".SH FLAGS OF EVERY COMMAND\n");
@@ -75,7 +82,11 @@ static void show_markdown(void)
     printf("# Commands\n\n"
            "This page is the output of `memoir man --markdown`; its source is "
            "tool/commands.def.\n\n"
-           "| command | |\n|---|---|\n");
+           "| question | |\n|---|---|\n");
+    for (size_t i = 0; i < commands_questions_count; i++)
+        printf("| %s | [memoir %s](#%s) |\n", commands_questions[i].question,
+               commands_questions[i].verb, commands_questions[i].verb);
+    printf("\nAll of them:\n\n| command | |\n|---|---|\n");
     for (size_t i = 0; i < commands_count; i++)
         printf("| [%s](#%s) | %s |\n", commands[i].verb, commands[i].verb, commands[i].brief);
     for (size_t i = 0; i < commands_count; i++) {
@@ -92,6 +103,9 @@ static void show_markdown(void)
             printf("\nAnd the [flags of commands that read profiles]"
                    "(#flags-of-commands-that-read-profiles).\n");
     }
+    printf("\n## Topics\n\n| topic | |\n|---|---|\n");
+    for (size_t i = 0; i < commands_topics_count; i++)
+        printf("| `memoir help %s` | %s |\n", commands_topics[i].name, commands_topics[i].brief);
     printf("\n## Flags of commands that read profiles\n");
     markdown_flags("@");
     printf("\n## Flags of every command\n");

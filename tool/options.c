@@ -75,6 +75,7 @@ const char *options_accepted(size_t index, char *buffer, size_t size)
 
 static void show_text(void)
 {
+    terminal_page();
     char accepted[200];
     for (size_t i = 0; i < options_intro_count; i++) {
         bool example = options_intro[i][0] == ' ';
@@ -88,8 +89,11 @@ static void show_text(void)
     }
     for (size_t i = 0; i < CONFIG_COUNT; i++) {
         terminal_put(stdout, TERMINAL_BOLD, config_options[i].key, 0);
-        printf(" = %s   ", options_initial(i));
-        terminal_put(stdout, TERMINAL_DIM, options_accepted(i, accepted, sizeof accepted), 0);
+        options_accepted(i, accepted, sizeof accepted);
+        size_t length = strlen(config_options[i].key) + strlen(options_initial(i)) + 6;
+        printf(" = %s%s", options_initial(i),
+               length + strlen(accepted) > terminal_width() ? "\n      " : "   ");
+        terminal_put(stdout, TERMINAL_DIM, accepted, 0);
         printf("\n");
         terminal_fold(stdout, options_docs[i].brief, 4);
         terminal_fold(stdout, options_docs[i].details, 4);

@@ -264,8 +264,9 @@ static void line_run(struct shell *shell, struct shell_words *line)
         return;
     const struct command *command = command_find(words[0], &rows);
     if (!command || strcmp(command->verb, "shell") == 0) {
-        fprintf(stderr, "no command '%s', the nearest is '%s'; 'help' lists them\n", words[0],
-                commands_nearest(words[0]));
+        const char *nearest = commands_nearest(words[0]);
+        fprintf(stderr, "no command '%s'%s%s%s; 'help' lists them\n", words[0],
+                nearest ? ", the nearest is '" : "", nearest ? nearest : "", nearest ? "'" : "");
         return;
     }
     char **all = command_words(shell, command, words + 1, rows);

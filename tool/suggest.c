@@ -12,12 +12,6 @@
 
 enum { NAME_ROOM = 512 };
 
-/* One slip, or two in a long word: what is further away was not meant. */
-static size_t slips_most(const char *word)
-{
-    return strlen(word) > 5 ? 2 : strlen(word) > 2 ? 1 : 0;
-}
-
 static bool is_nearer(const char *word, const char *name, size_t length, size_t *best)
 {
     size_t distance = nearest_distance(word, strlen(word), name, length);
@@ -31,7 +25,7 @@ static bool is_nearer(const char *word, const char *name, size_t length, size_t 
 static bool function_nearest(const struct profile *profile, const char *word, char *name)
 {
     const struct profile_function *functions = profile->functions.items;
-    size_t best = slips_most(word) + 1;
+    size_t best = nearest_most(strlen(word)) + 1;
     name[0] = '\0';
     for (size_t i = 0; i < profile->functions.count; i++) {
         const char *whole = profile_text(profile, functions[i].name), *last = whole;
@@ -52,7 +46,7 @@ static bool file_nearest(const char *word, char *name)
     const char *slash = strrchr(word, '/'), *file = slash ? slash + 1 : word;
     int folder_length = (int)(file - word);
     char folder[NAME_ROOM / 4];
-    size_t best = slips_most(file) + 1;
+    size_t best = nearest_most(strlen(file)) + 1;
     name[0] = '\0';
     if (folder_length >= NAME_ROOM / 4)
         return false;

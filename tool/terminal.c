@@ -159,19 +159,19 @@ void terminal_put(FILE *file, enum terminal_paint paint, const char *text, unsig
             missing > 0 ? missing : 0, "");
 }
 
-void terminal_fold(FILE *file, const char *text, unsigned indent)
+/* `column`: where the line already is. */
+static void fold(FILE *file, const char *text, unsigned indent, unsigned column)
 {
     while (*text) {
-        unsigned column = 0;
         while (*text && *text != '\n') {
             size_t word = strcspn(text, " \n");
-            if (column > 0 && column + 1 + word > terminal.width) {
+            if (column > indent && column + 1 + word > terminal.width) {
                 fputc('\n', file);
                 column = 0;
             }
             if (column == 0)
                 column = (unsigned)fprintf(file, "%*s", (int)indent, "");
-            else
+            else if (column > indent)
                 column += (unsigned)fprintf(file, " ");
             column += (unsigned)fwrite(text, 1, word, file);
             text += word;
@@ -180,7 +180,54 @@ void terminal_fold(FILE *file, const char *text, unsigned indent)
         fputc('\n', file);
         if (*text == '\n')
             text++;
+        column = 0;
     }
+}
+
+void terminal_fold(FILE *file, const char *text, unsigned indent)
+{
+    fold(file, text, indent, 0);
+}
+
+void terminal_rest(FILE *file, const char *text, unsigned indent)
+{
+    fold(file, text, indent, indent);
+}
+
+enum { ROW_MARGIN = 2, ROW_BELOW = 6, ROW_TEXT_LEAST = 30 };
+
+/* Names have lists of words joined by '|', which go on below if they are long. The column that it
+ * ends at. */
+static unsigned row_name(FILE *file, const char *name)
+{
+    unsigned column = (unsigned)fprintf(file, "%*s", ROW_MARGIN, "");
+    while (*name) {
+        char part[128];
+        size_t length = strlen(name), word = strcspn(name, "|");
+        if (column + length > terminal.width && length > word)
+            length = word + 1;
+        if (column + length > terminal.width && column > ROW_BELOW)
+            column = (unsigned)fprintf(file, "\n%*s", ROW_BELOW, "") - 1;
+        snprintf(part, sizeof part, "%.*s", (int)length, name);
+        terminal_put(file, TERMINAL_BOLD, part, 0);
+        column += (unsigned)length;
+        name += length;
+    }
+    return column;
+}
+
+void terminal_row(FILE *file, const char *name, const char *text, unsigned indent)
+{
+    bool beside = terminal.width >= indent + ROW_TEXT_LEAST;
+    unsigned column = row_name(file, name);
+    indent = beside ? indent : ROW_BELOW;
+    if (!beside || column + 1 >= indent || ROW_MARGIN + strlen(name) > terminal.width) {
+        fputc('\n', file);
+        fold(file, text, indent, 0);
+        return;
+    }
+    fprintf(file, "%*s", (int)(indent - column), "");
+    fold(file, text, indent, indent);
 }
 
 void terminal_clean(char *text, size_t length)

@@ -50,6 +50,12 @@ void terminal_put(FILE *file, enum terminal_paint paint, const char *text, unsig
 /* Paragraphs (each ends in '\n') folded into the width, behind `indent` spaces. */
 void terminal_fold(FILE *file, const char *text, unsigned indent);
 
+/* The same behind what the line has already, which ends at column `indent`. */
+void terminal_rest(FILE *file, const char *text, unsigned indent);
+/* A name in bold, and the text behind it from column `indent` on, folded; below the name if that is
+ * too long, or the terminal too narrow for both. */
+void terminal_row(FILE *file, const char *name, const char *text, unsigned indent);
+
 /* Makes text of unknown origin harmless: what a terminal would obey becomes '?', but for ends of
  * lines. */
 void terminal_clean(char *text, size_t length);

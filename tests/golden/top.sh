@@ -136,7 +136,7 @@ wrong() { # CODE PATTERN COMMAND...
 }
 wrong 2 "'a\(' is no regular expression: .* at position 3" top heap.raw 'a('
 wrong 2 "has no metric 'peak'" peak heap.raw
-wrong 2 "top has no flag '--flub', the nearest is '--" top heap.raw --flub
+wrong 2 "top has no flag '--flub'" top heap.raw --flub
 wrong 2 'top needs a profile, and this folder has no' top
 wrong 2 "can't be 'many'" top heap.raw --size many
 wrong 2 'peek needs a function' peek heap.raw
