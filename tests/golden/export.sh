@@ -5,6 +5,7 @@
 # its bytes are the same there. Filters, redaction and merging show in other programs as well.
 # A reader that is not installed is passed over; without any, the test is skipped.
 #   SPEEDSCOPE=FOLDER  where dist/release of an unpacked speedscope is
+#   FIREFOX_PROFILER=FOLDER  where dist of an unpacked @firefox-devtools/profiler-cli is
 # shellcheck disable=SC2015,SC2016 # `fail` may follow both; programs of awk
 set -u
 . "${MEMOIR_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}/tests/programs/common.sh"
@@ -33,8 +34,8 @@ build program.c -o program
 "$memoir" run --exact --output a.memoir ./program >/dev/null 2>&1
 [ -s a.memoir ] || { echo "no capture"; exit 2; }
 
-for ending in pb.gz folded callgrind speedscope.json perfetto.json trace.json dhat.json massif heap \
-    symbolized csv svg; do
+for ending in pb.gz folded callgrind speedscope.json firefox.json perfetto.json trace.json dhat.json \
+    massif heap symbolized csv svg; do
     "$memoir" export -q a.memoir -o "a.$ending" || fail "no a.$ending"
     [ -s "a.$ending" ] || fail "a.$ending is empty"
 done
@@ -128,6 +129,22 @@ if have speedscope node "$speedscope"; then
     same "speedscope, its own" "$(awk -F '\t' '$1 == "a.speedscope.json" && $2 == "inuse_space" && $3 == "bytes" { print $5, $6 }' out)"
     same "speedscope, folded" "$(awk -F '\t' '$1 == "a.folded" { print $5, $6 }' out)"
 fi
+fox=${FIREFOX_PROFILER:-$(npm root -g 2>/dev/null)/@firefox-devtools/profiler-cli}/dist/profiler-cli.js
+if have 'Firefox Profiler' node "$fox"; then
+    export PROFILER_CLI_SESSION_DIR="$place/fox" PROFILER_CLI_NO_SYMBOLICATE=1 PROFILER_CLI_LOAD_TIMEOUT_MS=60000
+    node "$fox" load a.firefox.json >out 2>&1 || fail "the Firefox Profiler refuses it: $(cat out)"
+    node "$fox" thread functions --json >out 2>&1
+    same "Firefox Profiler" "$(node -e '
+        const answer = JSON.parse(require("fs").readFileSync("out"));
+        const most = answer.functions[0];
+        if (answer.weightType !== "bytes") console.log(answer.weightType);
+        if (answer.friendlyThreadName !== "inuse_space") console.log(answer.friendlyThreadName);
+        console.log(most.name, most.selfSamples);')"
+    node "$fox" thread functions --thread t-1 --json | grep -q '"totalSamples": 3000' ||
+        fail "Firefox Profiler: not all objects"
+    node "$fox" counter list | grep -q 'c-0: Memory' || fail "Firefox Profiler: no memory over time"
+    node "$fox" stop --all >/dev/null 2>&1
+fi
 if have 'flame graphs' flamegraph.pl; then
     same flamegraph.pl "$(flamegraph.pl --countname bytes a.folded | tr -d , |
         sed -n 's/.*<title>\(keep_big\) (\([0-9]*\) bytes.*/\1 \2/p' | head -n 1)"
@@ -166,7 +183,7 @@ expect 2 "$memoir" export a.memoir -o b.diff.folded 2>err
 grep -q -- --base err || fail "no word of --base"
 
 # Redacted: no name is left in any format, the numbers are.
-for ending in pb.gz folded callgrind speedscope.json perfetto.json dhat.json massif symbolized csv; do
+for ending in pb.gz folded callgrind speedscope.json firefox.json perfetto.json dhat.json massif symbolized csv; do
     "$memoir" redact -q a.memoir -o "r.$ending" || fail "redact: no r.$ending"
     cp "r.$ending" plain
     case $ending in *.gz) gzip -dc "r.$ending" >plain ;; esac

@@ -37,6 +37,7 @@ const struct writer *write_find(const char *path_or_word);
     X(difffolded)  \
     X(callgrind)   \
     X(speedscope)  \
+    X(firefox)     \
     X(perfetto)    \
     X(trace)       \
     X(dhat)        \
