@@ -2,6 +2,8 @@
 /* See tool/output.h. */
 #include "tool/output.h"
 
+#include "tool/pack.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,9 +67,31 @@ bool output_start(struct output *output, const char *path, struct error *error)
     return false;
 }
 
+bool output_pack(struct output *output, const char *path, struct error *error)
+{
+    FILE *file = pack_open(output->file, path);
+    if (!file)
+        return error_set(error, ERROR_INPUT, "out of memory");
+    output->packed = output->file;
+    output->file = file;
+    return true;
+}
+
+/* The file itself again, with all that was packed in it. */
+static bool unpack(struct output *output)
+{
+    bool whole = fflush(output->file) == 0 && !ferror(output->file);
+    whole = fclose(output->file) == 0 && whole;
+    output->file = output->packed;
+    output->packed = NULL;
+    return whole;
+}
+
 bool output_end(struct output *output, bool whole, struct error *error)
 {
     bool done = whole;
+    if (output->packed && !unpack(output) && done)
+        done = failed(output, "it can't be written", error);
     if (output->file) {
         long at = ftell(output->file);
         output->bytes = at > 0 ? (uint64_t)at : 0;

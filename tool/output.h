@@ -14,12 +14,15 @@
 
 struct output {
     FILE *file;
+    FILE *packed;    /* where `file` goes packed; NULL: it is not */
     char *path;      /* NULL: standard output */
     char *temporary; /* NULL: none */
     uint64_t bytes;  /* how many there were, after output_end */
 };
 
 bool output_start(struct output *output, const char *path, struct error *error);
+/* From here on what is written is packed, as the ending of the path says. */
+bool output_pack(struct output *output, const char *path, struct error *error);
 /* Closes it; with `whole` it gets its name, else it goes away. */
 bool output_end(struct output *output, bool whole, struct error *error);
 

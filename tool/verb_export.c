@@ -6,6 +6,7 @@
 #include "tool/arguments.h"
 #include "tool/load.h"
 #include "tool/output.h"
+#include "tool/pack.h"
 #include "tool/picture.h"
 #include "tool/terminal.h"
 
@@ -19,9 +20,16 @@
 /* Where a profile goes. */
 struct target {
     const char *path;
+    char *name; /* the path without an ending that only says how it is packed */
     const struct writer *writer;
     bool picture; /* or that (tool/picture.h) */
+    bool packed;
 };
+
+static void target_free(struct target *target)
+{
+    free(target->name);
+}
 
 static bool ends_in(const char *text, const char *ending)
 {
@@ -60,13 +68,21 @@ static bool target_find(struct target *target, const struct arguments *arguments
                   verb);
         return error_hint(error, "memoir %s FILE -o profile.pb.gz", verb);
     }
-    if (!word && strcmp(verb, "export") == 0 && picture_wanted(arguments, target->path)) {
+    target->name = strndup(target->path, pack_stem(target->path));
+    if (!target->name)
+        return error_set(error, ERROR_INPUT, "out of memory");
+    target->packed = strcmp(target->name, target->path) != 0;
+    if (!word && strcmp(verb, "export") == 0 && picture_wanted(arguments, target->name)) {
         target->picture = true;
-        return picture_check(arguments, target->path, error);
+        return picture_check(arguments, target->name, error);
     }
     target->writer = write_find(word ? word : target->path);
     if (!target->writer)
-        return format_unknown(target->path, error);
+        target->writer = write_find(target->name);
+    else if (!word || strcmp(target->writer->word, "pprof") == 0)
+        target->packed = false; /* the ending is the format's own */
+    if (!target->writer)
+        return format_unknown(target->name, error);
     if (strcmp(target->writer->word, "pprof") == 0 && strcmp(target->path, "-") == 0 &&
         isatty(STDOUT_FILENO))
         return error_set(error, ERROR_USAGE, "this format is not for terminals: -o FILE");
@@ -89,8 +105,9 @@ static bool target_write(const struct target *target, const struct profile *prof
     bool done = output_start(&output, target->path, error);
     if (!done)
         return false;
-    done = (target->writer && target->writer->write(profile, options, output.file)) ||
-           error_set(error, ERROR_INPUT, "out of memory");
+    done = (!target->packed || output_pack(&output, target->path, error)) &&
+           (target->writer->write(profile, options, output.file) ||
+            error_set(error, ERROR_INPUT, "out of memory"));
     done = output_end(&output, done, error) && done;
     if (done)
         target_say(target, output.bytes);
@@ -129,7 +146,8 @@ static bool export_picture(const struct arguments *arguments, const struct loade
     struct output output;
     if (!output_start(&output, target->path, error))
         return false;
-    bool done = picture_export(arguments, loaded, target->path, output.file, error);
+    bool done = (!target->packed || output_pack(&output, target->path, error)) &&
+                picture_export(arguments, loaded, target->name, output.file, error);
     done = output_end(&output, done, error) && done;
     if (done)
         target_say(target, output.bytes);
@@ -138,14 +156,13 @@ static bool export_picture(const struct arguments *arguments, const struct loade
 
 bool verb_export(const struct arguments *arguments, struct error *error)
 {
-    struct loaded loaded;
+    struct loaded loaded = {0};
     struct target target;
-    if (!target_find(&target, arguments, error))
-        return false;
-    bool done = load(&loaded, arguments, error) &&
+    bool done = target_find(&target, arguments, error) && load(&loaded, arguments, error) &&
                 (target.picture ? export_picture(arguments, &loaded, &target, error)
                                 : export_profile(&loaded, &target, error));
     load_free(&loaded);
+    target_free(&target);
     return done;
 }
 
@@ -223,5 +240,6 @@ bool verb_redact(const struct arguments *arguments, struct error *error)
         counts_say(&counts);
     keepers_free(&keepers);
     load_free(&loaded);
+    target_free(&target);
     return done;
 }

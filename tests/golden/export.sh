@@ -158,6 +158,23 @@ for name in keep_small drop; do
 done
 [ "$(total f.folded)" -ge 1000000 ] || fail "drop has allocated $(total f.folded)"
 
+# Packed, where the name says so; and read again as it is.
+for ending in folded callgrind speedscope.json firefox.json dhat.json massif heap symbolized csv svg dot; do
+    "$memoir" export -q a.memoir -o "plain.$ending"
+    "$memoir" export -q a.memoir -o "plain.$ending.gz" && gzip -dc "plain.$ending.gz" | cmp -s - "plain.$ending" ||
+        fail "$ending.gz is not what $ending is"
+    have packing zstd >/dev/null || continue
+    "$memoir" export -q a.memoir -o "plain.$ending.zst" && zstd -dcq "plain.$ending.zst" | cmp -s - "plain.$ending" ||
+        fail "$ending.zst is not what $ending is"
+done
+"$memoir" export -q plain.folded.gz -o again.folded.zst && "$memoir" export -q again.folded.zst -o again.folded &&
+    cmp -s again.folded plain.folded || fail "packed stacks do not come back"
+"$memoir" export -q a.memoir --format pprof -o p.gz && cmp -s p.gz a.pb.gz || fail "pprof's format is packed twice"
+"$memoir" export -q a.memoir --format csv -o c.gz && gzip -dc c.gz | cmp -s - a.csv || fail "--format: not packed"
+expect 3 "$memoir" export -q a.memoir -o /dev/full --format folded 2>/dev/null
+ln -s /dev/full full.folded.gz
+expect 3 "$memoir" export -q a.memoir -o full.folded.gz 2>/dev/null
+
 # What a filter leaves is all that it was: labels, addresses, mappings, build ids.
 "$memoir" export -q a.memoir --focus . -o every.pb.gz
 cmp -s every.pb.gz a.pb.gz || fail "a filter that keeps everything changes something"
@@ -205,7 +222,7 @@ expect 3 "$memoir" export -q no-such.heap -o there.folded 2>/dev/null
 [ "$(cat there.folded)" = kept ] || fail "a failure changed the file"
 "$memoir" export -q a.memoir -o there.folded && cmp -s there.folded a.folded || fail "not overwritten"
 expect 3 "$memoir" export -q a.memoir -o folder/none/x.folded 2>/dev/null
-[ "$(find . -name '*.folded.*' | wc -l)" -eq 0 ] || fail "temporary files are left"
+[ "$(find . -name '*.folded*.??????' | wc -l)" -eq 0 ] || fail "temporary files are left"
 "$memoir" export -q a.memoir --format folded | cmp -s - a.folded || fail "standard output"
 expect 2 "$memoir" export a.memoir -o x.html 2>/dev/null
 expect 2 "$memoir" export a.memoir -o x.unknown 2>/dev/null
