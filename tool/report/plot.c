@@ -7,26 +7,53 @@
 
 #include "tool/report/svg.h"
 
+void plot_style(FILE *file, bool dark)
+{
+    fputs(dark ? ".live{stroke:#f1f2f4}.rss{stroke:#e3b341}.mark{stroke:#f06595}"
+                 ".peak{fill:#f06595}.halo{stroke:#15171b}"
+               : ".live{stroke:#1c2127}.rss{stroke:#8a5a00}.mark{stroke:#c2255c}"
+                 ".peak{fill:#c2255c}.halo{stroke:#fff}",
+          file);
+}
+
+unsigned plot_width(const struct picture_options *options, unsigned usual)
+{
+    unsigned least = options->inside ? 360 : 500;
+    return options->width == 0 ? usual : options->width < least ? least : options->width;
+}
+
+const char plot_shapes[] =
+    "text{font:12px system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif}"
+    ".name{font:11px ui-monospace,SFMono-Regular,Menlo,'DejaVu Sans Mono',"
+    "'Liberation Mono',monospace}"
+    ".hd{font-size:17px;font-weight:600}.small{font-size:12px}.end{text-anchor:end}"
+    ".mid{text-anchor:middle}.ln{stroke-width:1;shape-rendering:crispEdges}"
+    ".curve{fill:none;stroke-width:1.6}.rss{stroke-dasharray:5 3}"
+    ".halo{paint-order:stroke;stroke-width:3px}\n";
+
 void plot_start(struct plot *plot, const char *title, const char *subtitle, bool memory)
 {
     FILE *file = plot->file;
+    unsigned top = plot->inside ? PLOT_TITLE : 0;
     fprintf(file,
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
-            "viewBox=\"0 0 %u %u\" role=\"img\">\n<style>\n",
-            plot->width, plot->height, plot->width, plot->height);
+            "%s<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
+            "viewBox=\"0 %u %u %u\" role=\"img\">\n",
+            plot->inside ? "" : "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", plot->width,
+            plot->height - top, top, plot->width, plot->height - top);
+    if (plot->inside) {
+        fputs("<title>", file);
+        svg_text(file, subtitle);
+        fputs("</title>\n", file);
+        return;
+    }
+    fputs("<style>\n", file);
     svg_style(file, memory);
-    fputs("text{font:12px system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif}"
-          ".name{font:11px ui-monospace,SFMono-Regular,Menlo,'DejaVu Sans Mono',"
-          "'Liberation Mono',monospace}"
-          ".hd{font-size:17px;font-weight:600}.end{text-anchor:end}.mid{text-anchor:middle}"
-          ".ln{stroke-width:1;shape-rendering:crispEdges}.curve{fill:none;stroke-width:1.6}"
-          ".live{stroke:#1c2127}.rss{stroke:#8a5a00;stroke-dasharray:5 3}.mark{stroke:#c2255c}"
-          ".peak{fill:#c2255c}.halo{paint-order:stroke;stroke:#fff;stroke-width:3px}\n"
-          "@media (prefers-color-scheme:dark){.live{stroke:#f1f2f4}.rss{stroke:#e3b341}"
-          ".mark{stroke:#f06595}.peak{fill:#f06595}.halo{stroke:#15171b}}\n</style>\n"
-          "<rect class=\"bg\" width=\"100%\" height=\"100%\"/>\n<text class=\"hd\" x=\"16\" "
-          "y=\"28\">",
+    fputs(plot_shapes, file);
+    plot_style(file, false);
+    fputs("\n@media (prefers-color-scheme:dark){", file);
+    plot_style(file, true);
+    fputs("}\n</style>\n<rect class=\"bg\" width=\"100%\" height=\"100%\"/>\n"
+          "<text class=\"hd\" x=\"16\" y=\"28\">",
           file);
     svg_text(file, title);
     fputs("</text>\n<text class=\"sub\" x=\"16\" y=\"47\">", file);

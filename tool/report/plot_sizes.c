@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "tool/report/svg.h"
+#include "tool/report/table.h"
 
 enum { SIZES_STEPS = 64 };
 
@@ -93,19 +94,17 @@ static void sizes_panel(struct plot *plot, const struct sizes *sizes, const doub
 void picture_sizes(const struct view *view, const struct picture_options *options, FILE *file)
 {
     struct sizes sizes = {0};
-    struct plot plot = {.file = file};
-    const struct profile_type *type = &view->profile->type[view->options.type];
+    struct plot plot = {.file = file, .inside = options->inside};
     bool counted = view->options.type < view->profile->types;
     if (counted)
         sizes_count(&sizes, view);
     bool objects = counted && profile_type_partner(view->profile, view->options.type) >= 0;
-    plot.width = options->width == 0 ? 1000 : options->width < 500 ? 500 : options->width;
+    plot.width = plot_width(options, 1000);
     plot.height = objects ? 590 : 350;
     plot.left = 84;
     plot.right = plot.width - 24.0;
     char subtitle[256], value[32];
-    snprintf(subtitle, sizeof subtitle, "%.100s \xc2\xb7 %s%s",
-             counted ? profile_text(view->profile, type->name) : "",
+    snprintf(subtitle, sizeof subtitle, "%.100s \xc2\xb7 %s%s", counted ? table_metric(view) : "",
              style_value(value, (double)view->total.value, view->unit),
              sizes.labels ? "" : " \xc2\xb7 by the mean size of each stack");
     plot_start(&plot, options->title != NULL ? options->title : "Sizes of blocks", subtitle, true);

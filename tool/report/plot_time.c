@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory over time: what the largest sites held, stacked, at the snapshots of a capture; over it
- * the exact size of the heap and of the process, which are known more often. The peak has a flag,
- * marks of the program have lines.
+ * the size of the heap and of the process, which are known more often. The peak has a flag, with
+ * the number that `memoir peak` has; marks of the program have lines.
  */
 #include "tool/report/plot.h"
 
@@ -15,18 +15,27 @@
 enum { TIME_SITES = SVG_FAMILIES - 1 };
 
 struct time_band {
-    const struct view_row *row; /* NULL: all others */
+    const struct view_row *row;
     double values[PROFILE_MOMENTS_MOST];
     double most;
+};
+
+/* What the curves show at one pixel. */
+struct time_point {
+    int64_t time_ns;
+    double x, live, resident;
 };
 
 struct time_plot {
     const struct view *view;
     struct plot plot;
+    struct time_point *course;
+    size_t course_count;
+    bool exact, resident; /* every block was recorded; the memory of the process is known */
     int64_t times[PROFILE_MOMENTS_MOST]; /* of the columns of history */
     unsigned columns;
     int64_t last_ns;
-    struct time_band bands[TIME_SITES + 1]; /* the largest first, others last */
+    struct time_band bands[TIME_SITES]; /* the largest first; grey is what none of them has */
     unsigned bands_count;
     double most; /* of all that is drawn */
     int64_t peak_ns;
@@ -45,7 +54,7 @@ static int time_band_compare(const void *left, const void *right)
     return a->most > b->most ? -1 : a->most < b->most;
 }
 
-/* The sites that were largest at any moment, and the sum of the others. */
+/* The sites that were largest at any moment. */
 static bool time_bands(struct time_plot *time, struct view_row *rows, size_t count)
 {
     struct time_band *all = calloc(count + 1, sizeof *all);
@@ -59,21 +68,27 @@ static bool time_bands(struct time_plot *time, struct view_row *rows, size_t cou
         }
     }
     qsort(all, count, sizeof *all, time_band_compare);
-    struct time_band others = {0};
-    for (size_t i = 0; i < count && all[i].most > 0; i++) {
-        if (time->bands_count < TIME_SITES) {
-            time->bands[time->bands_count++] = all[i];
-            continue;
-        }
-        for (unsigned column = 0; column < time->columns; column++) {
-            others.values[column] += all[i].values[column];
-            others.most = fmax(others.most, others.values[column]);
-        }
-    }
-    if (others.most > 0)
-        time->bands[time->bands_count++] = others;
+    for (size_t i = 0; i < count && all[i].most > 0 && time->bands_count < TIME_SITES; i++)
+        time->bands[time->bands_count++] = all[i];
     free(all);
     return true;
+}
+
+/* What was recorded of the peak itself: between two points there may have been more. */
+static void time_peak(struct time_plot *time)
+{
+    const struct profile *profile = time->view->profile;
+    int type = profile_type_named(profile, "peak_space");
+    double sum = 0;
+    for (size_t i = 0; type >= 0 && i < profile->samples.count; i++)
+        sum += (double)profile->samples.values[type][i];
+    if (sum <= 0)
+        return;
+    time->peak = sum;
+    if (profile->peak_time_ns > 0)
+        time->peak_ns = profile->peak_time_ns;
+    time->most = fmax(time->most, sum);
+    time->last_ns = time->peak_ns > time->last_ns ? time->peak_ns : time->last_ns;
 }
 
 static void time_survey(struct time_plot *time)
@@ -92,11 +107,13 @@ static void time_survey(struct time_plot *time)
         double live = (double)point->live_bytes;
         time->last_ns = point->time_ns > time->last_ns ? point->time_ns : time->last_ns;
         time->most = fmax(time->most, fmax(live, (double)point->resident_bytes));
+        time->resident = time->resident || point->resident_bytes > 0;
         if (live > time->peak) {
             time->peak = live;
             time->peak_ns = point->time_ns;
         }
     }
+    time_peak(time);
     for (unsigned column = 0; column < time->columns; column++) {
         double sum = 0;
         for (unsigned band = 0; band < time->bands_count; band++)
@@ -109,10 +126,6 @@ static void time_band_name(const struct time_plot *time, const struct time_band 
                            char text[SVG_NAME_MOST * 2], unsigned columns)
 {
     char name[SVG_NAME_MOST], place[160] = "";
-    if (band->row == NULL) {
-        snprintf(text, SVG_NAME_MOST * 2, "all others");
-        return;
-    }
     const struct view_frame *frame = &time->view->frames[band->row->frame];
     if (frame->file[0] != '\0')
         snprintf(place, sizeof place, frame->line != 0 ? " \xc2\xb7 %.120s:%u" : " \xc2\xb7 %.120s",
@@ -122,36 +135,67 @@ static void time_band_name(const struct time_plot *time, const struct time_band 
              svg_name(name, frame->name, columns > used + 8 ? columns - used : 8), place);
 }
 
-/* Where there are no sites to tell apart, the heap is one area. */
+/* The points of the curves: of those at one pixel the highest, and the peak among them. */
+static bool time_course(struct time_plot *time)
+{
+    const struct profile_list *list = &time->view->profile->points;
+    const struct profile_point *points = list->items;
+    bool peak = time->peak > 0; /* is still to come */
+    time->course = calloc(list->count + 1, sizeof *time->course);
+    for (size_t i = 0; time->course != NULL && i < list->count;) {
+        struct time_point point = {.time_ns = time->peak_ns, .live = time->peak};
+        if (peak && time->peak_ns <= points[i].time_ns) {
+            peak = false;
+        } else {
+            point.time_ns = points[i].time_ns;
+            point.live = (double)points[i].live_bytes;
+            point.resident = (double)points[i++].resident_bytes;
+        }
+        point.x = time_x(time, point.time_ns);
+        struct time_point *last = time->course + time->course_count - (time->course_count > 0);
+        if (time->course_count > 0 && point.x - last->x < 0.3) {
+            last->live = fmax(last->live, point.live);
+            last->resident = fmax(last->resident, point.resident);
+        } else {
+            time->course[time->course_count++] = point;
+        }
+    }
+    return time->course != NULL;
+}
+
+/* The heap as one area: grey if there are sites to tell apart, which lie over it and end with it. */
 static void time_area(const struct time_plot *time)
 {
-    const struct profile_point *points = time->view->profile->points.items;
-    size_t count = time->view->profile->points.count;
     FILE *file = time->plot.file;
-    if (count == 0)
+    bool under = time->bands_count > 0;
+    if (time->course_count == 0)
         return;
-    fprintf(file, "<path class=\"c01\" d=\"M%.1f,%.1f", time_x(time, points[0].time_ns),
-            time->plot.bottom);
-    double last_x = -1;
-    for (size_t i = 0; i < count; i++) {
-        double x = time_x(time, points[i].time_ns);
-        if (x - last_x >= 0.3 || i + 1 == count)
-            fprintf(file, "L%.1f,%.1f", last_x = x,
-                    plot_y(&time->plot, (double)points[i].live_bytes));
+    if (under)
+        fprintf(file, "<clipPath id=\"heap%u\">", time->plot.width);
+    for (int i = 0; i <= under; i++) {
+        fprintf(file, "<path class=\"c%u1\" d=\"M%.1f,%.1f", under ? SVG_FAMILIES - 1 : 0,
+                time->course[0].x, time->plot.bottom);
+        for (size_t k = 0; k < time->course_count; k++)
+            fprintf(file, "L%.1f,%.1f", time->course[k].x,
+                    plot_y(&time->plot, time->course[k].live));
+        fprintf(file, "L%.1f,%.1fZ\"/>%s\n", time->course[time->course_count - 1].x,
+                time->plot.bottom, under && i == 0 ? "</clipPath>" : "");
     }
-    fprintf(file, "L%.1f,%.1fZ\"/>\n", last_x, time->plot.bottom);
 }
 
 static void time_areas(const struct time_plot *time)
 {
     FILE *file = time->plot.file;
     double below[PROFILE_MOMENTS_MOST] = {0};
+    fputs("<g", file);
+    if (time->course_count > 0)
+        fprintf(file, " clip-path=\"url(#heap%u)\"", time->plot.width);
+    fputs(">\n", file);
     for (unsigned i = 0; i < time->bands_count && time->columns > 0; i++) {
         const struct time_band *band = &time->bands[i];
         char text[SVG_NAME_MOST * 2], value[32];
         time_band_name(time, band, text, 120);
-        fprintf(file, "<path class=\"c%u1\" d=\"M%.1f,%.1f", band->row ? i : SVG_FAMILIES - 1,
-                time->plot.left, time->plot.bottom);
+        fprintf(file, "<path class=\"c%u1\" d=\"M%.1f,%.1f", i, time->plot.left, time->plot.bottom);
         for (unsigned k = 0; k < time->columns; k++)
             fprintf(file, "L%.1f,%.1f", time_x(time, time->times[k]),
                     plot_y(&time->plot, below[k] + band->values[k]));
@@ -164,29 +208,32 @@ static void time_areas(const struct time_plot *time)
         for (unsigned k = 0; k < time->columns; k++)
             below[k] += band->values[k];
     }
+    fputs("</g>\n", file);
+}
+
+static const char *time_curve_name(const struct time_plot *time, bool resident)
+{
+    return resident      ? "resident memory of the process"
+           : time->exact ? "live heap, every block counted"
+                         : "live heap, estimated from samples";
 }
 
 static void time_curve(const struct time_plot *time, bool resident)
 {
-    const struct profile *profile = time->view->profile;
-    const struct profile_point *points = profile->points.items;
     FILE *file = time->plot.file;
     bool open = false;
-    double last_x = -1;
-    for (size_t i = 0; i < profile->points.count; i++) {
-        double value = (double)(resident ? points[i].resident_bytes : points[i].live_bytes);
-        double x = time_x(time, points[i].time_ns);
-        if ((resident && value == 0) || (open && x - last_x < 0.3 && i + 1 < profile->points.count))
+    for (size_t i = 0; i < time->course_count; i++) {
+        const struct time_point *point = &time->course[i];
+        if (resident && point->resident <= 0)
             continue;
         if (!open)
             fprintf(file, "<path class=\"curve %s\" d=\"M", resident ? "rss" : "live");
-        fprintf(file, "%s%.1f,%.1f", open ? "L" : "", x, plot_y(&time->plot, value));
+        fprintf(file, "%s%.1f,%.1f", open ? "L" : "", point->x,
+                plot_y(&time->plot, resident ? point->resident : point->live));
         open = true;
-        last_x = x;
     }
     if (open)
-        fprintf(file, "\"><title>%s</title></path>\n",
-                resident ? "resident memory of the process" : "live heap, exact");
+        fprintf(file, "\"><title>%s</title></path>\n", time_curve_name(time, resident));
 }
 
 static void time_marks(const struct time_plot *time)
@@ -221,72 +268,89 @@ static void time_marks(const struct time_plot *time)
     double x = time_x(time, time->peak_ns), y = plot_y(&time->plot, time->peak);
     bool right = x > (time->plot.left + time->plot.right) / 2;
     fprintf(file,
-            "<circle class=\"peak\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/><text class=\"hd halo%s\" "
-            "style=\"font-size:12px\" x=\"%.1f\" y=\"%.1f\">peak %s at %s</text>\n",
+            "<circle class=\"peak\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/><text "
+            "class=\"hd small halo%s\" x=\"%.1f\" y=\"%.1f\">peak %s at %s</text>\n",
             x, y, right ? " end" : "", right ? x - 8 : x + 8, fmax(y - 9, time->plot.top - 6),
             style_value(value, time->peak, "bytes"), style_time(when, time->peak_ns));
 }
 
-/* Two columns under the axis: curves first, then the sites from the top band down. */
+static unsigned time_legend_columns(const struct plot *plot)
+{
+    return plot->width < 700 ? 1 : 2;
+}
+
+/* Two columns under the axis, or one: curves first, then the sites from the top band down. */
 static void time_legend(const struct time_plot *time, unsigned y)
 {
     FILE *file = time->plot.file;
-    double half = (time->plot.width - 32.0) / 2;
-    bool resident = false, live = time->view->profile->points.count > 0;
-    const struct profile_point *points = time->view->profile->points.items;
-    for (size_t i = 0; i < time->view->profile->points.count; i++)
-        resident = resident || points[i].resident_bytes > 0;
-    unsigned entry = 0;
+    unsigned columns = time_legend_columns(&time->plot), entry = 0;
+    double room = (time->plot.width - 32.0) / columns;
     for (unsigned curve = 0; curve < 2; curve++) {
-        if (curve == 0 ? !live : !resident)
+        if (curve == 0 ? time->course_count == 0 : !time->resident)
             continue;
-        double x = 16 + (entry % 2) * half;
+        double x = 16 + (entry % columns) * room;
+        unsigned at = y + entry / columns * 19;
         fprintf(file,
                 "<line class=\"curve %s\" x1=\"%.0f\" x2=\"%.0f\" y1=\"%u\" y2=\"%u\"/>"
                 "<text class=\"sub\" x=\"%.0f\" y=\"%u\">%s</text>\n",
-                curve == 0 ? "live" : "rss", x, x + 14, y + entry / 2 * 19 + 7,
-                y + entry / 2 * 19 + 7, x + 22, y + entry / 2 * 19 + 11,
-                curve == 0 ? "live heap, exact" : "resident memory of the process");
+                curve == 0 ? "live" : "rss", x, x + 14, at + 7, at + 7, x + 22, at + 11,
+                time_curve_name(time, curve == 1));
         entry++;
     }
-    entry += entry % 2;
+    entry += entry % columns;
     for (unsigned i = 0; i < time->bands_count; i++, entry++) {
-        double x = 16 + (entry % 2) * half;
-        unsigned at = y + entry / 2 * 19;
+        double x = 16 + (entry % columns) * room;
+        unsigned at = y + entry / columns * 19;
         char text[SVG_NAME_MOST * 2], value[32];
-        time_band_name(time, &time->bands[i], text, (unsigned)((half - 130) / 6.7));
-        double last = time->columns > 0 ? time->bands[i].values[time->columns - 1] : 0;
+        time_band_name(time, &time->bands[i], text, (unsigned)((room - 150) / 6.7));
         fprintf(file,
                 "<rect class=\"c%u1\" x=\"%.0f\" y=\"%u\" width=\"14\" height=\"14\"/>"
-                "<text class=\"sub end\" x=\"%.0f\" y=\"%u\">%s</text>"
+                "<text class=\"sub end\" x=\"%.0f\" y=\"%u\">up to %s</text>"
                 "<text class=\"tx name\" x=\"%.0f\" y=\"%u\">",
-                time->bands[i].row ? i : SVG_FAMILIES - 1, x, at, x + 92, at + 11,
-                style_value(value, last, "bytes"), x + 100, at + 11);
+                i, x, at, x + 112, at + 11, style_value(value, time->bands[i].most, "bytes"),
+                x + 120, at + 11);
         svg_text(file, text);
         fputs("</text>\n", file);
     }
+    if (time->bands_count > 0)
+        fprintf(file,
+                "<rect class=\"c%u1\" x=\"%.0f\" y=\"%u\" width=\"14\" height=\"14\"/>"
+                "<text class=\"sub\" x=\"%.0f\" y=\"%u\">all others, and what came and went "
+                "between snapshots</text>\n",
+                SVG_FAMILIES - 1, 16 + (entry % columns) * room, y + entry / columns * 19,
+                38 + (entry % columns) * room, y + entry / columns * 19 + 11);
+}
+
+/* How high the legend is. */
+static unsigned time_legend_height(const struct time_plot *time)
+{
+    unsigned columns = time_legend_columns(&time->plot);
+    unsigned curves = (time->course_count > 0) + time->resident;
+    unsigned areas = time->bands_count + (time->bands_count > 0);
+    return 19 * ((curves + columns - 1) / columns + (areas + columns - 1) / columns);
 }
 
 void picture_time(const struct view *view, const struct picture_options *options, FILE *file)
 {
-    struct time_plot time = {.view = view, .plot = {.file = file}};
+    struct time_plot time = {.view = view, .plot = {.file = file, .inside = options->inside}};
     size_t count = 0;
     struct view_row *rows = view_rows(view, false, &count);
     const struct profile *profile = view->profile;
     char subtitle[128], peak[32], length[32];
+    time.exact = profile->period <= 1 && profile->samples.weights == NULL;
     time.columns = profile->history_moments < PROFILE_MOMENTS_MOST ? profile->history_moments
                                                                    : PROFILE_MOMENTS_MOST;
     if (rows != NULL && profile->samples.history != NULL && time.columns > 1)
         time_bands(&time, rows, count);
     time.columns = 0;
     time_survey(&time);
-    unsigned lines = 1 + (time.bands_count + 1) / 2;
-    time.plot.width = options->width == 0 ? 1200 : options->width < 500 ? 500 : options->width;
-    time.plot.height = 430 + lines * 19 + 12;
+    time.plot.width = plot_width(options, 1200);
     time.plot.left = 84;
     time.plot.right = time.plot.width - 24.0;
     time.plot.top = 76;
     time.plot.bottom = 390;
+    time_course(&time);
+    time.plot.height = 442 + time_legend_height(&time);
     snprintf(subtitle, sizeof subtitle, "memory over time \xc2\xb7 %s at most \xc2\xb7 %s",
              style_value(peak, time.peak > 0 ? time.peak : time.most, "bytes"),
              style_time(length, time.last_ns));
@@ -294,10 +358,8 @@ void picture_time(const struct view *view, const struct picture_options *options
                true);
     if (time.last_ns > 0 && time.most > 0) {
         plot_y_axis(&time.plot, time.most, "bytes");
-        if (time.bands_count > 0)
-            time_areas(&time);
-        else
-            time_area(&time);
+        time_area(&time);
+        time_areas(&time);
         plot_time_axis(&time.plot, time.last_ns);
         time_curve(&time, true);
         time_curve(&time, false);
@@ -308,5 +370,6 @@ void picture_time(const struct view *view, const struct picture_options *options
                                  "capture (memoir run) has one.");
     }
     plot_end(&time.plot);
+    free(time.course);
     free(rows);
 }

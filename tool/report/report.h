@@ -45,6 +45,7 @@ struct picture_options {
     unsigned width; /* pixels; 0: 1200 */
     bool inverted;  /* roots on top (icicle) */
     bool reversed;  /* merged from the leaf */
+    bool inside;    /* plots: a part of a page (plot.h) */
     /* Graphs, as in pprof; 0: its defaults. */
     unsigned nodes_most;
     double node_share, edge_share;
