@@ -2,6 +2,7 @@
 /* See tool/load.h: what the flags of a view mean, and how its reports look. */
 #include "tool/load_parts.h"
 
+#include "tool/picture.h"
 #include "tool/progress.h"
 #include "tool/suggest.h"
 #include "tool/terminal.h"
@@ -269,6 +270,11 @@ bool load_open(struct style *style, const struct arguments *arguments, const str
     if (style->format == STYLE_CSV && !is_table(arguments->command->verb)) {
         error_set(error, ERROR_USAGE, "%s is no table, and has no CSV", arguments->command->verb);
         return error_hint(error, "--json has all its numbers");
+    }
+    if (output && picture_ending(output)) {
+        error_set(error, ERROR_USAGE, "%s has no picture", arguments->command->verb);
+        return error_hint(error, "memoir export draws: memoir export %s -o %s", loaded->name,
+                          output);
     }
     if (!output) {
         if (style->format == STYLE_TEXT)

@@ -3,6 +3,8 @@
 #include "tool/output.h"
 
 #include "tool/pack.h"
+#include "tool/report/report.h"
+#include "tool/terminal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -113,4 +115,12 @@ bool output_end(struct output *output, bool whole, struct error *error)
     output->file = NULL;
     output->path = output->temporary = NULL;
     return done;
+}
+
+void output_say(const struct output *output, const char *path)
+{
+    char size[32];
+    if (strcmp(path, "-") != 0 && !terminal_is_quiet())
+        fprintf(stderr, "memoir: %s, %s\n", path,
+                style_value(size, (double)output->bytes, "bytes"));
 }

@@ -2,6 +2,9 @@
 /* See tool/picture.h. */
 #include "tool/picture.h"
 
+#include "tool/output.h"
+#include "tool/pack.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,20 +15,20 @@ struct kind {
     void (*draw)(const struct view *view, const struct picture_options *options, FILE *file);
     enum view_by by;         /* unless --by says so */
     enum view_frames frames; /* unless --frames does */
+    const char *verb;        /* whose picture it is */
 };
 
 /* The first is that of an .svg, the second that of all other endings. */
 static const struct kind kinds[] = {
-    {"flame", picture_flame, VIEW_FUNCTION, VIEW_CALLERS},
-    {"graph", NULL, VIEW_FUNCTION, VIEW_CALLERS},
-    {"time", picture_time, VIEW_SITE, VIEW_BLAME},
-    {"sizes", picture_sizes, VIEW_SITE, VIEW_BLAME},
+    {"flame", picture_flame, VIEW_FUNCTION, VIEW_CALLERS, NULL},
+    {"graph", NULL, VIEW_FUNCTION, VIEW_CALLERS, NULL},
+    {"time", picture_time, VIEW_SITE, VIEW_BLAME, "time"},
+    {"sizes", picture_sizes, VIEW_SITE, VIEW_BLAME, "sizes"},
 };
 
 const char picture_endings[] = " .svg .dot .pdf .ps .png .gif";
 
-/* "svg" of a path that ends in one of those; NULL: none of them. */
-static const char *picture_format(const char *path)
+const char *picture_ending(const char *path)
 {
     static const char *const formats[] = {"svg", "dot", "pdf", "ps", "png", "gif"};
     const char *dot = strrchr(path, '.');
@@ -41,17 +44,20 @@ static const struct kind *picture_kind(const struct arguments *arguments, const 
     for (size_t i = 0; word && i < COUNT_OF(kinds); i++)
         if (strcmp(kinds[i].word, word) == 0)
             return &kinds[i];
+    for (size_t i = 0; !word && i < COUNT_OF(kinds); i++)
+        if (kinds[i].verb && strcmp(kinds[i].verb, arguments->command->verb) == 0)
+            return &kinds[i];
     return &kinds[strcmp(format, "svg") != 0];
 }
 
 bool picture_wanted(const struct arguments *arguments, const char *path)
 {
-    return arguments_value(arguments, "--picture") || picture_format(path);
+    return arguments_value(arguments, "--picture") || picture_ending(path);
 }
 
 bool picture_check(const struct arguments *arguments, const char *path, struct error *error)
 {
-    const char *format = picture_format(path);
+    const char *format = picture_ending(path);
     if (!format && strcmp(path, "-") == 0)
         format = "svg";
     if (!format) {
@@ -62,6 +68,8 @@ bool picture_check(const struct arguments *arguments, const char *path, struct e
     if (kind->draw && strcmp(format, "svg") != 0) {
         error_set(error, ERROR_USAGE, "the picture '%s' is written as .svg only, not as .%s",
                   kind->word, format);
+        if (!arguments_value(arguments, "--picture"))
+            return error_hint(error, "-o %s.svg", kind->word);
         return error_hint(error, "only the call graph has other formats: --picture graph");
     }
     return true;
@@ -88,10 +96,10 @@ static bool picture_options_read(struct picture_options *options, const struct a
     return true;
 }
 
-bool picture_export(const struct arguments *arguments, const struct loaded *loaded,
-                    const char *path, FILE *file, struct error *error)
+static bool picture_draw(const struct arguments *arguments, const struct loaded *loaded,
+                         const char *path, bool moment, FILE *file, struct error *error)
 {
-    const char *format = picture_format(path);
+    const char *format = picture_ending(path);
     struct picture_options options;
     struct loaded like = *loaded;
     struct view view = {0};
@@ -99,13 +107,14 @@ bool picture_export(const struct arguments *arguments, const struct loaded *load
     if (!format)
         format = "svg";
     const struct kind *kind = picture_kind(arguments, format);
+    like.view.rows_only = false;
+    like.view.past = kind->draw == picture_time;
     if (!arguments_value(arguments, "--by"))
         like.view.by = kind->by;
     if (!arguments_value(arguments, "--frames"))
         like.view.frames = kind->frames;
-    if (kind->by == VIEW_FUNCTION && !loaded->has_base) /* as top; a difference is as diff has it */
+    if (moment && !like.view.past && !loaded->has_base) /* a difference is as diff has it */
         load_moment(&like, arguments);
-    like.view.past = strcmp(kind->word, "time") == 0;
     bool done =
         picture_options_read(&options, arguments, loaded, error) && load_view(&view, &like, error);
     if (done && kind->draw)
@@ -116,4 +125,30 @@ bool picture_export(const struct arguments *arguments, const struct loaded *load
         done = error_set(error, ERROR_INPUT, "%s: %s", path, reason.text);
     view_free(&view);
     return done;
+}
+
+bool picture_write(const struct arguments *arguments, const struct loaded *loaded, const char *path,
+                   bool moment, struct error *error)
+{
+    struct output output;
+    char *name = strndup(path, pack_stem(path));
+    if (!name)
+        return error_set(error, ERROR_INPUT, "out of memory");
+    bool done = output_start(&output, path, error);
+    if (done) {
+        done = (strcmp(name, path) == 0 || output_pack(&output, path, error)) &&
+               picture_draw(arguments, loaded, name, moment, output.file, error);
+        done = output_end(&output, done, error) && done;
+    }
+    if (done)
+        output_say(&output, path);
+    free(name);
+    return done;
+}
+
+bool picture_asked(const struct arguments *arguments, bool *asked, struct error *error)
+{
+    const char *path = arguments_value(arguments, "--output");
+    *asked = path && picture_ending(path);
+    return !*asked || picture_check(arguments, path, error);
 }

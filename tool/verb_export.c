@@ -89,15 +89,6 @@ static bool target_find(struct target *target, const struct arguments *arguments
     return true;
 }
 
-/* "memoir: profile.pb.gz, 12 kB"; nothing for standard output. */
-static void target_say(const struct target *target, uint64_t bytes)
-{
-    char size[32];
-    if (strcmp(target->path, "-") != 0 && !terminal_is_quiet())
-        fprintf(stderr, "memoir: %s, %s\n", target->path,
-                style_value(size, (double)bytes, "bytes"));
-}
-
 static bool target_write(const struct target *target, const struct profile *profile,
                          const struct write_options *options, struct error *error)
 {
@@ -110,7 +101,7 @@ static bool target_write(const struct target *target, const struct profile *prof
             error_set(error, ERROR_INPUT, "out of memory"));
     done = output_end(&output, done, error) && done;
     if (done)
-        target_say(target, output.bytes);
+        output_say(&output, target->path);
     return done;
 }
 
@@ -140,26 +131,12 @@ static bool export_profile(struct loaded *loaded, const struct target *target, s
     return target_write(target, &loaded->profile, &options, error);
 }
 
-static bool export_picture(const struct arguments *arguments, const struct loaded *loaded,
-                           const struct target *target, struct error *error)
-{
-    struct output output;
-    if (!output_start(&output, target->path, error))
-        return false;
-    bool done = (!target->packed || output_pack(&output, target->path, error)) &&
-                picture_export(arguments, loaded, target->name, output.file, error);
-    done = output_end(&output, done, error) && done;
-    if (done)
-        target_say(target, output.bytes);
-    return done;
-}
-
 bool verb_export(const struct arguments *arguments, struct error *error)
 {
     struct loaded loaded = {0};
     struct target target;
     bool done = target_find(&target, arguments, error) && load(&loaded, arguments, error) &&
-                (target.picture ? export_picture(arguments, &loaded, &target, error)
+                (target.picture ? picture_write(arguments, &loaded, target.path, true, error)
                                 : export_profile(&loaded, &target, error));
     load_free(&loaded);
     target_free(&target);

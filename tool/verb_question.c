@@ -3,6 +3,7 @@
 #include "tool/arguments.h"
 #include "tool/folder.h"
 #include "tool/load.h"
+#include "tool/picture.h"
 #include "tool/terminal.h"
 #include "tool/text_file.h"
 
@@ -33,12 +34,32 @@ static void question_free(struct question *question)
     load_free(&question->loaded);
 }
 
+/* --output is a picture: that of the metric, NULL: of what the flags say. */
+static bool question_draw(const struct arguments *arguments, const char *metric,
+                          struct error *error)
+{
+    struct loaded loaded;
+    if (arguments_value(arguments, "--metric"))
+        metric = NULL;
+    bool right =
+        load(&loaded, arguments, error) && (!metric || load_metric(&loaded, metric, error)) &&
+        picture_write(arguments, &loaded, arguments_value(arguments, "--output"), !metric, error);
+    load_free(&loaded);
+    return right;
+}
+
+/* `metric` is that of its picture. */
 static bool question_answer(const struct arguments *arguments, const char *metric,
                             void (*report)(const struct view *view, const struct style *style),
                             struct error *error)
 {
     struct question question;
-    bool right = question_load(&question, arguments, metric, error) &&
+    bool picture = false;
+    if (report != report_threads && !picture_asked(arguments, &picture, error))
+        return false;
+    if (picture)
+        return question_draw(arguments, metric, error);
+    bool right = question_load(&question, arguments, NULL, error) &&
                  load_open(&question.style, arguments, &question.loaded, error);
     if (right) {
         report(&question.view, &question.style);
@@ -50,7 +71,7 @@ static bool question_answer(const struct arguments *arguments, const char *metri
 
 bool verb_churn(const struct arguments *arguments, struct error *error)
 {
-    return question_answer(arguments, NULL, report_churn, error);
+    return question_answer(arguments, "churn", report_churn, error);
 }
 
 bool verb_sizes(const struct arguments *arguments, struct error *error)
@@ -94,13 +115,18 @@ bool verb_diff(const struct arguments *arguments, struct error *error)
     struct question question = {0};
     struct arguments words;
     struct folder folder = {0};
-    bool changed = false;
-    bool right = folder_operands(&folder, &words, arguments, error) &&
+    bool changed = false, picture;
+    bool right = picture_asked(arguments, &picture, error) &&
+                 folder_operands(&folder, &words, arguments, error) &&
                  question_load(&question, &words, NULL, error) &&
                  need_two(&question.loaded, "diff", error) &&
-                 (!arguments_value(arguments, "--normalize") || normalize(&question, error)) &&
-                 load_open(&question.style, arguments, &question.loaded, error);
-    if (right) {
+                 (!arguments_value(arguments, "--normalize") || normalize(&question, error));
+    if (right && picture)
+        right = picture_write(arguments, &question.loaded, arguments_value(arguments, "--output"),
+                              false, error);
+    else if (right)
+        right = load_open(&question.style, arguments, &question.loaded, error);
+    if (right && !picture) {
         changed = report_diff(&question.view, &question.style);
         right = load_close(&question.style, arguments, error);
     }
@@ -146,7 +172,11 @@ bool verb_leaks(const struct arguments *arguments, struct error *error)
                                                    : LEAKS_GROWTH,
         .list = arguments_value(arguments, "--suppress") != NULL,
     };
-    bool found = false;
+    bool found = false, picture;
+    if (!picture_asked(arguments, &picture, error))
+        return false;
+    if (picture)
+        return question_draw(arguments, "live", error);
     bool right = suppressions_read(&suppressions, arguments, error) &&
                  question_load(&question, arguments, "live", error) &&
                  load_open(&question.style, arguments, &question.loaded, error);

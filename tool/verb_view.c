@@ -2,6 +2,7 @@
 /* The verbs that are a profile, a view and one report: top, peak, ... */
 #include "tool/arguments.h"
 #include "tool/load.h"
+#include "tool/picture.h"
 #include "tool/suggest.h"
 #include "tool/terminal.h"
 
@@ -44,11 +45,20 @@ static bool verb_report(const struct arguments *arguments, const char *metric,
     struct loaded loaded;
     struct view view = {0};
     struct style style;
+    bool picture;
+    if (!picture_asked(arguments, &picture, error))
+        return false;
     bool right = load(&loaded, arguments, error);
     if (right && metric && !arguments_value(arguments, "--metric"))
         right = load_metric(&loaded, metric, error);
     else if (right)
         load_moment(&loaded, arguments);
+    if (right && picture) {
+        const char *path = arguments_value(arguments, "--output");
+        right = picture_write(arguments, &loaded, path, !metric, error);
+        load_free(&loaded);
+        return right;
+    }
     loaded.view.rows_only = report == report_top && !arguments_value(arguments, "--verbose");
     right = right && load_view(&view, &loaded, error);
     if (right && load_open(&style, arguments, &loaded, error)) {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Every picture of `memoir export` is what its ending says, by the first bytes and, where they are
+# Every picture of `memoir export`, and of the other verbs, is what its ending says, by the first bytes and, where they are
 # installed, by xmllint and dot; wrong wishes are refused before anything is read or written.
 . "$(dirname "$0")/common.sh"
 cd "$place" || exit 2
@@ -29,6 +29,18 @@ export_as -o sizes.svg --picture sizes
 export_as -o time.svg --picture time
 export_as -o graph.dot
 export_as -o difference.dot --base before.folded
+# A verb draws what it would print.
+for verb in report top tree traces sizes time; do
+    "$MEMOIR_TOOL" $verb stacks.folded --quiet -o "$verb.svg" || fail "no picture by: $verb"
+done
+"$MEMOIR_TOOL" diff before.folded stacks.folded --quiet -o diff.svg || fail "no picture by: diff"
+"$MEMOIR_TOOL" top stacks.folded Parser --quiet -o focus.dot || fail "no graph by: top"
+for verb in top tree; do
+    cmp -s "$verb.svg" flame.svg || fail "$verb.svg is another picture than flame.svg"
+done
+cmp -s diff.svg difference.svg || fail "diff.svg is another picture than difference.svg"
+cmp -s time.svg flame.svg && fail "time.svg is a flame graph"
+grep -q Cache focus.dot && fail "the picture of top has what its words leave out"
 grep -q 'width="700"' inverted.svg || fail "--width has no effect"
 for picture in *.svg; do
     begins "$picture" '<?xml version="1.0"'
@@ -59,6 +71,8 @@ else
 fi
 
 expect 2 "$MEMOIR_TOOL" export stacks.folded -o x.png --picture time 2>/dev/null
+expect 2 "$MEMOIR_TOOL" sizes stacks.folded -o x.png 2>/dev/null
+expect 2 "$MEMOIR_TOOL" peek stacks.folded main -o x.svg 2>/dev/null
 expect 2 "$MEMOIR_TOOL" export stacks.folded -o x.jpg 2>/dev/null
 expect 2 "$MEMOIR_TOOL" export stacks.folded -o x.svg --width 5 2>/dev/null
 [ -e x.png ] || [ -e x.jpg ] || [ -e x.svg ] && fail "a refused picture is written"

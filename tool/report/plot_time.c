@@ -163,7 +163,7 @@ static bool time_course(struct time_plot *time)
     return time->course != NULL;
 }
 
-/* The heap as one area: grey if there are sites to tell apart, which lie over it and end with it. */
+/* The heap as one area: grey if there are sites to tell apart, which lie over it. */
 static void time_area(const struct time_plot *time)
 {
     FILE *file = time->plot.file;
