@@ -77,6 +77,8 @@ void compat_load(struct compat_profile *loaded, const struct compat_words *words
 bool compat_is_url(const char *word);
 char *compat_fetch(const struct compat_words *words, const char *url);
 void compat_fetch_names(const struct compat_words *words, struct profile *profile);
+/* One number of a sample. */
+double compat_sample(const struct compat_profile *loaded, unsigned type, size_t sample);
 /* Addresses outside of all mappings may be the program's own. */
 void compat_own(struct profile *profile, const char *path);
 /* The threads of a file of jemalloc's, in order; NULL: it has none. */
@@ -97,6 +99,7 @@ struct compat_name {
 struct compat_stack {
     uint32_t first, count; /* in `path`, leaf first */
     double value;
+    bool cut; /* the first is not the one that was recorded first, but its caller */
 };
 struct compat_stacks {
     const struct compat_profile *from;
@@ -121,6 +124,9 @@ struct compat_stacks compat_stacks_copy(const struct compat_stacks *from);
 double compat_stacks_sum(const struct compat_stacks *stacks);
 /* The name without parameters, template arguments and result, as Perl's cut it. To be freed. */
 char *compat_short_name(const char *name, bool keep_templates);
+/* The address that they show of a frame: one before where a call returns to. */
+uint64_t compat_code(const struct compat_profile *from, uint32_t location, bool leaf,
+                     enum compat_command command);
 void compat_address(const struct compat_profile *from, uint32_t location, bool leaf,
                     enum compat_command command, char text[20]);
 

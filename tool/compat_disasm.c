@@ -97,7 +97,8 @@ static void print_code(const struct compat_source *source,
         }
         print_line(source->stacks, &sum);
         for (size_t i = first; i < end; i++)
-            printf("%6s %6s    %8" PRIx64 ": %s\n", or_dot(source->stacks, places[i].flat, text[0]),
+            printf("%6s %6s    %8" PRIx64 ": %6s\n",
+                   or_dot(source->stacks, places[i].flat, text[0]),
                    or_dot(source->stacks, places[i].cum, text[1]), instructions[i].address,
                    instructions[i].text);
     }
@@ -106,12 +107,13 @@ static void print_code(const struct compat_source *source,
 void compat_disasm(const struct compat_source *source, const struct symbol_code *code)
 {
     const struct compat_stacks *stacks = source->stacks;
+    struct disasm_code piece = {code->bytes, code->size, code->start, code->machine, DISASM_ATT};
     struct disasm_instruction *instructions = NULL;
     struct error error = {0};
     size_t count = 0;
     char text[2][40];
     double flat = 0, cum = 0;
-    if (!disasm(code->bytes, code->size, code->start, code->machine, &instructions, &count, &error))
+    if (!disasm(&piece, &instructions, &count, &error))
         compat_fail("%s", error.text);
     struct place *places = find_places(source, code, instructions, count);
     for (size_t i = 0; i < count; i++) {

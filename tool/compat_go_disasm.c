@@ -46,11 +46,14 @@ static const char *base_name(const char *path)
 static void print_code(const struct go_profile *go, const struct go_graph *graph,
                        const struct symbol_code *code, int64_t flat, int64_t cum)
 {
+    struct disasm_code piece = {code->bytes, code->size, code->start, code->machine,
+                                go->words->value[COMPAT_INTEL_SYNTAX].on ? DISASM_INTEL
+                                                                         : DISASM_ATT};
     struct disasm_instruction *instructions = NULL;
     struct error error = {0};
     size_t count = 0, line = 0, shown = SIZE_MAX;
     char text[2][64], percent[32];
-    if (!disasm(code->bytes, code->size, code->start, code->machine, &instructions, &count, &error))
+    if (!disasm(&piece, &instructions, &count, &error))
         compat_fail("%s", error.text);
     printf("ROUTINE ======================== %s\n%10s %10s (flat, cum) %s of Total\n", code->name,
            go_format(go, flat, text[0]), go_format(go, cum, text[1]),

@@ -234,6 +234,11 @@ static unsigned column(const struct profile *profile, const struct compat_words 
     return profile->default_type;
 }
 
+double compat_sample(const struct compat_profile *loaded, unsigned type, size_t sample)
+{
+    return (double)loaded->profile.samples.values[type][sample] / FRACTIONS;
+}
+
 /* Samples' values as numbers; --drop_negative by stack, as they do. */
 static void values(struct compat_profile *loaded, const struct compat_words *words)
 {
@@ -243,9 +248,9 @@ static void values(struct compat_profile *loaded, const struct compat_words *wor
     loaded->values = compat_room(NULL, count, sizeof *loaded->values);
     int partner = profile->types > 0 ? profile_type_partner(profile, loaded->type) : -1;
     for (size_t i = 0; i < count; i++) {
-        double value = (double)profile->samples.values[loaded->type][i] / FRACTIONS;
+        double value = compat_sample(loaded, loaded->type, i);
         if (words->value[COMPAT_MEAN_DELAY].on && partner >= 0)
-            value /= (double)profile->samples.values[partner][i] / FRACTIONS;
+            value /= compat_sample(loaded, (unsigned)partner, i);
         loaded->values[i] = value;
     }
     if (!words->value[COMPAT_DROP_NEGATIVE].on)

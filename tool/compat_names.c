@@ -68,12 +68,19 @@ char *compat_short_name(const char *name, bool keep_templates)
     return text;
 }
 
+uint64_t compat_code(const struct compat_profile *from, uint32_t location, bool leaf,
+                     enum compat_command command)
+{
+    const struct profile_location *place = profile_location_at(&from->profile, location);
+    bool cpu = from->kind == PROFILE_CPU && command == COMPAT_JEPROF;
+    bool back = place->flags & LOCATION_EXACT ? leaf && cpu : !leaf || cpu;
+    return place->address - (back && place->address != 0);
+}
+
 void compat_address(const struct compat_profile *from, uint32_t location, bool leaf,
                     enum compat_command command, char text[20])
 {
-    uint64_t address = profile_location_at(&from->profile, location)->address;
-    bool whole = leaf && !(from->kind == PROFILE_CPU && command == COMPAT_JEPROF);
-    snprintf(text, 20, "%0*" PRIx64, (int)from->digits, address - (whole || address == 0 ? 0 : 1));
+    snprintf(text, 20, "%0*" PRIx64, (int)from->digits, compat_code(from, location, leaf, command));
 }
 
 static char *format_place(const struct profile *profile, const struct profile_function *function,

@@ -152,7 +152,7 @@ void compat_nodes_make(struct compat_nodes *nodes, const struct compat_stacks *s
         const struct compat_stack *stack = &stacks->stacks[i];
         nodes->starts[i] = (uint32_t)builder.length;
         for (uint32_t k = 0; k < stack->count; k++)
-            add_location(&builder, stacks->path[stack->first + k], k == 0);
+            add_location(&builder, stacks->path[stack->first + k], k == 0 && !stack->cut);
     }
     nodes->starts[stacks->count] = (uint32_t)builder.length;
     free(builder.text);

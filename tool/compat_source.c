@@ -13,7 +13,7 @@ bool compat_source_in(const struct compat_source *source, const struct symbol_co
     const struct profile_location *place =
         profile_location_at(&source->stacks->from->profile, location);
     uint64_t address = place->address - !(place->flags & LOCATION_EXACT) - code->bias;
-    return (source->flat[location] != 0 || source->cum[location] != 0) && address >= code->start &&
+    return source->present[location] && address >= code->start &&
            address - code->start < code->size;
 }
 
@@ -25,11 +25,14 @@ static void count(struct compat_source *source)
     source->flat = compat_room(NULL, locations, 2 * sizeof *source->flat);
     source->cum = source->flat + locations;
     memset(source->flat, 0, locations * 2 * sizeof *source->flat);
+    source->present = compat_room(NULL, locations, sizeof *source->present);
+    memset(source->present, 0, locations * sizeof *source->present);
     memset(seen, 0, locations * sizeof *seen);
     for (size_t i = 0; i < stacks->count; i++) {
         const struct compat_stack *stack = &stacks->stacks[i];
         for (uint32_t k = 0; k < stack->count; k++) {
             uint32_t location = stacks->path[stack->first + k];
+            source->present[location] = true;
             if (k == 0) {
                 source->flat[location] += stack->value;
                 source->total += stack->value;
@@ -79,6 +82,7 @@ static void print(const struct compat_stacks *stacks, enum compat_option how, co
             compat_list(&source, &codes[i]);
     }
     symbol_codes_free(codes, found);
+    free(source.present);
     free(source.flat);
 }
 

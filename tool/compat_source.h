@@ -8,6 +8,7 @@
 struct compat_source {
     const struct compat_stacks *stacks;
     double *flat, *cum; /* by location: each stack once */
+    bool *present;      /* by location: some stack has it */
     double total;       /* of flat */
 };
 

@@ -81,9 +81,32 @@ static bool among(const char *name, const char *const *list, size_t count)
     return false;
 }
 
-/* Whether the frame is none of the program's. */
-static bool is_noise(const struct compat_stacks *stacks, const char *name)
+/* Whether the code is an allocator's library. Those come without symbols as a rule, and the real
+ * ones, which go by names alone, take much of it for `malloc_usable_size`. */
+static bool is_allocator(const struct compat_stacks *stacks, uint32_t location)
 {
+    static const char *const files[] = {"libjemalloc", "libtcmalloc", "libmemoir"};
+    const struct profile *profile = &stacks->from->profile;
+    uint32_t mapping = profile_location_at(profile, location)->mapping;
+    const char *path =
+        mapping > 0 ? profile_text(profile, profile_mapping_at(profile, mapping)->path) : "";
+    const char *slash = strrchr(path, '/');
+    for (size_t i = 0; i < COUNT_OF(files); i++)
+        if (strncmp(slash ? slash + 1 : path, files[i], strlen(files[i])) == 0)
+            return true;
+    return false;
+}
+
+/* The name that the caller's side of an address has. */
+static const char *outer_name(const struct compat_stacks *stacks, uint32_t location)
+{
+    return stacks->names[stacks->first_name[location + 1] - 1].name;
+}
+
+/* Whether the frame is none of the program's. */
+static bool is_noise(const struct compat_stacks *stacks, uint32_t location)
+{
+    const char *name = outer_name(stacks, location);
     switch (stacks->from->kind) {
     case PROFILE_HEAP:
     case PROFILE_GROWTH: {
@@ -93,7 +116,8 @@ static bool is_noise(const struct compat_stacks *stacks, const char *name)
                among(bare, of_heaps, COUNT_OF(of_heaps)) ||
                (jemalloc && (among(name, of_jemalloc, COUNT_OF(of_jemalloc)) ||
                              among(bare, of_jemalloc, COUNT_OF(of_jemalloc)))) ||
-               strstr(name, "TCMalloc") || strncmp(name, "tcmalloc::", 10) == 0;
+               is_allocator(stacks, location) || strstr(name, "TCMalloc") ||
+               strncmp(name, "tcmalloc::", 10) == 0;
     }
     case PROFILE_CONTENTION:
         return among(name, of_locks, COUNT_OF(of_locks));
@@ -102,12 +126,6 @@ static bool is_noise(const struct compat_stacks *stacks, const char *name)
     default:
         return false;
     }
-}
-
-/* The name that the caller's side of an address has. */
-static const char *outer_name(const struct compat_stacks *stacks, uint32_t location)
-{
-    return stacks->names[stacks->first_name[location + 1] - 1].name;
 }
 
 /* The second address of all stacks, if it is one; else -1. */
@@ -167,10 +185,12 @@ static void drop_noise(struct compat_stacks *stacks)
         struct compat_stack *stack = &stacks->stacks[i];
         uint32_t *path = stacks->path + stack->first, kept = 0;
         for (uint32_t k = 0; k < stack->count; k++) {
-            if (!is_noise(stacks, outer_name(stacks, path[k])))
+            bool noise = is_noise(stacks, path[k]);
+            if (!noise)
                 path[kept++] = path[k];
             else if (before)
                 kept = 0;
+            stack->cut |= noise && kept == 0;
         }
         stack->count = kept;
     }
@@ -185,9 +205,11 @@ static void drop_frames(struct compat_stacks *stacks, const char *pattern, bool 
     for (size_t i = 0; i < stacks->count; i++) {
         struct compat_stack *stack = &stacks->stacks[i];
         uint32_t *path = stacks->path + stack->first, kept = 0;
-        for (uint32_t k = 0; k < stack->count; k++)
+        for (uint32_t k = 0; k < stack->count; k++) {
             if (compat_pattern_fits(wanted, outer_name(stacks, path[k])) == keep)
                 path[kept++] = path[k];
+            stack->cut |= kept == 0;
+        }
         stack->count = kept;
     }
     compat_pattern_free(wanted);
@@ -205,7 +227,8 @@ void compat_stacks_filter(struct compat_stacks *stacks, const char *pattern, boo
         bool fits = false;
         for (uint32_t k = 0; k < stack->count && !fits; k++) {
             uint32_t location = stacks->path[stack->first + k];
-            compat_address(stacks->from, location, k == 0, stacks->words->command, address);
+            compat_address(stacks->from, location, k == 0 && !stack->cut, stacks->words->command,
+                           address);
             fits = compat_pattern_fits(wanted, address);
             for (uint32_t n = stacks->first_name[location];
                  n < stacks->first_name[location + 1] && !fits; n++)
@@ -232,7 +255,8 @@ static void gather(struct compat_stacks *stacks)
         uint32_t stack = samples->stacks[i], frames;
         if (known[stack] == 0) {
             profile_frames_of(profile, stack, &frames);
-            stacks->stacks[stacks->count] = (struct compat_stack){(uint32_t)length, frames, 0};
+            stacks->stacks[stacks->count] =
+                (struct compat_stack){(uint32_t)length, frames, 0, false};
             known[stack] = (uint32_t)++stacks->count;
             length += frames;
         }

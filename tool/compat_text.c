@@ -124,6 +124,51 @@ static int compare_stacks(const void *a, const void *b)
     return order != 0 ? order : (left->first > right->first) - (left->first < right->first);
 }
 
+struct leak {
+    uint32_t stack; /* of the profile */
+    double objects, bytes;
+};
+
+static int compare_bytes(const void *a, const void *b)
+{
+    const struct leak *left = a, *right = b;
+    int order = compare_numbers(right->bytes, left->bytes);
+    return order != 0 ? order : (left->stack > right->stack) - (left->stack < right->stack);
+}
+
+/* What --stacks says once more, of heaps: all stacks as they were recorded, filtered by nothing. */
+static void print_leaks(const struct compat_stacks *stacks)
+{
+    const struct profile *profile = &stacks->from->profile;
+    int bytes = profile_type_named(profile, "inuse_space"), objects = -1;
+    size_t count = profile->samples.count;
+    char address[20];
+    if (bytes >= 0)
+        objects = profile_type_partner(profile, (unsigned)bytes);
+    if (objects < 0)
+        return;
+    struct leak *leaks = compat_room(NULL, count, sizeof *leaks);
+    for (size_t i = 0; i < count; i++)
+        leaks[i] = (struct leak){profile->samples.stacks[i],
+                                 compat_sample(stacks->from, (unsigned)objects, i),
+                                 compat_sample(stacks->from, (unsigned)bytes, i)};
+    if (count > 0)
+        qsort(leaks, count, sizeof *leaks, compare_bytes);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t frames;
+        const uint32_t *path = profile_frames_of(profile, leaks[i].stack, &frames);
+        printf("Leak of %.0f bytes in %.0f objects allocated from:\n", leaks[i].bytes,
+               leaks[i].objects);
+        for (uint32_t k = 0; k < frames; k++) {
+            const struct compat_name *name = &stacks->names[stacks->first_name[path[k] + 1] - 1];
+            compat_address(stacks->from, path[k], k == 0, stacks->words->command, address);
+            printf("\t@ %s %s %s\n", address, name->name, name->place);
+        }
+    }
+    putchar('\n');
+    free(leaks);
+}
+
 void compat_print_stacks(const struct compat_stacks *stacks)
 {
     struct compat_stacks sorted = compat_stacks_copy(stacks);
@@ -136,13 +181,15 @@ void compat_print_stacks(const struct compat_stacks *stacks)
         printf("%-8lld ", (long long)stack->value);
         for (uint32_t k = 0; k < stack->count; k++) {
             uint32_t location = sorted.path[stack->first + k];
-            compat_address(sorted.from, location, k == 0, sorted.words->command, address);
+            compat_address(sorted.from, location, k == 0 && !stack->cut, sorted.words->command,
+                           address);
             printf("%s(%s) ", k > 0 ? "\n         " : "", address);
             print_place(&sorted, location, stdout);
         }
         fputs("\n\n", stdout);
     }
     free(sorted.stacks);
+    print_leaks(stacks);
 }
 
 /* The names, then the profile: a file that needs no program. */
@@ -197,9 +244,8 @@ void compat_print_raw(const struct compat_stacks *stacks)
         put_word((uint64_t)stack->value);
         put_word(stack->count);
         for (uint32_t k = 0; k < stack->count; k++)
-            put_word(profile_location_at(&stacks->from->profile, stacks->path[stack->first + k])
-                         ->address -
-                     (k > 0));
+            put_word(compat_code(stacks->from, stacks->path[stack->first + k],
+                                 k == 0 && !stack->cut, words->command));
     }
 }
 

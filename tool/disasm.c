@@ -66,30 +66,104 @@ static bool machine_find(unsigned machine, cs_arch *arch, cs_mode *mode)
     return false;
 }
 
-bool disasm(const unsigned char *bytes, size_t size, uint64_t address, unsigned machine,
-            struct disasm_instruction **instructions, size_t *count, struct error *error)
+/* Whether one of the operands is a register, which tells the size: "%eax", not "(%rax)". */
+static bool has_register(const char *operands)
+{
+    unsigned depth = 0;
+    for (; *operands; operands++) {
+        depth += *operands == '(';
+        depth -= *operands == ')';
+        if (*operands == '%' && depth == 0)
+            return true;
+    }
+    return false;
+}
+
+/* objdump leaves the letter of the size away where operands have it: "mov", "push", "cmpl". */
+static void plain_mnemonic(char *mnemonic, const char *operands)
+{
+    static const char *const always[] = {"push", "pop", "call", "ret", "leave"};
+    static const char *const sized[] = {"mov", "add",  "sub",  "cmp",  "test", "lea", "and",
+                                        "or",  "xor",  "shl",  "shr",  "sar",  "inc", "dec",
+                                        "neg", "not",  "imul", "xchg", "sbb",  "adc", "div",
+                                        "mul", "idiv", "bt",   "rol",  "ror",  "shld"};
+    size_t length = strlen(mnemonic);
+    bool plain = false;
+    if (length < 2 || !strchr("bwlq", mnemonic[length - 1]))
+        return;
+    for (size_t i = 0; i < COUNT_OF(always); i++)
+        plain |= strlen(always[i]) == length - 1 && strncmp(mnemonic, always[i], length - 1) == 0;
+    for (size_t i = 0; i < COUNT_OF(sized) && !plain && has_register(operands); i++)
+        plain = strlen(sized[i]) == length - 1 && strncmp(mnemonic, sized[i], length - 1) == 0;
+    if (plain)
+        mnemonic[length - 1] = '\0';
+}
+
+/* Whether a number without 0x begins at `at`: "4(%rbp)", "$1", "-8"; a factor has none. */
+static bool is_bare(const char *start, const char *at)
+{
+    unsigned depth = 0;
+    if (*at < '0' || *at > '9' || at[1] == 'x')
+        return false;
+    for (const char *seen = start; seen < at; seen++) {
+        depth += *seen == '(';
+        depth -= *seen == ')';
+    }
+    return depth == 0 && (at == start || strchr("$-, *:", at[-1]));
+}
+
+/* As objdump writes it: no blank behind a comma, 0x before all numbers but targets of jumps. */
+static void write_att(struct disasm_instruction *to, const cs_insn *from)
+{
+    char mnemonic[sizeof from->mnemonic], operands[2 * sizeof from->op_str];
+    size_t length = 0;
+    bool jump = from->mnemonic[0] == 'j' || strncmp(from->mnemonic, "call", 4) == 0;
+    const char *at = from->op_str + (jump && strncmp(from->op_str, "0x", 2) == 0 ? 2 : 0);
+    for (; *at; at++) {
+        if (*at == ' ' && at > from->op_str && at[-1] == ',')
+            continue;
+        if (!jump && is_bare(from->op_str, at)) {
+            operands[length++] = '0';
+            operands[length++] = 'x';
+        }
+        operands[length++] = *at;
+    }
+    operands[length] = '\0';
+    snprintf(mnemonic, sizeof mnemonic, "%s", from->mnemonic);
+    plain_mnemonic(mnemonic, operands);
+    snprintf(to->text, sizeof to->text, operands[0] ? "%-6s %s" : "%s", mnemonic, operands);
+}
+
+bool disasm(const struct disasm_code *code, struct disasm_instruction **instructions, size_t *count,
+            struct error *error)
 {
     struct capstone capstone;
     cs_arch arch;
     cs_mode mode;
     csh handle;
     cs_insn *found = NULL;
-    if (!machine_find(machine, &arch, &mode))
+    if (!machine_find(code->machine, &arch, &mode))
         return error_set(error, ERROR_INPUT, "code of this machine (%u in ELF) can't be read",
-                         machine);
+                         code->machine);
     if (!capstone_load(&capstone, error))
         return false;
     if (capstone.open(arch, mode, &handle) != CS_ERR_OK)
         return error_set(error, ERROR_INPUT, "capstone does not know this machine");
+    bool att = code->syntax == DISASM_ATT && arch == CS_ARCH_X86;
     capstone.option(handle, CS_OPT_SKIPDATA, CS_OPT_ON);
-    *count = capstone.disasm(handle, bytes, size, address, 0, &found);
+    if (att)
+        capstone.option(handle, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT);
+    *count = capstone.disasm(handle, code->bytes, code->size, code->address, 0, &found);
     *instructions = malloc((*count + 1) * sizeof **instructions);
     for (size_t i = 0; *instructions && i < *count; i++) {
         struct disasm_instruction *to = &(*instructions)[i];
         to->address = found[i].address;
         to->size = found[i].size;
-        snprintf(to->text, sizeof to->text, found[i].op_str[0] ? "%-8s %s" : "%s",
-                 found[i].mnemonic, found[i].op_str);
+        if (att)
+            write_att(to, &found[i]);
+        else
+            snprintf(to->text, sizeof to->text, found[i].op_str[0] ? "%-8s %s" : "%s",
+                     found[i].mnemonic, found[i].op_str);
     }
     if (*count > 0)
         capstone.free(found, *count);

@@ -14,9 +14,21 @@ struct disasm_instruction {
     char text[200]; /* "call     0x1270" */
 };
 
-/* All instructions of a function; bytes that are none become .byte. `machine` is that of ELF. The
- * array is to be freed. */
-bool disasm(const unsigned char *bytes, size_t size, uint64_t address, unsigned machine,
-            struct disasm_instruction **instructions, size_t *count, struct error *error);
+/* DISASM_ATT is as objdump writes it: "call   1270", "mov    %rsp,%rbp". Of x86 only; elsewhere
+ * there is one way. */
+enum disasm_syntax { DISASM_INTEL, DISASM_ATT };
+
+/* A piece of machine code, of a file whose `machine` is ELF's. */
+struct disasm_code {
+    const unsigned char *bytes;
+    size_t size;
+    uint64_t address;
+    unsigned machine;
+    enum disasm_syntax syntax;
+};
+
+/* All instructions of a function; bytes that are none become .byte. The array is to be freed. */
+bool disasm(const struct disasm_code *code, struct disasm_instruction **instructions, size_t *count,
+            struct error *error);
 
 #endif

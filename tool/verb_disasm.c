@@ -343,8 +343,9 @@ static bool functions_show(struct answer *answer, const struct symbol_code *code
         const struct symbol_code *code = functions[i].code;
         struct disasm_instruction *instructions = NULL;
         size_t many = 0;
-        done = disasm(code->bytes, code->size, code->start, code->machine, &instructions, &many,
-                      error);
+        struct disasm_code piece = {code->bytes, code->size, code->start, code->machine,
+                                    DISASM_INTEL};
+        done = disasm(&piece, &instructions, &many, error);
         if (done && is_json)
             function_json(answer, &functions[i], instructions, many);
         else if (done)

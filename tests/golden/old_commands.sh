@@ -19,55 +19,7 @@ dwarf="-gdwarf-3 -gstrict-dwarf"
 build -O0 $dwarf -shared -fPIC "$sources/shared.c" -o libshared.so
 build -O0 $dwarf "$sources/plain.c" -L. -lshared -Wl,-rpath,"$place" -o plain
 "$CXX" -O0 -g $dwarf -w "$sources/twins.cc" -o twins || exit 2
-mkdir links && for name in jeprof google-pprof pprof; do
-    ln -s "$MEMOIR_TOOL" "links/$name"
-done
-ln -s "$MEMOIR_TOOL" links/memoir
-
-# Rows that are not the programs' own.
-own() {
-    sed -E '/ ([^ ]*(csu|sysdeps|nptl|elf|malloc|include)\/[^ ]*|0*[0-9a-f]{16}|\?\?:.|~.*|_start.*|__libc_.*|_dl_.*|.*call_init.*|(__)?clone3?.*|start_thread.*|.*@@.*|__GI_.*|allocate_.*|.*pthread_create.*|calloc \(inline\).*)( [^ ]*)?( \([0-9a-f]+\))?$/d'
-}
-
-# near: the two outputs are equal but for the last unit of large numbers. The real ones add floating
-# point numbers in an order that Perl draws anew in each run.
-near() {
-    paste -d '\n' real.out ours.out | awk '
-        NR % 2 { count = split($0, real); next }
-        {
-            if (split($0, ours) != count) exit wrong = 1
-            for (i = 1; i <= count; i++) {
-                digits = real[i] ~ /^[0-9]+$/ && ours[i] ~ /^[0-9]+$/ && real[i] > 100000
-                off = real[i] - ours[i]
-                if (real[i] != ours[i] && !(digits && off >= -2 && off <= 2)) exit wrong = 1
-            }
-        }
-        END { exit wrong }'
-}
-
-compared=0
-# same COMMAND OPTION...: the real command and memoir's agree in what they print.
-same() {
-    command=$1
-    shift
-    "$command" "$@" 2>real.err </dev/null | own >real.out
-    "$place/links/$command" "$@" 2>ours.err </dev/null | own >ours.out
-    compared=$((compared + 1))
-    [ -s real.out ] || fail "the real one prints nothing: $command $*"
-    if ! cmp -s real.out ours.out && ! near; then
-        fail "$command $* differs:"
-        diff real.out ours.out | head -n 12
-    fi
-}
-
-# said COMMAND OPTION...: they agree in what they say on standard error.
-said() {
-    same "$@"
-    if ! cmp -s real.err ours.err; then
-        fail "$* says something else:"
-        diff real.err ours.err | head -n 12
-    fi
-}
+. "$sources/compare.sh"
 
 jemalloc() { # PREFIX OPTIONS COMMAND...
     prefix=$1 options=$2
@@ -122,20 +74,12 @@ for option in --text '--text --lines' '--text --show_bytes --cum'; do
     same jeprof $option twins "$twins"
 done
 
-# Sources, and the numbers of machine code; how an instruction is written is the disassembler's.
+# Sources and machine code.
 for option in --list=keep_ --list=keep_deep '--list=main --show_bytes'; do
     # shellcheck disable=SC2086
     same jeprof $option plain "$all"
 done
-numbers() {
-    cut -c 1-28
-}
-jeprof --disasm=keep_deep plain "$all" 2>/dev/null | numbers >real.out
-links/jeprof --disasm=keep_deep plain "$all" 2>/dev/null | numbers >ours.out
-[ -s ours.out ] || fail "--disasm prints nothing"
-# The leaf's number is at the call here, at the instruction behind it there.
-[ "$(wc -l <real.out)" -eq "$(wc -l <ours.out)" ] && [ "$(head -n 2 real.out)" = "$(head -n 2 ours.out)" ] ||
-    fail "--disasm differs: $(diff real.out ours.out | head -n 8)"
+alike disasm jeprof --disasm=keep_deep plain "$all"
 
 # google-pprof: its own format, and what only it has.
 said google-pprof --text plain gp.0002.heap
@@ -145,54 +89,15 @@ for option in --text --show_bytes --cum --lines --files --inuse_objects --alloc_
 done
 same google-pprof --text plain --base=gp.0001.heap gp.0002.heap
 
-# Folded stacks, which come in no order there and have addresses behind the names.
-folded() {
-    sed -E 's/<[0-9a-f]{16}>//g; s/^.*(main|in_thread)/\1/' | grep -E '^(main|in_thread)' | grep -v allocate_ | sort
-}
-jeprof --collapsed plain "$all" 2>/dev/null | folded >real.out
-links/jeprof --collapsed plain "$all" 2>/dev/null | folded >ours.out
-[ -s ours.out ] || fail "--collapsed prints nothing"
-cmp -s real.out ours.out || fail "--collapsed differs: $(diff real.out ours.out | head -n 6)"
-
-# The nodes of graphs; their order and their edges' where numbers are equal is nobody's.
-nodes() {
-    sed -n -E 's/^N[0-9]+ \[label="(.*)",shape.*fontsize=(.*)\];/\1 \2/p' |
-        grep -E '^(keep|main|in_thread|forget|shared)' | sort
-}
-for option in '' --lines --inuse_objects --nodecount=5 --focus=keep_deep; do
+# What comes in no order there.
+alike collapsed jeprof --collapsed plain "$all"
+alike collapsed google-pprof --collapsed plain gp.0002.heap
+alike callgrind jeprof --callgrind plain "$all"
+for option in '' --lines --inuse_objects --nodecount=5 --focus=keep_deep --edgefraction=0.1 \
+    --nodefraction=0.1 --maxdegree=1 --heapcheck --files --show_bytes; do
     # shellcheck disable=SC2086
-    jeprof --dot $option plain "$all" 2>/dev/null | nodes >real.out
-    # shellcheck disable=SC2086
-    links/jeprof --dot $option plain "$all" 2>/dev/null | nodes >ours.out
-    [ -s ours.out ] || fail "--dot $option has no nodes"
-    cmp -s real.out ours.out || fail "--dot $option differs: $(diff real.out ours.out | head -n 6)"
+    alike dot jeprof --dot $option plain "$all"
 done
-
-# callgrind's file: the same calls.
-calls() {
-    python3 -c '
-import re, sys
-names, lines, call = {}, set(), []
-for line in sys.stdin:
-    line = line.rstrip("\n")
-    found = re.match(r"(c?f[ln])=(\((\d+)\))? ?(.*)", line)
-    if found:
-        key = (found.group(1)[-1], found.group(3))
-        if found.group(4):
-            names[key] = found.group(4)
-        call.append(names.get(key, found.group(4)))
-    elif line == "" and call:
-        if all(re.search("plain.c|shared.c|keep|main", part) for part in call[:1]):
-            lines.add(" ".join(call))
-        call = []
-    elif line:
-        call.append(line)
-print("\n".join(sorted(line for line in lines if not re.search("libc|pthread|allocate_", line))))'
-}
-jeprof --callgrind plain "$all" 2>/dev/null | calls >real.out
-links/jeprof --callgrind plain "$all" 2>/dev/null | calls >ours.out
-[ -s ours.out ] || fail "--callgrind prints nothing"
-cmp -s real.out ours.out || fail "--callgrind differs: $(diff real.out ours.out | head -n 6)"
 
 # The shell.
 printf 'top\ntop3 --cum\ntop5 -keep_large\ntop --lines\nnonsense\nquit\n' >typed
