@@ -63,6 +63,12 @@ void load_free(struct loaded *loaded)
     memset(loaded, 0, sizeof *loaded);
 }
 
+const char *load_word(const struct loaded *loaded)
+{
+    const struct load_words *words = loaded->keep;
+    return words->newest || words->inputs_count != 1 ? NULL : words->inputs[0];
+}
+
 /* A word that was meant to be a file: it has a folder, or an ending that profiles have. */
 static bool looks_like_file(const char *word)
 {

@@ -37,6 +37,8 @@ void load_free(struct loaded *loaded);
 /* From now on commands without a profile among their operands take this one, for good: one command
  * may (tool/shell.c, where each runs in a process of its own). */
 void load_give(struct loaded *loaded);
+/* The word by which the user named the one profile; NULL: by none, or there were several. */
+const char *load_word(const struct loaded *loaded);
 /* Why a word that was meant as a file is none. False, for `return load_missing(...)`. */
 bool load_missing(const char *word, struct error *error);
 /* Words for columns, and the names that those may have in a profile, the first that is there. */

@@ -2,6 +2,7 @@
 /* See tool/load.h: what the flags of a view mean, and how its reports look. */
 #include "tool/load_parts.h"
 
+#include "tool/fit.h"
 #include "tool/picture.h"
 #include "tool/progress.h"
 #include "tool/suggest.h"
@@ -232,6 +233,7 @@ struct style load_style(const struct arguments *arguments, const struct loaded *
         .color = terminal_colors(),
         .utf8 = terminal_utf8(),
         .links = terminal_colors() && isatty(1),
+        .fits = terminal_fits(),
         .verbose = arguments_value(arguments, "--verbose") != NULL,
         .by_total = word_of(arguments, "--sort", "self|total", 0) == 1,
         .name = loaded->name,
@@ -279,9 +281,10 @@ bool load_open(struct style *style, const struct arguments *arguments, const str
     if (!output) {
         if (style->format == STYLE_TEXT)
             terminal_page();
+        style->out = style->format == STYLE_TEXT ? fit_output() : stdout;
         return true;
     }
-    style->color = style->links = false;
+    style->color = style->links = style->fits = false;
     style->out = fopen(output, "we");
     return style->out ||
            error_set(error, ERROR_INPUT, "%s can't be written: %s", output, strerror(errno));
@@ -293,6 +296,8 @@ bool load_close(struct style *style, const struct arguments *arguments, struct e
         return true;
     bool right = !ferror(style->out);
     right = fclose(style->out) == 0 && right;
+    if (!arguments_value(arguments, "--output"))
+        return true; /* standard output is looked at in the end */
     return right || error_set(error, ERROR_INPUT, "%s can't be written: %s",
                               arguments_value(arguments, "--output"), strerror(errno));
 }

@@ -9,10 +9,12 @@
 #include "tool/arguments.h"
 #include "tool/attach.h"
 #include "tool/commands.h"
+#include "tool/fit.h"
 #include "tool/terminal.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,9 +151,10 @@ static void rows_print(const struct row *rows, size_t count)
     char heap[SIZE_TEXT], rss[SIZE_TEXT], rate[SIZE_TEXT];
     int width = (int)terminal_width() - 52;
     width = width < 20 ? 20 : width;
+    FILE *out = fit_output();
     if (count > 0)
-        printf("%7s  %-8s  %10s  %10s  %-9s %s\n", "PID", "USER", "HEAP", "RSS", "SAMPLING",
-               "COMMAND");
+        fprintf(out, "%7s  %-8s  %10s  %10s  %-9s %s\n", "PID", "USER", "HEAP", "RSS", "SAMPLING",
+                "COMMAND");
     for (size_t i = 0; i < count; i++) {
         const struct row *row = &rows[i];
         bool asked = row->reason[0] == '\0';
@@ -159,16 +162,17 @@ static void rows_print(const struct row *rows, size_t count)
                                : !row->sampling ? "off"
                                : row->rate == 0 ? "exact"
                                                 : size_text(rate, row->rate);
-        printf("%7d  %-8.8s  %10s  %10s  %-9s ", row->process.pid, row->user,
-               asked ? size_text(heap, row->live_bytes) : "?",
-               size_text(rss, row->process.rss_bytes), sampling);
-        printf("%.*s", width, row->process.command);
+        fprintf(out, "%7d  %-8.8s  %10s  %10s  %-9s ", row->process.pid, row->user,
+                asked ? size_text(heap, row->live_bytes) : "?",
+                size_text(rss, row->process.rss_bytes), sampling);
+        fprintf(out, "%.*s", terminal_fits() ? width : INT_MAX, row->process.command);
         if (!asked) {
-            printf("  ");
-            terminal_put(stdout, TERMINAL_DIM, row->reason, 0);
+            fprintf(out, "  ");
+            terminal_put(out, TERMINAL_DIM, row->reason, 0);
         }
-        printf("\n");
+        fprintf(out, "\n");
     }
+    fit_end(out);
 }
 
 /* How many bytes of a well-formed character begin here; 0: none does. */

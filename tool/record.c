@@ -4,6 +4,7 @@
 
 #include "base/config.h"
 #include "base/print.h"
+#include "tool/fit.h"
 #include "tool/report/report.h"
 #include "tool/summary.h"
 #include "tool/terminal.h"
@@ -28,7 +29,7 @@ static bool folder_try(struct record *record, const char *place);
 static struct summary *largest_find(const struct record *record, pid_t pid, char *name, size_t size,
                                     size_t *count);
 static void head_print(const struct child *child, const struct summary *summary, char **words);
-static void command_print(const char *command, size_t length);
+static void command_print(FILE *out, const char *command, size_t length);
 static void nothing_print(const struct record *record, const struct child *child);
 static bool dump_find(const struct record *record, int64_t pid, char *name, size_t size);
 static void file_keep(const struct record *record, const struct summary *summary, const char *name);
@@ -110,10 +111,10 @@ static void all_print(const struct child *child, struct summary *summary, size_t
         const char *command = summary_command(summary);
         fprintf(stderr, "    the largest of %zu processes, %ld: ", count,
                 (long)summary_pid(summary));
-        command_print(command, strlen(command));
+        command_print(stderr, command, strlen(command));
         fputc('\n', stderr);
     }
-    summary_print(summary, stderr, child->time_ms, child->rss_peak_bytes);
+    summary_print(summary, child->time_ms, child->rss_peak_bytes);
 }
 
 void record_finish(struct record *record, const struct child *child, char **words)
@@ -180,7 +181,7 @@ static struct summary *largest_find(const struct record *record, pid_t pid, char
 }
 
 /* Words with spaces between, cut. */
-static void command_print(const char *command, size_t length)
+static void command_print(FILE *out, const char *command, size_t length)
 {
     enum { MOST = 60 };
     char text[MOST];
@@ -192,35 +193,37 @@ static void command_print(const char *command, size_t length)
         if (text[i] == '\0' || text[i] == '\n')
             text[i] = ' ';
     terminal_clean(text, shown);
-    fprintf(stderr, "%.*s%s", (int)shown, text, length > MOST ? "..." : "");
+    fprintf(out, "%.*s%s", (int)shown, text, length > MOST ? "..." : "");
 }
 
 static void head_print(const struct child *child, const struct summary *summary, char **words)
 {
     char command[512], time[32], rate[32];
     size_t length = 0;
+    FILE *out = fit_errors();
     for (; *words && length + strlen(*words) + 1 < sizeof command; words++) {
         memcpy(command + length, *words, strlen(*words) + 1);
         length += strlen(*words) + 1;
     }
-    terminal_put(stderr, TERMINAL_BOLD, "memoir:", 0);
-    fputc(' ', stderr);
-    command_print(command, length);
+    fprintf(out, "%smemoir:%s ", terminal_error_colors() ? "\033[1m" : "",
+            terminal_error_colors() ? "\033[0m" : "");
+    command_print(out, command, length);
     if (WIFSIGNALED(child->status))
-        fprintf(stderr, "   ended by signal %d (%s)", WTERMSIG(child->status),
+        fprintf(out, "   ended by signal %d (%s)", WTERMSIG(child->status),
                 strsignal(WTERMSIG(child->status)));
     else
-        fprintf(stderr, "   exit %d", WEXITSTATUS(child->status));
-    fprintf(stderr, "   %s", style_time(time, (int64_t)child->time_ms * 1000000));
+        fprintf(out, "   exit %d", WEXITSTATUS(child->status));
+    fprintf(out, "   %s", style_time(time, (int64_t)child->time_ms * 1000000));
     if (summary_rate(summary) > 0) {
         struct print print;
         print_start(&print, rate, sizeof rate);
         print_size(&print, (uint64_t)summary_rate(summary));
-        fprintf(stderr, "   recorded 1 in %s\n", print_string(&print));
+        fprintf(out, "   recorded 1 in %s\n", print_string(&print));
     } else {
-        fprintf(stderr, "   %s\n",
+        fprintf(out, "   %s\n",
                 summary_rate(summary) == 0 ? "recorded every block" : "recorded no blocks");
     }
+    fit_end(out);
 }
 
 /* Why there is no capture: as much as can be told from outside. */

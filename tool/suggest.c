@@ -80,6 +80,22 @@ bool suggest_file(const char *word, const char *otherwise, struct error *error)
                                     : error_hint(error, "%s", otherwise);
 }
 
+const char *suggest_quoted(char *text, size_t size, const char *word)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:.,/+=@%-";
+    size_t used = 0;
+    if (word[0] && word[strspn(word, plain)] == '\0') {
+        snprintf(text, size, "%s", word);
+        return text;
+    }
+    text[used++] = '\'';
+    for (; *word && used + 6 < size; word++)
+        used += (size_t)snprintf(text + used, size - used, *word == '\'' ? "'\\''" : "%c", *word);
+    snprintf(text + used, size - used, "'");
+    return text;
+}
+
 void suggest_filters(const struct loaded *loaded, const struct view *view)
 {
     const char *const *focus = loaded->view.focus;

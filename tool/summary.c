@@ -2,6 +2,7 @@
 /* See tool/summary.h. */
 #include "tool/summary.h"
 
+#include "tool/fit.h"
 #include "tool/profile/profile.h"
 #include "tool/progress.h"
 #include "tool/report/report.h"
@@ -67,13 +68,14 @@ static void symbols_progress(void *context, const char *module, uint64_t done, u
     progress_update(module, done, all);
 }
 
-void summary_print(struct summary *summary, FILE *file, uint64_t time_ms, uint64_t rss_peak_bytes)
+void summary_print(struct summary *summary, uint64_t time_ms, uint64_t rss_peak_bytes)
 {
     const struct symbol_options options = {.progress = symbols_progress};
     struct profile *profile = &summary->profile;
     const struct style style = {
-        .out = file,
-        .width = terminal_width(),
+        .out = fit_errors(),
+        .width = terminal_error_width() > 0 ? terminal_error_width() : terminal_width(),
+        .fits = terminal_error_width() > 0,
         .color = terminal_error_colors(),
         .utf8 = terminal_utf8(),
     };
@@ -88,5 +90,6 @@ void summary_print(struct summary *summary, FILE *file, uint64_t time_ms, uint64
         report_brief(&view, &style, (int64_t)time_ms * 1000000, rss_peak_bytes);
         view_free(&view);
     }
+    fit_end(style.out);
     symbol_report_free(&report);
 }

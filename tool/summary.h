@@ -7,7 +7,6 @@
 #define TOOL_SUMMARY_H
 
 #include <stdint.h>
-#include <stdio.h>
 
 struct summary;
 
@@ -23,6 +22,6 @@ int64_t summary_rate(const struct summary *summary);
 const char *summary_command(const struct summary *summary);
 
 /* Lines that begin with four spaces. `time_ms`: how long the program ran. */
-void summary_print(struct summary *summary, FILE *file, uint64_t time_ms, uint64_t rss_peak_bytes);
+void summary_print(struct summary *summary, uint64_t time_ms, uint64_t rss_peak_bytes);
 
 #endif

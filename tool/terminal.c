@@ -5,9 +5,12 @@
  */
 #include "tool/terminal.h"
 
+#include "tool/fit.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
+#include <limits.h>
 #include <locale.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -27,7 +30,7 @@ static struct {
     bool utf8;
     bool output_tty;
     bool error_tty;
-    unsigned width;
+    unsigned width, error_width; /* the latter UINT_MAX where it is no terminal */
     pid_t pager;
     char next[1024]; /* for when the pager is done */
 } terminal;
@@ -53,6 +56,9 @@ void terminal_start(void)
     terminal.width = WIDTH_PIPED;
     if (terminal.output_tty && ioctl(1, TIOCGWINSZ, &size) == 0 && size.ws_col >= WIDTH_MIN)
         terminal.width = size.ws_col;
+    terminal.error_width = UINT_MAX;
+    if (terminal.error_tty && ioctl(2, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        terminal.error_width = size.ws_col < WIDTH_MIN ? WIDTH_MIN : size.ws_col;
     terminal_color(TERMINAL_AUTO);
 }
 
@@ -103,6 +109,16 @@ unsigned terminal_width(void)
     return terminal.width;
 }
 
+unsigned terminal_error_width(void)
+{
+    return terminal.error_width == UINT_MAX ? 0 : terminal.error_width;
+}
+
+bool terminal_fits(void)
+{
+    return terminal.output_tty;
+}
+
 void terminal_page(void)
 {
     const char *pager = getenv("PAGER");
@@ -145,17 +161,18 @@ bool terminal_end(struct error *error)
            error_set(error, ERROR_INPUT, "standard output can't be written: %s", strerror(reason));
 }
 
+static const char *const terminal_codes[] = {
+    [TERMINAL_BOLD] = "\033[1m",
+    [TERMINAL_DIM] = "\033[2m",
+    [TERMINAL_RED] = "\033[1;31m",
+    [TERMINAL_YELLOW] = "\033[33m",
+};
+
 void terminal_put(FILE *file, enum terminal_paint paint, const char *text, unsigned width)
 {
-    static const char *const codes[] = {
-        [TERMINAL_BOLD] = "\033[1m",
-        [TERMINAL_DIM] = "\033[2m",
-        [TERMINAL_RED] = "\033[1;31m",
-        [TERMINAL_YELLOW] = "\033[33m",
-    };
-    bool colored = terminal.colors[fileno(file) == 2 ? 2 : 1];
+    bool colored = terminal.colors[file == stderr ? 2 : 1];
     int missing = (int)width - (int)strlen(text);
-    fprintf(file, "%s%s%s%*s", colored ? codes[paint] : "", text, colored ? "\033[0m" : "",
+    fprintf(file, "%s%s%s%*s", colored ? terminal_codes[paint] : "", text, colored ? "\033[0m" : "",
             missing > 0 ? missing : 0, "");
 }
 
@@ -242,17 +259,35 @@ void terminal_clean(char *text, size_t length)
     }
 }
 
+/* "memoir: ..." in its colour. */
+static void said(enum terminal_paint paint, const char *text)
+{
+    char line[1100];
+    bool colored = terminal.colors[2];
+    int length = snprintf(line, sizeof line, "%smemoir:%s %s", colored ? terminal_codes[paint] : "",
+                          colored ? "\033[0m" : "", text);
+    fit_line(stderr, line, length < (int)sizeof line ? (size_t)length : sizeof line - 1,
+             terminal.error_width);
+}
+
+static void advise(const char *text)
+{
+    char line[1100];
+    int length = snprintf(line, sizeof line, "%s %s", terminal.utf8 ? "→" : "->", text);
+    fit_line(stderr, line, length < (int)sizeof line ? (size_t)length : sizeof line - 1,
+             terminal.error_width);
+}
+
 void terminal_warn(const char *format, ...)
 {
     va_list list;
+    char text[1024];
     if (terminal.quiet)
         return;
-    terminal_put(stderr, TERMINAL_YELLOW, "memoir:", 0);
-    fputc(' ', stderr);
     va_start(list, format);
-    vfprintf(stderr, format, list);
+    vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    fputc('\n', stderr);
+    said(TERMINAL_YELLOW, text);
 }
 
 void terminal_error(const struct error *error)
@@ -260,10 +295,9 @@ void terminal_error(const struct error *error)
     struct error clean = *error; /* words of files may be in it */
     terminal_clean(clean.text, strlen(clean.text));
     terminal_clean(clean.hint, strlen(clean.hint));
-    terminal_put(stderr, TERMINAL_RED, "memoir:", 0);
-    fprintf(stderr, " %s\n", clean.text);
+    said(TERMINAL_RED, clean.text);
     if (clean.hint[0])
-        fprintf(stderr, "%s %s\n", terminal.utf8 ? "→" : "->", clean.hint);
+        advise(clean.hint);
 }
 
 void terminal_next(const char *command)
@@ -273,5 +307,5 @@ void terminal_next(const char *command)
         return;
     }
     if (!terminal.quiet && terminal.output_tty && terminal.error_tty)
-        fprintf(stderr, "%s %s\n", terminal.utf8 ? "→" : "->", command);
+        advise(command);
 }

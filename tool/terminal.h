@@ -40,6 +40,10 @@ bool terminal_error_colors(void);
 bool terminal_is_quiet(void);
 /* Columns of the terminal behind standard output, 100 if there is none. */
 unsigned terminal_width(void);
+/* The same of the one behind standard error, 0 if there is none. */
+unsigned terminal_error_width(void);
+/* Whether standard output is a terminal, where lines have to fit. */
+bool terminal_fits(void);
 /* From here on standard output goes through $PAGER (less), if it is a terminal. */
 void terminal_page(void);
 /* Ends the pager and checks that all output was written. */

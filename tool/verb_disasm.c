@@ -180,6 +180,8 @@ static void source_print(struct answer *answer, const struct symbol_code_line *l
     snprintf(place, sizeof place, "%.300s:%u  %s", slash ? slash + 1 : line->file, line->line,
              text + strspn(text, " "));
     style_clean(place);
+    if (answer->style.fits)
+        style_cut(place, sizeof place, answer->style.width > 44 ? answer->style.width - 24 : 20);
     fprintf(out, "%24s", "");
     style_dim(&answer->style, place);
     fputc('\n', out);
@@ -211,7 +213,7 @@ static void function_text(struct answer *answer, const struct function *function
     const struct symbol_code_line *last = NULL;
     bool *shown = instructions_choose(answer, code, instructions, count);
     size_t left_out = 0;
-    style_name(name, sizeof name, code->name, 200);
+    style_cell(&answer->style, name, sizeof name, code->name, answer->style.width);
     fputc('\n', out);
     style_paint(&answer->style, "1", name);
     fprintf(out, "   %s in all, %s\n%11s%11s\n",

@@ -7,6 +7,7 @@
 #include "base/print.h"
 #include "tool/arguments.h"
 #include "tool/attach.h"
+#include "tool/fit.h"
 #include "tool/inspect.h"
 #include "tool/launch.h"
 #include "tool/load.h"
@@ -24,6 +25,7 @@
 enum mark { MARK_GOOD, MARK_NOTE, MARK_BAD };
 
 struct doctor {
+    FILE *out;
     struct json json;
     bool as_json;
     unsigned bad, notes;
@@ -54,10 +56,10 @@ __attribute__((format(printf, 4, 5))) static void doctor_say(struct doctor *doct
         json_end(&doctor->json);
         return;
     }
-    terminal_put(stdout, paints[mark], terminal_utf8() ? marks[mark] : letters[mark], 0);
-    printf(" %s\n", text);
+    terminal_put(doctor->out, paints[mark], terminal_utf8() ? marks[mark] : letters[mark], 0);
+    fprintf(doctor->out, " %s\n", text);
     if (fix && mark != MARK_GOOD)
-        printf("    %s %s\n", terminal_utf8() ? "→" : "->", fix);
+        fprintf(doctor->out, "    %s %s\n", terminal_utf8() ? "→" : "->", fix);
 }
 
 /* The first line of a small file, or "". */
@@ -322,7 +324,8 @@ static bool check_profile(struct doctor *doctor, const struct arguments *argumen
 
 bool verb_doctor(const struct arguments *arguments, struct error *error)
 {
-    struct doctor doctor = {.as_json = arguments_value(arguments, "--json") != NULL};
+    struct doctor doctor = {.out = fit_output(),
+                            .as_json = arguments_value(arguments, "--json") != NULL};
     const char *word = arguments->operands[0];
     char program[PATH_MAX];
     enum load_kind kind = word ? load_kind_of(word) : LOAD_NOTHING;
@@ -348,5 +351,6 @@ bool verb_doctor(const struct arguments *arguments, struct error *error)
         json_end(&doctor.json);
         printf("\n");
     }
+    fit_end(doctor.out);
     return right && doctor.bad > 0 ? error_found(error) : right;
 }

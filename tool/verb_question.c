@@ -4,6 +4,7 @@
 #include "tool/folder.h"
 #include "tool/load.h"
 #include "tool/picture.h"
+#include "tool/suggest.h"
 #include "tool/terminal.h"
 #include "tool/text_file.h"
 
@@ -131,9 +132,10 @@ bool verb_diff(const struct arguments *arguments, struct error *error)
         right = load_close(&question.style, arguments, error);
     }
     if (right && changed && question.style.format == STYLE_TEXT) {
-        char next[600];
-        snprintf(next, sizeof next, "memoir export %.200s --base %.200s -o diff.svg",
-                 question.loaded.name, question.loaded.base_name);
+        char next[1100], before[512], after[512];
+        snprintf(next, sizeof next, "memoir export %s --base %s -o diff.svg",
+                 suggest_quoted(after, sizeof after, question.loaded.name),
+                 suggest_quoted(before, sizeof before, question.loaded.base_name));
         terminal_next(next);
     }
     question_free(&question);

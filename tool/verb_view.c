@@ -18,17 +18,19 @@ static void name_plain(char *text, size_t size, const char *name)
 }
 
 /* The next commands, about the row that has the most. */
-static void next_print(const struct arguments *arguments, const struct loaded *loaded,
-                       const struct view *view, bool by_total)
+static void next_print(const struct loaded *loaded, const struct view *view, bool by_total)
 {
-    char text[512], name[128], file[256] = "";
+    char text[1024], name[128] = "", file[256] = " ";
     size_t count;
     struct view_row *rows = view_rows(view, by_total, &count);
-    if (arguments->operands_count > 0)
-        snprintf(file, sizeof file, " %s", loaded->name);
+    if (load_word(loaded))
+        suggest_quoted(file + 1, sizeof file - 1, load_word(loaded));
+    else
+        file[0] = '\0';
     if (rows && count > 0) {
         bool unnamed = view->unnamed > 0.05;
-        name_plain(name, sizeof name, view->frames[rows[0].frame].name);
+        if (view->options.by < VIEW_FILE)
+            name_plain(name, sizeof name, view->frames[rows[0].frame].name);
         snprintf(text, sizeof text, "%s%s%s%s%smemoir tree%s%s%s", name[0] ? "memoir peek" : "",
                  name[0] ? file : "", name[0] ? " " : "", name, name[0] ? "      " : "", file,
                  unnamed ? "      memoir doctor" : "", unnamed ? file : "");
@@ -63,9 +65,9 @@ static bool verb_report(const struct arguments *arguments, const char *metric,
     right = right && load_view(&view, &loaded, error);
     if (right && load_open(&style, arguments, &loaded, error)) {
         report(&view, &style);
-        if (report == report_top && style.format == STYLE_TEXT)
-            next_print(arguments, &loaded, &view, style.by_total);
         right = load_close(&style, arguments, error);
+        if (right && report == report_top && style.format == STYLE_TEXT)
+            next_print(&loaded, &view, style.by_total);
     } else {
         right = false;
     }

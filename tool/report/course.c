@@ -43,7 +43,8 @@ void course_print(const struct profile *profile, const struct style *style, unsi
 {
     float values[WIDTH_MOST], most = 0;
     char text[4 * WIDTH_MOST], size[32], time[32];
-    unsigned used = indent + 34, width = style->width > used + 20 ? style->width - used : 20;
+    unsigned used = indent + 34, least = style->fits && style->width < 56 ? 8 : 20;
+    unsigned width = style->width > used + least ? style->width - used : least;
     width = width < WIDTH_MOST ? width : WIDTH_MOST;
     if (!course_values(profile, end_ns, values, width))
         return;

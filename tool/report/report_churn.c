@@ -1,33 +1,62 @@
 /* SPDX-License-Identifier: MIT */
 /* The answer of `memoir churn`: sites of short-lived blocks; JSON is memoir.churn/1. */
+#include "base/compiler.h"
 #include "tool/report/churn.h"
 #include "tool/report/question.h"
 #include "tool/report/report.h"
 
-enum { ROWS_USUAL = 15, LEFT_COLUMNS = 63 };
+enum { ROWS_USUAL = 15, HINT_WIDTH = 42, BLOCKS_WIDTH = 17, LEFT_COLUMNS = 64 };
+
+/* Which columns there is room for; the last go first. */
+struct columns {
+    bool median, rate, size, bytes;
+    unsigned used;
+};
+
+static struct columns columns_choose(const struct style *style)
+{
+    enum { SITE_LEAST = 26 };
+    struct columns columns = {true, true, true, true, LEFT_COLUMNS};
+    const struct {
+        bool *shown;
+        unsigned width;
+    } order[] = {
+        {&columns.bytes, 13}, {&columns.rate, 11}, {&columns.size, 10}, {&columns.median, 13}};
+    for (size_t i = 0; i < COUNT_OF(order) && columns.used + SITE_LEAST > style->width; i++) {
+        *order[i].shown = !style->fits;
+        columns.used -= style->fits ? order[i].width : 0;
+    }
+    return columns;
+}
 
 static void put_row(const struct view *view, const struct churn *churn, const struct churn_row *row,
-                    const struct style *style)
+                    const struct columns *columns, const struct style *style)
 {
     char text[32], share[16];
+    bool timed = churn->seconds > 0;
     style_heat(style, row->count / churn->total_count, style_value(text, row->count, "count"), 8);
     fprintf(style->out, "%7s", style_share(share, row->count, churn->total_count));
-    if (churn->seconds > 0) {
+    if (columns->rate && timed)
         fprintf(style->out, "%9s/s", style_value(text, row->count / churn->seconds, "count"));
+    else if (columns->rate)
+        fprintf(style->out, "%11s", "");
+    if (columns->bytes && timed)
         fprintf(style->out, "%11s/s", style_value(text, row->bytes / churn->seconds, "bytes"));
-    } else {
-        fprintf(style->out, "%11s%13s", "", style_value(text, row->bytes, "bytes"));
-    }
-    question_pad(style, style_value(text, row->median_us * 1000, "nanoseconds"), 13);
-    if (row->size_least == row->size_most)
-        fprintf(style->out, "%10s  ", style_value(text, (double)row->size_most, "bytes"));
-    else
-        fprintf(style->out, "%10s  ", style_value(text, row->bytes / row->count, "bytes"));
-    question_site(view, style, row->frame, LEFT_COLUMNS);
+    else if (columns->bytes)
+        fprintf(style->out, "%13s", style_value(text, row->bytes, "bytes"));
+    if (columns->median)
+        question_pad(style, style_value(text, row->median_us * 1000, "nanoseconds"), 13);
+    bool one = row->size_least == row->size_most;
+    style_value(text, one ? (double)row->size_most : row->bytes / row->count, "bytes");
+    if (columns->size)
+        fprintf(style->out, "%10s", text);
+    fputs("  ", style->out);
+    question_site(view, style, row->frame, columns->used);
     fputs("\n", style->out);
     const char *hint = churn_hint(row);
     if (hint[0] != '\0' && row->count >= 0.05 * churn->total_count) {
-        fprintf(style->out, "%*s", LEFT_COLUMNS + 1, "");
+        bool narrow = style->fits && style->width < columns->used + HINT_WIDTH;
+        fprintf(style->out, "%*s", narrow ? BLOCKS_WIDTH : (int)columns->used, "");
         style_dim(style, hint);
         fputs("\n", style->out);
     }
@@ -37,6 +66,7 @@ static void put_text(const struct view *view, const struct churn *churn, const s
 {
     size_t most = style->rows > 0 ? style->rows : ROWS_USUAL;
     char count[32], share[16], rate[32];
+    struct columns columns = columns_choose(style);
     if (!churn->known) {
         fputs("This profile does not tell how long blocks lived; captures of memoir run do.\n",
               style->out);
@@ -51,10 +81,13 @@ static void put_text(const struct view *view, const struct churn *churn, const s
                 style_value(rate, churn->total_count / churn->seconds, "count"));
     fputs("\n", style->out);
     if (churn->count > 0)
-        fprintf(style->out, "%8s%7s%11s%13s%13s%10s  %s\n", "blocks", "",
-                churn->seconds > 0 ? "rate" : "", "bytes", "median life", "size", "site");
+        fprintf(style->out, "%8s%7s%*s%*s%*s%*s  %s\n", "blocks", "", columns.rate ? 11 : 0,
+                columns.rate && churn->seconds > 0 ? "rate" : "", columns.bytes ? 13 : 0,
+                columns.bytes ? "bytes" : "", columns.median ? 13 : 0,
+                columns.median ? "median life" : "", columns.size ? 10 : 0,
+                columns.size ? "size" : "", "site");
     for (size_t i = 0; i < churn->count && i < most; i++)
-        put_row(view, churn, &churn->rows[i], style);
+        put_row(view, churn, &churn->rows[i], &columns, style);
     if (churn->count > most)
         fprintf(style->out, "  %s %zu more sites\n", question_glyph(style, "…", "..."),
                 churn->count - most);

@@ -49,6 +49,12 @@ static void put_mark(const struct style *style, enum diff_verdict verdict)
     }
 }
 
+/* Without the change in per cent, where there is hardly room for the others. */
+static bool is_narrow(const struct style *style)
+{
+    return style->fits && style->width < LEFT_COLUMNS + 9;
+}
+
 static void put_row(const struct view *view, const struct diff_row *row, const struct style *style)
 {
     char text[32], growth[16];
@@ -65,7 +71,8 @@ static void put_row(const struct view *view, const struct diff_row *row, const s
         question_pad(style, text, 12);
     else
         question_paint(style, less ? QUESTION_GREEN : QUESTION_RED, text, 12);
-    question_pad(style, question_growth(growth, (double)value->base, (double)value->value), 9);
+    if (!is_narrow(style))
+        question_pad(style, question_growth(growth, (double)value->base, (double)value->value), 9);
     fputs("  ", style->out);
     put_mark(style, row->verdict);
     fputs("  ", style->out);
@@ -111,7 +118,8 @@ static void put_text(const struct view *view, const struct diff *diff, const str
     bool moved = false;
     put_head(view, diff, style);
     if (diff->real + diff->noisy > 0)
-        fprintf(style->out, "%10s%11s%12s%9s     %s\n", "before", "after", "change", "", "site");
+        fprintf(style->out, "%10s%11s%12s%*s     %s\n", "before", "after", "change",
+                is_narrow(style) ? 0 : 9, "", "site");
     for (size_t i = 0; i < diff->real + diff->noisy && shown < most; i++, shown++) {
         const struct diff_row *row = &diff->rows[i];
         if (row->verdict == DIFF_NOISE && noise_most-- == 0)

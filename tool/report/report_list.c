@@ -167,6 +167,8 @@ static void list_source_line(const struct list *list, const struct style *style,
     list_number(list, style, line != NULL ? &line->self : NULL);
     list_number(list, style, line != NULL ? &line->total : NULL);
     source_file_line(file, number, text, sizeof text);
+    if (style->fits)
+        style_cut(text, sizeof text, style->width > 52 ? style->width - 32 : 20);
     fprintf(style->out, "%7u", number);
     if (file->path != NULL && number > file->count)
         fprintf(style->out, "   (the file has only %u lines: it is another version)\n",
@@ -211,7 +213,7 @@ static void list_function_text(const struct list *list, const struct style *styl
 {
     const struct view_frame *frame = &list->view->frames[function->frame];
     char name[1024], text[32], share[16];
-    style_name(name, sizeof name, frame->name, 200);
+    style_cell(style, name, sizeof name, frame->name, style->width);
     fputc('\n', style->out);
     style_paint(style, "1", name);
     fputs("   ", style->out);

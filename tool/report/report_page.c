@@ -54,13 +54,14 @@ static bool is_growing(const struct view *view, const float *history)
 
 static unsigned room_left(const struct style *style, unsigned used)
 {
-    return style->width > used + 44 ? style->width - used : 44;
+    unsigned least = style->fits ? 16 : 44;
+    return style->width > used + least ? style->width - used : least;
 }
 
 static void row_print(const struct view *view, const struct style *style,
                       const struct view_row *row, unsigned name, unsigned room)
 {
-    bool growing = is_growing(view, row->history);
+    bool growing = is_growing(view, row->history) && room > 28;
     table_value(view, style, row->self.value, VALUE_WIDTH);
     table_value_share(view, style, row->self.value, SHARE_WIDTH);
     fputs("  ", style->out);
@@ -199,7 +200,8 @@ static void head_print(const struct view *view, const struct style *style)
     const struct profile *profile = view->profile;
     char text[1024], time[32], size[32];
     bool bytes = strcmp(profile_text(profile, profile->period_type.unit), "bytes") == 0;
-    style_paint(style, "1", style_name(text, sizeof text, style->name ? style->name : "", 200));
+    style_cell(style, text, sizeof text, style->name ? style->name : "", style->width);
+    style_paint(style, "1", text);
     fprintf(style->out, "   %s", profile->format);
     if (profile->duration_ns > 0)
         fprintf(style->out, "   %s", style_time(time, profile->duration_ns));
@@ -252,7 +254,9 @@ void report_brief(const struct view *view, const struct style *style, int64_t ti
 {
     enum { TITLE_WIDTH = 20 };
     char size[32];
-    unsigned room = room_left(style, 4 + TITLE_WIDTH + VALUE_WIDTH + SHARE_WIDTH + 2);
+    bool beside = !style->fits || style->width >= 76; /* titles: or above their rows */
+    unsigned room =
+        room_left(style, 4 + (beside ? TITLE_WIDTH : 0) + VALUE_WIDTH + SHARE_WIDTH + 2);
     bool first = true;
     totals_print(view, style, time_ns);
     fprintf(style->out, "    RSS  %s peak\n", style_value(size, (double)resident_bytes, "bytes"));
@@ -269,8 +273,11 @@ void report_brief(const struct view *view, const struct style *style, int64_t ti
             if (first)
                 putc('\n', style->out);
             first = false;
-            fprintf(style->out, "    %-*s", TITLE_WIDTH, k == 0 ? lists[i].brief : "");
-            row_print(&own, style, &rows[k], room / 2, room);
+            if (beside || k == 0)
+                fprintf(style->out, "    %-*s", TITLE_WIDTH, k == 0 ? lists[i].brief : "");
+            if (!beside)
+                fprintf(style->out, "%s    ", k == 0 ? "\n" : "");
+            row_print(&own, style, &rows[k], room * 11 / 20, room);
         }
         free(rows);
         view_free(&own);

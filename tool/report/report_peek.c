@@ -78,7 +78,7 @@ static void neighbours_json(struct peek *peek, const struct view_row *row, bool 
 static void frame_print(struct peek *peek, const struct view_row *row)
 {
     const struct style *style = peek->style;
-    char text[32], share[16];
+    char text[32], share[16], self[80];
     unsigned used = VALUE_WIDTH + SHARE_WIDTH + 4;
     if (style->format == STYLE_JSON) {
         json_object(&peek->json, NULL);
@@ -95,10 +95,15 @@ static void frame_print(struct peek *peek, const struct view_row *row)
     table_value(peek->view, style, row->total.value, VALUE_WIDTH);
     table_value_share(peek->view, style, row->total.value, SHARE_WIDTH);
     fprintf(style->out, "  %s ", style->utf8 ? "▶" : ">");
-    table_site(peek->view, style, row->frame, (style->width - used) * 3 / 5, style->width - used);
-    fprintf(style->out, "   self %s, %s\n",
-            style_value(text, (double)row->self.value, peek->view->unit),
-            style_share(share, (double)row->self.value, (double)peek->view->total.value));
+    snprintf(self, sizeof self, "   self %s, %s",
+             style_value(text, (double)row->self.value, peek->view->unit),
+             style_share(share, (double)row->self.value, (double)peek->view->total.value));
+    bool beside = !style->fits || style->width >= used + 32 + style_columns(self);
+    unsigned room = style->width - used - (style->fits && beside ? style_columns(self) : 0);
+    table_site(peek->view, style, row->frame, (style->width - used) * 3 / 5, room);
+    if (!beside)
+        fprintf(style->out, "\n%*s", (int)used - 3, "");
+    fprintf(style->out, "%s\n", self);
     neighbours_print(peek, row, false);
 }
 

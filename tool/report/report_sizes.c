@@ -116,6 +116,12 @@ static void put_bar(const struct style *style, double share, unsigned room)
         fputs(parts[eighths % 8], style->out);
 }
 
+/* Not enough room for so many columns and a bar. */
+static bool is_narrow(const struct style *style, unsigned columns)
+{
+    return style->fits && style->width < columns + 10;
+}
+
 static void put_row(const struct sizes *sizes, const struct sizes_row *row, int64_t largest,
                     const struct style *style)
 {
@@ -126,15 +132,18 @@ static void put_row(const struct sizes *sizes, const struct sizes_row *row, int6
         snprintf(range, sizeof range, "%s %s %s", least, question_glyph(style, "–", "-"),
                  style_value(text, (double)row->most, "bytes"));
     question_pad(style, range, 20);
-    fprintf(style->out, "%10s", style_value(text, (double)row->objects, "count"));
+    if (!is_narrow(style, 50))
+        fprintf(style->out, "%10s", style_value(text, (double)row->objects, "count"));
     fputs("  ", style->out);
     double part = sizes->bytes > 0 ? (double)row->bytes / (double)sizes->bytes : 0;
     style_heat(style, part, style_value(text, (double)row->bytes, "bytes"), 9);
     fprintf(style->out, "%7s", style_share(share, (double)row->bytes, (double)sizes->bytes));
-    unsigned used = sizes->has_requested ? 67 : 50;
+    bool rounding = sizes->has_requested && !is_narrow(style, 67);
+    unsigned used = rounding ? 67 : is_narrow(style, 50) ? 40 : 50;
     double length = largest > 0 ? (double)row->bytes / (double)largest : 0;
-    bool bar = length * 8 * (style->width > used + 8 ? style->width - used - 2 : 8) >= 0.5;
-    if (sizes->has_requested && (bar || waste > 0)) {
+    bool bar = length * 8 * (style->width > used + 8 ? style->width - used - 2 : 8) >= 0.5 &&
+               !is_narrow(style, 50);
+    if (rounding && (bar || waste > 0)) {
         fprintf(style->out, "%10s", waste > 0 ? style_value(text, (double)waste, "bytes") : "");
         fprintf(style->out, "%7s",
                 waste > 0 ? style_share(share, (double)waste, (double)row->bytes) : "");
@@ -163,8 +172,8 @@ static void put_text(const struct view *view, const struct sizes *sizes, const s
             fputs("This profile does not count blocks.\n", style->out);
         return;
     }
-    fprintf(style->out, "%20s%10s%11s%s\n", "size", "blocks", "bytes",
-            sizes->has_requested ? "         rounding" : "");
+    fprintf(style->out, "%20s%s%11s%s\n", "size", is_narrow(style, 50) ? "" : "    blocks", "bytes",
+            sizes->has_requested && !is_narrow(style, 67) ? "         rounding" : "");
     for (size_t i = 0; i < sizes->count; i++)
         if (sizes->rows[i].bytes > largest)
             largest = sizes->rows[i].bytes;

@@ -109,23 +109,52 @@ static const char *column_word(const struct view *view, const struct threads *th
                 : profile_text(view->profile, view->profile->type[threads->columns[k]].name);
 }
 
+/* Which columns there are, and room for: rates go first, then counts, then shares. */
+struct columns {
+    bool shown[SHOWN], rate, shares;
+};
+
+static struct columns columns_choose(const struct threads *threads, const struct style *style,
+                                     double seconds)
+{
+    enum { VALUE = 12, SHARE = 7, RATE = 11, NAME = 18 };
+    struct columns columns = {.shares = true,
+                              .rate = seconds > 0 && threads->columns[ALLOCATIONS] >= 0};
+    unsigned used = NAME + (columns.rate ? RATE : 0);
+    for (unsigned k = 0; k < SHOWN; k++) {
+        columns.shown[k] = threads->columns[k] >= 0;
+        used += !columns.shown[k] ? 0 : VALUE + (k % 2 ? 0 : SHARE);
+    }
+    if (style->fits && used > style->width && columns.rate) {
+        columns.rate = false;
+        used -= RATE;
+    }
+    for (unsigned k = 1; k < SHOWN && style->fits && used > style->width; k += 2) {
+        used -= columns.shown[k] ? VALUE : 0;
+        columns.shown[k] = false;
+    }
+    columns.shares = !style->fits || used <= style->width;
+    return columns;
+}
+
 static void put_text(const struct view *view, const struct threads *threads,
                      const struct style *style)
 {
     size_t most = style->rows > 0 ? style->rows : ROWS_USUAL;
     double seconds = question_seconds(view->profile);
+    struct columns columns = columns_choose(threads, style, seconds);
     char text[32], share[16];
     fprintf(style->out, "%s    %zu %s\n", style->name ? style->name : "?", threads->count,
             threads->count == 1 ? "thread" : "threads");
     for (unsigned k = 0; k < SHOWN; k++)
-        if (threads->columns[k] >= 0)
-            fprintf(style->out, "%12s%s", column_word(view, threads, k), k % 2 ? "" : "       ");
-    fprintf(style->out, "%s  thread\n",
-            seconds > 0 && threads->columns[ALLOCATIONS] >= 0 ? "         /s" : "");
+        if (columns.shown[k])
+            fprintf(style->out, "%12s%s", column_word(view, threads, k),
+                    k % 2 || !columns.shares ? "" : "       ");
+    fprintf(style->out, "%s  thread\n", columns.rate ? "         /s" : "");
     for (size_t i = 0; i < threads->count && i < most; i++) {
         const struct thread_row *row = &threads->rows[i];
         for (unsigned k = 0; k < SHOWN; k++) {
-            if (threads->columns[k] < 0)
+            if (!columns.shown[k])
                 continue;
             double sum = (double)threads->sums[k];
             const char *unit =
@@ -133,12 +162,13 @@ static void put_text(const struct view *view, const struct threads *threads,
             style_value(text, (double)row->values[k], unit);
             if (k % 2 == 0) {
                 style_heat(style, sum > 0 ? (double)row->values[k] / sum : 0, text, 12);
-                fprintf(style->out, "%7s", style_share(share, (double)row->values[k], sum));
+                if (columns.shares)
+                    fprintf(style->out, "%7s", style_share(share, (double)row->values[k], sum));
             } else {
                 question_pad(style, text, 12);
             }
         }
-        if (seconds > 0 && threads->columns[ALLOCATIONS] >= 0)
+        if (columns.rate)
             question_pad(
                 style, style_value(text, (double)row->values[ALLOCATIONS] / seconds, "count"), 11);
         char name[128];

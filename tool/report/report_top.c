@@ -94,7 +94,7 @@ static void top_csv(const struct view *view, const struct style *style, const st
 
 /* Which columns there is room and data for. */
 struct columns {
-    bool error, trend, objects;
+    bool self, total, error, trend, objects;
     unsigned site, name; /* widths */
 };
 
@@ -106,6 +106,7 @@ enum {
     OBJECTS_WIDTH = 9,
     AVERAGE_WIDTH = 10,
     SITE_LEAST = 38,
+    SITE_NARROW = 20, /* before the less important of self and total goes */
 };
 
 static unsigned trend_width(const struct view *view)
@@ -133,7 +134,16 @@ static struct columns columns_choose(const struct view *view, const struct style
     if (used + SITE_LEAST + (columns.objects ? objects : 0) > style->width)
         columns.objects = false;
     used += (columns.trend ? trend : 0) + (columns.objects ? objects : 0);
-    columns.site = used + 20 < style->width ? style->width - used : 20;
+    columns.self = columns.total = true;
+    if (used + SITE_NARROW > style->width && columns.error) {
+        columns.error = false;
+        used -= ERROR_WIDTH;
+    }
+    if (used + SITE_NARROW > style->width) {
+        *(style->by_total ? &columns.self : &columns.total) = false;
+        used -= VALUE_WIDTH + SHARE_WIDTH;
+    }
+    columns.site = used + 16 < style->width ? style->width - used : 16;
     columns.name = table_name_width(view, rows, shown, columns.site * 11 / 20);
     return columns;
 }
@@ -142,12 +152,16 @@ static void top_line(const struct view *view, const struct style *style, const s
                      const struct columns *columns)
 {
     char text[32], trend[128];
-    table_value(view, style, row->self.value, VALUE_WIDTH);
-    if (columns->error)
-        table_error(style, &row->self, ERROR_WIDTH);
-    table_value_share(view, style, row->self.value, SHARE_WIDTH);
-    table_value(view, style, row->total.value, VALUE_WIDTH);
-    table_value_share(view, style, row->total.value, SHARE_WIDTH);
+    if (columns->self) {
+        table_value(view, style, row->self.value, VALUE_WIDTH);
+        if (columns->error)
+            table_error(style, &row->self, ERROR_WIDTH);
+        table_value_share(view, style, row->self.value, SHARE_WIDTH);
+    }
+    if (columns->total) {
+        table_value(view, style, row->total.value, VALUE_WIDTH);
+        table_value_share(view, style, row->total.value, SHARE_WIDTH);
+    }
     if (columns->trend) {
         style_trend(style, trend, sizeof trend, row->history, view->profile->history_moments);
         fprintf(style->out, "  %s",
@@ -173,9 +187,11 @@ static void top_text(const struct view *view, const struct style *style,
     char share[16];
     struct columns columns = columns_choose(view, style, rows, shown);
     table_head(view, style);
-    fprintf(style->out, "%*s%*s%*s%*s", VALUE_WIDTH, "self",
-            SHARE_WIDTH + (columns.error ? ERROR_WIDTH : 0), "", VALUE_WIDTH, "total", SHARE_WIDTH,
-            "");
+    if (columns.self)
+        fprintf(style->out, "%*s%*s", VALUE_WIDTH, "self",
+                SHARE_WIDTH + (columns.error ? ERROR_WIDTH : 0), "");
+    if (columns.total)
+        fprintf(style->out, "%*s%*s", VALUE_WIDTH, "total", SHARE_WIDTH, "");
     if (columns.trend)
         fprintf(style->out, "  %-*s", (int)trend_width(view), trend_width(view) < 5 ? "" : "trend");
     if (columns.objects)

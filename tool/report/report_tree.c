@@ -46,11 +46,24 @@ static void bar_print(const struct style *style, double share)
     fprintf(style->out, "%*s", (int)(BAR_WIDTH - used), "");
 }
 
+/* Columns before the names; bars are the first to go. */
+static bool has_bars(const struct style *style)
+{
+    return style->width >= 70;
+}
+
+static unsigned numbers_width(const struct style *style)
+{
+    return VALUE_WIDTH + SHARE_WIDTH + 2 + (has_bars(style) ? BAR_WIDTH + 2 : 0);
+}
+
 static void numbers_print(const struct walk *walk, int64_t value)
 {
     table_value(walk->view, walk->style, value, VALUE_WIDTH);
     table_value_share(walk->view, walk->style, value, SHARE_WIDTH);
     fputs("  ", walk->style->out);
+    if (!has_bars(walk->style))
+        return;
     bar_print(walk->style, table_share(walk->view, value));
     fputs("  ", walk->style->out);
 }
@@ -58,10 +71,10 @@ static void numbers_print(const struct walk *walk, int64_t value)
 static void node_line(struct walk *walk, const struct tree_node *node, const char *prefix)
 {
     const struct style *style = walk->style;
-    unsigned used = VALUE_WIDTH + SHARE_WIDTH + BAR_WIDTH + 4, indent = style_columns(prefix);
+    unsigned used = numbers_width(style), indent = style_columns(prefix);
     numbers_print(walk, node->total.value);
     style_dim(style, prefix);
-    unsigned room = style->width > used + indent + 20 ? style->width - used - indent : 20;
+    unsigned room = style->width > used + indent + 12 ? style->width - used - indent : 12;
     unsigned name = style->width > used + 40 ? (style->width - used) * 3 / 5 : 24;
     name = name > indent + 16 ? name - indent : 16;
     table_site(walk->view, style, node->frame, name, room);
@@ -92,7 +105,10 @@ static void prefix_make(const struct walk *walk, char *text, const char *prefix,
     bool utf8 = walk->style->utf8;
     const char *mark = own ? (last ? (utf8 ? "└ " : "` ") : (utf8 ? "├ " : "|-"))
                            : (last ? "  " : (utf8 ? "│ " : "| "));
-    snprintf(text, PREFIX_SIZE, "%s%s", prefix, style_columns(prefix) < INDENT_MOST ? mark : "");
+    unsigned most = walk->style->width / 2 > numbers_width(walk->style) + 8
+                        ? INDENT_MOST
+                        : (walk->style->width - numbers_width(walk->style)) / 3;
+    snprintf(text, PREFIX_SIZE, "%s%s", prefix, style_columns(prefix) < most ? mark : "");
 }
 
 /* The children of a node, and theirs. An only child stands right below its caller. */
@@ -176,8 +192,8 @@ void report_tree(const struct view *view, const struct style *style)
         tree_json(&walk);
     } else {
         table_head(view, style);
-        fprintf(style->out, "%*s%*s  %*s  %s\n", VALUE_WIDTH, "total", SHARE_WIDTH, "", BAR_WIDTH,
-                "", table_by_word(view->options.by));
+        fprintf(style->out, "%*s%*s%s\n", VALUE_WIDTH, "total",
+                (int)numbers_width(style) - VALUE_WIDTH, "", table_by_word(view->options.by));
         node_text(&walk, 0, "", 0);
     }
     tree_free(&tree);

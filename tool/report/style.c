@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 #include "base/compiler.h"
 #include "tool/profile/profile.h"
@@ -111,11 +112,28 @@ const char *style_trend(const struct style *style, char *text, size_t size, cons
     return text;
 }
 
+unsigned style_character(const char *at, const char *end, size_t *length)
+{
+    unsigned char first = (unsigned char)*at;
+    *length = 1;
+    if (first < 0x80)
+        return 1;
+    while (at + *length < end && ((unsigned char)at[*length] & 0xc0) == 0x80)
+        ++*length;
+    wchar_t wide;
+    mbstate_t state = {0};
+    if (MB_CUR_MAX == 1 || mbrtowc(&wide, at, *length, &state) != *length)
+        return 1;
+    int columns = wcwidth(wide);
+    return columns < 0 ? 1 : (unsigned)columns;
+}
+
 unsigned style_columns(const char *text)
 {
+    const char *end = text + strlen(text);
     unsigned columns = 0;
-    for (; *text; text++)
-        columns += ((unsigned char)*text & 0xc0) != 0x80;
+    for (size_t length; text < end; text += length)
+        columns += style_character(text, end, &length);
     return columns;
 }
 
@@ -166,13 +184,14 @@ void style_dim(const struct style *style, const char *text)
 /* Bytes of `text` that fill at most so many columns, whole characters. */
 static size_t columns_bytes(const char *text, unsigned columns)
 {
-    size_t bytes = 0;
-    while (text[bytes]) {
-        if (((unsigned char)text[bytes] & 0xc0) != 0x80 && columns-- == 0)
+    const char *at = text, *end = text + strlen(text);
+    for (size_t length; at < end; at += length) {
+        unsigned more = style_character(at, end, &length);
+        if (more > columns)
             break;
-        bytes++;
+        columns -= more;
     }
-    return bytes;
+    return (size_t)(at - text);
 }
 
 static const char *dots(void)
@@ -214,25 +233,80 @@ static void name_empty(char *text, char opening, char closing)
     }
 }
 
-const char *style_name(char *text, size_t size, const char *name, unsigned width)
+/* Without the parts of a name that say least, if it is too long. */
+static void name_shorten(char *text, unsigned width)
 {
-    snprintf(text, size, "%s", name);
-    style_clean(text);
     if (style_columns(text) > width)
         name_empty(text, '(', ')');
     if (style_columns(text) > width)
         name_empty(text, '<', '>');
-    unsigned columns = style_columns(text), mark = style_columns(dots());
-    if (columns <= width || width <= mark)
-        return text;
-    /* The end of a name tells more than its beginning. */
-    size_t skip = columns_bytes(text, columns - (width - mark));
-    size_t rest = strlen(text + skip), length = strlen(dots());
-    if (length + rest < size) {
-        memmove(text + length, text + skip, rest + 1);
-        memcpy(text, dots(), length);
+}
+
+/* The namespaces or folders in front of a name go, as many as must. */
+static void name_behead(char *text, unsigned width)
+{
+    char *rest = text;
+    unsigned mark = style_columns(dots());
+    while (style_columns(rest) + (rest > text ? mark : 0) > width) {
+        char *colons = strstr(rest, "::"), *slash = strchr(rest, '/');
+        char *next = colons && (!slash || colons < slash) ? colons + 2 : slash ? slash + 1 : NULL;
+        if (!next || *next == '\0')
+            break;
+        rest = next;
     }
+    size_t length = style_columns(rest) + mark <= width ? strlen(dots()) : 0;
+    if (rest == text || (size_t)(rest - text) < length)
+        return;
+    memmove(text + length, rest, strlen(rest) + 1);
+    memcpy(text, dots(), length);
+}
+
+/* What is left is one word: its beginning and its end. */
+static void name_halve(char *text, size_t size, unsigned width)
+{
+    unsigned columns = style_columns(text), mark = style_columns(dots());
+    if (columns <= width || width <= mark + 1)
+        return;
+    unsigned tail = (width - mark + 1) / 2;
+    size_t head = columns_bytes(text, width - mark - tail), length = strlen(dots());
+    size_t skip = columns_bytes(text, columns - tail);
+    while (style_columns(text + skip) > tail) /* a wide character is on the border */
+        skip += columns_bytes(text + skip, 2);
+    size_t rest = strlen(text + skip);
+    if (head + length + rest >= size)
+        return;
+    memmove(text + head + length, text + skip, rest + 1);
+    memcpy(text + head, dots(), length);
+}
+
+const char *style_name(char *text, size_t size, const char *name, unsigned width)
+{
+    snprintf(text, size, "%s", name);
+    style_clean(text);
+    name_shorten(text, width);
+    name_behead(text, width);
+    name_halve(text, size, width);
     return text;
+}
+
+const char *style_cell(const struct style *style, char *text, size_t size, const char *name,
+                       unsigned width)
+{
+    if (style->fits)
+        return style_name(text, size, name, width);
+    snprintf(text, size, "%s", name);
+    style_clean(text);
+    name_shorten(text, width);
+    return text;
+}
+
+void style_cut(char *text, size_t size, unsigned width)
+{
+    unsigned mark = style_columns(dots());
+    if (style_columns(text) <= width || width <= mark)
+        return;
+    size_t length = columns_bytes(text, width - mark);
+    snprintf(text + length, size - length, "%s", dots());
 }
 
 void style_place(const struct style *style, const char *file, uint32_t line)

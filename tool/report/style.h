@@ -15,6 +15,7 @@ struct style {
     unsigned width; /* columns */
     unsigned rows;  /* of a table; 0: as many as the report thinks right */
     bool color, utf8, links, verbose;
+    bool fits;             /* on a terminal: nothing may be wider, names are cut */
     bool by_total;         /* sort by total */
     const char *name;      /* of the input, for the first line */
     const char *base_name; /* of what it is compared with; NULL: nothing */
@@ -34,12 +35,19 @@ void style_heat(const struct style *style, double share, const char *text, unsig
 /* In a colour: the numbers of its escape sequence, "1;31". */
 void style_paint(const struct style *style, const char *code, const char *text);
 void style_dim(const struct style *style, const char *text);
-/* Columns of a text in UTF-8. */
+/* Columns of a text in UTF-8; of the one character at `at`, whose bytes are *length. */
 unsigned style_columns(const char *text);
+unsigned style_character(const char *at, const char *end, size_t *length);
 /* What a terminal would obey becomes '?'. */
 void style_clean(char *text);
-/* A name in at most `width` columns: cut inside template arguments first. */
+/* A name in at most `width` columns: inside of template arguments first, then its namespaces or
+ * folders go, then its middle. */
 const char *style_name(char *text, size_t size, const char *name, unsigned width);
+/* The same for tables, which cut nothing but arguments where there is no terminal. */
+const char *style_cell(const struct style *style, char *text, size_t size, const char *name,
+                       unsigned width);
+/* Text that is no name: what does not fit into `width` columns goes, at its end. */
+void style_cut(char *text, size_t size, unsigned width);
 /* file:line, as a link where the terminal knows them. */
 void style_place(const struct style *style, const char *file, uint32_t line);
 

@@ -63,7 +63,7 @@ void table_head(const struct view *view, const struct style *style)
 {
     char text[32], name[512];
     double error = view_error_share(view->total.value, view->total.variance);
-    style_name(name, sizeof name, style->name ? style->name : "", style->width);
+    style_cell(style, name, sizeof name, style->name ? style->name : "", style->width);
     fprintf(style->out, "%s%s%s", name, name[0] ? "    " : "", table_metric(view));
     head_moment(view, style);
     fprintf(style->out, ": %s", style_value(text, (double)view->total.value, view->unit));
@@ -121,48 +121,79 @@ void table_error(const struct style *style, const struct view_value *value, unsi
     style_dim(style, text);
 }
 
-void table_site(const struct view *view, const struct style *style, uint32_t number, unsigned name,
-                unsigned width)
+/* file:line or the module, and how little of it can be shown. */
+static bool site_place(const struct view *view, const struct view_frame *frame, char *text,
+                       size_t size)
 {
-    const struct view_frame *frame = &view->frames[number];
-    bool place = frame->file[0] && view->options.by != VIEW_FILE, inlined = false;
+    bool place = frame->file[0] && view->options.by != VIEW_FILE;
     bool module = !place && frame->module[0] && !(frame->flags & FRAME_UNNAMED) &&
                   view->options.by < VIEW_FILE;
-    char text[1024], rest[1024] = "";
+    text[0] = '\0';
     if (place)
-        snprintf(rest, sizeof rest, frame->line > 0 ? "%s:%u" : "%s", frame->file, frame->line);
+        snprintf(text, size, frame->line > 0 ? "%s:%u" : "%s", frame->file, frame->line);
     else if (module)
-        snprintf(rest, sizeof rest, "%s",
+        snprintf(text, size, "%s",
                  strrchr(frame->module, '/') ? strrchr(frame->module, '/') + 1 : frame->module);
-    style_clean(rest);
-    if (rest[0] == '\0')
-        name = width;
-    inlined = frame->flags & FRAME_INLINED &&
-              (name > 24 || name >= style_columns(frame->name) + INLINED_WIDTH);
-    if (view->options.by == VIEW_ADDRESS) {
-        unsigned taken = (unsigned)fprintf(style->out, "%#lx ", (unsigned long)frame->address);
-        name = name > taken + 12 ? name - taken : 12;
-        width = width > taken + 20 ? width - taken : 20;
-        inlined = false;
-    }
+    style_clean(text);
+    return place;
+}
+
+/* Name and address of a frame in at most `name` columns. The columns it took. */
+static unsigned site_name(const struct view *view, const struct style *style,
+                          const struct view_frame *frame, unsigned name)
+{
+    char text[1024];
+    unsigned taken = 0;
+    bool address = view->options.by == VIEW_ADDRESS;
+    if (address)
+        taken = (unsigned)fprintf(style->out, "%#lx ", (unsigned long)frame->address);
+    name = name > taken + 8 ? name - taken : 8;
+    bool inlined = frame->flags & FRAME_INLINED && !address &&
+                   (name > 24 || name >= style_columns(frame->name) + INLINED_WIDTH);
     bool guess = frame->flags & FRAME_GUESS && frame->name[0] == '~'; /* which must stay */
     text[0] = guess ? '~' : '\0';
-    style_name(text + guess, sizeof text - 14, frame->name + guess,
+    style_cell(style, text + guess, sizeof text - 14, frame->name + guess,
                (inlined ? name - INLINED_WIDTH : name) - guess);
     if (inlined)
         snprintf(text + strlen(text), 12, " (inlined)");
     style_paint(style, frame->flags & (FRAME_GUESS | FRAME_UNNAMED) ? "2" : "", text);
-    if (rest[0] == '\0')
+    return taken + style_columns(text);
+}
+
+/* Columns of a name whose arguments, but nothing else, may be left out. */
+static unsigned site_needed(const struct view_frame *frame)
+{
+    char text[1024];
+    static const struct style uncut = {.utf8 = true};
+    style_cell(&uncut, text, sizeof text, frame->name, 1);
+    const char *last = text;
+    for (const char *at = text; (at = strstr(at, "::")) != NULL && at[2] != '\0'; at += 2)
+        last = at + 2;
+    return style_columns(last) + (last > text) + (frame->name[0] == '~');
+}
+
+void table_site(const struct view *view, const struct style *style, uint32_t number, unsigned name,
+                unsigned width)
+{
+    enum { GAP = 2, NAME_LEAST = 12 };
+    const struct view_frame *frame = &view->frames[number];
+    char rest[1024];
+    bool place = site_place(view, frame, rest, sizeof rest);
+    const char *shown = rest, *slash = strrchr(rest, '/');
+    unsigned least = style_columns(slash ? slash + 1 : rest);
+    if (rest[0] == '\0' || (style->fits && least + GAP + NAME_LEAST > width)) {
+        site_name(view, style, frame, width);
         return;
-    unsigned used = style_columns(text);
-    fprintf(style->out, "%*s  ", used < name ? (int)(name - used) : 0, "");
-    used = (used < name ? name : used) + 2;
-    unsigned left = width > used ? width - used : 1, length = style_columns(rest);
-    const char *shown = rest;
-    while (length > left && strchr(shown, '/')) { /* folders go first */
-        shown = strchr(shown, '/') + 1;
-        length = style_columns(shown);
     }
+    unsigned most = style->fits ? width - GAP - least : name, needed = site_needed(frame);
+    if (name > most || needed > name) /* the folders of the place may go for the name */
+        name = needed > name && needed < most ? needed : most;
+    unsigned used = site_name(view, style, frame, name);
+    fprintf(style->out, "%*s", (int)((used < name ? name - used : 0) + GAP), "");
+    used = (used < name ? name : used) + GAP;
+    unsigned left = width > used ? width - used : 1;
+    while (style->fits && style_columns(shown) > left && strchr(shown, '/')) /* folders go first */
+        shown = strchr(shown, '/') + 1;
     if (shown == rest && place)
         style_place(style, frame->file, frame->line);
     else
@@ -192,11 +223,13 @@ void table_folded(const struct view *view, const struct style *style, uint32_t f
             most = stack;
     }
     for (uint32_t i = most ? most->folded : 0; i > 0; i--) {
-        unsigned indent = 24 + 2 * (most->folded - i);
+        unsigned step = 2 * (most->folded - i), room = style->width / 2;
+        unsigned indent = style->width > 80 ? 24 + step : 4 + step;
+        indent = indent < room ? indent : room;
         fprintf(style->out, "%*s%s ", (int)indent, "", style->utf8 ? "└" : "`");
         table_site(view, style, view->path[most->first - i],
                    style->width > indent + 40 ? (style->width - indent) / 2 : 20,
-                   style->width > indent + 4 ? style->width - indent - 3 : 40);
+                   style->width > indent + 20 ? style->width - indent - 2 : 16);
         putc('\n', style->out);
     }
 }
