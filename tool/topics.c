@@ -16,14 +16,16 @@ void topic_blame(void)
 {
     terminal_fold(
         stdout,
-        "Memory belongs to the first frame, outward from malloc, that is none of these. A "
-        "module is the beginning of a file's name, a source part of a path, a header a "
-        "source without its folder; a function's * stands for any ending; rust is a "
-        "function of Rust's library. --frames leaf and --frames all show them.\n",
+        "Memory belongs to the first frame, outward from malloc, that is none of these. "
+        "Allocators, wrappers and functions are names, in which * stands for any beginning or "
+        "ending; a wrapper hands out what it got, so that nameless code which it calls in its "
+        "own file is part of it. A module is the beginning of a file's name, a source part of "
+        "a path, a header a source without its folder, rust a crate of Rust's library. "
+        "--frames leaf and --frames all show them.\n",
         0);
     printf("\n");
     for (size_t i = 0; i < blame_patterns_count; i++)
-        printf("  %s\n", blame_patterns[i]);
+        printf("  %s %s\n", blame_kind_name(blame_patterns[i].kind), blame_patterns[i].word);
 }
 
 /* The flags between these two are filters. */

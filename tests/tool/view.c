@@ -149,6 +149,115 @@ static void names_of_libraries(void)
     assert(blame_is_allocator("malloc") && !blame_is_allocator("main"));
 }
 
+/* What programs put around malloc, as their symbol tables spell it. */
+static void names_of_wrappers(void)
+{
+    static const char *const wrappers[] = {
+        "xmalloc",
+        "zmalloc",
+        "zcalloc_num",
+        "sqlite3DbMallocRawNN",
+        "sqlite3_malloc64",
+        "MemoryContextAllocZeroAligned",
+        "AllocSetAlloc",
+        "palloc0",
+        "pstrdup",
+        "ngx_palloc_large",
+        "ngx_create_pool",
+        "ruby_xmalloc2",
+        "objspace_xmalloc0",
+        "objspace_xmalloc0.constprop.0",
+        "PyObject_Malloc",
+        "_PyObject_GC_New",
+        "Perl_safesysmalloc",
+        "jv_mem_alloc",
+        "g_malloc0_n",
+        "CRYPTO_zalloc",
+        "uv__malloc",
+        "do_xmalloc.part.0",
+        "my_pool_malloc [clone .isra.0]",
+        "char* node::UncheckedMalloc<char>(unsigned long)",
+        "node::NodeArrayBufferAllocator::Allocate(unsigned long)",
+        "v8::internal::AllocAtLeastWithRetry(unsigned long)",
+        "llvm::SmallVectorBase<unsigned int>::grow_pod(void*, unsigned long, unsigned long)",
+        "llvm::User::operator new(unsigned long, unsigned int)",
+        "int* app::aligned_malloc<int, 16ul>(unsigned long)",
+    };
+    static const char *const others[] = {
+        "main",
+        "mallocs",
+        "malloc_users",
+        "xmalloc_test_all",
+        "dictAddRaw",
+        "sqlite3VdbeExec",
+        "createStringObject",
+        "ExecHashJoin",
+        "app::Buffer::operator=(app::Buffer const&)",
+        "node::Buffer::New(v8::Isolate*, unsigned long)",
+        "use(void* (*)(unsigned long), malloc)",
+    };
+    for (size_t i = 0; i < COUNT_OF(wrappers); i++) {
+        if (!blame_is_wrapper(wrappers[i]) || !blame_is_library(wrappers[i], "", "/usr/bin/x"))
+            printf("no wrapper: %s\n", wrappers[i]);
+        assert(blame_is_wrapper(wrappers[i]) && blame_is_library(wrappers[i], "", "/usr/bin/x"));
+        assert(!blame_is_allocator(wrappers[i]));
+    }
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        if (blame_is_library(others[i], "", "/usr/bin/x"))
+            printf("a library: %s\n", others[i]);
+        assert(!blame_is_library(others[i], "", "/usr/bin/x"));
+    }
+}
+
+/* A trait of the library for a type of the user's is the user's, and the reverse. */
+static void names_of_rust(void)
+{
+    static const char *const theirs[] = {
+        "<alloc::raw_vec::RawVec<u8>>::with_capacity_in",
+        "<[alloc::string::String]>::to_vec::<alloc::alloc::Global>",
+        "<u32 as core::fmt::Display>::fmt",
+        "<T as alloc::slice::<impl [T]>::to_vec_in::ConvertVec>::to_vec",
+        "<&dyn core::ops::function::Fn<(), Output = i32> as core::ops::function::FnOnce<()>>::call",
+        "hashbrown::raw::RawTable<T,A>::reserve_rehash",
+    };
+    static const char *const users[] = {
+        "<m::Item as core::clone::Clone>::clone",
+        "<alloc::vec::Vec<u8> as wire::Encode>::encode",
+        "<wire::Message>::parse",
+        "<&m::Item as core::fmt::Display>::fmt",
+        "m::build::{closure#0}",
+    };
+    for (size_t i = 0; i < COUNT_OF(theirs); i++)
+        assert(blame_is_library(theirs[i], "", "/usr/bin/m"));
+    for (size_t i = 0; i < COUNT_OF(users); i++)
+        assert(!blame_is_library(users[i], "", "/usr/bin/m"));
+    assert(blame_is_library("hashbrown::raw::alloc::inner::do_alloc",
+                            "/rust/deps/hashbrown-0.16.1/src/raw/alloc.rs", ""));
+    assert(!blame_is_library("<str>::go", "/src/main.rs", ""));
+}
+
+/* Code without a name is part of the wrapper that called it, if that is in the same file. */
+static void nameless_code_belongs_to_its_wrapper(void)
+{
+    struct view_options options = plain();
+    size_t row = profile.samples.count;
+    uint32_t unknown = profile_address(&profile, 0x1201, 0), start = place("main", 1, 0);
+    uint32_t wrapper = place("zmalloc", 0, 1), user = place("fill_table", 9, 1);
+    uint32_t elsewhere = place("xmalloc", 0, 0);
+    sample((uint32_t[]){unknown, wrapper, user, start}, 4, 1, 30, 30, "main");
+    sample((uint32_t[]){unknown, elsewhere, user, start}, 4, 1, 7, 7, "main");
+    sample((uint32_t[]){unknown, user, start}, 3, 1, 5, 5, "main");
+    struct view view = view_of(&options);
+    assert(row_of(&view, "fill_table").self.value == 30);
+    assert(row_of(&view, "libz.so.1+0x300").self.value == 7 + 5);
+    view_free(&view);
+    options.frames = VIEW_CALLERS;
+    view = view_of(&options);
+    assert(row_of(&view, "libz.so.1+0x300").self.value == 30 + 7 + 5);
+    view_free(&view);
+    profile.samples.count = row;
+}
+
 /* The name of a guess is only the nearest: nobody is let off because of it. */
 static void a_guess_is_marked(void)
 {
@@ -405,6 +514,9 @@ int main(void)
     fill();
     libraries_belong_to_their_caller();
     names_of_libraries();
+    names_of_wrappers();
+    names_of_rust();
+    nameless_code_belongs_to_its_wrapper();
     a_guess_is_marked();
     recursion_counts_once();
     filters_drop_stacks();

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whose memory is it? Frames of allocators and of the libraries that everybody uses stand between
- * malloc and the code that wanted the memory; what they allocate belongs to who called them. The
- * list is data, and `memoir help blame` prints it.
+ * Whose memory is it? Frames of allocators, of what programs wrap around them and of the libraries
+ * that everybody uses stand between malloc and the code that wanted the memory; what they allocate
+ * belongs to who called them. The list is data: blame.def.
  *
- * An entry is a kind and a word. Allocators are first; they are functions, too. A function's is its
- * whole name without return type and arguments, or with * at the end its beginning; a module's is
- * the beginning of its file's name; a source's is part of its path, a header's all of it, if its
- * folder is not known. `rust` is a function whose
- * source, if it is known, is that of Rust's library: other languages have a core of their own.
+ * Cost: one walk over the table a function of a profile; most rows are told apart by a letter.
  */
 #include "tool/report/view.h"
 
@@ -16,208 +12,32 @@
 
 #include "base/compiler.h"
 
-const char *const blame_patterns[] = {
-    "allocator malloc",
-    "allocator calloc",
-    "allocator realloc",
-    "allocator reallocarray",
-    "allocator memalign",
-    "allocator aligned_alloc",
-    "allocator posix_memalign",
-    "allocator valloc",
-    "allocator pvalloc",
-    "allocator free",
-    "allocator cfree",
-    "allocator strdup",
-    "allocator strndup",
-    "allocator __strdup",
-    "allocator __strndup",
-    "allocator __libc_malloc*",
-    "allocator __libc_calloc*",
-    "allocator __libc_realloc*",
-    "allocator __libc_memalign*",
-    "allocator __GI___libc_*",
-    "allocator __interceptor_*",
-    "allocator __malloc*",
-    "allocator _int_malloc*",
-    "allocator _int_realloc*",
-    "allocator _int_memalign*",
-    "allocator operator new*",
-    "allocator operator delete*",
-    "allocator _Znw*",
-    "allocator _Zna*",
-    "allocator _Zdl*",
-    "allocator _Zda*",
-    "allocator tc_malloc*",
-    "allocator tc_calloc*",
-    "allocator tc_realloc*",
-    "allocator tc_new*",
-    "allocator tc_memalign*",
-    "allocator tc_valloc*",
-    "allocator tcmalloc::*",
-    "allocator je_*",
-    "allocator prof_backtrace*",
-    "allocator prof_alloc_prep*",
-    "allocator mallocx*",
-    "allocator rallocx*",
-    "allocator xallocx*",
-    "allocator mi_malloc*",
-    "allocator mi_calloc*",
-    "allocator mi_realloc*",
-    "allocator mi_zalloc*",
-    "allocator mi_new*",
-    "allocator _mi_*",
-    "allocator memoir_*",
-    "allocator __rust_alloc*",
-    "allocator __rust_realloc*",
-    "allocator __rg_*",
-    "allocator __rdl_*",
-    /* C library and start of programs */
-    "module libc.so",
-    "module libc-2",
-    "module ld-linux",
-    "module ld-musl",
-    "module ld-2",
-    "module libpthread",
-    "module libm.so",
-    "module libdl",
-    /* C++ libraries, in their files or inlined */
-    "module libstdc++",
-    "module libc++",
-    "module libgcc_s",
-    "module libsupc++",
-    "function std::*",
-    "function __gnu_cxx::*",
-    "function __cxxabiv1::*",
-
-    "function _ZSt*",
-    "function _ZNSt*",
-    "function _ZNKSt*",
-    "function _ZN9__gnu_cxx*",
-    "function __cxa_*",
-
-    "function __allocator*",
-    "function _ZNSa*",
-
-    "source /include/c++/",
-    "source /c++/v1/",
-    /* the same where a format has no folders: DHAT, massif */
-    "header basic_string.h",
-    "header basic_string.tcc",
-    "header new_allocator.h",
-    "header allocator.h",
-    "header alloc_traits.h",
-    "header stl_vector.h",
-    "header vector.tcc",
-    "header stl_tree.h",
-    "header stl_map.h",
-    "header stl_list.h",
-    "header stl_deque.h",
-    "header deque.tcc",
-    "header hashtable.h",
-    "header hashtable_policy.h",
-    "header stl_construct.h",
-    "header stl_uninitialized.h",
-    "header stl_algobase.h",
-    "header shared_ptr_base.h",
-    "header shared_ptr.h",
-    "header std_function.h",
-    /* allocators as libraries */
-    "module libmemoir",
-    "module libjemalloc",
-    "module libtcmalloc",
-    "module libmimalloc",
-    "module libheaptrack",
-    "module vgpreload",
-    "module libprofiler",
-    "module libasan",
-    "module liblsan",
-    "module libtsan",
-    /* Rust */
-    "rust alloc::*",
-    "rust core::*",
-    "rust <alloc::*",
-    "rust <core::*",
-    "rust <std::*",
-    "rust hashbrown::*",
-    "rust <hashbrown::*",
-    "function __rustc::*",
-    "rust <T as alloc::*",
-    "rust <T as core::*",
-    "rust <F as core::*",
-    /* GLib */
-    "function g_malloc*",
-    "function g_realloc*",
-    "function g_try_*",
-    "function g_strdup*",
-    "function g_strndup*",
-    "function g_strconcat*",
-    "function g_slice_*",
-    "function g_memdup*",
-    "function g_list_*",
-    "function g_slist_*",
-    "function g_queue_*",
-    "function g_hash_table_*",
-    "function g_array_*",
-    "function g_ptr_array_*",
-    "function g_byte_array_*",
-    "function g_string_*",
-    "function g_tree_*",
-    "function g_strsplit*",
-    "function g_build_*",
-    "function g_bytes_*",
-    "function g_variant_*",
-    "function g_aligned_alloc*",
-    /* Python, and wrappers by their usual names */
-    "function PyMem_*",
-    "function _PyMem_*",
-    "function PyObject_Malloc",
-    "function _PyObject_Malloc",
-    "function PyObject_Calloc",
-    "function _PyObject_Calloc",
-    "function PyObject_Realloc",
-    "function _PyObject_Realloc",
-    "function _PyObject_Arena*",
-    "function pymalloc_*",
-    "function new_arena",
-    "function allocate_from_new_pool",
-    "function arena_map_get",
-    "function xmalloc",
-    "function xcalloc",
-    "function xrealloc",
-    "function xstrdup",
-    "function xstrndup",
-    "function xmemdup",
-    /* Qt */
-    "function QArrayData::*",
-    "function QTypedArrayData*",
-    "function QArrayDataPointer*",
-    "function QList<*",
-    "function QVector<*",
-    "function QVarLengthArray<*",
-    "function QHash<*",
-    "function QHashData::*",
-    "function QHashPrivate::*",
-    "function QMap<*",
-    "function QMapData*",
-    "function QSet<*",
-    "function QString::*",
-    "function QByteArray::*",
-    "function QListData::*",
-    "function QStringBuilder<*",
-    "function QtPrivate::*",
-    "function QStringList::*",
-    "function qMalloc*",
-    "function qRealloc*",
+const struct blame_pattern blame_patterns[] = {
+#define BLAME(kind, word) {BLAME_##kind, word},
+#include "tool/report/blame.def"
+#undef BLAME
 };
 const size_t blame_patterns_count = COUNT_OF(blame_patterns);
 
-static bool word_fits(const char *word, const char *name)
+const char *blame_kind_name(enum blame_kind kind)
 {
-    size_t length = strlen(word);
-    if (length > 0 && word[length - 1] == '*')
-        return strncmp(word, name, length - 1) == 0;
-    return strcmp(word, name) == 0;
+    static const char *const names[] = {
+        [BLAME_ALLOCATOR] = "allocator", [BLAME_WRAPPER] = "wrapper", [BLAME_FUNCTION] = "function",
+        [BLAME_RUST] = "rust",           [BLAME_MODULE] = "module",   [BLAME_SOURCE] = "source",
+        [BLAME_HEADER] = "header",
+    };
+    return names[kind];
+}
+
+/* The name of a function without what stands around it. */
+struct name {
+    const char *start;
+    size_t length;
+};
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
 }
 
 static const char *base_name(const char *path)
@@ -226,23 +46,25 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Behind the return type that names of C++ templates begin with. */
-static const char *qualified(const char *name)
+/* Behind the return type that names of C++ templates begin with; *end is where arguments do. */
+static const char *qualified(const char *name, const char **end)
 {
-    const char *start = name;
+    const char *start = name, *at = name;
     unsigned depth = 0;
-    if (strncmp(name, "decltype", 8) == 0) {
+    if (begins(name, "decltype")) {
         const char *space = strstr(name, ") ");
-        return space ? space + 2 : name;
+        start = at = space ? space + 2 : name;
     }
-    for (const char *at = name; *at; at++) {
-        if (depth == 0 && strncmp(at, "operator", 8) == 0)
+    for (; *at; at++) {
+        if (depth == 0 && begins(at, "operator")) {
+            at += strlen(at);
             break;
+        }
         if (*at == '<')
             depth++;
         else if (*at == '>' && depth > 0 && at[-1] != '-')
             depth--;
-        else if (depth == 0 && *at == '(' && strncmp(at, "(anonymous", 10) != 0)
+        else if (depth == 0 && *at == '(' && !begins(at, "(anonymous"))
             break;
         else if (depth == 0 && *at == '(')
             at = strchr(at, ')') ? strchr(at, ')') : at;
@@ -251,30 +73,154 @@ static const char *qualified(const char *name)
         else if (depth == 0 && *at == ' ')
             start = at + 1;
     }
+    *end = at;
     return *start ? start : name;
+}
+
+/* Compilers mark parts and copies of a function; linkers, the way to it. */
+static const char *clone_cut(const char *start, const char *end)
+{
+    static const char *const marks[] = {".part.", ".constprop.", ".isra.",     ".cold",
+                                        ".llvm.", ".lto_priv.",  ".localalias"};
+    for (const char *at = start; at < end; at++) {
+        if (*at == '@' && at > start)
+            return at;
+        for (size_t i = 0; *at == '.' && i < COUNT_OF(marks); i++)
+            if (begins(at, marks[i]))
+                return at;
+    }
+    return end;
+}
+
+static struct name name_of(const char *function)
+{
+    const char *end, *start = qualified(function, &end);
+    unsigned depth = 0;
+    end = clone_cut(start, end);
+    if (end > start + 1 && end[-1] == '>' && strncmp(start, "operator", 8) != 0) {
+        const char *at = end; /* of a template: without its arguments */
+        do {
+            at--;
+            depth += *at == '>';
+            depth -= *at == '<';
+        } while (depth > 0 && at > start);
+        end = at > start ? at : end;
+    }
+    return (struct name){start, (size_t)(end - start)};
+}
+
+static bool word_fits(const char *word, struct name name)
+{
+    size_t length = strlen(word);
+    bool open = length > 1 && word[length - 1] == '*';
+    if (word[0] != '*') {
+        if (word[0] != name.start[0])
+            return false;
+        return open ? strncmp(word, name.start, length - 1) == 0
+                    : length == name.length && memcmp(word, name.start, length) == 0;
+    }
+    word++;
+    length--;
+    if (open)
+        return memmem(name.start, name.length, word, length - 1) != NULL;
+    return length <= name.length && memcmp(name.start + name.length - length, word, length) == 0;
+}
+
+/* Whether a path of Rust is in a crate of its library. What has no crate, such as str, [u8] or T,
+ * is nobody's, and does not decide. */
+static bool crate_fits(const char *path, size_t length)
+{
+    static const char *const before[] = {"&", "mut ", "dyn ", "*const ", "*mut ", "[", "(", "<"};
+    size_t i = 0;
+    while (i < COUNT_OF(before)) {
+        size_t skipped = strlen(before[i]);
+        bool there = length > skipped && strncmp(path, before[i], skipped) == 0;
+        path += there ? skipped : 0;
+        length -= there ? skipped : 0;
+        i = there ? 0 : i + 1;
+    }
+    size_t crate = 0;
+    while (crate < length && !strchr(":<>[](), ;", path[crate]))
+        crate++;
+    if (crate + 1 >= length || strncmp(path + crate, "::", 2) != 0)
+        return true;
+    for (i = 0; i < blame_patterns_count; i++)
+        if (blame_patterns[i].kind == BLAME_RUST && strlen(blame_patterns[i].word) == crate &&
+            strncmp(blame_patterns[i].word, path, crate) == 0)
+            return true;
+    return false;
+}
+
+/* Code of Rust is the library's if both what it is for and its trait are: <Type as Trait>::f. */
+static bool is_rust(const char *name, const char *file)
+{
+    bool theirs = file[0] == '\0' || strstr(file, "/rustc/") || strstr(file, "library/") ||
+                  strstr(file, "hashbrown");
+    unsigned depth = 0;
+    size_t length = 0, as = 0;
+    if (!theirs || (name[0] != '<' && !strstr(name, "::")))
+        return false;
+    if (name[0] != '<')
+        return crate_fits(name, strlen(name));
+    for (; name[length]; length++) {
+        depth += name[length] == '<';
+        depth -= name[length] == '>' && name[length - 1] != '-';
+        if (depth == 0)
+            break;
+        if (depth == 1 && as == 0 && begins(name + length, " as "))
+            as = length;
+    }
+    if (as == 0)
+        return crate_fits(name + 1, length - 1);
+    return crate_fits(name + 1, as - 1) && crate_fits(name + as + 4, length - as - 4);
+}
+
+static bool is_kind(const char *function, enum blame_kind kind)
+{
+    struct name name = name_of(function);
+    for (size_t i = 0; i < blame_patterns_count; i++)
+        if (blame_patterns[i].kind == kind && word_fits(blame_patterns[i].word, name))
+            return true;
+    return false;
 }
 
 bool blame_is_allocator(const char *function)
 {
-    const char *name = qualified(function);
-    for (size_t i = 0; i < blame_patterns_count && blame_patterns[i][0] == 'a'; i++)
-        if (word_fits(strchr(blame_patterns[i], ' ') + 1, name))
-            return true;
-    return false;
+    return is_kind(function, BLAME_ALLOCATOR);
+}
+
+bool blame_is_wrapper(const char *function)
+{
+    return is_kind(function, BLAME_WRAPPER);
 }
 
 bool blame_is_library(const char *function, const char *file, const char *module)
 {
-    const char *name = qualified(function), *short_module = base_name(module);
-    bool rust = file[0] == '\0' || strstr(file, "/rustc/") || strstr(file, "library/");
+    struct name name = name_of(function);
+    const char *short_module = base_name(module);
     for (size_t i = 0; i < blame_patterns_count; i++) {
-        const char *entry = blame_patterns[i], *word = strchr(entry, ' ') + 1;
-        bool fits = entry[0] == 'm'   ? strncmp(short_module, word, strlen(word)) == 0
-                    : entry[0] == 's' ? strstr(file, word) != NULL
-                    : entry[0] == 'h' ? strcmp(file, word) == 0
-                                      : (entry[0] != 'r' || rust) && word_fits(word, name);
+        const char *word = blame_patterns[i].word;
+        bool fits = false;
+        switch (blame_patterns[i].kind) {
+        case BLAME_ALLOCATOR:
+        case BLAME_WRAPPER:
+        case BLAME_FUNCTION:
+            fits = word_fits(word, name);
+            break;
+        case BLAME_RUST: /* below, all crates at once */
+            break;
+        case BLAME_MODULE:
+            fits = begins(short_module, word);
+            break;
+        case BLAME_SOURCE:
+            fits = strstr(file, word) != NULL;
+            break;
+        case BLAME_HEADER:
+            fits = strcmp(file, word) == 0;
+            break;
+        }
         if (fits)
             return true;
     }
-    return false;
+    return name.length > 0 && is_rust(name.start, file);
 }

@@ -168,6 +168,7 @@ static uint32_t blame_bits(struct source *source, uint32_t function, uint32_t ma
         const struct profile_function *known = profile_function_at(profile, function);
         const char *name = profile_text(profile, known->name);
         *of_function = blame_is_allocator(name) ? ITEM_ALLOCATOR | ITEM_LIBRARY
+                       : blame_is_wrapper(name) ? ITEM_WRAPPER | ITEM_LIBRARY
                        : blame_is_library(name, profile_text(profile, known->file), "")
                            ? ITEM_LIBRARY
                            : NEITHER;
@@ -176,7 +177,7 @@ static uint32_t blame_bits(struct source *source, uint32_t function, uint32_t ma
         const char *path = profile_text(profile, profile_mapping_at(profile, mapping)->path);
         *of_mapping = blame_is_library("", "", path) ? ITEM_LIBRARY : NEITHER;
     }
-    return (*of_function | *of_mapping) & (ITEM_LIBRARY | ITEM_ALLOCATOR);
+    return (*of_function | *of_mapping) & (ITEM_LIBRARY | ITEM_ALLOCATOR | ITEM_WRAPPER);
 }
 
 /* What --focus and --ignore say of a stack with this frame. */
@@ -234,6 +235,7 @@ static void item_add(struct maker *maker, struct source *source, struct expansio
     if (location->flags & LOCATION_GUESS)
         frame.flags |= FRAME_GUESS;
     item.bits |= frame.flags & FRAME_UNNAMED ? ITEM_UNNAMED : 0;
+    item.bits |= frame.flags & (FRAME_UNNAMED | FRAME_GUESS) ? ITEM_NAMELESS : 0;
     frame_coarsen(&frame, maker->options.by);
     item.frame = frame_intern(maker, &frame);
     if (item.frame == UINT32_MAX ||
@@ -264,6 +266,36 @@ const struct expansion *frames_expand(struct maker *maker, struct source *source
     if (source->module.answers && path != 0 && pattern_memo_fits(&source->module, path))
         expansion->focus |= 1u << FOCUS_MOST;
     return maker->failed ? NULL : expansion;
+}
+
+/* Past nameless code and the wrapper of the same file that it is part of; or 0. */
+static uint32_t wrapper_end(const struct view_frame *frames, const struct item *items,
+                            uint32_t count)
+{
+    uint32_t n = 0;
+    while (n < count && items[n].bits & ITEM_NAMELESS && !(items[n].bits & ITEM_LIBRARY))
+        n++;
+    if (n == 0 || n == count || !(items[n].bits & ITEM_WRAPPER))
+        return 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(frames[items[i].frame].module, frames[items[n].frame].module) != 0)
+            return 0;
+    return n + 1;
+}
+
+uint32_t frames_fold(const struct maker *maker, const struct item *items, uint32_t count)
+{
+    const struct view_frame *frames = maker->view->frames;
+    bool blame = maker->options.frames == VIEW_BLAME;
+    uint32_t n = 0, more = 1, bit = blame ? ITEM_LIBRARY : ITEM_ALLOCATOR;
+    if (!maker->fold)
+        return 0;
+    for (; n < count && more > 0; n += more)
+        more = items[n].bits & bit ? 1 : blame ? wrapper_end(frames, items + n, count - n) : 0;
+    if (n == count)
+        for (n = 0; n + 1 < count && items[n].bits & ITEM_ALLOCATOR;)
+            n++;
+    return n;
 }
 
 uint32_t frames_of_set(struct maker *maker, struct source *source, uint32_t set)

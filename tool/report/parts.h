@@ -19,6 +19,8 @@ enum {
     ITEM_FROM = 4,
     ITEM_PRUNE = 8,
     ITEM_UNNAMED = 16,
+    ITEM_WRAPPER = 32,
+    ITEM_NAMELESS = 64, /* unnamed, or its name is only the nearest */
 };
 
 struct item {
@@ -53,7 +55,7 @@ struct source {
     double factor;
     struct expansion *expansions; /* by location */
     struct pattern_memo focus[FOCUS_MOST], ignore[FOCUS_MOST], show, hide, from, prune, module;
-    uint8_t *functions;   /* by function: ITEM_LIBRARY, ITEM_ALLOCATOR, or 0x80 for neither */
+    uint8_t *functions;   /* by function: ITEM_LIBRARY, ..., or 0x80 for neither */
     uint8_t *mappings;    /* the same, by mapping */
     uint8_t *sets;        /* by label set: 0 not known, 1 kept, 2 dropped */
     uint32_t *set_frames; /* by label set, for VIEW_THREAD and VIEW_SIZE: frame + 1 */
@@ -97,6 +99,9 @@ struct maker {
 /* The frames of a location. NULL when memory is out. */
 const struct expansion *frames_expand(struct maker *maker, struct source *source,
                                       uint32_t location);
+/* How many frames at the leaf belong to their caller. If all do, the first that is not the
+ * allocator itself is as good as any. */
+uint32_t frames_fold(const struct maker *maker, const struct item *items, uint32_t count);
 /* The frame of a label set: its thread or its size. UINT32_MAX when memory is out. */
 uint32_t frames_of_set(struct maker *maker, struct source *source, uint32_t set);
 /* A text that lives as long as the view. */

@@ -149,21 +149,6 @@ bool path_filter(struct maker *maker, struct source *source, uint32_t stack, str
     return path_fill(maker, source, stack, path) && path_cut(maker, path);
 }
 
-/* How many frames at the leaf belong to their caller. If all do, the first that is not the
- * allocator itself is as good as any. */
-static uint32_t path_fold(const struct maker *maker, const struct path *path)
-{
-    uint32_t bit = maker->options.frames == VIEW_CALLERS ? ITEM_ALLOCATOR : ITEM_LIBRARY, n = 0;
-    if (!maker->fold)
-        return 0;
-    while (n < path->count && path->items[n].bits & bit)
-        n++;
-    if (n == path->count)
-        for (n = 0; n + 1 < path->count && path->items[n].bits & ITEM_ALLOCATOR;)
-            n++;
-    return n;
-}
-
 /* The path of a stack of the profile; *folded frames at its leaf belong to their caller. False: a
  * filter drops it. */
 static bool path_make(struct maker *maker, struct source *source, uint32_t stack, struct path *path,
@@ -176,7 +161,7 @@ static bool path_make(struct maker *maker, struct source *source, uint32_t stack
         path->unnamed += (path->items[i].bits & ITEM_UNNAMED) != 0;
     }
     path->all += path->count;
-    *folded = path_fold(maker, path);
+    *folded = frames_fold(maker, path->items, path->count);
     return true;
 }
 

@@ -120,10 +120,26 @@ struct view_edge *view_edges(const struct view *view, size_t *count);
 /* 1.96 standard errors as a share of the value; 0 if exact. */
 double view_error_share(int64_t value, double variance);
 
-/* Names of code whose memory belongs to its caller, for `memoir help blame` (blame.c). */
+/* Names of code whose memory belongs to its caller, for `memoir help blame` (blame.def). */
+enum blame_kind {
+    BLAME_ALLOCATOR,
+    BLAME_WRAPPER,
+    BLAME_FUNCTION,
+    BLAME_RUST,
+    BLAME_MODULE,
+    BLAME_SOURCE,
+    BLAME_HEADER,
+};
+struct blame_pattern {
+    enum blame_kind kind;
+    const char *word;
+};
+extern const struct blame_pattern blame_patterns[];
+extern const size_t blame_patterns_count;
+const char *blame_kind_name(enum blame_kind kind);
+/* Any of them; "" for what is not known. */
 bool blame_is_library(const char *function, const char *file, const char *module);
 bool blame_is_allocator(const char *function);
-extern const char *const blame_patterns[];
-extern const size_t blame_patterns_count;
+bool blame_is_wrapper(const char *function);
 
 #endif
