@@ -35,7 +35,7 @@ build program.c -o program
 [ -s a.memoir ] || { echo "no capture"; exit 2; }
 
 for ending in pb.gz folded callgrind speedscope.json firefox.json perfetto.json trace.json dhat.json \
-    massif heap symbolized csv svg; do
+    massif heaptrack heap symbolized csv svg; do
     "$memoir" export -q a.memoir -o "a.$ending" || fail "no a.$ending"
     [ -s "a.$ending" ] || fail "a.$ending is empty"
 done
@@ -101,6 +101,17 @@ if have massif ms_print; then
     same ms_print "$(ms_print a.massif | sed -n 's/^->[0-9.]*% (\([0-9,]*\)B) 0x[0-9A-F]*: \(keep_big\) .*/\2 \1/p' |
         tr -d , | tail -n 1)"
 fi
+if have heaptrack heaptrack_print; then
+    for cost in leaked peak allocations; do
+        heaptrack_print -F "heaptrack.$cost" --flamegraph-cost-type $cost a.heaptrack >heaptrack.out 2>&1
+        sed -i 's/ ([^;]*)//g; s/; \([0-9]*\)$/ \1/' "heaptrack.$cost"
+    done
+    same heaptrack_print "keep_big $(self keep_big heaptrack.leaked)"
+    "$memoir" export -q a.memoir --metric peak_space -o peak.folded
+    [ "$(total heaptrack.peak)" = "$(total peak.folded)" ] || fail "heaptrack_print: another peak"
+    [ "$(total heaptrack.allocations)" = 3000 ] && grep -q '^calls to allocation functions: 3000 ' heaptrack.out &&
+        grep -q '^temporary memory allocations: 0 ' heaptrack.out || fail "heaptrack_print: $(tail -n 6 heaptrack.out)"
+fi
 view=$(find /usr/libexec/valgrind /usr/lib/valgrind -name dh_view.js 2>/dev/null | head -n 1)
 if have dhat node "${view:-dh_view.js}"; then
     node "$root/tests/golden/readers/dhat.js" "$view" a.dhat.json >out || fail "dh_view.js refuses it"
@@ -131,19 +142,26 @@ if have speedscope node "$speedscope"; then
 fi
 fox=${FIREFOX_PROFILER:-$(npm root -g 2>/dev/null)/@firefox-devtools/profiler-cli}/dist/profiler-cli.js
 if have 'Firefox Profiler' node "$fox"; then
-    export PROFILER_CLI_SESSION_DIR="$place/fox" PROFILER_CLI_NO_SYMBOLICATE=1 PROFILER_CLI_LOAD_TIMEOUT_MS=60000
-    node "$fox" load a.firefox.json >out 2>&1 || fail "the Firefox Profiler refuses it: $(cat out)"
-    node "$fox" thread functions --json >out 2>&1
+    # Its command asks a server that it starts itself, but waits only half a second for that one.
+    export PROFILER_CLI_SESSION_DIR="$place/fox" PROFILER_CLI_NO_SYMBOLICATE=1
+    node "$fox" --daemon a.firefox.json --session own >out 2>&1 &
+    server=$!
+    until grep -q -e 'loaded successfully' -e ERROR fox/own.log 2>/dev/null || ! kill -0 $server 2>/dev/null; do
+        sleep 0.1
+    done
+    grep -q 'loaded successfully' fox/own.log || fail "the Firefox Profiler refuses it: $(cat out fox/own.log)"
+    node "$fox" thread functions --session own --json >out 2>&1
     same "Firefox Profiler" "$(node -e '
         const answer = JSON.parse(require("fs").readFileSync("out"));
         const most = answer.functions[0];
         if (answer.weightType !== "bytes") console.log(answer.weightType);
         if (answer.friendlyThreadName !== "inuse_space") console.log(answer.friendlyThreadName);
         console.log(most.name, most.selfSamples);')"
-    node "$fox" thread functions --thread t-1 --json | grep -q '"totalSamples": 3000' ||
+    node "$fox" thread functions --session own --thread t-1 --json | grep -q '"totalSamples": 3000' ||
         fail "Firefox Profiler: not all objects"
-    node "$fox" counter list | grep -q 'c-0: Memory' || fail "Firefox Profiler: no memory over time"
-    node "$fox" stop --all >/dev/null 2>&1
+    node "$fox" counter list --session own | grep -q 'c-0: Memory' || fail "Firefox Profiler: no memory over time"
+    kill $server 2>/dev/null
+    wait $server 2>/dev/null
 fi
 if have 'flame graphs' flamegraph.pl; then
     same flamegraph.pl "$(flamegraph.pl --countname bytes a.folded | tr -d , |
@@ -159,7 +177,7 @@ done
 [ "$(total f.folded)" -ge 1000000 ] || fail "drop has allocated $(total f.folded)"
 
 # Packed, where the name says so; and read again as it is.
-for ending in folded callgrind speedscope.json firefox.json dhat.json massif heap symbolized csv svg dot; do
+for ending in folded callgrind speedscope.json firefox.json dhat.json massif heaptrack heap symbolized csv svg dot; do
     "$memoir" export -q a.memoir -o "plain.$ending"
     "$memoir" export -q a.memoir -o "plain.$ending.gz" && gzip -dc "plain.$ending.gz" | cmp -s - "plain.$ending" ||
         fail "$ending.gz is not what $ending is"
@@ -200,7 +218,7 @@ expect 2 "$memoir" export a.memoir -o b.diff.folded 2>err
 grep -q -- --base err || fail "no word of --base"
 
 # Redacted: no name is left in any format, the numbers are.
-for ending in pb.gz folded callgrind speedscope.json firefox.json perfetto.json dhat.json massif symbolized csv; do
+for ending in pb.gz folded callgrind speedscope.json firefox.json perfetto.json dhat.json massif heaptrack symbolized csv; do
     "$memoir" redact -q a.memoir -o "r.$ending" || fail "redact: no r.$ending"
     cp "r.$ending" plain
     case $ending in *.gz) gzip -dc "r.$ending" >plain ;; esac

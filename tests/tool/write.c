@@ -154,6 +154,7 @@ static void the_same_comes_back(const struct profile *profile)
         {"out.symbolized", "alloc_objects", "alloc_space", "inuse_objects", "inuse_space"},
         {"out.dhat.json", "alloc_objects", "alloc_space", "inuse_objects", "inuse_space"},
         {"out.speedscope.json", "alloc_objects", "alloc_space", "inuse_objects", "inuse_space"},
+        {"out.heaptrack", "alloc_objects", "alloc_space", "inuse_objects", "inuse_space"},
         {"out.folded", "inuse_space"},
         {"out.massif", "inuse_space"},
     };

@@ -154,27 +154,34 @@ static bool stack_add(struct flat *flat, struct maker *maker, uint32_t stack)
     return true;
 }
 
+char *flat_unnamed(const struct profile *profile, uint32_t number, uint64_t address)
+{
+    char *text = NULL;
+    const struct profile_mapping *mapping = profile_mapping_at(profile, number);
+    const char *path = profile_text(profile, mapping->path), *slash = strrchr(path, '/');
+    int length;
+    if (address == 0)
+        length = asprintf(&text, "%.*s", NAME_MOST,
+                          number == 0 ? "[unknown]"
+                          : slash     ? slash + 1
+                                      : path);
+    else if (number == 0)
+        length = asprintf(&text, "0x%" PRIx64, address);
+    else
+        length = asprintf(&text, "%.*s+0x%" PRIx64, NAME_MOST, slash ? slash + 1 : path,
+                          address - mapping->start + mapping->offset);
+    return length < 0 ? NULL : text;
+}
+
 static char *name_make(const struct profile *profile, const struct key *key)
 {
     char *text = NULL;
     const char *name = profile_text(profile, key->name);
-    const struct profile_mapping *mapping = profile_mapping_at(profile, key->mapping);
-    const char *path = profile_text(profile, mapping->path), *slash = strrchr(path, '/');
-    int length;
-    if (key->name != 0)
-        length =
-            asprintf(&text, "%s%.*s", key->guess && name[0] != '~' ? "~" : "", NAME_MOST, name);
-    else if (key->address == 0)
-        length = asprintf(&text, "%.*s", NAME_MOST,
-                          key->mapping == 0 ? "[unknown]"
-                          : slash           ? slash + 1
-                                            : path);
-    else if (key->mapping == 0)
-        length = asprintf(&text, "0x%" PRIx64, key->address);
-    else
-        length = asprintf(&text, "%.*s+0x%" PRIx64, NAME_MOST, slash ? slash + 1 : path,
-                          key->address - mapping->start + mapping->offset);
-    return length < 0 ? NULL : text;
+    if (key->name == 0)
+        return flat_unnamed(profile, key->mapping, key->address);
+    if (asprintf(&text, "%s%.*s", key->guess && name[0] != '~' ? "~" : "", NAME_MOST, name) < 0)
+        return NULL;
+    return text;
 }
 
 static int compare_frames(const void *one, const void *other, void *context)

@@ -56,6 +56,9 @@ bool flat_same_function(const struct flat *flat, uint32_t one, uint32_t other);
 /* "0x401136: main (src/main.c:10)", as valgrind's tools write it. NULL when memory is out; to be
  * freed. */
 char *flat_place(const struct flat_frame *frame);
+/* What code without a name is called: "libz.so.1+0x1f0". The address is that of the instruction.
+ * NULL when memory is out; to be freed. */
+char *flat_unnamed(const struct profile *profile, uint32_t mapping, uint64_t address);
 /* How many frames two stacks have in common from the first on. */
 uint32_t flat_common(const struct flat *flat, size_t one, size_t other);
 

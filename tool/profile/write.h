@@ -42,6 +42,7 @@ const struct writer *write_find(const char *path_or_word);
     X(trace)       \
     X(dhat)        \
     X(massif)      \
+    X(heaptrack)   \
     X(gperftools)  \
     X(symbolized)  \
     X(csv)
