@@ -13,7 +13,8 @@ if(NOT CMAKE_CROSSCOMPILING AND MEMOIR_LIBC STREQUAL "glibc")
     file(GLOB room_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tool/*/*.c)
     # What makes pictures answer is JavaScript, and part of the program.
     set(embed ${PROJECT_SOURCE_DIR}/cmake/embed.cmake)
-    foreach(pair flame.js:flame_script flame_alone.js:flame_alone_script)
+    foreach(pair flame.js:flame_script flame_alone.js:flame_alone_script page.js:page_script
+            page.css:page_style)
         string(REPLACE ":" ";" pair ${pair})
         list(GET pair 0 from)
         list(GET pair 1 name)

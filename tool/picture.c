@@ -4,6 +4,7 @@
 
 #include "tool/output.h"
 #include "tool/pack.h"
+#include "tool/page.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,11 +27,11 @@ static const struct kind kinds[] = {
     {"sizes", picture_sizes, VIEW_SITE, VIEW_BLAME, "sizes"},
 };
 
-const char picture_endings[] = " .svg .dot .pdf .ps .png .gif";
+const char picture_endings[] = " .html .svg .dot .pdf .ps .png .gif";
 
 const char *picture_ending(const char *path)
 {
-    static const char *const formats[] = {"svg", "dot", "pdf", "ps", "png", "gif"};
+    static const char *const formats[] = {"html", "svg", "dot", "pdf", "ps", "png", "gif"};
     const char *dot = strrchr(path, '.');
     for (size_t i = 0; dot && i < COUNT_OF(formats); i++)
         if (strcmp(dot + 1, formats[i]) == 0)
@@ -63,6 +64,12 @@ bool picture_check(const struct arguments *arguments, const char *path, struct e
     if (!format) {
         error_set(error, ERROR_USAGE, "%s: no picture has this ending", path);
         return error_hint(error, "endings of pictures are:%s", picture_endings);
+    }
+    if (strcmp(format, "html") == 0) {
+        if (!arguments_value(arguments, "--picture"))
+            return true;
+        error_set(error, ERROR_USAGE, "a page has all pictures, and takes no --picture");
+        return error_hint(error, "-o %s without it, or a picture: -o picture.svg", path);
     }
     const struct kind *kind = picture_kind(arguments, format);
     if (kind->draw && strcmp(format, "svg") != 0) {
@@ -106,6 +113,11 @@ static bool picture_draw(const struct arguments *arguments, const struct loaded 
     struct view_error reason = {""};
     if (!format)
         format = "svg";
+    if (strcmp(format, "html") == 0) {
+        if (moment && !loaded->has_base)
+            load_moment(&like, arguments);
+        return page_write(arguments, &like, file, error);
+    }
     const struct kind *kind = picture_kind(arguments, format);
     like.view.rows_only = false;
     like.view.past = kind->draw == picture_time;

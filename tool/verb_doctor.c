@@ -7,6 +7,7 @@
 #include "base/print.h"
 #include "tool/arguments.h"
 #include "tool/attach.h"
+#include "tool/doctor.h"
 #include "tool/fit.h"
 #include "tool/inspect.h"
 #include "tool/launch.h"
@@ -16,7 +17,6 @@
 #include "tool/terminal.h"
 
 #include <dlfcn.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +29,8 @@ struct doctor {
     struct json json;
     bool as_json;
     unsigned bad, notes;
+    doctor_found *found; /* NULL: prints */
+    void *context;
 };
 
 /* One line of the list; `fix` NULL: there is nothing to do. */
@@ -47,6 +49,11 @@ __attribute__((format(printf, 4, 5))) static void doctor_say(struct doctor *doct
     terminal_clean(text, strlen(text));
     doctor->bad += mark == MARK_BAD;
     doctor->notes += mark == MARK_NOTE;
+    if (doctor->found) {
+        if (mark != MARK_GOOD)
+            doctor->found(doctor->context, text, fix ? fix : "");
+        return;
+    }
     if (doctor->as_json) {
         json_object(&doctor->json, NULL);
         json_text(&doctor->json, "result", words[mark]);
@@ -289,16 +296,31 @@ static void check_names(struct doctor *doctor, const struct symbol_report *repor
     }
 }
 
-static bool check_profile(struct doctor *doctor, const struct arguments *arguments,
-                          struct error *error)
+/* How exact the total is, of the metric that is shown first. */
+static void check_samples(struct doctor *doctor, const struct loaded *loaded)
 {
-    struct loaded loaded;
-    if (!load(&loaded, arguments, error)) {
-        load_free(&loaded);
-        return false;
-    }
-    const struct profile *profile = &loaded.profile;
-    doctor_say(doctor, MARK_GOOD, NULL, "%s: %s, %zu stacks", loaded.name, profile->format,
+    struct view view = {0};
+    struct view_error reason = {""};
+    struct view_options options = loaded->view;
+    char rate[32];
+    options.rows_only = true;
+    options.base = NULL;
+    if (loaded->profile.period <= 1 || loaded->profile.kind != PROFILE_HEAP ||
+        !view_make(&view, &loaded->profile, &options, &reason))
+        return;
+    double error = view_error_share(view.whole.value, view.whole.variance);
+    doctor_say(doctor, error > 0.2 ? MARK_NOTE : MARK_GOOD,
+               "memoir run --rate 64K, or --exact, for smaller errors",
+               "samples, one in %s: the total is right to %.0f %%",
+               style_value(rate, (double)loaded->profile.period, "bytes"),
+               100 * (error < 1 ? error : 1));
+    view_free(&view);
+}
+
+static void check_loaded(struct doctor *doctor, const struct loaded *loaded)
+{
+    const struct profile *profile = &loaded->profile;
+    doctor_say(doctor, MARK_GOOD, NULL, "%s: %s, %zu stacks", loaded->name, profile->format,
                profile->samples.count);
     doctor_say(doctor, profile->torn ? MARK_BAD : MARK_GOOD,
                "the program was killed or still runs, or the disk is full: what is there is right",
@@ -306,20 +328,31 @@ static bool check_profile(struct doctor *doctor, const struct arguments *argumen
     if (profile->samples.count == 0)
         doctor_say(doctor, MARK_BAD, "run longer, or with a smaller rate: memoir run --exact",
                    "it has no samples");
-    if (profile->period > 1 && profile->kind == PROFILE_HEAP)
-        doctor_say(doctor, profile->samples.count < 100 ? MARK_NOTE : MARK_GOOD,
-                   "memoir run --rate 64K, or --exact, for smaller errors",
-                   "one block in %ld bytes was recorded: %zu rows, so that totals are right to "
-                   "about %.0f %%",
-                   profile->period, profile->samples.count,
-                   100 * 1.96 / sqrt((double)profile->samples.count + 1));
+    check_samples(doctor, loaded);
     if (profile->lost > 0 || profile->refused > 0)
         doctor_say(doctor, MARK_BAD, "memoir run --set heap.memory=256M, or a larger rate",
                    "%lu stacks and %lu blocks had no room in the recorder", profile->refused,
                    profile->lost);
-    check_names(doctor, &loaded.symbols);
+    check_names(doctor, &loaded->symbols);
+}
+
+static bool check_profile(struct doctor *doctor, const struct arguments *arguments,
+                          struct error *error)
+{
+    struct loaded loaded;
+    bool right = load(&loaded, arguments, error);
+    if (right) {
+        load_moment(&loaded, arguments);
+        check_loaded(doctor, &loaded);
+    }
     load_free(&loaded);
-    return true;
+    return right;
+}
+
+void doctor_profile(const struct loaded *loaded, doctor_found *found, void *context)
+{
+    struct doctor doctor = {.found = found, .context = context};
+    check_loaded(&doctor, loaded);
 }
 
 bool verb_doctor(const struct arguments *arguments, struct error *error)

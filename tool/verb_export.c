@@ -31,21 +31,10 @@ static void target_free(struct target *target)
     free(target->name);
 }
 
-static bool ends_in(const char *text, const char *ending)
-{
-    size_t length = strlen(text), of = strlen(ending);
-    return length >= of && strcmp(text + length - of, ending) == 0;
-}
-
 static bool format_unknown(const char *path, struct error *error)
 {
     char known[512] = "";
     size_t used = 0;
-    if (ends_in(path, ".html"))
-        return error_set(error, ERROR_USAGE,
-                         "%s: pages in HTML are not there yet; a flame graph (.svg) is one file "
-                         "that opens anywhere",
-                         path);
     for (size_t i = 0; i < writers_count && used < sizeof known; i++)
         used += (size_t)snprintf(known + used, sizeof known - used, " %s", writers[i]->ending);
     if (used < sizeof known)

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # A flame graph, opened in a browser: boxes, tooltips, search with the matched share, zoom and the
-# way back, keys; as an <img>; and nothing is asked of the network. The browser is driven through a
-# pipe, in its own protocol.
+# way back, keys; as an <img>; and nothing is asked of the network.
 . "$(dirname "$0")/common.sh"
 need chromium python3
 cd "$place" || exit 2
@@ -24,113 +23,7 @@ echo '<!DOCTYPE html><img id="i" src="flame.svg">' >page.html
 [ "$failures" -eq 0 ] || finish
 
 cat >drive.py <<'END'
-import json, os, subprocess, sys, time
-
-to_browser, ours_out = os.pipe()
-ours_in, from_browser = os.pipe()
-
-
-def plumb():
-    # Through high numbers, so that no end is overwritten before it is used.
-    for old, high in ((to_browser, 103), (from_browser, 104)):
-        os.dup2(old, high)
-    os.dup2(103, 3)
-    os.dup2(104, 4)
-
-
-browser = subprocess.Popen(
-    ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-     "--no-first-run", "--remote-debugging-pipe", "--user-data-dir=" + os.path.abspath("user"),
-     "--window-size=1216,700"],
-    preexec_fn=plumb, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-os.close(to_browser)
-os.close(from_browser)
-reader, number, failures = os.fdopen(ours_in, "rb"), 0, 0
-
-
-def receive():
-    message = b""
-    while not message.endswith(b"\0"):
-        byte = reader.read1(1)
-        if not byte:
-            print("the browser has gone")
-            sys.exit(77)
-        message += byte
-    return json.loads(message[:-1])
-
-
-def call(method, session=None, **parameters):
-    global number
-    number += 1
-    message = {"id": number, "method": method, "params": parameters}
-    if session:
-        message["sessionId"] = session
-    os.write(ours_out, json.dumps(message).encode() + b"\0")
-    while True:
-        answer = receive()
-        if answer.get("id") == number:
-            if "error" in answer:
-                raise RuntimeError(str(answer["error"]))
-            return answer["result"]
-
-
-class Page:
-    def __init__(self, name):
-        target = call("Target.createTarget", url="file://" + os.path.abspath(name))["targetId"]
-        self.session = call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for _ in range(100):
-            if self.run("location.protocol + document.readyState") == "file:complete":
-                break
-            time.sleep(0.05)
-
-    def run(self, text):
-        answer = call("Runtime.evaluate", self.session, expression=text, returnByValue=True)
-        if "exceptionDetails" in answer:
-            raise RuntimeError(str(answer["exceptionDetails"]))
-        return answer["result"].get("value")
-
-    def key(self, key, text=None):
-        event = {"key": key, "code": key}
-        if key == "Escape":
-            event["windowsVirtualKeyCode"] = 27
-        if key == "Enter":
-            event["windowsVirtualKeyCode"] = 13
-        if text:
-            event["text"] = text
-        call("Input.dispatchKeyEvent", self.session, type="keyDown", **event)
-        call("Input.dispatchKeyEvent", self.session, type="keyUp", key=key, code=key)
-
-    def type(self, text):
-        call("Input.insertText", self.session, text=text)
-
-    def box(self, label):
-        """The rectangle of the box with such a text, in pixels of the window."""
-        return self.run("""(() => { for (const g of document.querySelectorAll("#boxes g")) {
-            const t = g.querySelector("text");
-            if (t && t.textContent.includes(%s)) { const r = g.querySelector("rect")
-                .getBoundingClientRect(); return [r.x, r.y, r.width, r.height]; } }
-            return null; })()""" % json.dumps(label))
-
-    def mouse(self, label, click):
-        x, y, width, height = self.box(label)
-        kinds = ["mouseMoved"] + (["mousePressed", "mouseReleased"] if click else [])
-        for kind in kinds:
-            call("Input.dispatchMouseEvent", self.session, type=kind, x=x + width / 2,
-                 y=y + height / 2, button="left" if kind != "mouseMoved" else "none", clickCount=1)
-
-    def text(self, name):
-        return self.run("document.getElementById(%s).textContent" % json.dumps(name))
-
-    def all_text(self):
-        return self.run("document.documentElement.textContent")
-
-
-def check(truth, what):
-    global failures
-    if not truth:
-        print("wrong: " + what)
-        failures += 1
-
+from browser import Page, check, finish
 
 page = Page("flame.svg")
 whole = page.box("all")[2]
@@ -187,17 +80,12 @@ told = page.run("[...document.querySelectorAll('g.ui text')].map(t => t.textCont
 check("+650" in told, "growth has its sign: %s" % told)
 
 page = Page("page.html")
-for _ in range(100):
-    if page.run("document.getElementById('i').complete"):
-        break
-    time.sleep(0.05)
+page.wait("document.getElementById('i').complete", "an <img> loads it")
 check(page.run("document.getElementById('i').naturalWidth") == 1200, "an <img> shows it")
 
-call("Browser.close")
-browser.wait(20)
-sys.exit(1 if failures else 0)
+finish()
 END
-python3 drive.py
+PYTHONPATH=$root/tests/programs PYTHONDONTWRITEBYTECODE=1 python3 drive.py
 case $? in
 0) ;;
 77) skip "the browser does not start" ;;

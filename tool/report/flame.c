@@ -156,21 +156,16 @@ static void flame_script_write(struct flame *flame)
 /* The colours of levels, from little to much. */
 static void flame_levels_style(FILE *file)
 {
-    static const char *const light[2] = {"#f6dcd8 #f1c1ba #eaa197 #e48a7e #dc7266",
-                                         "#dbe7f5 #bcd4ee #99bde4 #7fabdc #6398d2"};
-    static const char *const dark[2] = {"#4a302d #65352f #823b33 #a04237 #be4a3c",
-                                        "#283646 #2a415d #2c4e78 #2f5d94 #346eb2"};
-    for (unsigned theme = 0; theme < 2; theme++) {
-        const char *const *colors = theme == 0 ? light : dark;
-        fputs(theme == 0 ? ".g0,.l0{fill:#e6e7ea}.gone{stroke:#17202a}"
-                         : "@media (prefers-color-scheme:dark){.g0,.l0{fill:#3a3e45}"
-                           ".gone{stroke:#e9ebee}",
+    char color[8];
+    for (unsigned dark = 0; dark < 2; dark++) {
+        fputs(dark ? "@media (prefers-color-scheme:dark){.gone{stroke:#e9ebee}"
+                   : ".gone{stroke:#17202a}",
               file);
-        for (unsigned side = 0; side < 2; side++)
-            for (unsigned level = 0; level < FLAME_LEVELS; level++)
-                fprintf(file, ".%c%u{fill:%.7s}", side == 0 ? 'g' : 'l', level + 1,
-                        colors[side] + level * 8);
-        fputs(theme == 0 ? "\n" : "}\n", file);
+        for (unsigned less = 0; less < 2; less++)
+            for (unsigned level = 0; level <= FLAME_LEVELS; level++)
+                fprintf(file, ".%c%u{fill:%s}", less ? 'l' : 'g', level,
+                        svg_level_color(color, dark, less, level));
+        fputs(dark ? "}\n" : "\n", file);
     }
 }
 

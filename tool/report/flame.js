@@ -423,6 +423,7 @@ function flame(svg, nodes, host) {
     return {
         element: element, tip: tip, search: search, step: step, key: key, resize: resize,
         searching: () => pattern !== null,
+        zoom: node => node === zoomed || zoom(node),
         whole: () => zoom(root),
         load: others => {
             load(others);

@@ -120,14 +120,15 @@ void plot_time_axis(const struct plot *plot, int64_t most_ns)
 {
     FILE *file = plot->file;
     static const double minutes[] = {60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200};
-    double most = (double)most_ns / 1e9, step = plot_step((double)most_ns, 8, false) / 1e9;
+    unsigned parts = plot->right - plot->left < 600 ? 4 : 8;
+    double most = (double)most_ns / 1e9, step = plot_step((double)most_ns, parts, false) / 1e9;
     for (size_t i = 0; most > 120 && i < sizeof minutes / sizeof minutes[0]; i++) {
         step = minutes[i];
-        if (minutes[i] * 8 >= most)
+        if (minutes[i] * parts >= most)
             break;
     }
-    if (step * 12 < most)
-        step = ceil(most / 8 / 86400) * 86400;
+    if (step * 1.5 * parts < most)
+        step = ceil(most / parts / 86400) * 86400;
     unsigned steps = most > 0 ? (unsigned)(most / step * 1.0001) : 0;
     for (unsigned i = 0; most > 0 && i <= steps; i++) {
         double at = i * step;

@@ -72,6 +72,7 @@ static void sizes_panel(struct plot *plot, const struct sizes *sizes, const doub
     plot_y_axis(plot, most, unit);
     double step = (plot->right - plot->left) / (sizes->end - sizes->first);
     double bar = fmin(step * 0.78, 64);
+    unsigned every = (unsigned)fmax(1, ceil(46 / step)); /* so many bars have one label */
     for (unsigned i = sizes->first; i < sizes->end; i++) {
         double middle = plot->left + (i - sizes->first + 0.5) * step, y = plot_y(plot, values[i]);
         char size[32], value[32], share[16];
@@ -83,7 +84,7 @@ static void sizes_panel(struct plot *plot, const struct sizes *sizes, const doub
                 "rx=\"2\"><title>up to %s: %s, %s</title></rect>"
                 "<text class=\"sub mid\" x=\"%.1f\" y=\"%.0f\">%s</text>",
                 family, middle - bar / 2, y, bar, plot->bottom - y, size, value, share, middle,
-                plot->bottom + 17, step > 46 || (i - sizes->first) % 2 == 0 ? size : "");
+                plot->bottom + 17, (i - sizes->first) % every == 0 ? size : "");
         if (values[i] >= all * 0.005 && step > 38)
             fprintf(file, "<text class=\"sub mid halo\" x=\"%.1f\" y=\"%.1f\">%s</text>", middle,
                     y - 4, share);

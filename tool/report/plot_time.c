@@ -348,9 +348,9 @@ void picture_time(const struct view *view, const struct picture_options *options
     time.plot.left = 84;
     time.plot.right = time.plot.width - 24.0;
     time.plot.top = 76;
-    time.plot.bottom = 390;
+    time.plot.bottom = options->inside ? 310 : 390;
     time_course(&time);
-    time.plot.height = 442 + time_legend_height(&time);
+    time.plot.height = (unsigned)time.plot.bottom + 52 + time_legend_height(&time);
     snprintf(subtitle, sizeof subtitle, "memory over time \xc2\xb7 %s at most \xc2\xb7 %s",
              style_value(peak, time.peak > 0 ? time.peak : time.most, "bytes"),
              style_time(length, time.last_ns));
@@ -364,7 +364,7 @@ void picture_time(const struct view *view, const struct picture_options *options
         time_curve(&time, true);
         time_curve(&time, false);
         time_marks(&time);
-        time_legend(&time, 424);
+        time_legend(&time, (unsigned)time.plot.bottom + 34);
     } else {
         plot_nothing(&time.plot, "This profile is of one moment: it has no course of memory. A "
                                  "capture (memoir run) has one.");

@@ -5,6 +5,7 @@
 
 #include "tool/report/check.h"
 #include "tool/report/diff.h"
+#include "tool/report/html.h"
 #include "tool/report/leaks.h"
 #include "tool/report/narrow.h"
 

@@ -190,6 +190,18 @@ const char *svg_color(char text[8], bool memory, bool dark, unsigned family, uns
     return text;
 }
 
+const char *svg_level_color(char text[8], bool dark, bool less, unsigned level)
+{
+    static const char *const colors[2][2] = {
+        {"#e6e7ea #f6dcd8 #f1c1ba #eaa197 #e48a7e #dc7266",
+         "#e6e7ea #dbe7f5 #bcd4ee #99bde4 #7fabdc #6398d2"},
+        {"#3a3e45 #4a302d #65352f #823b33 #a04237 #be4a3c",
+         "#3a3e45 #283646 #2a415d #2c4e78 #2f5d94 #346eb2"},
+    };
+    snprintf(text, 8, "%.7s", colors[dark][less] + (level < 6 ? level : 5) * 8);
+    return text;
+}
+
 void svg_style(FILE *file, bool memory)
 {
     char color[8];

@@ -27,6 +27,8 @@ unsigned svg_columns(const char *text); /* characters */
 void svg_style(FILE *file, bool memory);
 /* "#aabbcc" for places without style sheets. */
 const char *svg_color(char text[8], bool memory, bool dark, unsigned family, unsigned shade);
+/* Of a change, level 0 (none) to 5 (the most). */
+const char *svg_level_color(char text[8], bool dark, bool less, unsigned level);
 uint32_t svg_hash(const char *text);
 
 /* The file's name without its folders. */
