@@ -2,6 +2,7 @@
 /* See tool/fit.h. */
 #include "tool/fit.h"
 
+#include "tool/progress.h"
 #include "tool/report/report.h"
 #include "tool/terminal.h"
 
@@ -97,6 +98,7 @@ struct fit {
 static ssize_t fit_write(void *cookie, const char *bytes, size_t size)
 {
     struct fit *fit = cookie;
+    progress_end(); /* whose line would be in the way */
     for (size_t i = 0; i < size; i++) {
         if (bytes[i] == '\n') {
             fit_line(fit->to, fit->line, fit->used, fit->width);

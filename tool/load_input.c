@@ -56,7 +56,8 @@ static bool file_read(struct profile *profile, const char *path, const char *nam
                       const struct read_options *options, struct error *error)
 {
     struct read_error reason = {0};
-    progress_start("reading", name);
+    progress_start("loading", name);
+    progress_ask(place_ask);
     bool right = profile_read_file(profile, path, options, &reason);
     progress_end();
     if (right && profile->failed)

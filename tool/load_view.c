@@ -282,16 +282,20 @@ bool load_open(struct style *style, const struct arguments *arguments, const str
         if (style->format == STYLE_TEXT)
             terminal_page();
         style->out = style->format == STYLE_TEXT ? fit_output() : stdout;
+        if (style->out != stdout || !terminal_fits()) /* fit_write ends it */
+            progress_start("drawing", loaded->name);
         return true;
     }
     style->color = style->links = style->fits = false;
     style->out = fopen(output, "we");
+    progress_start("drawing", loaded->name);
     return style->out ||
            error_set(error, ERROR_INPUT, "%s can't be written: %s", output, strerror(errno));
 }
 
 bool load_close(struct style *style, const struct arguments *arguments, struct error *error)
 {
+    progress_end();
     if (style->out == stdout)
         return true;
     bool right = !ferror(style->out);

@@ -5,6 +5,7 @@
 #include "tool/output.h"
 #include "tool/pack.h"
 #include "tool/page.h"
+#include "tool/progress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -129,12 +130,15 @@ static bool picture_draw(const struct arguments *arguments, const struct loaded 
         load_moment(&like, arguments);
     bool done =
         picture_options_read(&options, arguments, loaded, error) && load_view(&view, &like, error);
+    if (strcmp(path, "-") != 0 && done)
+        progress_start("drawing", path);
     if (done && kind->draw)
         kind->draw(&view, &options, file);
     else if (done && strcmp(format, "dot") == 0)
         picture_dot(&view, &options, file);
     else if (done && !picture_graph(&view, &options, format, file, &reason))
         done = error_set(error, ERROR_INPUT, "%s: %s", path, reason.text);
+    progress_end();
     view_free(&view);
     return done;
 }

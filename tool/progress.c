@@ -2,8 +2,10 @@
 /* See tool/progress.h. A thread looks at the clock, so that who works need not. */
 #include "tool/progress.h"
 
+#include "tool/report/report.h"
 #include "tool/terminal.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FIRST_MS = 300, AGAIN_MS = 100, AGAIN_LOG_MS = 10000, BAR = 10 };
+enum { FIRST_MS = 300, AGAIN_MS = 100, AGAIN_LOG_MS = 10000, BAR = 10, NAME_LEAST = 8 };
 
 static struct {
     pthread_mutex_t lock;
@@ -21,6 +23,7 @@ static struct {
     char phase[32], what[256];
     uint64_t done, all;
     int64_t start_ms, next_ms;
+    bool (*ask)(const char **phase, uint64_t *done, uint64_t *all);
 } progress = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static int64_t now_ms(void)
@@ -30,29 +33,68 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* symbols  libxul.so  [######....] 61 %  2 s left */
+static void text_set(char *to, size_t size, const char *text)
+{
+    snprintf(to, size, "%s", text);
+    terminal_clean(to, strlen(to));
+}
+
+/* Filled cells of the bar and empty ones. */
+static void bar_write(char *text, size_t size, int filled)
+{
+    const char *on = terminal_utf8() ? "█" : "#", *off = terminal_utf8() ? "░" : ".";
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < BAR && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s", i < filled ? on : off);
+}
+
+/* symbols  libxul.so  [██████░░░░] 61 %  2 s left; the name is what gives way to the rest */
+static void line_make_locked(char *line, size_t size, int64_t now, unsigned width)
+{
+    char rest[128] = "", bar[64], name[sizeof progress.what];
+    if (progress.all > 0) {
+        uint64_t done = progress.done < progress.all ? progress.done : progress.all;
+        int64_t spent = now - progress.start_ms;
+        int64_t left = done > 0 ? spent * (int64_t)(progress.all - done) / (int64_t)done : 0;
+        bar_write(bar, sizeof bar, (int)(done * BAR / progress.all));
+        int length =
+            snprintf(rest, sizeof rest, "  [%s] %d %%", bar, (int)(done * 100 / progress.all));
+        if (left >= 1000)
+            snprintf(rest + length, sizeof rest - (size_t)length, "  %ld s left",
+                     (long)(left / 1000));
+    }
+    unsigned used = style_columns(progress.phase) + 2 + style_columns(rest);
+    unsigned room = width > used + NAME_LEAST ? width - used : NAME_LEAST;
+    snprintf(line, size, "%s  %s%s", progress.phase,
+             style_name(name, sizeof name, progress.what, room), rest);
+}
+
 static void line_show_locked(int64_t now, bool tty)
 {
     char line[512];
-    int length = snprintf(line, sizeof line, "%s  %s", progress.phase, progress.what);
-    if (progress.all > 0 && length > 0 && length < 300) {
-        uint64_t done = progress.done < progress.all ? progress.done : progress.all;
-        int filled = (int)(done * BAR / progress.all);
-        length +=
-            snprintf(line + length, sizeof line - (size_t)length, "  [%.*s%.*s] %d %%", filled,
-                     "##########", BAR - filled, "..........", (int)(done * 100 / progress.all));
-        int64_t spent = now - progress.start_ms;
-        int64_t left = done > 0 ? spent * (int64_t)(progress.all - done) / (int64_t)done : 0;
-        if (left >= 1000)
-            snprintf(line + length, sizeof line - (size_t)length, "  %ld s left",
-                     (long)(left / 1000));
-    }
+    unsigned width = terminal_error_width();
+    line_make_locked(line, sizeof line, now, width > 1 ? width - 1 : UINT_MAX);
     if (tty)
-        fprintf(stderr, "\r\033[K%.*s", (int)terminal_width() - 1, line);
+        fprintf(stderr, "\r\033[K%s", line);
     else
         fprintf(stderr, "memoir: %s\n", line);
     fflush(stderr);
     progress.shown = true;
+}
+
+/* What the function says, if there is one; another phase begins to count anew. */
+static void ask_locked(int64_t now)
+{
+    const char *phase = NULL;
+    if (!progress.ask)
+        return;
+    if (!progress.ask(&phase, &progress.done, &progress.all))
+        progress.all = 0;
+    else if (strcmp(phase, progress.phase) != 0) {
+        text_set(progress.phase, sizeof progress.phase, phase);
+        progress.start_ms = now;
+    }
 }
 
 static void *watch(void *nothing)
@@ -62,6 +104,7 @@ static void *watch(void *nothing)
     pthread_mutex_lock(&progress.lock);
     while (progress.runs) {
         int64_t now = now_ms();
+        ask_locked(now);
         if (now >= progress.next_ms) {
             line_show_locked(now, tty);
             progress.next_ms = now + (tty ? AGAIN_MS : AGAIN_LOG_MS);
@@ -77,12 +120,6 @@ static void *watch(void *nothing)
     return NULL;
 }
 
-static void text_set(char *to, size_t size, const char *text)
-{
-    snprintf(to, size, "%s", text);
-    terminal_clean(to, strlen(to));
-}
-
 void progress_start(const char *phase, const char *what)
 {
     if (terminal_is_quiet())
@@ -91,6 +128,7 @@ void progress_start(const char *phase, const char *what)
     text_set(progress.phase, sizeof progress.phase, phase);
     text_set(progress.what, sizeof progress.what, what);
     progress.done = progress.all = 0;
+    progress.ask = NULL;
     progress.shown = false;
     progress.start_ms = now_ms();
     progress.next_ms = progress.start_ms + (isatty(2) ? FIRST_MS : AGAIN_LOG_MS);
@@ -108,6 +146,15 @@ void progress_update(const char *what, uint64_t done, uint64_t all)
         text_set(progress.what, sizeof progress.what, what);
     progress.done = done;
     progress.all = all;
+    pthread_mutex_unlock(&progress.lock);
+}
+
+void progress_ask(bool (*ask)(const char **phase, uint64_t *done, uint64_t *all))
+{
+    if (!progress.runs)
+        return;
+    pthread_mutex_lock(&progress.lock);
+    progress.ask = ask;
     pthread_mutex_unlock(&progress.lock);
 }
 

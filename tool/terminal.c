@@ -6,6 +6,7 @@
 #include "tool/terminal.h"
 
 #include "tool/fit.h"
+#include "tool/progress.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -264,6 +265,7 @@ static void said(enum terminal_paint paint, const char *text)
 {
     char line[1100];
     bool colored = terminal.colors[2];
+    progress_end(); /* whose line would be in the way */
     int length = snprintf(line, sizeof line, "%smemoir:%s %s", colored ? terminal_codes[paint] : "",
                           colored ? "\033[0m" : "", text);
     fit_line(stderr, line, length < (int)sizeof line ? (size_t)length : sizeof line - 1,
@@ -273,6 +275,7 @@ static void said(enum terminal_paint paint, const char *text)
 static void advise(const char *text)
 {
     char line[1100];
+    progress_end();
     int length = snprintf(line, sizeof line, "%s %s", terminal.utf8 ? "→" : "->", text);
     fit_line(stderr, line, length < (int)sizeof line ? (size_t)length : sizeof line - 1,
              terminal.error_width);

@@ -8,6 +8,7 @@
 #include "tool/output.h"
 #include "tool/pack.h"
 #include "tool/picture.h"
+#include "tool/progress.h"
 #include "tool/terminal.h"
 
 #include <inttypes.h>
@@ -85,10 +86,12 @@ static bool target_write(const struct target *target, const struct profile *prof
     bool done = output_start(&output, target->path, error);
     if (!done)
         return false;
+    progress_start("writing", target->path);
     done = (!target->packed || output_pack(&output, target->path, error)) &&
            (target->writer->write(profile, options, output.file) ||
             error_set(error, ERROR_INPUT, "out of memory"));
     done = output_end(&output, done, error) && done;
+    progress_end();
     if (done)
         output_say(&output, target->path);
     return done;

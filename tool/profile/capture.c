@@ -12,6 +12,7 @@
 
 #include "base/crc.h"
 #include "base/proto.h"
+#include "tool/profile/place.h"
 
 enum { FIRST_NODE = 2, ID_MOST = 64 };
 
@@ -400,6 +401,7 @@ enum capture_result capture_read(const void *bytes, size_t size, const struct ca
     size_t at = FORMAT_HEAD_SIZE;
     while (at < size && !reader.ended) {
         const char *reason = NULL;
+        place_at(file + at);
         size_t length = record_size(file + at, size - at, calls->checked ? NULL : &sums, &reason);
         if (length == 0)
             return stop(error, at, reason, CAPTURE_TORN);

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "tool/profile/place.h"
+
 static bool blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';
@@ -21,6 +23,7 @@ bool cursor_line(struct cursor *file, struct cursor *line)
     const char *end = memchr(file->at, '\n', cursor_left(file));
     *line = (struct cursor){file->at, end ? end : file->end};
     file->at = end ? end + 1 : file->end;
+    place_at(file->at);
     if (line->end > line->at && line->end[-1] == '\r')
         line->end--;
     return true;

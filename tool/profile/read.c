@@ -16,12 +16,14 @@
 
 #include "base/compiler.h"
 #include "tool/profile/pages.h"
+#include "tool/profile/place.h"
 #include "tool/profile/unpack.h"
 
 enum {
     LAYERS_MOST = 3,
     SHOWN = 16,
     READ_ROOM = 1 << 16,
+    READ_MOST = 1 << 24,  /* at once, so that somebody may see it grow */
     WARNINGS_MOST = 20,   /* lines of a file that are for people */
     HARMLESS = 256 << 20, /* bytes that need no thought */
 };
@@ -94,6 +96,7 @@ static bool read_plain(struct profile *profile, const struct read_input *input,
         if (!readers[i]->is(&rest))
             continue;
         profile->format = readers[i]->name;
+        place_begin("reading", rest.bytes, rest.size);
         bool done = readers[i]->read(&rest, profile, error);
         if (profile->failed)
             return read_refuse(error, 0, "no memory for a profile of %zu bytes", input->size);
@@ -146,7 +149,9 @@ static bool slurp(int fd, struct pages *pages, struct read_error *error)
         if (pages->size == pages->room &&
             !pages_grow(pages, pages->room == 0 ? READ_ROOM : pages->room * 2))
             return read_refuse(error, pages->size, "no memory for it");
-        ssize_t got = read(fd, pages->bytes + pages->size, pages->room - pages->size);
+        size_t room = pages->room - pages->size;
+        ssize_t got = read(fd, pages->bytes + pages->size, room < READ_MOST ? room : READ_MOST);
+        place_at((const void *)(uintptr_t)pages->size);
         if (got > 0)
             pages->size += (size_t)got;
         else if (got == 0)
@@ -166,6 +171,9 @@ static bool slurp_path(const char *path, struct pages *pages, struct read_error 
     struct stat status;
     if (fd < 0)
         return read_refuse(error, 0, "it can't be opened: %s", strerror(errno));
+    place_begin("loading", NULL, 0);
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+        place_begin("loading", NULL, (size_t)status.st_size);
     bool done = fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0 ||
                 pages_grow(pages, (size_t)status.st_size + 1) ||
                 read_refuse(error, 0, "no memory for its %lld bytes", (long long)status.st_size);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "tool/profile/capture.h"
+#include "tool/profile/place.h"
 
 struct survey {
     struct profile *profile;
@@ -343,6 +344,7 @@ static bool take(const struct read_input *input, struct survey *survey, size_t w
     plan.at_peak = at && strcmp(at, "peak") == 0;
     plan.snapshots = survey->snapshots.items;
     choose_history(survey);
+    place_part(40, 100);
     describe(survey, &plan.snapshots[plan.target]);
     survey->profile->ended = is_end(survey, plan.target) && !plan.at_peak;
     return capture_take_rows(input, &plan, survey->profile, error);
@@ -367,6 +369,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     };
     struct survey survey = {.profile = profile};
     struct capture_error wrong;
+    place_part(0, 40);
     enum capture_result result = capture_read(input->bytes, input->size, &calls, &survey, &wrong);
     bool done = false;
     if (result == CAPTURE_REFUSED)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/profile/place.h"
 #include "tool/profile/text.h"
 #include "tool/profile/unsample.h"
 
@@ -176,7 +177,9 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     struct reading it = {.profile = profile};
     struct line line;
     size_t paired, bad = 0, first_bad = 0, broken = 0;
+    place_part(0, 30);
     size_t good = count_lines(input, &paired);
+    place_part(30, 100);
     bool pairs = paired == good;
     if (good == 0)
         return read_refuse(error, 0, "no line is a stack and a number");

@@ -14,6 +14,7 @@
 
 #include "tool/profile/ids.h"
 #include "tool/profile/pages.h"
+#include "tool/profile/place.h"
 #include "tool/profile/text.h"
 #include "tool/profile/unsample.h"
 #include "tool/profile/wire.h"
@@ -405,7 +406,9 @@ static bool read_strings(struct reading *it)
 {
     struct wire wire = whole(it->input);
     struct wire_field field;
+    place_part(0, 20);
     while (wire_next(&wire, &field)) {
+        place_at(wire.at);
         if (field.number == 0 || !type_fits(&field))
             return refuse_at(it, wire.at, "a field of a profile is not of its type");
         it->samples += field.number == SAMPLE;
@@ -424,9 +427,12 @@ static bool read_parts(struct reading *it)
     uint64_t twice = 0;
     for (unsigned round = 0; round < 2; round++) {
         struct wire wire = whole(it->input);
-        while (wire_next(&wire, &field))
+        place_part(20 + 10 * round, 30 + 10 * round);
+        while (wire_next(&wire, &field)) {
+            place_at(wire.at);
             if (!read_part(it, &field, round))
                 return false;
+        }
         const char *what = !ids_sort(&it->mappings, &twice)    ? "mapping"
                            : !ids_sort(&it->functions, &twice) ? "function"
                            : !ids_sort(&it->locations, &twice) ? "location"
@@ -444,7 +450,9 @@ static bool read_samples(struct reading *it)
     struct wire_field field;
     size_t released = 0;
     profile_reserve(it->profile, it->samples);
+    place_part(40, 100);
     while (wire_next(&wire, &field)) {
+        place_at(wire.at);
         if (field.number != SAMPLE)
             continue;
         if (!read_sample(it, field.inside))

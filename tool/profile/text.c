@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "tool/profile/place.h"
 
 struct text text_of(const struct read_input *input)
 {
@@ -20,6 +21,7 @@ bool text_line(struct text *text, struct text *line)
     const char *end = memchr(text->at, '\n', (size_t)(text->end - text->at));
     *line = (struct text){text->at, end ? end : text->end};
     text->at = end ? end + 1 : text->end;
+    place_at(text->at);
     if (line->at < line->end && line->end[-1] == '\r')
         line->end--;
     return true;

@@ -12,6 +12,7 @@
 #include <zstd.h>
 
 #include "base/compiler.h"
+#include "tool/profile/place.h"
 
 enum {
     FIRST_ROOM = 1 << 20,
@@ -56,6 +57,13 @@ static unsigned at_most(size_t size)
     return size > UINT_MAX / 2 ? UINT_MAX / 2 : (unsigned)size;
 }
 
+/* Bytes that are unpacked in one go, so that somebody may see how far it has come. */
+static unsigned at_once(size_t room)
+{
+    enum { MOST = 1 << 22 };
+    return room < MOST ? (unsigned)room : MOST;
+}
+
 static bool is_gzip(const char *bytes, size_t size)
 {
     return size >= 3 && memcmp(bytes, "\x1f\x8b\x08", 3) == 0;
@@ -74,13 +82,14 @@ static enum unpack_result unpack_gzip(struct unpacking *it)
             result = UNPACK_REFUSED;
             break;
         }
-        unsigned in = at_most(it->size - it->used), room = at_most(it->out->room - it->out->size);
+        unsigned in = at_most(it->size - it->used), room = at_once(it->out->room - it->out->size);
         stream.next_in = (Bytef *)(uintptr_t)(it->bytes + it->used);
         stream.avail_in = in;
         stream.next_out = (Bytef *)it->out->bytes + it->out->size;
         stream.avail_out = room;
         int answer = inflate(&stream, Z_NO_FLUSH);
         it->used += in - stream.avail_in;
+        place_at(it->bytes + it->used);
         it->out->size += room - stream.avail_out;
         if (answer == Z_STREAM_END) {
             result = UNPACK_WHOLE;
@@ -111,9 +120,11 @@ static enum unpack_result unpack_zstd(struct unpacking *it)
     }
     for (bool more = true; more && (fine = grow(it));) {
         size_t out_before = it->out->size, in_before = in.pos;
-        ZSTD_outBuffer out = {it->out->bytes, it->out->room, out_before};
+        size_t room = out_before + at_once(it->out->room - out_before);
+        ZSTD_outBuffer out = {it->out->bytes, room, out_before};
         left = ZSTD_decompressStream(stream, &out, &in);
         it->used = in.pos;
+        place_at(it->bytes + it->used);
         it->out->size = out.pos;
         if (ZSTD_isError(left)) {
             fine =
@@ -134,6 +145,7 @@ enum unpack_result unpack(const char *bytes, size_t size, struct pages *out,
     static const unsigned char zstd[] = {0x28, 0xb5, 0x2f, 0xfd};
     struct unpacking it = {.bytes = bytes, .size = size, .out = out, .error = error};
     enum unpack_result result = UNPACK_PLAIN;
+    place_begin("unpacking", bytes, size);
     if (is_gzip(bytes, size))
         result = unpack_gzip(&it);
     else if (size >= sizeof zstd && memcmp(bytes, zstd, sizeof zstd) == 0)

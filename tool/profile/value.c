@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/profile/place.h"
+
 enum { DEPTH_MOST = 512, KIND_BITS = 3 };
 
 struct parser {
@@ -160,9 +162,11 @@ bool value_parse(struct values *values, const struct read_input *input, struct r
     values->bytes = input->bytes;
     values->size = input->size;
     skip_blanks(&parser);
-    while (more)
+    while (more) {
+        place_at(parser.at);
         if (!parse_value(&parser) || !parse_behind(&parser, &more))
             return false;
+    }
     return true;
 }
 
