@@ -97,7 +97,7 @@ static const char *flag_long(const struct command *command, const char *word)
 {
     static const char *const names[][2] = {
         {"-h", "--help"},    {"-q", "--quiet"}, {"-o", "--output"},
-        {"-v", "--verbose"}, {"-a", "--all"},
+        {"-v", "--verbose"}, {"-a", "--all"},   {"-n", "--rows"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(word, names[i][0]) == 0 && flag_find(command, names[i][1], strlen(names[i][1])))

@@ -61,8 +61,8 @@ bool launch_run(const struct arguments *arguments, struct error *error)
         !launch_program(program, name, error))
         return false;
     bool fine = program_judge(program);
-    bool recorded = fine && !arguments_value(arguments, "--no-summary") &&
-                    (!terminal_is_quiet() || arguments_value(arguments, "--output"));
+    bool silent = terminal_is_quiet() || arguments_value(arguments, "--no-summary");
+    bool recorded = fine && (!silent || arguments_value(arguments, "--output"));
     if ((recorded && !record_start(&record, arguments, error)) ||
         !environment_prepare(arguments, library, recorded ? &record : NULL, error))
         return false;

@@ -32,7 +32,9 @@ static void head_print(const struct child *child, const struct summary *summary,
 static void command_print(FILE *out, const char *command, size_t length);
 static void nothing_print(const struct record *record, const struct child *child);
 static bool dump_find(const struct record *record, int64_t pid, char *name, size_t size);
-static void file_keep(const struct record *record, const struct summary *summary, const char *name);
+static void file_keep(const struct record *record, const struct summary *summary, const char *name,
+                      char *path, size_t size);
+static void file_print(const struct record *record, const char *path);
 
 bool record_start(struct record *record, const struct arguments *arguments, struct error *error)
 {
@@ -41,6 +43,10 @@ bool record_start(struct record *record, const struct arguments *arguments, stru
     memset(record, 0, sizeof *record);
     snprintf(record->program, sizeof record->program, "%s",
              slash ? slash + 1 : arguments->operands[0]);
+    record->silent = terminal_is_quiet() || arguments_value(arguments, "--no-summary");
+    const char *rows = arguments_value(arguments, "--rows");
+    if (rows)
+        record->rows = strtoul(rows, NULL, 10) > 0 ? (unsigned)strtoul(rows, NULL, 10) : UINT_MAX;
     record->format = arguments_value(arguments, "--format");
     if (record->format && strcmp(record->format, "memoir") == 0)
         record->format = NULL;
@@ -103,36 +109,43 @@ const char *record_options(const struct record *record, char *text, size_t size)
     return text;
 }
 
-static void all_print(const struct child *child, struct summary *summary, size_t count,
-                      char **words)
+static void all_print(const struct record *record, const struct child *child,
+                      struct summary *summary, size_t count, char **words)
 {
     head_print(child, summary, words);
-    if (count > 1) {
+    if (count > 1 || summary_pid(summary) != child->pid) {
         const char *command = summary_command(summary);
-        fprintf(stderr, "    the largest of %zu processes, %ld: ", count,
-                (long)summary_pid(summary));
+        if (count > 1)
+            fprintf(stderr, "    the largest of %zu processes", count);
+        else
+            fputs("    a process that it started", stderr);
+        fprintf(stderr, ", %ld: ", (long)summary_pid(summary));
         command_print(stderr, command, strlen(command));
         fputc('\n', stderr);
     }
-    summary_print(summary, child->time_ms, child->rss_peak_bytes);
+    summary_print(summary, record->rows, child->time_ms, child->rss_peak_bytes);
 }
 
 void record_finish(struct record *record, const struct child *child, char **words)
 {
-    char name[NAME_MAX + 1] = "";
+    char name[NAME_MAX + 1] = "", path[PATH_MAX + 2 * NAME_MAX] = "";
     size_t count = 0;
+    signal(SIGPIPE, SIG_IGN); /* who reads no more of our words still gets the file */
     struct summary *summary = largest_find(record, child->pid, name, sizeof name, &count);
     if (!summary) {
         nothing_print(record, child);
         record_drop(record);
         return;
     }
-    if (!terminal_is_quiet())
-        all_print(child, summary, count, words);
-    if (!record->format || dump_find(record, summary_pid(summary), name, sizeof name))
-        file_keep(record, summary, name);
-    else
+    bool there = !record->format || dump_find(record, summary_pid(summary), name, sizeof name);
+    if (there)
+        file_keep(record, summary, name, path, sizeof path);
+    if (!record->silent)
+        all_print(record, child, summary, count, words);
+    if (!there)
         terminal_warn("no dump in the format %s was made", record->format);
+    if (path[0] && !record->silent)
+        file_print(record, path);
     summary_free(summary);
     record_drop(record);
 }
@@ -276,36 +289,53 @@ static const char *size_short(char text[16], uint64_t bytes)
     return text;
 }
 
-static void file_keep(const struct record *record, const struct summary *summary, const char *name)
+/* A name that tells what it is, in `folder`. */
+static void file_name(const struct record *record, const struct summary *summary,
+                      const char *folder, const char *suffix, char *path, size_t size)
 {
-    char from[2 * PATH_MAX], to[2 * PATH_MAX], here[PATH_MAX], peak[16], size[32];
-    struct stat stat_of_it;
-    struct print print;
-    struct tm now;
+    char date[32] = "", peak[16];
     time_t seconds = time(NULL);
+    struct tm now;
+    if (localtime_r(&seconds, &now))
+        strftime(date, sizeof date, "%Y%m%d-%H%M%S", &now);
+    snprintf(path, size, "%s/%s-%s-%ld-peak%s%s", folder, record->program, date,
+             (long)summary_pid(summary), size_short(peak, summary_peak(summary)), suffix);
+}
+
+/* Moves the file to its place: as --output says, else below a name of ours beside the folder. */
+static void file_keep(const struct record *record, const struct summary *summary, const char *name,
+                      char *path, size_t size)
+{
     const char *suffix = record->format ? strstr(name, ".pb.gz") ? ".pb.gz" : ".heap" : ".memoir";
+    char from[2 * PATH_MAX], beside[PATH_MAX];
+    struct stat wanted;
     snprintf(from, sizeof from, "%s/%s", record->folder, name);
-    snprintf(to, sizeof to, "%s", record->wanted);
-    if (!to[0]) {
-        char date[32] = "";
-        if (localtime_r(&seconds, &now))
-            strftime(date, sizeof date, "%Y%m%d-%H%M%S", &now);
-        snprintf(to, sizeof to, "%.*s/%s-%s-%ld-peak%s%s",
-                 (int)(strrchr(record->folder, '/') - record->folder), record->folder,
-                 record->program, date, (long)summary_pid(summary),
-                 size_short(peak, summary_peak(summary)), suffix);
-    }
-    if (stat(from, &stat_of_it) != 0 || rename(from, to) != 0) {
-        terminal_warn("%s can't be made: %s", to, strerror(errno));
+    snprintf(beside, sizeof beside, "%s", record->folder);
+    *strrchr(beside, '/') = '\0';
+    if (record->wanted[0] && stat(record->wanted, &wanted) == 0 && S_ISDIR(wanted.st_mode))
+        file_name(record, summary, record->wanted, suffix, path, size);
+    else if (record->wanted[0])
+        snprintf(path, size, "%s", record->wanted);
+    else
+        file_name(record, summary, beside, suffix, path, size);
+    if (rename(from, path) == 0)
         return;
-    }
-    if (terminal_is_quiet())
-        return;
+    terminal_warn("%s can't be made: %s", path, strerror(errno));
+    file_name(record, summary, beside, suffix, path, size);
+    if (rename(from, path) != 0)
+        path[0] = '\0';
+}
+
+static void file_print(const struct record *record, const char *path)
+{
+    char here[PATH_MAX], size[32];
+    struct stat found = {0};
+    struct print print;
     print_start(&print, size, sizeof size);
-    print_size(&print, (uint64_t)stat_of_it.st_size);
+    print_size(&print, stat(path, &found) == 0 ? (uint64_t)found.st_size : 0);
     size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
-    bool inside = length > 0 && strncmp(to, here, length) == 0 && to[length] == '/';
-    fprintf(stderr, "\n    %s   %s\n", inside ? to + length + 1 : to, print_string(&print));
-    if (!record->wanted[0] && !record->format) /* the newest here is what they take */
+    bool inside = length > 0 && strncmp(path, here, length) == 0 && path[length] == '/';
+    fprintf(stderr, "\n    %s   %s\n", inside ? path + length + 1 : path, print_string(&print));
+    if (!record->wanted[0] && !record->format && inside) /* the newest here is what they take */
         terminal_next("memoir top      memoir leaks      memoir time");
 }

@@ -17,6 +17,8 @@ struct record {
     char folder[PATH_MAX];  /* of the captures */
     char wanted[PATH_MAX];  /* --output, absolute, or "" */
     const char *format;     /* --format, or NULL */
+    unsigned rows;          /* --rows, or 0 */
+    bool silent;            /* no summary, warnings only */
     char program[NAME_MAX]; /* its name, for that of the file */
 };
 

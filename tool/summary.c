@@ -54,7 +54,7 @@ uint64_t summary_peak(const struct summary *summary)
 int64_t summary_rate(const struct summary *summary)
 {
     const struct profile *profile = &summary->profile;
-    return profile->samples.count == 0 ? -1 : profile->period;
+    return profile->samples.count == 0 && profile->period == 0 ? -1 : profile->period;
 }
 
 const char *summary_command(const struct summary *summary)
@@ -68,7 +68,8 @@ static void symbols_progress(void *context, const char *module, uint64_t done, u
     progress_update(module, done, all);
 }
 
-void summary_print(struct summary *summary, uint64_t time_ms, uint64_t rss_peak_bytes)
+void summary_print(struct summary *summary, unsigned rows, uint64_t time_ms,
+                   uint64_t rss_peak_bytes)
 {
     const struct symbol_options options = {.progress = symbols_progress};
     struct profile *profile = &summary->profile;
@@ -78,6 +79,7 @@ void summary_print(struct summary *summary, uint64_t time_ms, uint64_t rss_peak_
         .fits = terminal_error_width() > 0,
         .color = terminal_error_colors(),
         .utf8 = terminal_utf8(),
+        .rows = rows,
     };
     const struct view_options wanted = {.type = profile->default_type};
     struct symbol_report report = {0};

@@ -21,7 +21,9 @@ int64_t summary_rate(const struct summary *summary);
 /* The command line. */
 const char *summary_command(const struct summary *summary);
 
-/* Lines that begin with four spaces. `time_ms`: how long the program ran. */
-void summary_print(struct summary *summary, uint64_t time_ms, uint64_t rss_peak_bytes);
+/* Lines that begin with four spaces. `rows`: of each list, 0 for the usual; `time_ms`: how long the
+ * program ran. */
+void summary_print(struct summary *summary, unsigned rows, uint64_t time_ms,
+                   uint64_t rss_peak_bytes);
 
 #endif

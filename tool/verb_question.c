@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char peak_or_live[] = "peak or live";
+
 /* A question while it is answered. */
 struct question {
     struct loaded loaded;
@@ -18,13 +20,16 @@ struct question {
     struct style style;
 };
 
-/* Loads and makes the view of a metric; NULL: as flags say. */
+/* Loads and makes the view of a metric; NULL: as flags say; "peak or live": as top does. */
 static bool question_load(struct question *question, const struct arguments *arguments,
                           const char *metric, struct error *error)
 {
+    bool moment = metric && strcmp(metric, peak_or_live) == 0;
     memset(question, 0, sizeof *question);
     bool right = load(&question->loaded, arguments, error) &&
-                 (!metric || load_metric(&question->loaded, metric, error));
+                 (!metric || moment || load_metric(&question->loaded, metric, error));
+    if (right && moment)
+        load_moment(&question->loaded, arguments);
     question->loaded.view.past = true;
     return right && load_view(&question->view, &question->loaded, error);
 }
@@ -77,7 +82,7 @@ bool verb_churn(const struct arguments *arguments, struct error *error)
 
 bool verb_sizes(const struct arguments *arguments, struct error *error)
 {
-    return question_answer(arguments, NULL, report_sizes, error);
+    return question_answer(arguments, peak_or_live, report_sizes, error);
 }
 
 bool verb_threads(const struct arguments *arguments, struct error *error)

@@ -43,6 +43,34 @@ said '^ +biggest at peak .* build_index '
 said '^ +still alive at end .* keep_some '
 rm -f ./*
 
+# the peak is the same number wherever it is said
+number() { # COMMAND WORD...: the only number that the words make of its JSON
+    memoir "$@" --json >"$place/json" || fail "$*"
+    python3 -c "import json; d = json.load(open('$place/json')); print($expression)"
+}
+expect 0 memoir run --rate 64K --output one.memoir ../target 2>"$place/errors"
+expression='d["lists"]["peak"]["total"]' peak=$(number report one.memoir)
+expression='max(p["live_bytes"] for p in d["points"])' course=$(number time one.memoir)
+expression='d["total"]' top=$(number top --metric peak one.memoir)
+expression='sum(r["bytes"] for r in d["sizes"])' sizes=$(number sizes one.memoir)
+[ "$peak" -gt 50000000 ] && [ "$course" = "$peak" ] && [ "$top" = "$peak" ] && [ "$sizes" = "$peak" ] ||
+    fail "peaks: report $peak, time $course, top $top, sizes $sizes"
+rm -f ./*
+
+# what is not from malloc
+expect 0 memoir run ../target map 2>"$place/errors"
+said '^    RSS  1[89][0-9] MiB peak, 1[23][0-9] MiB of it \([67][0-9] %\) not from malloc$'
+expect 0 memoir run ../target 2>"$place/errors"
+said '^    RSS  [0-9.]+ MiB peak$'
+rm -f ./*
+
+# so many rows; numbers that are rough
+expect 0 memoir run --exact -n 1 ../target 2>"$place/errors"
+[ "$(grep -c run_target.c "$place/errors")" -eq 3 ] || fail "-n 1: $(cat "$place/errors")"
+expect 0 memoir run --rate 100M ../target 2>"$place/errors"
+said 'memoir run --exact records every block$'
+rm -f ./*
+
 # another name, other formats
 for format in memoir pprof jemalloc gperftools; do
     expect 0 memoir run --output "out.$format" --format $format ../target 2>"$place/errors"
@@ -102,6 +130,13 @@ expect 7 memoir run --no-summary ../target exit 7 2>"$place/errors"
 [ ! -s "$place/errors" ] || fail "--no-summary: $(cat "$place/errors")"
 expect 7 memoir run --quiet ../target exit 7 2>"$place/errors"
 [ ! -s "$place/errors" ] || fail "--quiet: $(cat "$place/errors")"
+[ -z "$(files)" ] || fail "not asked for: $(files)"
+for flag in --no-summary --quiet; do
+    expect 7 memoir run $flag --output quiet.memoir ../target exit 7 2>"$place/errors"
+    [ ! -s "$place/errors" ] || fail "$flag: $(cat "$place/errors")"
+    memoir top quiet.memoir | grep -q build_index || fail "$flag --output: nothing was recorded"
+    rm -f ./*
+done
 expect 127 memoir run ./nothing 2>"$place/errors"
 printf '#!/no/such/interpreter\n' >"$place/orphan"
 chmod +x "$place/orphan"

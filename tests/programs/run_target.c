@@ -2,12 +2,13 @@
 /*
  * helper: a program whose heap is known, for `memoir run`. The first word says how it ends: `exit`
  * and a code, `signal` and a number, `wait` for a signal that it survives, `copy` its input,
- * `child` to do all of it in a child.
+ * `child` to do all of it in a child, `map` for much memory that is not from malloc.
  */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,6 +41,14 @@ __attribute__((noinline)) void short_lived(void)
     }
 }
 
+static void map_much(void)
+{
+    enum { MUCH = 128 << 20 };
+    void *memory = mmap(NULL, MUCH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory != MAP_FAILED)
+        memset(memory, 1, MUCH);
+}
+
 static void on_signal(int signal)
 {
     seen = signal;
@@ -57,6 +66,8 @@ int main(int argc, char **argv)
     build_index();
     drop_index();
     short_lived();
+    if (strcmp(way, "map") == 0)
+        map_much();
     if (strcmp(way, "signal") == 0)
         raise(number);
     if (strcmp(way, "copy") == 0)

@@ -243,7 +243,7 @@ static void values_are_what_was_seen_times_its_weight(void)
     assert(read_at(&profile, used, NULL));
     assert(!profile.torn && profile.ended && profile.warnings.count == 0);
     assert(strcmp(profile.format, "memoir capture") == 0 && profile.kind == PROFILE_HEAP);
-    assert(profile.samples.count == 2 && profile.types == 8);
+    assert(profile.samples.count == 2 && profile.types == 9);
     assert(strcmp(profile_text(&profile, profile.type[profile.default_type].name), "inuse_space") ==
            0);
     assert(sum(&profile, "alloc_objects") == 13 + 5); /* 12.5 is rounded */
@@ -252,6 +252,7 @@ static void values_are_what_was_seen_times_its_weight(void)
     assert(sum(&profile, "peak_objects") == 10 + 4 && sum(&profile, "peak_space") == 1120 + 448);
     assert(sum(&profile, "alloc_requested") == 1250 + 500);
     assert(sum(&profile, "inuse_requested") == 1000 + 300);
+    assert(sum(&profile, "peak_requested") == 1000 + 400);
     assert(profile.samples.weights[0] == 2.5F && profile.samples.weights[1] == 1);
     assert(profile.samples.lives[0][3] == 1 && profile.samples.lives[1][3] == 2);
     assert(strcmp(path_of_leaf(&profile, 0), "/lib/one.so") == 0);
@@ -278,7 +279,10 @@ static void the_whole_is_described(void)
     assert(profile.period == 65536 && profile.lost == 3 && profile.refused == 2);
     assert(profile.exact_allocs == 1000 && profile.exact_frees == 1001 &&
            profile.exact_alloc_bytes == 1002 && profile.resident_bytes == 123456);
-    assert(profile.threads.count == 2 && profile.points.count == 2 && profile.moments.count == 3);
+    assert(profile.threads.count == 2 && profile.points.count == 3 && profile.moments.count == 3);
+    const struct profile_point *points = profile.points.items; /* the peak is one of them */
+    assert(points[0].time_ns == 250000000 && points[0].live_bytes == 1120 + 448);
+    assert(points[1].live_bytes < points[0].live_bytes && points[2].time_ns > points[1].time_ns);
     const struct profile_moment *moments = profile.moments.items;
     assert(strcmp(profile_text(&profile, moments[1].name), "half") == 0);
     assert(moments[1].time_ns == 1500000000 && moments[1].live_bytes == 700 && !moments[1].rows);

@@ -501,6 +501,10 @@ static void numbers_and_names_for_people(void)
                   "Parser::parse<...>(int)") == 0);
     assert(strcmp(style_name(text, sizeof text, "Parser::parse<int, char>(int, int)", 24),
                   "Parser::parse<...>(...)") == 0);
+    assert(strcmp(style_name(text, sizeof text, "<m::Item as core::clone::Clone>::clone", 20),
+                  "m::Item::clone") == 0);
+    assert(strcmp(style_name(text, sizeof text, "node::(anonymous namespace)::Make(int)", 16),
+                  "node::Make(int)") == 0);
     assert(strlen(style_name(text, sizeof text, "abcdefghijklmnop", 15)) == 15);
     assert(strcmp(style_name(text, sizeof text, "a\033[31mb", 20), "a?[31mb") == 0);
     assert(strstr(style_name(text, sizeof text, "namespace::deep::Name::method", 12), "method"));

@@ -30,7 +30,7 @@ enum profile_kind { PROFILE_OTHER, PROFILE_HEAP, PROFILE_GROWTH, PROFILE_CPU, PR
 
 /* A column of values. Names are those of pprof: alloc_objects, alloc_space, inuse_objects,
  * inuse_space, samples, cpu, contentions, delay; ours beside them: peak_objects, peak_space,
- * alloc_requested, inuse_requested. Units: count, bytes, nanoseconds, ... */
+ * alloc_requested, inuse_requested, peak_requested. Units: count, bytes, nanoseconds, ... */
 struct profile_type {
     uint32_t name, unit; /* strings */
 };
@@ -160,6 +160,7 @@ struct profile {
     uint64_t refused, lost;   /* stacks and blocks that the recorder had no memory for */
     int64_t exact_allocs, exact_frees, exact_alloc_bytes; /* counted, not sampled; -1: not known */
     uint64_t resident_bytes;      /* of the process at the last moment; 0: not known */
+    uint64_t heap_resident_bytes; /* the most the allocator had in memory at a snapshot; or 0 */
     struct profile_list warnings; /* uint32_t: strings, for people */
 
     struct profile_list text;    /* the bytes of all strings */

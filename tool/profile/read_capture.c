@@ -325,6 +325,32 @@ static void describe(const struct survey *survey, const struct snapshot *target)
     point_last(survey);
 }
 
+/* The series is taken now and then; the peak may lie between two points of it, and is one more. */
+static void point_peak(struct profile *profile)
+{
+    int type = profile_type_named(profile, "peak_space");
+    struct profile_point peak = {.time_ns = profile->peak_time_ns};
+    size_t at = 0, count = profile->points.count;
+    for (size_t i = 0; type >= 0 && i < profile->samples.count; i++)
+        peak.live_bytes += (uint64_t)profile->samples.values[type][i];
+    const struct profile_point *points = profile->points.items;
+    for (size_t i = 0; i < count; i++) {
+        if (points[i].live_bytes >= peak.live_bytes)
+            return;
+        at = points[i].time_ns <= peak.time_ns ? i + 1 : at;
+    }
+    if (peak.time_ns == 0 || peak.live_bytes == 0 || count == 0 ||
+        !profile_list_add(profile, &profile->points, sizeof peak))
+        return;
+    struct profile_point *moved = profile->points.items;
+    const struct profile_point *beside = &moved[at < count ? at : count - 1];
+    peak.allocated_bytes = beside->allocated_bytes;
+    peak.allocated_objects = beside->allocated_objects;
+    peak.resident_bytes = beside->resident_bytes;
+    memmove(moved + at + 1, moved + at, (count - at) * sizeof *moved);
+    moved[at] = peak;
+}
+
 /* A dump of a program that goes on has an end, too; the reason tells. */
 static bool is_end(const struct survey *survey, size_t target)
 {
@@ -347,7 +373,10 @@ static bool take(const struct read_input *input, struct survey *survey, size_t w
     place_part(40, 100);
     describe(survey, &plan.snapshots[plan.target]);
     survey->profile->ended = is_end(survey, plan.target) && !plan.at_peak;
-    return capture_take_rows(input, &plan, survey->profile, error);
+    bool done = capture_take_rows(input, &plan, survey->profile, error);
+    if (done && !input->options.raw)
+        point_peak(survey->profile);
+    return done;
 }
 
 static bool is(const struct read_input *input)

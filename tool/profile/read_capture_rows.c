@@ -310,6 +310,7 @@ enum {
     PEAK_SPACE,
     ALLOC_REQUESTED,
     INUSE_REQUESTED,
+    PEAK_REQUESTED,
     VALUES,
 };
 
@@ -324,6 +325,7 @@ static void add_types(struct profile *profile)
         [PEAK_SPACE] = {"peak_space", "bytes"},
         [ALLOC_REQUESTED] = {"alloc_requested", "bytes"},
         [INUSE_REQUESTED] = {"inuse_requested", "bytes"},
+        [PEAK_REQUESTED] = {"peak_requested", "bytes"},
     };
     for (unsigned i = 0; i < VALUES; i++)
         profile_type(profile, types[i][0], types[i][1]);
@@ -354,6 +356,7 @@ static void add_values(struct taking *taking, size_t sample, const struct captur
         [PEAK_SPACE] = row->peak.usable,
         [ALLOC_REQUESTED] = row->allocated.requested,
         [INUSE_REQUESTED] = inuse->requested,
+        [PEAK_REQUESTED] = row->peak.requested,
     };
     for (unsigned i = 0; i < VALUES; i++)
         add(&samples->values[i][sample], seen[i], weight);
@@ -428,6 +431,8 @@ static void take_allocator(void *context, const struct capture_allocator *alloca
 {
     struct taking *taking = context;
     struct profile *profile = taking->profile;
+    if (allocator->resident_bytes > profile->heap_resident_bytes)
+        profile->heap_resident_bytes = allocator->resident_bytes;
     if (!taking->target || allocator->allocs > INT64_MAX || allocator->frees > INT64_MAX ||
         allocator->alloc_bytes > INT64_MAX)
         return;

@@ -190,7 +190,7 @@ static const char *column_named(struct scope *scope, uint32_t name)
         "alloc_objects", "alloc_space", "inuse_objects",   "inuse_space",
         "peak_objects",  "peak_space",  "alloc_requested", "inuse_requested",
         "objects",       "space",       "samples",         "cpu",
-        "contentions",   "delay",       "temp_objects",
+        "contentions",   "delay",       "temp_objects",    "peak_requested",
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (text_is(&scope->values, name, known[i]))

@@ -56,6 +56,7 @@ int profile_type_partner(const struct profile *profile, unsigned type)
         {"peak_objects", "peak_space"},
         {"alloc_objects", "alloc_requested"},
         {"inuse_objects", "inuse_requested"},
+        {"peak_objects", "peak_requested"},
         {"objects", "space"},
         {"samples", "cpu"},
         {"contentions", "delay"},

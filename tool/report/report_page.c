@@ -10,6 +10,7 @@
 
 #include "base/compiler.h"
 #include "tool/report/course.h"
+#include "tool/report/resident.h"
 #include "tool/report/table.h"
 
 enum { ROWS_EACH = 5, ROWS_BRIEF = 3, SHORT_US = 1024, VALUE_WIDTH = 10, SHARE_WIDTH = 7 };
@@ -222,7 +223,6 @@ static void head_print(const struct view *view, const struct style *style)
 void report_page(const struct view *view, const struct style *style)
 {
     const struct profile *profile = view->profile;
-    char size[32];
     bool any = false;
     if (style->format == STYLE_JSON) {
         page_json(view, style);
@@ -231,9 +231,8 @@ void report_page(const struct view *view, const struct style *style)
     head_print(view, style);
     if (profile->kind == PROFILE_HEAP)
         totals_print(view, style, profile->duration_ns);
-    if (profile->resident_bytes > 0)
-        fprintf(style->out, "    RSS  %s\n",
-                style_value(size, (double)profile->resident_bytes, "bytes"));
+    if (resident_most(profile) > 0)
+        resident_print(profile, style, resident_most(profile));
     warnings_print(view, style);
     course_print(profile, style, 4, 0);
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
@@ -249,27 +248,68 @@ void report_page(const struct view *view, const struct style *style)
         list_print(view, style, table_metric(view));
 }
 
+/* Numbers of a few samples are hardly any: what gives better ones. */
+static void few_print(const struct view *view, const struct style *style)
+{
+    static const double wide = 0.3;
+    const struct profile *profile = view->profile;
+    struct view peak = {0};
+    double error = 1;
+    if (profile->period <= 0 || !list_view(view, &lists[0], &peak))
+        return;
+    if (peak.whole.value > 0)
+        error = view_error_share(peak.whole.value, peak.whole.variance);
+    view_free(&peak);
+    if (error > wide)
+        fprintf(style->out, "    %s: memoir run --exact records every block\n",
+                profile->samples.count == 0 ? "no block was recorded, it allocated so little"
+                                            : "few blocks were recorded, so the numbers are rough");
+}
+
+/* A list of the short form, made before any is printed so that their columns fit together. */
+struct brief {
+    struct view view;
+    struct view_row *rows;
+    size_t count; /* to be shown */
+};
+
+static void brief_make(const struct view *view, const struct style *style, const struct list *list,
+                       struct brief *brief)
+{
+    size_t count, most = style->rows > 0 ? style->rows : ROWS_BRIEF;
+    if (!list->brief || !list_view(view, list, &brief->view))
+        return;
+    brief->rows = view_rows(&brief->view, false, &count);
+    for (; brief->rows && brief->count < count && brief->count < most; brief->count++) {
+        int64_t value = brief->rows[brief->count].self.value;
+        bool little = style->rows == 0 && table_share(&brief->view, value) < 0.01;
+        if (value == 0 || little)
+            break;
+    }
+}
+
 void report_brief(const struct view *view, const struct style *style, int64_t time_ns,
                   uint64_t resident_bytes)
 {
     enum { TITLE_WIDTH = 20 };
-    char size[32];
+    struct brief briefs[COUNT_OF(lists)] = {0};
     bool beside = !style->fits || style->width >= 76; /* titles: or above their rows */
-    unsigned room =
-        room_left(style, 4 + (beside ? TITLE_WIDTH : 0) + VALUE_WIDTH + SHARE_WIDTH + 2);
+    unsigned used = 4 + (beside ? TITLE_WIDTH : 0) + VALUE_WIDTH + SHARE_WIDTH + 2;
+    unsigned room = room_left(style, used), name = 0;
     bool first = true;
     totals_print(view, style, time_ns);
-    fprintf(style->out, "    RSS  %s peak\n", style_value(size, (double)resident_bytes, "bytes"));
+    resident_print(view->profile, style, resident_bytes);
+    few_print(view, style);
     course_print(view->profile, style, 4, time_ns);
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
-        struct view own = {0};
-        size_t count;
-        if (!lists[i].brief || !list_view(view, &lists[i], &own))
-            continue;
-        struct view_row *rows = view_rows(&own, false, &count);
-        for (size_t k = 0; rows && k < count && k < ROWS_BRIEF; k++) {
-            if (table_share(&own, rows[k].self.value) < 0.01 || rows[k].self.value == 0)
-                break;
+        struct brief *brief = &briefs[i];
+        brief_make(view, style, &lists[i], brief);
+        unsigned wanted = table_name_wanted(&brief->view, brief->rows, brief->count, room);
+        name = wanted > name ? wanted : name;
+    }
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
+        struct brief *brief = &briefs[i];
+        for (size_t k = 0; k < brief->count; k++) {
             if (first)
                 putc('\n', style->out);
             first = false;
@@ -277,9 +317,9 @@ void report_brief(const struct view *view, const struct style *style, int64_t ti
                 fprintf(style->out, "    %-*s", TITLE_WIDTH, k == 0 ? lists[i].brief : "");
             if (!beside)
                 fprintf(style->out, "%s    ", k == 0 ? "\n" : "");
-            row_print(&own, style, &rows[k], room * 11 / 20, room);
+            row_print(&brief->view, style, &brief->rows[k], name, room);
         }
-        free(rows);
-        view_free(&own);
+        free(brief->rows);
+        view_free(&brief->view);
     }
 }

@@ -233,9 +233,39 @@ static void name_empty(char *text, char opening, char closing)
     }
 }
 
+/* <Type as Trait>::f of Rust becomes Type::f. */
+static void name_untrait(char *text)
+{
+    char *start = text + (*text == '~'), *end = *start == '<' ? bracket_end(start, '>') : NULL;
+    unsigned depth = 0;
+    if (!end)
+        return;
+    for (char *at = start; at < end; at++) {
+        depth += *at == '<';
+        depth -= *at == '>' && at[-1] != '-';
+        if (depth != 1 || strncmp(at, " as ", 4) != 0)
+            continue;
+        size_t length = (size_t)(at - start - 1);
+        memmove(start, start + 1, length);
+        memmove(start + length, end + 1, strlen(end + 1) + 1);
+        return;
+    }
+}
+
+/* Takes a part that tells nothing out, as often as it is there. */
+static void name_drop(char *text, const char *part)
+{
+    for (char *at; (at = strstr(text, part));)
+        memmove(at, at + strlen(part), strlen(at + strlen(part)) + 1);
+}
+
 /* Without the parts of a name that say least, if it is too long. */
 static void name_shorten(char *text, unsigned width)
 {
+    if (style_columns(text) > width)
+        name_untrait(text);
+    if (style_columns(text) > width)
+        name_drop(text, "(anonymous namespace)::");
     if (style_columns(text) > width)
         name_empty(text, '(', ')');
     if (style_columns(text) > width)

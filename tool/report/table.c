@@ -21,6 +21,7 @@ const char *table_metric(const struct view *view)
         {"alloc_requested", "allocated, as requested"},
         {"peak_space", "live heap at peak"},
         {"peak_objects", "live objects at peak"},
+        {"peak_requested", "live heap at peak, as requested"},
         {"cpu", "CPU time"},
         {"delay", "time waited"},
     };
@@ -211,6 +212,22 @@ unsigned table_name_width(const struct view *view, const struct view_row *rows, 
         longest = length > longest ? length : longest;
     }
     return longest < most ? longest : most;
+}
+
+unsigned table_name_wanted(const struct view *view, const struct view_row *rows, size_t count,
+                           unsigned room)
+{
+    unsigned place = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct view_frame *frame = &view->frames[rows[i].frame];
+        const char *path = frame->file[0] ? frame->file : frame->module;
+        const char *slash = strrchr(path, '/');
+        unsigned length = style_columns(slash ? slash + 1 : path) + (frame->file[0] ? 6 : 0);
+        if (!(frame->flags & FRAME_UNNAMED) && length > place)
+            place = length;
+    }
+    unsigned most = place + 2 < room / 2 ? room - place - 2 : room / 2;
+    return table_name_width(view, rows, count, most);
 }
 
 void table_folded(const struct view *view, const struct style *style, uint32_t frame)

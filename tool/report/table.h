@@ -29,6 +29,9 @@ void table_site(const struct view *view, const struct style *style, uint32_t fra
 /* Columns that the longest name of such rows needs, at most so many. */
 unsigned table_name_width(const struct view *view, const struct view_row *rows, size_t count,
                           unsigned most);
+/* The same where the place beside it keeps at least the file's name and line, of `room` columns. */
+unsigned table_name_wanted(const struct view *view, const struct view_row *rows, size_t count,
+                           unsigned room);
 /* The frames that were folded into this one, on its largest stack; a line each. */
 void table_folded(const struct view *view, const struct style *style, uint32_t frame);
 /* Of `count` cells as many as fit into `width`, evenly. In place. */

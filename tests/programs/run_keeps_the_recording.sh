@@ -1,0 +1,99 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# `memoir run` loses no recording and leaves nothing else behind, wherever it is started and whatever
+# becomes of its own words: a closed stream, a folder nobody may write to, one without room, names
+# with spaces, a file that can't be made where it was wanted.
+. "$(dirname "$0")/common.sh"
+build -no-pie "$root/tests/programs/run_target.c" -o "$place/target"
+mkdir "$place/here"
+cd "$place/here" || exit 2
+memoir() { "$MEMOIR_TOOL" "$@"; }
+files() { find "${1-.}" -mindepth 1 | sort; }
+
+only() { # SHELL-PATTERN: that, and nothing else, is here, and can be read
+    case "$(files)" in
+    $1) ;;
+    *) fail "files: $(files)" ;;
+    esac
+    memoir top "$(files)" 2>/dev/null | grep -q keep_some || fail "nothing was recorded in $(files)"
+    find . -mindepth 1 -delete
+}
+
+# nobody reads to the end of the summary, or reads it at all
+memoir run ../target exit 0 2>&1 | head -c 10 >/dev/null
+only './target-*.memoir'
+memoir run ../target exit 5 2>&-
+[ $? -eq 5 ] || fail "closed standard error: exit code $?"
+only './target-*.memoir'
+
+# a folder as the place; a place that becomes a folder meanwhile; names with spaces
+mkdir "$place/out put"
+expect 0 memoir run --output "$place/out put" ../target 2>"$place/errors"
+case "$(files "$place/out put")" in
+"$place/out put/target-"*.memoir) ;;
+*) fail "a folder: $(files "$place/out put")" ;;
+esac
+[ -z "$(files)" ] || fail "a folder: left behind $(files)"
+cp ../target "../my target"
+expect 0 memoir run "../my target" 2>"$place/errors"
+only './my target-*.memoir'
+expect 0 memoir run --output "a b.memoir" "../my target" 2>"$place/errors"
+only './a b.memoir'
+
+# one's own preloaded library stays
+build -shared -fPIC "$root/tests/programs/user_library.c" -o "$place/libuser.so"
+LD_PRELOAD=$place/libuser.so expect 0 memoir run sh -c 'echo "$LD_PRELOAD"' >"$place/out" 2>"$place/errors"
+grep -q "libmemoir.so[^:]*:$place/libuser.so\$" "$place/out" || fail "LD_PRELOAD is $(cat "$place/out")"
+find . -mindepth 1 -delete
+
+# scripts, with and without #!
+printf '#!/bin/sh\n../target exit 6\n' >"$place/script"
+printf '../target exit 6\n' >"$place/bare"
+chmod +x "$place/script" "$place/bare"
+for script in script bare; do
+    expect 6 memoir run "$place/$script" 2>"$place/errors"
+    grep -Eq '^    (the largest of [23] processes|a process that it started), [0-9]+: ../target exit 6' "$place/errors" ||
+        fail "$script: $(cat "$place/errors")"
+    only "./$script-*.memoir"
+done
+
+# no execute bit: what to do is said
+cp ../target "$place/plain"
+chmod -x "$place/plain"
+expect 126 memoir run "$place/plain" 2>"$place/errors"
+grep -q "chmod +x $place/plain" "$place/errors" || fail "no execute bit: $(cat "$place/errors")"
+
+# static programs run, and why nothing is recorded is said
+build -static "$root/tests/programs/run_target.c" -o "$place/static" 2>/dev/null
+expect 4 memoir run "$place/static" exit 4 2>"$place/errors"
+grep -q 'statically linked and keeps its own malloc.*libmemoir.a' "$place/errors" ||
+    fail "static: $(cat "$place/errors")"
+[ -z "$(files)" ] || fail "static: left behind $(files)"
+
+# a library by a relative path, for a program that goes elsewhere
+cp -L "$MEMOIR_LIB" libmine.so
+expect 0 memoir run --lib ./libmine.so --output "$place/relative.memoir" sh -c 'cd /; '"$place/target" \
+    2>"$place/errors"
+memoir top "$place/relative.memoir" | grep -q keep_some || fail "--lib: $(cat "$place/errors")"
+find . -mindepth 1 -delete
+
+# a folder where nobody may write: the recording is in TMPDIR, and its place is said
+if [ "$(id -u)" -ne 0 ]; then
+    mkdir "$place/closed" "$place/temporary"
+    chmod -w "$place/closed"
+    (cd "$place/closed" && TMPDIR=$place/temporary memoir run ../target 2>"$place/errors")
+    grep -q "^    $place/temporary/target-.*\\.memoir" "$place/errors" ||
+        fail "a closed folder: $(cat "$place/errors")"
+fi
+
+# one without room: the program does not notice, and what there is to say is said
+if [ "$(id -u)" -eq 0 ] && mkdir "$place/full" && mount -t tmpfs -o size=4k none "$place/full" 2>/dev/null; then
+    head -c 4096 /dev/zero >"$place/full/other"
+    (cd "$place/full" && memoir run --exact "$place/target" exit 3 2>"$place/errors")
+    [ $? -eq 3 ] || fail "a full disk: exit code $?"
+    grep -q 'nothing was recorded: .*--output names another place' "$place/errors" ||
+        fail "a full disk: $(cat "$place/errors")"
+    [ "$(files "$place/full")" = "$place/full/other" ] || fail "a full disk: left behind $(files "$place/full")"
+    umount "$place/full"
+fi
+finish

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memory of the process beside what came from malloc. Much of the former and little of the
+ * latter means that the lists show little of the truth, and why: a heap of its own.
+ */
+#ifndef REPORT_RESIDENT_H
+#define REPORT_RESIDENT_H
+
+#include "tool/report/style.h"
+#include "tool/report/view.h"
+
+/* The highest of the series; 0: not known. */
+uint64_t resident_most(const struct profile *profile);
+/* A line, or two with advice if most of `resident_bytes` is not from malloc. */
+void resident_print(const struct profile *profile, const struct style *style,
+                    uint64_t resident_bytes);
+
+#endif
