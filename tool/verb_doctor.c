@@ -296,24 +296,61 @@ static void check_names(struct doctor *doctor, const struct symbol_report *repor
     }
 }
 
-/* How exact the total is, of the metric that is shown first. */
+/* How many blocks the values of a column were estimated from. */
+static double blocks_seen(const struct profile *profile, int type)
+{
+    double seen = 0;
+    for (size_t i = 0; type >= 0 && i < profile->samples.count; i++) {
+        double weight = profile->samples.weights ? (double)profile->samples.weights[i] : 1;
+        seen += (double)profile->samples.values[type][i] / (weight > 1 ? weight : 1);
+    }
+    return seen;
+}
+
+/* How well a sampled heap is known: all of it, and the places that matter. */
 static void check_samples(struct doctor *doctor, const struct loaded *loaded)
 {
+    static const double good = 0.1, fair = 0.25, share_least = 0.01;
+    const struct profile *profile = &loaded->profile;
     struct view view = {0};
     struct view_error reason = {""};
     struct view_options options = loaded->view;
-    char rate[32];
+    char size[32], rate[32], advice[100];
+    size_t count = 0, large = 0, known = 0;
+    if (profile->period <= 1 || profile->kind != PROFILE_HEAP || profile->samples.count == 0)
+        return;
     options.rows_only = true;
     options.base = NULL;
-    if (loaded->profile.period <= 1 || loaded->profile.kind != PROFILE_HEAP ||
-        !view_make(&view, &loaded->profile, &options, &reason))
+    if (!view_make(&view, profile, &options, &reason))
         return;
-    double error = view_error_share(view.whole.value, view.whole.variance);
-    doctor_say(doctor, error > 0.2 ? MARK_NOTE : MARK_GOOD,
-               "memoir run --rate 64K, or --exact, for smaller errors",
-               "samples, one in %s: the total is right to %.0f %%",
-               style_value(rate, (double)loaded->profile.period, "bytes"),
-               100 * (error < 1 ? error : 1));
+    double whole = view_error_share(view.total.value, view.total.variance);
+    double seen = blocks_seen(profile, profile_type_partner(profile, loaded->view.type));
+    struct view_row *rows = view_rows(&view, false, &count);
+    for (size_t i = 0; rows && i < count; i++) {
+        const struct view_value *self = &rows[i].self;
+        if ((double)self->value < share_least * (double)view.total.value || self->value == 0)
+            break;
+        large++;
+        known += view_error_share(self->value, self->variance) <= fair;
+    }
+    free(rows);
+    /* The error falls with the root of the rate. */
+    double wanted = (double)profile->period * (good / whole) * (good / whole), better = 1;
+    while (better * 2 <= wanted)
+        better *= 2;
+    if (better >= 1024)
+        snprintf(advice, sizeof advice, "memoir run --rate %.0fK for %s%.0f %%, --exact for none",
+                 better / 1024, terminal_utf8() ? "±" : "+-", 100 * good);
+    else
+        snprintf(advice, sizeof advice, "memoir run --exact for no error");
+    doctor_say(doctor, whole <= good ? MARK_GOOD : MARK_NOTE, advice,
+               "one block in %s was recorded, %.0f in all: %s of heap are right to %s%.0f %%",
+               style_value(rate, (double)profile->period, "bytes"), seen,
+               style_value(size, (double)view.total.value, view.unit), terminal_utf8() ? "±" : "+-",
+               100 * (whole < 1 ? whole : 1));
+    doctor_say(doctor, known * 2 >= large ? MARK_GOOD : MARK_NOTE, NULL,
+               "places with 1 %% of it or more: %zu of %zu are right to %s%.0f %%", known, large,
+               terminal_utf8() ? "±" : "+-", 100 * fair);
     view_free(&view);
 }
 

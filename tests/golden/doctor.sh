@@ -83,4 +83,25 @@ import json, sys
 said = json.load(sys.stdin)
 assert said["schema"] == "memoir.doctor/1" and all(c["result"] == "good" for c in said["checks"])
 ' || fail "no JSON"
+# how well a sampled heap is known; one that is not sampled needs no such word
+cat >many.c <<'C'
+#include <stdlib.h>
+void *kept[20000];
+int main(void)
+{
+    for (int i = 0; i < 20000; i++)
+        kept[i] = malloc(1000);
+    return 0;
+}
+C
+build many.c -o many
+words=$("$MEMOIR_TOOL" run --rate 4K --output fine.memoir ./many 2>&1) || fail "$words"
+said 0 '✓ one block in 4.00 KiB was recorded, [0-9]* in all: [12][0-9.]* MiB of heap are right to ±[2-5] %' fine.memoir
+said 0 '✓ places with 1 % of it or more: 1 of 1 are right to ±25 %' fine.memoir
+"$MEMOIR_TOOL" run --rate 2M --output rough.memoir ./many 2>/dev/null
+said 0 '• one block in 2.00 MiB was recorded, [0-9]* in all: [0-9.]* [MK]iB of heap are right to ±[0-9]* %' rough.memoir
+grep -Eq '→ memoir run --rate [0-9]+K for ±10 %, --exact for none' out || fail "no rate that would do: $(cat out)"
+"$MEMOIR_TOOL" run --exact --output exact.memoir ./many 2>/dev/null
+said 0 'it is whole' exact.memoir
+grep -q 'one block in' out && fail "every block was recorded: $(cat out)"
 finish
