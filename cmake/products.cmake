@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# libmemoir.so, libmemoir.a and the tool, all three straight into the top of the build tree.
+# libmemoir.so, libmemoir.a and the tool (tool.cmake), all three straight into the top of the build tree.
 set(library_objects $<TARGET_OBJECTS:memoir_base> $<TARGET_OBJECTS:memoir_alloc>
     $<TARGET_OBJECTS:memoir_watch> $<TARGET_OBJECTS:memoir_api>)
 
@@ -39,32 +39,7 @@ add_custom_command(
     COMMAND_EXPAND_LISTS VERBATIM)
 add_custom_target(memoir_archive ALL DEPENDS ${MEMOIR_ARCHIVE})
 
-# The tool: an ordinary program. It shares base/ with the library and nothing else.
-if(TARGET memoir_rooms)
-    file(GLOB tool_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tool/*.c)
-    add_executable(memoir_tool ${tool_sources} $<TARGET_OBJECTS:memoir_base>)
-    target_compile_options(memoir_tool PRIVATE ${MEMOIR_WARNINGS})
-    target_compile_definitions(memoir_tool PRIVATE MEMOIR_LIBDIR="${CMAKE_INSTALL_FULL_LIBDIR}")
-    target_link_libraries(memoir_tool PRIVATE memoir_rooms)
-    target_link_options(memoir_tool PRIVATE -Wl,--as-needed)
-    set_target_properties(memoir_tool PROPERTIES
-        OUTPUT_NAME memoir
-        POSITION_INDEPENDENT_CODE ON
-        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
-
-    # The tool writes its own completions.
-    set(completions ${PROJECT_BINARY_DIR}/completions)
-    file(MAKE_DIRECTORY ${completions})
-    add_custom_command(
-        OUTPUT ${completions}/memoir ${completions}/_memoir ${completions}/memoir.fish
-        COMMAND memoir_tool completion bash > ${completions}/memoir
-        COMMAND memoir_tool completion zsh > ${completions}/_memoir
-        COMMAND memoir_tool completion fish > ${completions}/memoir.fish
-        DEPENDS memoir_tool
-        COMMENT "Writing the completions of bash, zsh and fish"
-        VERBATIM)
-    add_custom_target(memoir_completions ALL DEPENDS ${completions}/memoir)
-endif()
+include(cmake/tool.cmake)
 
 # What `./dev build` asks for; `all` has the test programs as well.
 add_custom_target(products DEPENDS memoir_shared memoir_archive)

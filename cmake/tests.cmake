@@ -246,14 +246,21 @@ function(discover_stress)
     endforeach()
 endfunction()
 
-# discover_scripts(FOLDER TIMEOUT [SERIAL]): every script of the folder is a test.
+# discover_scripts(FOLDER TIMEOUT [SERIAL]): every script of the folder is a test; with a sanitizer,
+# those that say so.
 function(discover_scripts folder timeout)
     discover(${folder} *.sh)
     foreach(file IN LISTS files)
         words(${file})
         get_filename_component(name ${file} NAME_WE)
-        register(${folder}/${name} ${timeout} ${ARGN} ENVIRONMENT ${script_environment}
-            COMMAND ${file})
+        has(sanitized sanitized-too)
+        if(NOT MEMOIR_SANITIZE)
+            register(${folder}/${name} ${timeout} ${ARGN} ENVIRONMENT ${script_environment}
+                COMMAND ${file})
+        elseif(sanitized)
+            register(${folder}/${name} ${timeout} ${ARGN} ENVIRONMENT ${script_environment}
+                COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run sanitized-tool ${MEMOIR_SANITIZE} ${file})
+        endif()
     endforeach()
 endfunction()
 

@@ -16,11 +16,11 @@ static bool fits(const struct compat_pattern *pattern, const char *text)
     return compat_pattern_fits(pattern, text);
 }
 
-/* False: nothing is asked for. */
+/* False: nothing is asked for, and there is nothing to free. */
 static bool start(struct compat_pattern **pattern, const char *text)
 {
-    *pattern = compat_pattern(text);
-    return text[0] != '\0';
+    *pattern = text[0] != '\0' ? compat_pattern(text) : NULL;
+    return *pattern;
 }
 
 static const char *mapping_file(const struct go_profile *go, const struct go_place *place)

@@ -17,6 +17,8 @@
 #include "tool/terminal.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +30,7 @@ struct doctor {
     FILE *out;
     struct json json;
     bool as_json;
+    bool plain; /* into a file: no colours, lines as they are */
     unsigned bad, notes;
     doctor_found *found; /* NULL: prints */
     void *context;
@@ -63,7 +66,11 @@ __attribute__((format(printf, 4, 5))) static void doctor_say(struct doctor *doct
         json_end(&doctor->json);
         return;
     }
-    terminal_put(doctor->out, paints[mark], terminal_utf8() ? marks[mark] : letters[mark], 0);
+    const char *sign = terminal_utf8() ? marks[mark] : letters[mark];
+    if (doctor->plain)
+        fputs(sign, doctor->out);
+    else
+        terminal_put(doctor->out, paints[mark], sign, 0);
     fprintf(doctor->out, " %s\n", text);
     if (fix && mark != MARK_GOOD)
         fprintf(doctor->out, "    %s %s\n", terminal_utf8() ? "→" : "->", fix);
@@ -392,20 +399,56 @@ void doctor_profile(const struct loaded *loaded, doctor_found *found, void *cont
     check_loaded(&doctor, loaded);
 }
 
+static bool doctor_open(struct doctor *doctor, const struct arguments *arguments,
+                        struct error *error)
+{
+    const char *output = arguments_value(arguments, "--output");
+    const char *ending = output ? strrchr(output, '.') : NULL;
+    doctor->as_json =
+        arguments_value(arguments, "--json") || (ending && strcmp(ending, ".json") == 0);
+    if (arguments_value(arguments, "--csv") || (ending && strcmp(ending, ".csv") == 0)) {
+        error_set(error, ERROR_USAGE, "doctor is no table, and has no CSV");
+        return error_hint(error, "--json has all that it says");
+    }
+    doctor->plain = output != NULL;
+    doctor->out = output ? fopen(output, "we") : fit_output();
+    if (!doctor->out)
+        return error_set(error, ERROR_INPUT, "%s can't be written: %s", output, strerror(errno));
+    if (doctor->as_json) {
+        json_start(&doctor->json, doctor->out, true);
+        json_object(&doctor->json, NULL);
+        json_text(&doctor->json, "schema", "memoir.doctor/1");
+        json_array(&doctor->json, "checks");
+    }
+    return true;
+}
+
+static bool doctor_close(struct doctor *doctor, struct error *error)
+{
+    if (doctor->as_json) {
+        json_end(&doctor->json);
+        json_end(&doctor->json);
+        fputc('\n', doctor->out);
+    }
+    if (!doctor->plain) { /* standard output, whose errors are seen at the end */
+        fit_end(doctor->out);
+        return true;
+    }
+    bool wrong = ferror(doctor->out);
+    wrong |= fclose(doctor->out) != 0;
+    return !wrong ||
+           error_set(error, ERROR_INPUT, "--output can't be written: %s", strerror(errno));
+}
+
 bool verb_doctor(const struct arguments *arguments, struct error *error)
 {
-    struct doctor doctor = {.out = fit_output(),
-                            .as_json = arguments_value(arguments, "--json") != NULL};
+    struct doctor doctor = {0};
     const char *word = arguments->operands[0];
     char program[PATH_MAX];
     enum load_kind kind = word ? load_kind_of(word) : LOAD_NOTHING;
     bool right = true;
-    if (doctor.as_json) {
-        json_start(&doctor.json, stdout, true);
-        json_object(&doctor.json, NULL);
-        json_text(&doctor.json, "schema", "memoir.doctor/1");
-        json_array(&doctor.json, "checks");
-    }
+    if (!doctor_open(&doctor, arguments, error))
+        return false;
     if (!word)
         check_machine(&doctor);
     else if (kind == LOAD_PROCESS)
@@ -416,11 +459,6 @@ bool verb_doctor(const struct arguments *arguments, struct error *error)
         check_program(&doctor, program);
     else
         right = false;
-    if (doctor.as_json) {
-        json_end(&doctor.json);
-        json_end(&doctor.json);
-        printf("\n");
-    }
-    fit_end(doctor.out);
+    right = doctor_close(&doctor, error) && right;
     return right && doctor.bad > 0 ? error_found(error) : right;
 }

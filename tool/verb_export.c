@@ -188,6 +188,23 @@ static void counts_say(const struct redact_counts *counts)
                 counts->functions, counts->files, counts->paths, counts->texts, counts->kept);
 }
 
+/* What is to be redacted: with a base, the differences. */
+static bool redact_load(struct loaded *loaded, const struct target *target,
+                        const struct arguments *arguments, struct error *error)
+{
+    if (target->writer->compares) {
+        error_set(error, ERROR_USAGE, "%s compares two profiles, and redact writes one",
+                  target->writer->word);
+        return error_hint(error, "redact both, then   memoir export AFTER --base BEFORE -o %s",
+                          target->path);
+    }
+    if (!load(loaded, arguments, error) || !profile_filter(loaded, &loaded->profile, error) ||
+        (loaded->has_base && !profile_filter(loaded, &loaded->base, error)))
+        return false;
+    return !loaded->has_base || profile_merge(&loaded->profile, &loaded->base, -1) ||
+           error_set(error, ERROR_INPUT, "out of memory");
+}
+
 bool verb_redact(const struct arguments *arguments, struct error *error)
 {
     struct loaded loaded = {0};
@@ -195,8 +212,8 @@ bool verb_redact(const struct arguments *arguments, struct error *error)
     struct keepers keepers = {0};
     struct redact_counts counts;
     bool done = target_find(&target, arguments, error) &&
-                keepers_make(&keepers, arguments, error) && load(&loaded, arguments, error) &&
-                profile_filter(&loaded, &loaded.profile, error);
+                keepers_make(&keepers, arguments, error) &&
+                redact_load(&loaded, &target, arguments, error);
     if (done &&
         !profile_redact(&loaded.profile,
                         &(struct redact_options){.keep = keeps, .context = &keepers}, &counts))

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
+# sanitized-too
 #
 # `memoir doctor` finds what keeps the library or the names out, and says what to do: of programs,
 # processes and profiles. One that has nothing wrong ends with 0, others with 1.
@@ -78,6 +79,8 @@ said 1 '✗ libmemoir is not in it' "$plain"
 "$MEMOIR_TOOL" doctor "$with" >out 2>&1 || fail "a process with the library: $(cat out)"
 grep -q '✓ libmemoir .* is in it' out || fail "the library was not seen: $(cat out)"
 kill "$plain" "$with"
+"$MEMOIR_TOOL" doctor ./good -o said.txt >out || fail "doctor -o: status $?"
+[ ! -s out ] && grep -q '^✓ it has debug' said.txt || fail "doctor -o: $(cat said.txt out)"
 "$MEMOIR_TOOL" doctor ./good --json | python3 -c '
 import json, sys
 said = json.load(sys.stdin)

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
+# sanitized-too
 #
 # Every export is opened by the program that it is made for: the function with the most memory and
 # its bytes are the same there. Filters, redaction and merging show in other programs as well.

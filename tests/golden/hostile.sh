@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
+# sanitized-too
 #
 # Profiles that are not what they should be, through the command: names that give orders to
 # terminals, shells and browsers, numbers beyond all bounds, flags with wrong values, streams that

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
+# sanitized-too
 #
 # docs/JSON.md tells the truth: every key that a verb prints is in its table, and every schema that
 # the sources name has one. Verbs that are no table refuse --csv, the others print one.
@@ -89,7 +90,7 @@ END
 for verb in top peak traces leaks churn sizes threads time; do
     memoir $verb two.memoir --csv 2>errors | head -n 1 | grep -q '^[a-z_]*,[a-z_]*,' || fail "$verb has no CSV"
 done
-for verb in report tree symbols; do
+for verb in report tree symbols doctor; do
     memoir $verb two.memoir --csv >said 2>errors && fail "$verb --csv is taken for text"
     grep -q 'has no CSV' errors || fail "$verb --csv: $(cat errors)"
 done

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
+# sanitized-too
 #
 # Functions of a stripped library are told apart by its unwind tables: all addresses of one are one
 # row, by the place where it begins, against the symbol table that was taken away. An exported name
