@@ -243,7 +243,7 @@ expect 3 "$memoir" export -q no-such.heap -o there.folded 2>/dev/null
 expect 3 "$memoir" export -q a.memoir -o folder/none/x.folded 2>/dev/null
 [ "$(find . -name '*.folded*.??????' | wc -l)" -eq 0 ] || fail "temporary files are left"
 "$memoir" export -q a.memoir --format folded | cmp -s - a.folded || fail "standard output"
-expect 2 "$memoir" export a.memoir -o x.html 2>/dev/null
+expect 2 "$memoir" export a.memoir -o x.docx 2>/dev/null
 expect 2 "$memoir" export a.memoir -o x.unknown 2>/dev/null
 expect 2 "$memoir" export a.memoir 2>/dev/null
 
