@@ -108,6 +108,17 @@ for number in 9 15; do
 done
 [ -z "$(files)" ] || fail "left behind: $(files)"
 
+# killed: what there was up to the last snapshot, and that it is not all
+expect 137 memoir run --every 100ms ../target killed 2>"$place/errors"
+said '^ +peak .* last seen [0-9.]+ MiB at [0-9.]+ m?s '
+said '^    what came after [0-9.]+ m?s of [0-9.]+ m?s was not recorded: --every '
+said '^ +alive when last seen .* keep_some '
+grep -q 'alive at end' "$place/errors" && fail "an end that nobody saw: $(cat "$place/errors")"
+memoir top >"$place/out" 2>&1
+grep -q '^memoir: the program was killed or still runs: this is what it had written after ' "$place/out" ||
+    fail "top of a killed program: $(cat "$place/out")"
+rm -f ./*
+
 # the program that matters may be a child of the one that was started
 expect 0 memoir run --exact ../target child 2>"$place/errors"
 said "^ +the largest of 2 processes, [0-9]+: [.]{2}/target child"

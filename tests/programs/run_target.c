@@ -2,7 +2,8 @@
 /*
  * helper: a program whose heap is known, for `memoir run`. The first word says how it ends: `exit`
  * and a code, `signal` and a number, `wait` for a signal that it survives, `copy` its input,
- * `child` to do all of it in a child, `map` for much memory that is not from malloc.
+ * `child` to do all of it in a child, `map` for much memory that is not from malloc,
+ * `killed` to be so after some time.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -68,6 +69,12 @@ int main(int argc, char **argv)
     short_lived();
     if (strcmp(way, "map") == 0)
         map_much();
+    if (strcmp(way, "killed") == 0)
+        for (int i = 0; i < 50; i++) {
+            short_lived(); /* snapshots are taken by who allocates */
+            if (i == 49)
+                raise(SIGKILL);
+        }
     if (strcmp(way, "signal") == 0)
         raise(number);
     if (strcmp(way, "copy") == 0)

@@ -410,7 +410,13 @@ static bool read(const struct read_input *input, struct profile *profile, struct
                     wrong.reason ? wrong.reason : "nothing is missing at its end");
     else
         done = take(input, &survey, (size_t)wrong.offset, error);
-    if (done && result == CAPTURE_TORN) {
+    if (done && result == CAPTURE_TORN && wrong.offset == input->size) {
+        profile->torn = true;
+        profile_warn(profile,
+                     "the program was killed or still runs: this is what it had written after "
+                     "%.1f s",
+                     (double)profile->duration_ns / 1e9);
+    } else if (done && result == CAPTURE_TORN) {
         profile->torn = true;
         profile_warn(profile,
                      "the capture stops at byte %" PRIu64 " of %zu (%s): the program still runs or "

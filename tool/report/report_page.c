@@ -20,6 +20,8 @@ struct list {
     bool is_short; /* blocks that ended early only */
 };
 
+enum { LIST_PEAK, LIST_LIVE };
+
 static const struct list lists[] = {
     {"peak", "alive at the peak", "biggest at peak", "peak_space", false},
     {"live", "still alive at the end", "still alive at end", "inuse_space", false},
@@ -125,7 +127,7 @@ static void totals_print(const struct view *view, const struct style *style, int
     const struct profile *profile = view->profile;
     char size[32], time[32];
     struct view peak = {0};
-    if (list_view(view, &lists[0], &peak)) {
+    if (list_view(view, &lists[LIST_PEAK], &peak)) {
         double error = view_error_share(peak.whole.value, peak.whole.variance);
         fprintf(style->out, "    peak %s", style_value(size, (double)peak.whole.value, "bytes"));
         if (error > 0.02)
@@ -137,6 +139,8 @@ static void totals_print(const struct view *view, const struct style *style, int
     }
     fprintf(style->out, "     %s %s", profile->ended ? "end" : "last seen",
             style_value(size, (double)type_sum(profile, "inuse_space"), "bytes"));
+    if (!profile->ended && profile->duration_ns > 0)
+        fprintf(style->out, " at %s", style_time(time, profile->duration_ns));
     allocated_print(profile, style, time_ns);
     putc('\n', style->out);
 }
@@ -239,13 +243,26 @@ void report_page(const struct view *view, const struct style *style)
         struct view own = {0};
         if (!list_view(view, &lists[i], &own))
             continue;
+        const char *title =
+            i == LIST_LIVE && !profile->ended ? "alive when last seen" : lists[i].title;
         if (own.total.value != 0)
-            list_print(&own, style, lists[i].title);
+            list_print(&own, style, title);
         any = any || own.total.value != 0;
         view_free(&own);
     }
     if (!any)
         list_print(view, style, table_metric(view));
+}
+
+/* A program that was killed has no end in its capture. */
+static void early_print(const struct profile *profile, const struct style *style, int64_t time_ns)
+{
+    char last[32], end[32];
+    if (!profile->ended && profile->duration_ns > 0 && time_ns > profile->duration_ns)
+        fprintf(style->out,
+                "    what came after %s of %s was not recorded: --every 1s takes snapshots more "
+                "often\n",
+                style_time(last, profile->duration_ns), style_time(end, time_ns));
 }
 
 /* Numbers of a few samples are hardly any: what gives better ones. */
@@ -255,7 +272,7 @@ static void few_print(const struct view *view, const struct style *style)
     const struct profile *profile = view->profile;
     struct view peak = {0};
     double error = 1;
-    if (profile->period <= 0 || !list_view(view, &lists[0], &peak))
+    if (profile->period <= 0 || !list_view(view, &lists[LIST_PEAK], &peak))
         return;
     if (peak.whole.value > 0)
         error = view_error_share(peak.whole.value, peak.whole.variance);
@@ -297,10 +314,11 @@ void report_brief(const struct view *view, const struct style *style, int64_t ti
     unsigned used = 4 + (beside ? TITLE_WIDTH : 0) + VALUE_WIDTH + SHARE_WIDTH + 2;
     unsigned room = room_left(style, used), name = 0;
     bool first = true;
-    totals_print(view, style, time_ns);
+    totals_print(view, style, view->profile->ended ? time_ns : view->profile->duration_ns);
     resident_print(view->profile, style, resident_bytes);
     few_print(view, style);
-    course_print(view->profile, style, 4, time_ns);
+    early_print(view->profile, style, time_ns);
+    course_print(view->profile, style, 4, view->profile->ended ? time_ns : 0);
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
         struct brief *brief = &briefs[i];
         brief_make(view, style, &lists[i], brief);
@@ -313,8 +331,11 @@ void report_brief(const struct view *view, const struct style *style, int64_t ti
             if (first)
                 putc('\n', style->out);
             first = false;
+            const char *title = k > 0 ? "" : lists[i].brief;
+            if (k == 0 && i == LIST_LIVE && !view->profile->ended)
+                title = "alive when last seen";
             if (beside || k == 0)
-                fprintf(style->out, "    %-*s", TITLE_WIDTH, k == 0 ? lists[i].brief : "");
+                fprintf(style->out, "    %-*s", TITLE_WIDTH, title);
             if (!beside)
                 fprintf(style->out, "%s    ", k == 0 ? "\n" : "");
             row_print(&brief->view, style, &brief->rows[k], name, room);
