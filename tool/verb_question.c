@@ -65,7 +65,8 @@ static bool question_answer(const struct arguments *arguments, const char *metri
         return false;
     if (picture)
         return question_draw(arguments, metric, error);
-    bool right = question_load(&question, arguments, NULL, error) &&
+    const char *moment = report == report_sizes ? peak_or_live : NULL;
+    bool right = question_load(&question, arguments, moment, error) &&
                  load_open(&question.style, arguments, &question.loaded, error);
     if (right) {
         report(&question.view, &question.style);
@@ -82,7 +83,7 @@ bool verb_churn(const struct arguments *arguments, struct error *error)
 
 bool verb_sizes(const struct arguments *arguments, struct error *error)
 {
-    return question_answer(arguments, peak_or_live, report_sizes, error);
+    return question_answer(arguments, NULL, report_sizes, error);
 }
 
 bool verb_threads(const struct arguments *arguments, struct error *error)

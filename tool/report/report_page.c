@@ -139,7 +139,7 @@ static void totals_print(const struct view *view, const struct style *style, int
     }
     fprintf(style->out, "     %s %s", profile->ended ? "end" : "last seen",
             style_value(size, (double)type_sum(profile, "inuse_space"), "bytes"));
-    if (!profile->ended && profile->duration_ns > 0)
+    if (profile->torn && profile->duration_ns > 0)
         fprintf(style->out, " at %s", style_time(time, profile->duration_ns));
     allocated_print(profile, style, time_ns);
     putc('\n', style->out);
@@ -244,7 +244,7 @@ void report_page(const struct view *view, const struct style *style)
         if (!list_view(view, &lists[i], &own))
             continue;
         const char *title =
-            i == LIST_LIVE && !profile->ended ? "alive when last seen" : lists[i].title;
+            i == LIST_LIVE && profile->torn ? "alive when last seen" : lists[i].title;
         if (own.total.value != 0)
             list_print(&own, style, title);
         any = any || own.total.value != 0;
@@ -258,7 +258,7 @@ void report_page(const struct view *view, const struct style *style)
 static void early_print(const struct profile *profile, const struct style *style, int64_t time_ns)
 {
     char last[32], end[32];
-    if (!profile->ended && profile->duration_ns > 0 && time_ns > profile->duration_ns)
+    if (profile->torn && profile->duration_ns > 0 && time_ns > profile->duration_ns)
         fprintf(style->out,
                 "    what came after %s of %s was not recorded: --every 1s takes snapshots more "
                 "often\n",
@@ -314,11 +314,11 @@ void report_brief(const struct view *view, const struct style *style, int64_t ti
     unsigned used = 4 + (beside ? TITLE_WIDTH : 0) + VALUE_WIDTH + SHARE_WIDTH + 2;
     unsigned room = room_left(style, used), name = 0;
     bool first = true;
-    totals_print(view, style, view->profile->ended ? time_ns : view->profile->duration_ns);
+    totals_print(view, style, view->profile->torn ? view->profile->duration_ns : time_ns);
     resident_print(view->profile, style, resident_bytes);
     few_print(view, style);
     early_print(view->profile, style, time_ns);
-    course_print(view->profile, style, 4, view->profile->ended ? time_ns : 0);
+    course_print(view->profile, style, 4, view->profile->torn ? 0 : time_ns);
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
         struct brief *brief = &briefs[i];
         brief_make(view, style, &lists[i], brief);
@@ -332,7 +332,7 @@ void report_brief(const struct view *view, const struct style *style, int64_t ti
                 putc('\n', style->out);
             first = false;
             const char *title = k > 0 ? "" : lists[i].brief;
-            if (k == 0 && i == LIST_LIVE && !view->profile->ended)
+            if (k == 0 && i == LIST_LIVE && view->profile->torn)
                 title = "alive when last seen";
             if (beside || k == 0)
                 fprintf(style->out, "    %-*s", TITLE_WIDTH, title);
