@@ -2,13 +2,11 @@
 /* Go's pprof: which profile, which report. */
 #include "tool/compat_go.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
-#include "tool/load.h"
 
 static const enum compat_option reports[] = {
     COMPAT_TEXT,  COMPAT_TOP,      COMPAT_TREE,      COMPAT_PEEK,        COMPAT_TRACES,
@@ -17,125 +15,53 @@ static const enum compat_option reports[] = {
     COMPAT_GIF,   COMPAT_WEB,      COMPAT_GV,        COMPAT_EVINCE,      COMPAT_EOG,
     COMPAT_PROTO, COMPAT_TOPPROTO, COMPAT_CALLGRIND, COMPAT_KCACHEGRIND, COMPAT_DISASM};
 
-static void read_one(struct profile *profile, const struct compat_words *words, const char *path)
+/* Words that exclude each other, in the order in which Go's names them. */
+static void check_group(const struct compat_words *words, const enum compat_option *group,
+                        size_t count)
 {
-    struct read_error error;
-    struct read_options options = {0};
-    char *fetched = compat_is_url(path) ? compat_fetch(words, path) : NULL;
-    if (fetched)
-        path = fetched;
-    if (access(path, F_OK) != 0)
-        compat_fail("%s: open %s: no such file or directory\nfailed to fetch any source profiles",
-                    path, path);
-    profile_start(profile);
-    if (!profile_read_file(profile, path, &options, &error))
-        compat_fail("%s: parsing profile: %s\nfailed to fetch any source profiles", path,
-                    error.reason);
-    free(fetched);
+    static const char *const names[COMPAT_OPTIONS] = {
+        [COMPAT_FUNCTIONS] = "functions",
+        [COMPAT_FILES] = "files",
+        [COMPAT_FILEFUNCTIONS] = "filefunctions",
+        [COMPAT_LINES] = "lines",
+        [COMPAT_ADDRESSES] = "addresses",
+        [COMPAT_FLAT] = "flat",
+        [COMPAT_CUM] = "cum",
+    };
+    char text[128] = "";
+    size_t given = 0, used = 0;
+    for (size_t i = 0; i < count; i++)
+        if (words->value[group[i]].on)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
+                                     given++ > 0 ? " " : "", names[group[i]]);
+    if (given > 1)
+        compat_fail("conflicting options set: [%s]", text);
 }
 
-/* Each column of `profile` so that its sum is that of `base`. */
-static void normalize(struct profile *profile, const struct profile *base)
+/* What can't be meant together. */
+static void check(const struct compat_words *words, unsigned reports_given)
 {
-    for (unsigned type = 0; type < profile->types; type++) {
-        int other = profile_type_named(base, profile_text(profile, profile->type[type].name));
-        double sum = 0, wanted = 0;
-        int64_t *values = profile->samples.values[type];
-        for (size_t i = 0; i < profile->samples.count; i++)
-            sum += (double)values[i];
-        for (size_t i = 0; i < base->samples.count && other >= 0; i++)
-            wanted += (double)base->samples.values[other][i];
-        for (size_t i = 0; i < profile->samples.count; i++)
-            values[i] = sum != 0 ? llround((double)values[i] * (wanted / sum)) : 0;
-    }
-}
-
-/* Marks all samples as those of the base, for percentages of it. */
-static void mark_base(struct profile *profile)
-{
-    for (size_t i = 0; i < profile->samples.count; i++) {
-        struct profile_label labels[65];
-        uint32_t set = profile->samples.label_sets[i], count = 0;
-        const struct profile_label_set *range =
-            (const struct profile_label_set *)profile->label_sets.items + set;
-        for (; set > 0 && count < range->count && count < 64; count++)
-            labels[count] =
-                ((const struct profile_label *)profile->labels.items)[range->first + count];
-        labels[count++] = (struct profile_label){.key = profile_string_of(profile, "pprof::base"),
-                                                 .text = profile_string_of(profile, "true")};
-        profile->samples.label_sets[i] = profile_label_set(profile, labels, count);
-    }
-}
-
-static void subtract(struct profile *profile, const struct compat_words *words)
-{
-    struct profile base;
-    if (words->bases_count == 0)
-        return;
-    read_one(&base, words, words->bases[0]);
-    for (size_t i = 1; i < words->bases_count; i++) {
-        struct profile more;
-        read_one(&more, words, words->bases[i]);
-        if (!profile_merge(&base, &more, 1))
-            compat_fail("out of memory");
-        profile_free(&more);
-    }
-    if (words->value[COMPAT_NORMALIZE].on)
-        normalize(profile, &base);
-    if (words->value[COMPAT_DIFF_BASE].on)
-        mark_base(&base);
-    if (!profile_merge(profile, &base, -1))
-        compat_fail("out of memory");
-    profile_free(&base);
-}
-
-/* gperftools' dumps without a count of all allocations have other names there. */
-static void rename_types(struct profile *profile)
-{
-    if (profile->types != 2 || strcmp(profile->format, "gperftools heap") != 0)
-        return;
-    profile->type[0].name = profile_string_of(profile, "objects");
-    profile->type[1].name = profile_string_of(profile, "space");
-}
-
-static void profiles_load(struct profile *profile, const struct compat_words *words,
-                          const char **program)
-{
-    size_t first = 0;
-    struct symbol_report report = {0};
-    struct symbol_options options = {0};
-    const char *mode = compat_text(words, COMPAT_SYMBOLIZE);
+    static const enum compat_option grains[] = {COMPAT_FUNCTIONS, COMPAT_FILEFUNCTIONS,
+                                                COMPAT_FILES, COMPAT_LINES, COMPAT_ADDRESSES};
+    static const enum compat_option orders[] = {COMPAT_FLAT, COMPAT_CUM};
+    const struct compat_value *value = words->value;
+    bool base = compat_text(words, COMPAT_BASE)[0] != '\0';
     if (words->operands_count == 0) {
         compat_help(words, stderr);
         compat_fail("no profile source specified");
     }
-    *program = "";
-    if (words->operands_count > 1 && !compat_is_url(words->operands[0]) &&
-        (load_kind_of(words->operands[0]) == LOAD_PROGRAM ||
-         access(words->operands[0], F_OK) != 0)) {
-        *program = words->operands[0];
-        first = 1;
-    }
-    read_one(profile, words, words->operands[first]);
-    for (size_t i = first + 1; i < words->operands_count; i++) {
-        struct profile more;
-        read_one(&more, words, words->operands[i]);
-        if (!profile_merge(profile, &more, 1))
-            compat_fail("out of memory");
-        profile_free(&more);
-    }
-    subtract(profile, words);
-    rename_types(profile);
-    compat_own(profile, *program);
-    options.program = (*program)[0] ? *program : NULL;
-    options.again = strstr(mode, "force") != NULL;
-    options.no_inlines = strstr(mode, "fastlocal") != NULL;
-    if (!strstr(mode, "none") && !symbol_resolve(profile, &options, &report))
-        compat_fail("out of memory");
-    symbol_report_free(&report);
-    compat_fetch_names(words, profile);
-    if (profile->failed)
-        compat_fail("out of memory");
+    check_group(words, grains, COUNT_OF(grains));
+    check_group(words, orders, COUNT_OF(orders));
+    if (reports_given > 1)
+        compat_fail("must set at most one output format");
+    if (value[COMPAT_HTTP].on && reports_given > 0)
+        compat_fail("-http is not compatible with an output format on the command line");
+    if (value[COMPAT_NO_BROWSER].on && !value[COMPAT_HTTP].on)
+        compat_fail("-no_browser only makes sense with -http");
+    if (base && compat_text(words, COMPAT_DIFF_BASE)[0] != '\0')
+        compat_fail("-base and -diff_base flags cannot both be specified");
+    if (value[COMPAT_NORMALIZE].on && words->bases_count == 0)
+        compat_fail("must have base profile to normalize by");
 }
 
 bool go_run(const struct compat_words *words, const struct profile *profile, const char *program,
@@ -192,21 +118,20 @@ void compat_go(char **arguments)
     const char *program;
     unsigned given = 0;
     compat_parse(&words, COMPAT_GO, arguments);
-    for (size_t i = 0; i < COUNT_OF(reports); i++)
-        if (words.value[reports[i]].on) {
-            settings.report = reports[i];
-            settings.pattern = words.value[reports[i]].text;
-            given++;
-        }
-    if (given > 1)
-        compat_fail("must set at most one output format");
+    for (size_t i = 0; i < COUNT_OF(reports); i++) {
+        const struct compat_value *value = &words.value[reports[i]];
+        if (!value->on || (value->text && value->text[0] == '\0'))
+            continue;
+        settings.report = reports[i];
+        settings.pattern = value->text;
+        given++;
+    }
+    check(&words, given);
     if (words.value[COMPAT_HTTP].on) {
-        if (given > 0)
-            compat_fail("-http is not compatible with an output format on the command line");
         fputs("pages in a browser come with: memoir view PROFILE\n", stderr);
         compat_end(2);
     }
-    profiles_load(&profile, &words, &program);
+    go_fetch(&profile, &words, &program);
     if (given == 0)
         go_shell(&words, &profile, program);
     else {

@@ -35,24 +35,27 @@ struct go_profile {
     const char *program;
     unsigned type;
     bool mean;
+    bool objects; /* nodes of different files are different, whatever their names */
     char sample_type[80];
     const char *sample_unit;
     char unit[24]; /* of the output */
     struct go_place *places;
+    size_t places_count; /* those of the profile, then frames made of labels */
     struct go_line *lines;
     size_t lines_count;
     uint32_t *path;
     struct go_sample *samples;
     size_t count;
     int64_t total;
-    char **kept; /* texts that live as long */
+    struct compat_pattern *tag_show, *tag_hide; /* keys of labels; NULL: all, none */
+    char **kept;                                /* texts that live as long */
     size_t kept_count;
 };
 
 struct go_node {
     char *name; /* as it is printed */
     const char *function, *file, *object;
-    uint32_t line, start_line; /* start_line: of sources only */
+    uint32_t line, start_line; /* start_line: where files count, or there is no name */
     uint64_t address;
     int64_t flat, flat_divisor, cum, cum_divisor;
     size_t seen;
@@ -85,6 +88,11 @@ struct go_settings {
     const char *pattern; /* of peek, list, ... */
 };
 
+/* compat_go_fetch.c: reads and merges what the words name, and finds the names. */
+void go_fetch(struct profile *profile, const struct compat_words *words, const char **program);
+/* Whether -symbolize says that names stay as they are. */
+bool go_symbolize_none(const char *mode);
+
 /* compat_go_profile.c */
 void go_profile_make(struct go_profile *go, const struct compat_words *words,
                      const struct profile *from, const char *program,
@@ -92,9 +100,16 @@ void go_profile_make(struct go_profile *go, const struct compat_words *words,
 void go_profile_free(struct go_profile *go);
 /* A text that lives as long as the profile. */
 const char *go_keep(struct go_profile *go, char *text);
-/* The label of a sample: its text, or "" and the number. */
+
+/* compat_go_tags.c: the labels of a sample that are shown; the unit of a number. */
 size_t go_labels(const struct go_profile *go, const struct go_sample *sample,
                  struct profile_label *labels, size_t most);
+bool go_tag_shown(const struct go_profile *go, const char *key);
+const char *go_tag_unit(const struct go_profile *go, const struct profile_label *label);
+void go_choose_tags(struct go_profile *go);
+void go_tag_frames(struct go_profile *go);
+/* Says so when an expression fits nothing. */
+void go_warn(bool matched, const char *name);
 
 /* compat_go_filter.c */
 void go_focus(struct go_profile *go);
@@ -113,6 +128,8 @@ struct go_edge **go_edges(const struct go_graph *graph, uint32_t node, bool into
 /* compat_go_unit.c */
 double go_scale(int64_t value, const char *from, const char *to, const char **unit);
 const char *go_label(int64_t value, const char *from, const char *to, char text[64]);
+/* Units of one kind can be turned into each other; -1: it is of no kind. */
+int go_unit_kind(const char *unit);
 const char *go_percentage(int64_t value, int64_t total, char text[32]);
 
 /* compat_go_text.c */
@@ -120,7 +137,8 @@ const char *go_format(const struct go_profile *go, int64_t value, char text[64])
 void go_print_head(const struct go_profile *go, FILE *out);
 bool go_report(struct go_profile *go, const struct go_settings *settings);
 
-/* compat_go_list.c: false: nothing fits. */
+/* compat_go_list.c: the name of a source as it is shown; false: nothing fits. */
+const char *go_trim(const struct go_profile *go, const char *name);
 bool go_print_list(struct go_profile *go, const struct go_graph *graph, const char *pattern);
 
 /* compat_go_disasm.c: false: nothing fits. */

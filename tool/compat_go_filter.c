@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The filters of Go's pprof: -focus and -ignore choose samples, -hide, -show, -show_from and
- * -prune_from cut them, -tagfocus and -tagignore look at labels.
+ * -prune_from cut them.
  */
 #include "tool/compat_go.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,7 +48,8 @@ static bool fits_place(const struct go_profile *go, const struct compat_pattern 
 static void cut_lines(struct go_profile *go, const struct compat_pattern *pattern, bool keep,
                       bool *hidden)
 {
-    for (uint32_t i = 0; i < go->from->locations.count; i++) {
+    bool any = false;
+    for (uint32_t i = 0; i < go->places_count; i++) {
         struct go_place *place = &go->places[i];
         uint32_t left = 0;
         bool whole = place->mapping > 0 && fits(pattern, mapping_file(go, place));
@@ -62,7 +62,9 @@ static void cut_lines(struct go_profile *go, const struct compat_pattern *patter
         }
         place->count = left;
         hidden[i] |= left == 0;
+        any |= !keep || left > 0;
     }
+    go_warn(any, keep ? "Show" : "Hide");
 }
 
 static void drop_hidden(struct go_profile *go, const bool *hidden)
@@ -82,19 +84,13 @@ static void drop_hidden(struct go_profile *go, const bool *hidden)
     go->count = kept;
 }
 
-static void warn(bool matched, const char *name)
-{
-    if (!matched)
-        fprintf(stderr, "%s expression matched no samples\n", name);
-}
-
 /* -focus and -ignore. */
 static void choose_samples(struct go_profile *go)
 {
     struct compat_pattern *focus, *ignore;
     bool focused = start(&focus, compat_text(go->words, COMPAT_FOCUS));
     bool ignored = start(&ignore, compat_text(go->words, COMPAT_IGNORE));
-    size_t places = go->from->locations.count, kept = 0;
+    size_t places = go->places_count, kept = 0;
     bool found_focus = false, found_ignore = false;
     char *state = compat_room(NULL, places, 1);
     memset(state, 0, places);
@@ -119,8 +115,8 @@ static void choose_samples(struct go_profile *go)
     }
     if (focused || ignored)
         go->count = kept;
-    warn(!focused || found_focus, "Focus");
-    warn(!ignored || found_ignore, "Ignore");
+    go_warn(!focused || found_focus, "Focus");
+    go_warn(!ignored || found_ignore, "Ignore");
     free(state);
     compat_pattern_free(focus);
     compat_pattern_free(ignore);
@@ -129,8 +125,8 @@ static void choose_samples(struct go_profile *go)
 static void choose_frames(struct go_profile *go)
 {
     struct compat_pattern *pattern;
-    bool *hidden = compat_room(NULL, go->from->locations.count, sizeof *hidden);
-    memset(hidden, 0, go->from->locations.count * sizeof *hidden);
+    bool *hidden = compat_room(NULL, go->places_count, sizeof *hidden);
+    memset(hidden, 0, go->places_count * sizeof *hidden);
     if (start(&pattern, compat_text(go->words, COMPAT_HIDE)))
         cut_lines(go, pattern, false, hidden);
     compat_pattern_free(pattern);
@@ -146,7 +142,7 @@ static void choose_frames(struct go_profile *go)
 static void show_from(struct go_profile *go)
 {
     struct compat_pattern *pattern;
-    size_t places = go->from->locations.count, kept = 0;
+    size_t places = go->places_count, kept = 0;
     if (!start(&pattern, compat_text(go->words, COMPAT_SHOW_FROM)))
         return;
     bool *from = compat_room(NULL, places, sizeof *from), any = false;
@@ -170,7 +166,7 @@ static void show_from(struct go_profile *go)
             go->samples[kept++] = *sample;
     }
     go->count = kept;
-    warn(any, "ShowFrom");
+    go_warn(any, "ShowFrom");
     free(from);
     compat_pattern_free(pattern);
 }
@@ -208,7 +204,7 @@ static bool fits_bare(const struct compat_pattern *pattern, const struct go_line
 static void prune_from(struct go_profile *go)
 {
     struct compat_pattern *pattern;
-    size_t places = go->from->locations.count;
+    size_t places = go->places_count;
     if (!start(&pattern, compat_text(go->words, COMPAT_PRUNE_FROM)))
         return;
     bool *beneath = compat_room(NULL, places, sizeof *beneath);
@@ -256,7 +252,7 @@ void go_drop_frames(struct go_profile *go)
     start(&dropped, text);
     snprintf(text, sizeof text, keep[0] ? "^(%s)$" : "%s", keep);
     bool keeping = start(&kept, text);
-    size_t places = go->from->locations.count;
+    size_t places = go->places_count;
     char *state = compat_room(NULL, places, 1);
     for (size_t i = 0; i < places; i++) {
         struct go_place *place = &go->places[i];
@@ -292,97 +288,11 @@ void go_drop_frames(struct go_profile *go)
     compat_pattern_free(kept);
 }
 
-/* -tagfocus and -tagignore: a range of numbers, or expressions that "key:value" must fit. */
-static bool tag_fits(const struct go_profile *go, const struct go_sample *sample,
-                     const struct compat_pattern *pattern, const char *key)
-{
-    struct profile_label labels[64];
-    size_t count = go_labels(go, sample, labels, COUNT_OF(labels));
-    char text[2048];
-    for (size_t i = 0; i < count; i++) {
-        const char *name = profile_text(go->from, labels[i].key);
-        const char *value = profile_text(go->from, labels[i].text);
-        if (labels[i].text == 0 || (key[0] && strcmp(name, key) != 0))
-            continue;
-        snprintf(text, sizeof text, "%s%s%s", key[0] ? "" : name, key[0] ? "" : ":", value);
-        if (fits(pattern, text))
-            return true;
-    }
-    return false;
-}
-
-/* "32kb", ":64kb", "4mb:", "12kb:64mb"; false: it is no range. */
-static bool range_of(const char *text, double *least, double *most, const char **unit)
-{
-    const char *colon = strchr(text, ':'), *parts[2] = {text, colon ? colon + 1 : text};
-    double *ends[2] = {least, most};
-    *least = 0;
-    *most = 1e300;
-    for (unsigned i = 0; i < 2; i++) {
-        char *end, word[16];
-        size_t length = 0;
-        if ((i == 0 && colon == text) || (i == 1 && colon && colon[1] == '\0'))
-            continue;
-        if (!isdigit((unsigned char)parts[i][0]))
-            return false;
-        long long number = strtoll(parts[i], &end, 10);
-        while (isalpha((unsigned char)end[length]) && length + 1 < sizeof word) {
-            word[length] = end[length];
-            length++;
-        }
-        word[length] = '\0';
-        if (end[length] != '\0' && !(i == 0 && end + length == colon))
-            return false;
-        *ends[i] = go_scale(number, word, length > 0 ? "b" : word, unit);
-    }
-    return true;
-}
-
-static void choose_by_tag(struct go_profile *go, enum compat_option option, const char *name,
-                          bool keep)
-{
-    const char *text = compat_text(go->words, option), *equals = strchr(text, '=');
-    char key[128] = "";
-    struct compat_pattern *pattern = NULL;
-    double least = 0, most = 0;
-    const char *unit = "";
-    size_t kept = 0;
-    if (text[0] == '\0')
-        return;
-    if (equals) {
-        snprintf(key, sizeof key, "%.*s", (int)(equals - text), text);
-        text = equals + 1;
-    }
-    bool range = range_of(text, &least, &most, &unit);
-    if (range)
-        fprintf(stderr, "%s:Interpreted '%s' as range, not regexp\n", name, text);
-    else
-        start(&pattern, text);
-    for (size_t i = 0; i < go->count; i++) {
-        const struct go_sample *sample = &go->samples[i];
-        struct profile_label labels[64];
-        size_t count = go_labels(go, sample, labels, COUNT_OF(labels));
-        bool fit = range && sample->bytes > 0 && (double)sample->bytes >= least &&
-                   (double)sample->bytes <= most;
-        for (size_t k = 0; k < count && range && !fit; k++)
-            fit = labels[k].text == 0 && (double)labels[k].number >= least &&
-                  (double)labels[k].number <= most &&
-                  (!key[0] || strcmp(profile_text(go->from, labels[k].key), key) == 0);
-        if (!range)
-            fit = tag_fits(go, sample, pattern, key);
-        if (fit == keep)
-            go->samples[kept++] = *sample;
-    }
-    go->count = kept;
-    compat_pattern_free(pattern);
-}
-
 void go_focus(struct go_profile *go)
 {
     choose_samples(go);
     choose_frames(go);
     show_from(go);
-    choose_by_tag(go, COMPAT_TAGFOCUS, "tagfocus", true);
-    choose_by_tag(go, COMPAT_TAGIGNORE, "tagignore", false);
+    go_choose_tags(go);
     prune_from(go);
 }

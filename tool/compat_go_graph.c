@@ -49,6 +49,8 @@ static int compare_identity(const struct go_node *left, const struct go_node *ri
     if (order == 0)
         order = (left->line > right->line) - (left->line < right->line);
     if (order == 0)
+        order = (left->start_line > right->start_line) - (left->start_line < right->start_line);
+    if (order == 0)
         order = (left->address > right->address) - (left->address < right->address);
     return order;
 }
@@ -74,16 +76,16 @@ static struct go_node node_of(const struct go_profile *go, const struct go_place
         return (struct go_node){
             .function = "", .file = "", .object = object, .address = place->address};
     return (struct go_node){.function = line->name,
-                            .file = line->file,
-                            .object = line->name[0] ? "" : object,
+                            .file = go_trim(go, line->file),
+                            .object = line->name[0] && !go->objects ? "" : object,
                             .line = line->line,
-                            .start_line = line->line > 0 ? line->start_line : 0,
+                            .start_line = line->name[0] && !go->objects ? 0 : line->start_line,
                             .address = place->address};
 }
 
 static void find_nodes(struct go_graph *graph, const struct go_profile *go)
 {
-    size_t places = go->from->locations.count, count = 0;
+    size_t places = go->places_count, count = 0;
     struct use *uses = compat_room(NULL, go->lines_count + places, sizeof *uses);
     for (uint32_t i = 0; i < places; i++) {
         const struct go_place *place = &go->places[i];
@@ -269,7 +271,7 @@ void go_graph_make(struct go_graph *graph, const struct go_profile *go, bool cum
     graph->order = compat_room(NULL, graph->nodes_count, sizeof *graph->order);
     count_up(graph, go);
     for (size_t i = 0; i < graph->count; i++)
-        total += go_flat(&graph->nodes[graph->order[i]]);
+        total += graph->nodes[graph->order[i]].flat;
     int64_t node_cutoff = llabs((int64_t)((double)total * node_share));
     int64_t edge_cutoff = llabs((int64_t)((double)total * edge_share));
     if (node_cutoff > 0) {

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tool/terminal.h"
 
@@ -23,28 +24,69 @@ static int compare_nodes(const void *a, const void *b)
     return order != 0 ? order : (left->line > right->line) - (left->line < right->line);
 }
 
-/* The source, by its own name, in the folders of -source_path, or here; without the prefix that
- * -trim_path says. */
+/* The name of a source without what -trim_path says, or up to a folder of -source_path. */
+const char *go_trim(const struct go_profile *go, const char *name)
+{
+    const char *prefixes = compat_text(go->words, COMPAT_TRIM_PATH);
+    const char *folders = compat_text(go->words, COMPAT_SOURCE_PATH);
+    char word[4096];
+    for (const char *at = folders; prefixes[0] == '\0' && *at; at += at[0] == ':') {
+        size_t length = strcspn(at, ":"), base = length;
+        while (base > 0 && at[base - 1] != '/')
+            base--;
+        snprintf(word, sizeof word, "/%.*s/", (int)(length - base), at + base);
+        const char *found = length > base ? strstr(name, word) : NULL;
+        if (found)
+            return found + strlen(word);
+        at += length;
+    }
+    for (const char *at = prefixes; *at; at += at[0] == ':') {
+        size_t length = strcspn(at, ":"), bare = length;
+        while (bare > 0 && at[bare - 1] == '/')
+            bare--;
+        if (length > 0 && strncmp(name, at, bare) == 0 && name[bare] == '/')
+            return name + bare + 1;
+        at += length;
+    }
+    return strncmp(name, "/proc/self/cwd/", 15) == 0 ? name + 15 : name;
+}
+
+/* An absolute name is that file; others are looked for in the folders of -source_path, or here, and
+ * all above them. What is wrong is printed. */
 static FILE *open_source(const struct go_profile *go, const char *name)
 {
-    const char *trim = compat_text(go->words, COMPAT_TRIM_PATH);
     const char *folders = compat_text(go->words, COMPAT_SOURCE_PATH);
-    size_t length = strlen(trim);
-    const char *whole = name;
-    char path[4096];
-    if (length > 0 && strncmp(name, trim, length) == 0)
-        name += length + (name[length] == '/');
-    FILE *file = fopen(name, "re");
-    if (!file && name != whole)
-        file = fopen(whole, "re");
-    for (const char *at = folders[0] ? folders : "."; !file && *at;) {
-        size_t end = strcspn(at, ":");
-        for (const char *rest = name; rest && !file; rest = strchr(rest + 1, '/')) {
-            snprintf(path, sizeof path, "%.*s/%s", (int)end, at, rest + (rest[0] == '/'));
-            file = fopen(path, "re");
-        }
-        at += end + (at[end] == ':');
+    char path[4096], here[2048] = "";
+    FILE *file = NULL;
+    name = go_trim(go, name);
+    if (name[0] == '/') {
+        file = fopen(name, "re");
+        if (!file)
+            printf(" Error: open %s: %s\n", name,
+                   errno == ENOENT ? "no such file or directory" : strerror(errno));
+        return file;
     }
+    if (folders[0] == '\0')
+        folders = getcwd(here, sizeof here) ? here : ".";
+    for (const char *at = folders; !file && *at; at += at[0] == ':') {
+        size_t length = strcspn(at, ":");
+        for (size_t end = length; !file && end > 0;) {
+            snprintf(path, sizeof path, "%.*s/%s", (int)end, at, name);
+            file = fopen(path, "re");
+            while (end > 0 && at[end - 1] != '/')
+                end--;
+            while (end > 1 && at[end - 1] == '/')
+                end--;
+            if (end == 1 && !file) {
+                snprintf(path, sizeof path, "/%s", name);
+                file = fopen(path, "re");
+                end = 0;
+            }
+        }
+        at += length;
+    }
+    if (!file)
+        printf(" Error: could not find file %s on path %s\n", name, folders);
     return file;
 }
 
@@ -77,11 +119,8 @@ static void print_source(const struct go_profile *go, const struct go_graph *gra
     printf("%10s %10s (flat, cum) %s of Total\n", go_format(go, flat, text[0]),
            go_format(go, cum, text[1]), go_percentage(cum, go->total, percent));
     FILE *file = open_source(go, first->file);
-    if (!file) {
-        printf(" Error: could not find file %s on path %s\n", first->file,
-               compat_text(go->words, COMPAT_SOURCE_PATH));
+    if (!file)
         return;
-    }
     char *line = NULL;
     size_t room = 0, at = 0;
     for (uint32_t number = 1; number <= end && getline(&line, &room, file) >= 0; number++) {

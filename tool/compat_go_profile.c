@@ -23,20 +23,6 @@ const char *go_keep(struct go_profile *go, char *text)
     return go->kept[go->kept_count++] = text;
 }
 
-size_t go_labels(const struct go_profile *go, const struct go_sample *sample,
-                 struct profile_label *labels, size_t most)
-{
-    const struct profile *from = go->from;
-    uint32_t set = from->samples.label_sets[sample->row];
-    const struct profile_label_set *range =
-        (const struct profile_label_set *)from->label_sets.items + set;
-    const struct profile_label *all = from->labels.items;
-    size_t count = 0;
-    for (uint32_t i = 0; set > 0 && i < range->count && count < most; i++)
-        labels[count++] = all[range->first + i];
-    return count;
-}
-
 /* Fewer words for each line, by the granularity. */
 static void aggregate(struct go_profile *go, enum compat_option report)
 {
@@ -48,7 +34,7 @@ static void aggregate(struct go_profile *go, enum compat_option report)
     bool lines = value[COMPAT_LINES].on || source || addresses;
     bool files = value[COMPAT_FILES].on || value[COMPAT_FILEFUNCTIONS].on || lines;
     bool functions = !value[COMPAT_FILES].on || lines;
-    for (size_t i = 0; i < go->from->locations.count; i++) {
+    for (size_t i = 0; i < go->places_count; i++) {
         struct go_place *place = &go->places[i];
         if ((value[COMPAT_NOINLINES].on || code) && !whole && place->count > 1) {
             place->first += place->count - 1;
@@ -87,20 +73,98 @@ static void compute_total(struct go_profile *go)
     go->total = divisor != 0 ? total / divisor : total;
 }
 
-/* Names as Go's pprof simplifies what it finds in the program. */
-static const char *simple_name(struct go_profile *go, const char *name, bool own)
+/* Takes out what stands between such signs, outermost pairs; nothing where they do not match. */
+static void remove_pairs(char *name, char open, char close)
+{
+    int depth = 0;
+    size_t kept = 0;
+    for (const char *at = name; *at; at++) {
+        depth += *at == open;
+        depth -= *at == close;
+        if (depth < 0)
+            return;
+    }
+    if (depth != 0)
+        return;
+    for (const char *at = name; *at; at++) {
+        depth += *at == open;
+        if (depth == 0)
+            name[kept++] = *at;
+        depth -= *at == close;
+    }
+    name[kept] = '\0';
+}
+
+/* Whether a name is one of C++, written out; not Java's "A.<init>" nor Go's "(*A[...]).B". */
+static bool looks_like_cxx(const char *name)
+{
+    return !strstr(name, ".<") && !strstr(name, "]).") &&
+           (strpbrk(name, "<>[]") || strstr(name, "::"));
+}
+
+/* A name that the file itself has. One that differs from the symbol's was made readable before. */
+static char *file_name(const char *name, const char *system, const char *mode)
+{
+    bool full = strcasestr(mode, "demangle=full"), bare = strcasestr(mode, "demangle=none");
+    bool templates = strcasestr(mode, "demangle=templates");
+    bool again = full || bare || templates || strcasestr(mode, "force");
+    if (name[0] && strcmp(system, name) != 0 && !(again && system[0]))
+        return strdup(name);
+    char *text = bare ? NULL : symbol_demangle_whole(system);
+    if (text && !full) {
+        char *shorter = compat_short_name(text, templates);
+        free(text);
+        return shorter;
+    }
+    if (text)
+        return text;
+    text = strdup(system);
+    if (text && !full && !bare && looks_like_cxx(text)) {
+        remove_pairs(text, '(', ')');
+        if (!templates)
+            remove_pairs(text, '<', '>');
+    }
+    return text;
+}
+
+/* Names as Go's pprof simplifies what it finds in the file or in the program. */
+static const char *simple_name(struct go_profile *go, const struct profile_function *function,
+                               bool own)
 {
     const char *mode = compat_text(go->words, COMPAT_SYMBOLIZE);
-    if (own || strstr(mode, "none") || strstr(mode, "demangle=full"))
+    const char *name = profile_text(go->from, function->name);
+    const char *system = profile_text(go->from, function->system_name);
+    if (go_symbolize_none(mode))
         return go_keep(go, strdup(name));
-    return go_keep(go, compat_short_name(name, strstr(mode, "demangle=templates") != NULL));
+    if (own)
+        return go_keep(go, file_name(name, system, mode));
+    if (strcasestr(mode, "demangle=none"))
+        return go_keep(go, strdup(system[0] ? system : name));
+    if (strcasestr(mode, "demangle=full"))
+        return go_keep(go, strdup(name));
+    return go_keep(go, compat_short_name(name, strcasestr(mode, "demangle=templates") != NULL));
+}
+
+/* Which functions are named by the file, not by what was found for it. */
+static bool *own_functions(const struct profile *from)
+{
+    bool *own = compat_room(NULL, from->functions.count, sizeof *own);
+    memset(own, 0, from->functions.count * sizeof *own);
+    for (uint32_t i = 0; i < from->locations.count && strcmp(from->format, "pprof") == 0; i++) {
+        const struct profile_location *place = profile_location_at(from, i);
+        const struct profile_line *lines = profile_lines_of(from, i);
+        bool named = place->mapping == 0 || profile_mapping_at(from, place->mapping)->has_functions;
+        for (uint32_t k = 0; k < place->lines && named; k++)
+            own[lines[k].function] = true;
+    }
+    return own;
 }
 
 static void copy_lines(struct go_profile *go)
 {
     const struct profile *from = go->from;
     const struct profile_line *lines = from->lines.items;
-    bool own = strcmp(from->format, "pprof") == 0;
+    bool *own = own_functions(from);
     go->lines_count = from->lines.count;
     go->lines = compat_room(NULL, go->lines_count, sizeof *go->lines);
     size_t functions = from->functions.count;
@@ -110,7 +174,7 @@ static void copy_lines(struct go_profile *go)
         uint32_t number = lines[i].function;
         const struct profile_function *function = profile_function_at(from, number);
         if (!names[number])
-            names[number] = simple_name(go, profile_text(from, function->name), own);
+            names[number] = simple_name(go, function, own[number]);
         go->lines[i] = (struct go_line){.name = names[number],
                                         .system_name = profile_text(from, function->system_name),
                                         .file = profile_text(from, function->file),
@@ -119,7 +183,9 @@ static void copy_lines(struct go_profile *go)
                                         .none = number == 0};
     }
     free(names);
-    go->places = compat_room(NULL, from->locations.count, sizeof *go->places);
+    free(own);
+    go->places_count = from->locations.count;
+    go->places = compat_room(NULL, go->places_count, sizeof *go->places);
     for (uint32_t i = 0; i < from->locations.count; i++) {
         const struct profile_location *place = profile_location_at(from, i);
         uint64_t back = !(place->flags & LOCATION_EXACT) && place->address > 0;
@@ -175,23 +241,34 @@ static void choose_type(struct go_profile *go)
     static const struct {
         enum compat_option option;
         const char *name;
-    } switches[] = {{COMPAT_INUSE_SPACE, "inuse_space"}, {COMPAT_INUSE_OBJECTS, "inuse_objects"},
-                    {COMPAT_ALLOC_SPACE, "alloc_space"}, {COMPAT_ALLOC_OBJECTS, "alloc_objects"},
-                    {COMPAT_TOTAL_DELAY, "delay"},       {COMPAT_MEAN_DELAY, "delay"},
-                    {COMPAT_CONTENTIONS, "contentions"}};
+        const char *flag;
+    } switches[] = {{COMPAT_TOTAL_DELAY, "delay", "total_delay"},
+                    {COMPAT_MEAN_DELAY, "delay", "mean_delay"},
+                    {COMPAT_CONTENTIONS, "contentions", "contentions"},
+                    {COMPAT_INUSE_SPACE, "inuse_space", "inuse_space"},
+                    {COMPAT_INUSE_OBJECTS, "inuse_objects", "inuse_objects"},
+                    {COMPAT_ALLOC_SPACE, "alloc_space", "alloc_space"},
+                    {COMPAT_ALLOC_OBJECTS, "alloc_objects", "alloc_objects"}};
     const struct compat_value *value = go->words->value;
     const struct profile *from = go->from;
     const char *wanted = compat_text(go->words, COMPAT_SAMPLE_INDEX);
-    for (size_t i = 0; i < COUNT_OF(switches); i++)
-        if (value[switches[i].option].on)
+    for (size_t i = 0; i < COUNT_OF(switches); i++) {
+        if (!value[switches[i].option].on)
+            continue;
+        if (wanted[0])
+            fprintf(stderr, "Multiple value selections, ignoring -%s\n", switches[i].flag);
+        else
             wanted = switches[i].name;
+    }
     go->mean = value[COMPAT_MEAN].on || value[COMPAT_MEAN_DELAY].on;
     if (from->types == 0)
         compat_fail("profile has no samples");
     go->type = from->default_type;
     char *end;
     long index = strtol(wanted, &end, 10);
-    if (wanted[0] && *end == '\0' && index >= 0 && index < (long)from->types) {
+    if (wanted[0] && *end == '\0') {
+        if (index < 0 || index >= (long)from->types)
+            compat_fail("sample_index %s is outside the range [0..%u]", wanted, from->types - 1);
         go->type = (unsigned)index;
     } else if (wanted[0]) {
         const char *bare = strncmp(wanted, "inuse_", 6) == 0 ? wanted + 6 : wanted;
@@ -222,15 +299,21 @@ void go_profile_make(struct go_profile *go, const struct compat_words *words,
     go->program = program;
     snprintf(go->unit, sizeof go->unit, "%s", unit[0] ? unit : "minimum");
     choose_type(go);
+    if (words->value[COMPAT_DIVIDE_BY].number == 0)
+        compat_fail("zero divisor specified");
     copy_lines(go);
     copy_samples(go);
     go_drop_frames(go);
+    go_tag_frames(go);
     if (words->value[COMPAT_RELATIVE_PERCENTAGES].on)
         go_focus(go);
     compute_total(go);
     if (!words->value[COMPAT_RELATIVE_PERCENTAGES].on)
         go_focus(go);
     aggregate(go, settings->report);
+    go->objects = settings->report == COMPAT_RAW || settings->report == COMPAT_LIST ||
+                  settings->report == COMPAT_WEBLIST || settings->report == COMPAT_DISASM ||
+                  settings->report == COMPAT_CALLGRIND || settings->report == COMPAT_KCACHEGRIND;
 }
 
 void go_profile_free(struct go_profile *go)
@@ -238,6 +321,8 @@ void go_profile_free(struct go_profile *go)
     for (size_t i = 0; i < go->kept_count; i++)
         free(go->kept[i]);
     free(go->kept);
+    compat_pattern_free(go->tag_show);
+    compat_pattern_free(go->tag_hide);
     free(go->places);
     free(go->lines);
     free(go->path);

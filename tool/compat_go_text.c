@@ -35,6 +35,11 @@ static void choose_unit(struct go_profile *go, const struct go_graph *graph, boo
     }
     if (least == 0)
         least = most;
+    double by = go->words->value[COMPAT_DIVIDE_BY].number;
+    if (by > 0 && by != 1) {
+        least = (int64_t)((double)least / by);
+        most = (int64_t)((double)most / by);
+    }
     go_scale(least, go->sample_unit, "minimum", &small);
     go_scale(most, go->sample_unit, "minimum", &large);
     unit = small;

@@ -51,6 +51,14 @@ static const struct unit *find(const struct kind *kind, const char *word)
     return NULL;
 }
 
+int go_unit_kind(const char *unit)
+{
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        if (find(&kinds[i], unit))
+            return (int)i;
+    return -1;
+}
+
 static bool is_auto(const char *unit)
 {
     return strcmp(unit, "minimum") == 0 || strcmp(unit, "auto") == 0;

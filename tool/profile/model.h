@@ -132,6 +132,7 @@ struct profile {
     unsigned types;
     struct profile_type type[PROFILE_TYPES_MOST];
     unsigned default_type;
+    bool default_named; /* by the file, which else leaves it open */
     struct profile_samples samples;
 
     struct profile_list mappings;   /* struct profile_mapping; [0] is no mapping */

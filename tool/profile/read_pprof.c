@@ -485,6 +485,7 @@ static void find_kind(struct reading *it)
             : profile_type_named(profile, profile_text(profile, it->strings[it->default_type]));
     if (named >= 0)
         profile->default_type = (unsigned)named;
+    profile->default_named = named >= 0;
     if (profile->kind == PROFILE_HEAP && profile->period == 1)
         profile->period = 0; /* each byte: all were recorded */
 }

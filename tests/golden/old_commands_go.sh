@@ -1,0 +1,85 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# timeout=300
+#
+# Go's pprof, the real one and memoir's, on profiles with labels, inlined functions, comments and
+# times: what both print, what they say, and how they end.
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../programs/common.sh"
+need go python3
+go tool pprof -h 2>&1 | grep -q -- -topproto || skip "go tool pprof is another one"
+sources=$here/old_commands
+cd "$place" || exit 2
+unset PPROF_TOOLS
+export HOME="$place" PPROF_TMPDIR="$place/pprof" MEMOIR_CACHE="$place/cache" PPROF_BINARY_PATH="$place"
+. "$sources/compare.sh"
+python3 "$sources/labels.py" labels later cpu other empty || exit 2
+
+# go_same OPTION...: output, what is said and the way it ends are the same.
+go_same() {
+    go tool pprof -symbolize=none "$@" >real.out 2>real.err </dev/null
+    real=$?
+    links/pprof -symbolize=none "$@" >ours.out 2>ours.err </dev/null
+    ours=$?
+    compared=$((compared + 1))
+    [ "$real" -eq "$ours" ] || fail "pprof $* exits with $ours, the real one with $real"
+    if ! cmp -s real.out ours.out; then
+        fail "pprof $* differs:"
+        diff -a real.out ours.out | head -n 12
+    fi
+    cmp -s real.err ours.err || fail "pprof $* says something else: $(diff real.err ours.err)"
+}
+
+# Labels, frames, columns, units, names of files.
+for option in -top -tree -traces -tags -raw -comments -peek=put -list=put -list=handle '-top -lines' \
+    '-top -addresses' '-top -files' '-tree -files' '-tree -noinlines' '-top -filefunctions' \
+    '-top -tagfocus=thread=main' '-top -tagfocus=get' '-top -tagfocus=get,worker' \
+    '-top -tagfocus=request=get,put' '-top -tagfocus=bytes=1kb:' '-top -tagfocus=wait=10ms:' \
+    '-top -tagfocus=wait=5ms:1s' '-top -tagfocus=4096' '-top -tagfocus=4kb' \
+    '-top -tagfocus=nosuch' '-top -tagignore=worker' '-top -tagignore=:2kb' '-tags -tagshow=thread' \
+    '-tags -taghide=bytes' '-top -tagshow=nosuch' '-traces -taghide=wait' '-raw -taghide=.' \
+    '-tree -tagroot=thread' '-top -tagroot=nosuch' '-top -tagroot=wait,thread -lines' \
+    '-top -tagleaf=request,thread' '-traces -tagleaf=bytes' '-raw -tagroot=thread' \
+    '-raw -focus=put' '-raw -hide=put' '-top -focus=nosuch' '-top -hide=nosuch' '-top -show=nosuch' \
+    '-top -show=put|main' '-top -hide=put' '-top -show_from=handle' '-top -prune_from=handle' \
+    '-top -mean' '-tree -mean' '-top -mean -sample_index=alloc_space' '-top -sample_index=nosuch' \
+    '-top -sample_index=9' '-top -inuse_space -alloc_space' '-top -unit=kb' '-top -unit=parsecs' \
+    '-top -divide_by=7' '-top -divide_by=0' '-top -normalize' '-top -compact_labels' \
+    '-top -relative_percentages -focus=put' '-top -total_delay' '-top -buildid=abc' \
+    '-comments -add_comment=hello' '-top -timeout=5' '-top -seconds=3' '--top --cum' \
+    '-top -tools=/usr/bin' '-top -trim_path=/build -lines' '-top -source_path=/x/store -lines' \
+    '-top -tree' -no_browser '-http=:0 -top'; do
+    # shellcheck disable=SC2086
+    go_same $option labels.pb.gz
+done
+for option in -top -tree -raw '-top -unit=ms' '-top -sample_index=samples' '-top -divide_by=7'; do
+    # shellcheck disable=SC2086
+    go_same $option cpu.pb.gz
+done
+# Several, differences, and what does not fit or is not there.
+for words in 'labels.pb.gz later.pb.gz' '-base=labels.pb.gz later.pb.gz' \
+    '-diff_base=labels.pb.gz later.pb.gz' '-base=later.pb.gz -normalize labels.pb.gz' \
+    'labels.pb.gz other.pb.gz' '-base=other.pb.gz labels.pb.gz' '-base=cpu.pb.gz labels.pb.gz' \
+    '-base=labels.pb.gz -diff_base=labels.pb.gz later.pb.gz' 'labels.pb.gz empty.pb.gz' \
+    'empty.pb.gz' 'nosuch.pb.gz' 'labels.pb.gz nosuch.pb.gz' '-base=nosuch.pb.gz labels.pb.gz' \
+    'nosuch labels.pb.gz' 'abcdef labels.pb.gz'; do
+    # shellcheck disable=SC2086
+    go_same -top $words
+done
+go_same -raw -base=labels.pb.gz later.pb.gz
+go_same -raw empty.pb.gz
+go_same -traces empty.pb.gz
+# Which of them comes first is drawn anew there.
+links/pprof -top -lines -files labels.pb.gz >/dev/null 2>ours.err
+[ $? -eq 1 ] && grep -q '^conflicting options set: \[files lines\]' ours.err ||
+    fail "two granularities are not refused"
+# Names of C++ are cut unless they are to stay; what is said about missing programs is its own.
+for mode in '' =local =remote =nosuch =demangle=templates =demangle=full =demangle=none =force; do
+    # shellcheck disable=SC2086
+    go tool pprof -top ${mode:+-symbolize$mode} labels.pb.gz >real.out 2>/dev/null
+    # shellcheck disable=SC2086
+    links/pprof -top ${mode:+-symbolize$mode} labels.pb.gz >ours.out 2>/dev/null
+    differ pprof "-symbolize$mode"
+done
+echo "$compared comparisons"
+finish

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The profiles that a command line of Go's pprof names, as one. A source that can't be read is said
+ * and left out as long as there is another; profiles that do not fit together are refused.
+ */
+#include "tool/compat_go.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tool/load.h"
+
+/* False: it can't be read, and that is said. */
+static bool read_one(struct profile *profile, const struct compat_words *words, const char *path)
+{
+    struct read_error error;
+    struct read_options options = {0};
+    char *fetched = compat_is_url(path) ? compat_fetch(words, path) : NULL;
+    if (fetched)
+        path = fetched;
+    profile_start(profile);
+    bool done = false;
+    if (access(path, F_OK) != 0)
+        fprintf(stderr, "%s: open %s: no such file or directory\n", path, path);
+    else if (!profile_read_file(profile, path, &options, &error))
+        fprintf(stderr, "%s: parsing profile: %s\n", path, error.reason);
+    else
+        done = true;
+    if (!done)
+        profile_free(profile);
+    free(fetched);
+    return done;
+}
+
+static void print_type(const struct profile *profile, const struct profile_type *type)
+{
+    fprintf(stderr, "{%s %s 0 0}", profile_text(profile, type->name),
+            profile_text(profile, type->unit));
+}
+
+/* An "s" at the end makes no difference. */
+static bool same_word(const char *a, const char *b)
+{
+    size_t left = strlen(a), right = strlen(b);
+    left -= left > 0 && a[left - 1] == 's';
+    right -= right > 0 && b[right - 1] == 's';
+    return left == right && memcmp(a, b, left) == 0;
+}
+
+static bool types_fit(const struct profile *a, const struct profile_type *left,
+                      const struct profile *b, const struct profile_type *right)
+{
+    const char *units[2] = {profile_text(a, left->unit), profile_text(b, right->unit)};
+    return same_word(profile_text(a, left->name), profile_text(b, right->name)) &&
+           (strcmp(units[0], units[1]) == 0 ||
+            (go_unit_kind(units[0]) >= 0 && go_unit_kind(units[0]) == go_unit_kind(units[1])));
+}
+
+/* Ends the command unless the two have the same columns. `what`: what was being done. */
+static void check_types(const struct profile *a, const struct profile *b, const char *what)
+{
+    bool both = strcmp(a->format, "pprof") == 0 && strcmp(b->format, "pprof") == 0;
+    const struct profile_type *left = &a->period_type, *right = &b->period_type;
+    const char *which = "period type";
+    bool fit = !both || types_fit(a, left, b, right);
+    if (fit && a->types != b->types)
+        compat_fail("%sinconsistent samples type count: %u != %u", what, a->types, b->types);
+    for (unsigned i = 0; i < a->types && fit; i++) {
+        left = &a->type[i];
+        right = &b->type[i];
+        which = "sample types";
+        fit = types_fit(a, left, b, right);
+    }
+    if (fit)
+        return;
+    fprintf(stderr, "%s%s: incompatible types: ", what, which);
+    print_type(a, left);
+    fputc(' ', stderr);
+    print_type(b, right);
+    fputc('\n', stderr);
+    compat_end(1);
+}
+
+/* All of them as one; `name` is source or base. */
+static void read_all(struct profile *profile, const struct compat_words *words,
+                     const char *const *paths, size_t count, const char *name)
+{
+    size_t got = 0;
+    char what[64];
+    snprintf(what, sizeof what, "problem fetching %s profiles: ", name);
+    for (size_t i = 0; i < count; i++) {
+        struct profile more;
+        if (!read_one(got > 0 ? &more : profile, words, paths[i]))
+            continue;
+        if (got++ == 0)
+            continue;
+        check_types(profile, &more, what);
+        if (!profile_merge(profile, &more, 1))
+            compat_fail("out of memory");
+        profile_free(&more);
+    }
+    if (got == 0)
+        compat_fail("failed to fetch any %s profiles", name);
+    if (got < count)
+        fprintf(stderr, "Fetched %zu %s profiles out of %zu\n", got, name, count);
+}
+
+/* Each column of `profile` so that its sum is that of `base`. */
+static void normalize(struct profile *profile, const struct profile *base)
+{
+    for (unsigned type = 0; type < profile->types; type++) {
+        int other = profile_type_named(base, profile_text(profile, profile->type[type].name));
+        double sum = 0, wanted = 0;
+        int64_t *values = profile->samples.values[type];
+        for (size_t i = 0; i < profile->samples.count; i++)
+            sum += (double)values[i];
+        for (size_t i = 0; i < base->samples.count && other >= 0; i++)
+            wanted += (double)base->samples.values[other][i];
+        for (size_t i = 0; i < profile->samples.count; i++)
+            values[i] = sum != 0 ? llround((double)values[i] * (wanted / sum)) : 0;
+    }
+}
+
+/* Marks all samples as those of the base, for percentages of it. */
+static void mark_base(struct profile *profile)
+{
+    for (size_t i = 0; i < profile->samples.count; i++) {
+        struct profile_label labels[65];
+        uint32_t set = profile->samples.label_sets[i], count = 0;
+        const struct profile_label_set *range =
+            (const struct profile_label_set *)profile->label_sets.items + set;
+        for (; set > 0 && count < range->count && count < 64; count++)
+            labels[count] =
+                ((const struct profile_label *)profile->labels.items)[range->first + count];
+        labels[count++] = (struct profile_label){.key = profile_string_of(profile, "pprof::base"),
+                                                 .text = profile_string_of(profile, "true")};
+        profile->samples.label_sets[i] = profile_label_set(profile, labels, count);
+    }
+}
+
+static void subtract(struct profile *profile, const struct compat_words *words)
+{
+    struct profile base;
+    if (words->bases_count == 0)
+        return;
+    read_all(&base, words, words->bases, words->bases_count, "base");
+    check_types(profile, &base, "");
+    if (words->value[COMPAT_NORMALIZE].on)
+        normalize(profile, &base);
+    if (words->value[COMPAT_DIFF_BASE].on)
+        mark_base(&base);
+    if (profile->time_ns == 0 || (base.time_ns != 0 && base.time_ns < profile->time_ns))
+        profile->time_ns = base.time_ns;
+    if (!profile_merge(profile, &base, -1) ||
+        __builtin_add_overflow(profile->duration_ns, base.duration_ns, &profile->duration_ns))
+        compat_fail("out of memory");
+    profile_free(&base);
+}
+
+/* gperftools' dumps without a count of all allocations have other names there. */
+static void rename_types(struct profile *profile)
+{
+    if (profile->types != 2 || strcmp(profile->format, "gperftools heap") != 0)
+        return;
+    profile->type[0].name = profile_string_of(profile, "objects");
+    profile->type[1].name = profile_string_of(profile, "space");
+}
+
+static bool is_build_id(const char *word)
+{
+    size_t length = strspn(word, "0123456789abcdefABCDEF");
+    return length > 0 && word[length] == '\0';
+}
+
+/* The first of several operands may be the program, or its build id. */
+static size_t program_of(const struct compat_words *words, const char **program,
+                         const char **build_id)
+{
+    const char *first = words->operands[0];
+    *program = "";
+    *build_id = compat_text(words, COMPAT_BUILDID);
+    if (words->operands_count == 1 || compat_is_url(first))
+        return 0;
+    if (access(first, F_OK) == 0 && load_kind_of(first) == LOAD_PROGRAM) {
+        *program = first;
+        return 1;
+    }
+    if ((*build_id)[0] == '\0' && is_build_id(first)) {
+        *build_id = first;
+        return 1;
+    }
+    return 0;
+}
+
+/* Names that -symbolize may have; what is none of them is said. */
+static void check_symbolize(const char *mode)
+{
+    static const char words[] =
+        ":none:no:local:fastlocal:remote:force:demangle=full:demangle=none:demangle=templates:"
+        "demangle=default:";
+    for (const char *at = mode; *at; at += at[0] == ':') {
+        size_t length = strcspn(at, ":");
+        char word[64];
+        int used = snprintf(word, sizeof word, ":%.*s:", (int)length, at);
+        if (length > 0 && (used >= (int)sizeof word || !strcasestr(words, word)))
+            fprintf(stderr,
+                    "ignoring unrecognized symbolization option: %s\n"
+                    "expecting -symbolize=[local|fastlocal|remote|none][:force]"
+                    "[:demangle=[none|full|templates|default]\n",
+                    mode);
+        at += length;
+    }
+}
+
+void go_fetch(struct profile *profile, const struct compat_words *words, const char **program)
+{
+    struct symbol_report report = {0};
+    struct symbol_options options = {0};
+    const char *mode = compat_text(words, COMPAT_SYMBOLIZE), *build_id;
+    const char *comment = compat_text(words, COMPAT_ADD_COMMENT);
+    size_t first = program_of(words, program, &build_id);
+    read_all(profile, words, (const char *const *)words->operands + first,
+             words->operands_count - first, "source");
+    subtract(profile, words);
+    rename_types(profile);
+    compat_own(profile, *program);
+    if (build_id[0] && profile->mappings.count > 1) {
+        uint32_t text = profile_string_of(profile, build_id);
+        ((struct profile_mapping *)profile->mappings.items)[1].build_id = text;
+    }
+    check_symbolize(mode);
+    options.program = (*program)[0] ? *program : NULL;
+    options.again = strstr(mode, "force") != NULL;
+    options.no_inlines = strstr(mode, "fastlocal") != NULL;
+    if (!go_symbolize_none(mode) && !symbol_resolve(profile, &options, &report))
+        compat_fail("out of memory");
+    symbol_report_free(&report);
+    compat_fetch_names(words, profile);
+    if (comment[0]) {
+        uint32_t text = profile_string_of(profile, comment);
+        uint32_t *last = profile_list_add(profile, &profile->comments, sizeof *last);
+        if (last)
+            *last = text;
+    }
+    if (profile->failed)
+        compat_fail("out of memory");
+}
+
+bool go_symbolize_none(const char *mode)
+{
+    for (const char *at = mode; *at; at += at[0] == ':') {
+        size_t length = strcspn(at, ":");
+        if ((length == 4 && strncasecmp(at, "none", 4) == 0) ||
+            (length == 2 && strncasecmp(at, "no", 2) == 0))
+            return true;
+        at += length;
+    }
+    return false;
+}
