@@ -58,6 +58,10 @@ gos() { # FILE METRIC
         sed -n 's/.* of \([0-9.]*\)[a-zB]* total$/\1/p'
 }
 
+waits() { # FILE
+    go tool pprof -top -unit=ns -sample_index=delay "$1" 2>/dev/null | sed -n 's/.* of \([0-9]*\)ns total$/\1/p'
+}
+
 if command -v jeprof >/dev/null; then
     MALLOC_CONF=prof:true,lg_prof_sample:12,prof_final:true,prof_accum:true,prof_prefix:real \
         LD_PRELOAD=libjemalloc.so.2 ./work 2>/dev/null
@@ -122,15 +126,40 @@ if command -v go >/dev/null; then
 package main
 
 import (
+	"context"
 	"os"
 	"runtime"
 	"runtime/pprof"
+	"sync"
+	"time"
 )
 
 var keep [][]byte
 
+//go:noinline
+func blocked(lock *sync.Mutex, done chan int) {
+	lock.Lock()
+	time.Sleep(time.Millisecond)
+	lock.Unlock()
+	done <- 1
+}
+
 func main() {
 	runtime.MemProfileRate = 4096
+	runtime.SetBlockProfileRate(1)
+	runtime.SetMutexProfileFraction(1)
+	var lock sync.Mutex
+	done := make(chan int)
+	for i := 0; i < 5; i++ {
+		go blocked(&lock, done)
+	}
+	for i := 0; i < 5; i++ {
+		<-done
+	}
+	for i := 0; i < 3; i++ {
+		go pprof.Do(context.Background(), pprof.Labels("worker", "seven"), func(context.Context) { select {} })
+	}
+	time.Sleep(20 * time.Millisecond)
 	for i := 0; i < 3000; i++ {
 		keep = append(keep, make([]byte, 1000+i))
 	}
@@ -140,6 +169,11 @@ func main() {
 		pprof.Lookup("heap").WriteTo(file, debug)
 		file.Close()
 	}
+	for _, name := range []string{"goroutine", "threadcreate", "block", "mutex"} {
+		file, _ := os.Create("go." + name)
+		pprof.Lookup(name).WriteTo(file, 1)
+		file.Close()
+	}
 }
 END
     if go run work.go >go.log 2>&1; then
@@ -147,7 +181,35 @@ END
             same "Go's $metric" "$(ours go.pb.gz $metric)" "$(gos go.pb.gz $metric)" 0
         done
         same "Go's text" "$(ours go.heap inuse_space)" "$(gos go.heap inuse_space)" 50
+        same "Go's goroutines" "$(ours go.goroutine goroutine)" "$(gos go.goroutine goroutine)" 0
+        for name in block mutex; do # theirs cut off each stack
+            same "Go's $name" "$(ours go.$name delay)" "$(waits go.$name)" 20
+            "$MEMOIR_TOOL" export --format folded go.$name 2>/dev/null | grep -q 'main.blocked' || fail "Go's $name: no names"
+        done
+        # What Go's own command shows no name of, and what it refuses.
+        "$MEMOIR_TOOL" export --format folded go.heap 2>/dev/null | grep -q 'main.main' || fail "Go's heap: no names"
+        "$MEMOIR_TOOL" top go.goroutine --tag-focus worker=seven 2>/dev/null | grep -q '^ *3 ' ||
+            ! grep -q '# labels' go.goroutine || fail "Go's goroutines: no labels"
+        same "Go's threads" "$(ours go.threadcreate threadcreate)" \
+            "$(sed -n 's/^threadcreate profile: total //p' go.threadcreate)" 0
     fi
+    printf '%s\n' '--- heapz 1 ---' 'format = java' 'resolution = bytes' '7048 7 @ 0x3 0x4 0x5' \
+        '1048576 2 @ 0x6 0x4 0x5' '' '0x3 java.util.HashMap.put (HashMap.java:12)' \
+        '0x4 app.Main.run (Main.java:-1)' '0x5 GC' '0x6 malloc (/usr/lib/libjvm.so)' >java.heap
+    printf '%s\n' '--- contentionz 1 ---' 'format = java' 'resolution = microseconds' 'sampling period = 100' \
+        '5 2 @ 0x3 0x4' '14 1 @ 0x4' '' '0x3 java.util.HashMap.put (HashMap.java:12)' '0x4 Main.run (Main.java:33)' >java.locks
+    same "Java's heap" "$(ours java.heap inuse_space)" "$(gos java.heap inuse_space)" 2
+    same "Java's objects" "$(ours java.heap inuse_objects)" "$(gos java.heap inuse_objects)" 2
+    same "Java's locks" "$(ours java.locks delay)" "$(waits java.locks)" 0
+    for file in java.heap java.locks; do
+        "$MEMOIR_TOOL" top --frames all --by function --csv $file | grep -q HashMap.put || fail "$file: no names"
+    done
+    printf '%s\n' '--- threadz 1 ---' '--- Thread 7f794ab90940 (name: main/14748) stack: ---' \
+        '  PC: 0x00bc8f1c: helper(arena *)' '    0x0040be31 0x0040b58b' \
+        '--- Thread 7f794a32e940 (name: second/14751) stack: ---' '  PC: [same as previous thread]' \
+        '--- Memory map: ---' '  00400000-00fcb000: server' >threadz
+    same "threads of a server" "$(ours threadz thread)" "$(gos threadz thread)" 0
+    "$MEMOIR_TOOL" top --by thread threadz | grep -q 'second 14751' || fail "threadz: no names of threads"
 fi
 
 [ $compared -gt 0 ] || skip "there is none of jeprof, google-pprof and go"

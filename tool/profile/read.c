@@ -45,7 +45,7 @@ bool read_refuse(struct read_error *error, uint64_t offset, const char *format, 
 /* What it begins with, and what there could have been. */
 static bool refuse_unknown(const struct read_input *input, struct read_error *error)
 {
-    char text[SHOWN + 1], hex[SHOWN * 3 + 1], names[240];
+    char text[SHOWN + 1], hex[SHOWN * 3 + 1], names[300];
     size_t shown = input->size < SHOWN ? input->size : SHOWN, used = 0;
     hex[0] = 0;
     for (size_t i = 0; i < shown; i++) {

@@ -52,7 +52,10 @@ bool read_refuse(struct read_error *error, uint64_t offset, const char *format, 
     X(heaptrack)   \
     X(jemalloc)    \
     X(symbolized)  \
+    X(java)        \
     X(contention)  \
+    X(count)       \
+    X(threadz)     \
     X(heap_text)   \
     X(dhat)        \
     X(speedscope)  \

@@ -23,6 +23,7 @@ struct reading {
     double cycles_each_ns;
     uint64_t period;
     struct text_stack stack;
+    struct text_names names;
 };
 
 static bool refuse_at(struct reading *it, const char *at, const char *reason)
@@ -100,6 +101,8 @@ static bool read_lines(struct reading *it)
                      "the file has no cycles/second: times are those of a machine of 2.8 GHz");
     }
     for (rest = it->text; text_line(&rest, &line);) {
+        if (text_names(it->profile, line, &it->names))
+            continue;
         text_trim(&line);
         if (is_stack(&line) && !add_stack(it, line))
             return false;

@@ -28,6 +28,7 @@ struct reading {
     int64_t rate;
     bool has_all;
     struct text_stack stack;
+    struct text_names names;
 };
 
 static bool refuse_at(struct reading *it, const char *at, const char *reason)
@@ -146,8 +147,9 @@ static bool read_stacks(struct reading *it)
             it->profile->torn = true; /* cut inside of a line */
             break;
         }
+        bool named = text_names(it->profile, line, &it->names);
         text_trim(&line);
-        if (line.at == line.end || *line.at == '#')
+        if (named || line.at == line.end || *line.at == '#')
             continue;
         if (!take_numbers(it, &line, seen))
             return false;
@@ -172,9 +174,10 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     struct reading it = {.input = input, .profile = profile, .error = error};
     it.text = text_of(input);
     text_mappings(profile, &it.text);
-    if (it.text.end == input->bytes + input->size)
-        profile_warn(profile, "there is no list of mappings: addresses can't be named");
+    bool mapped = it.text.end != input->bytes + input->size;
     bool done = read_head(&it) && read_stacks(&it);
+    if (!mapped && !it.names.any)
+        profile_warn(profile, "there is no list of mappings: addresses can't be named");
     free(it.stack.locations);
     return done;
 }
