@@ -69,16 +69,17 @@ static struct place *place_find(const struct places *places, uint64_t address)
 static void places_count(const struct places *places, const struct view *view)
 {
     for (size_t i = 0; i < view->stacks_count; i++) {
-        const struct view_stack *stack = &view->stacks[i];
-        for (uint32_t step = 0; step < stack->count; step++) {
-            uint64_t code = places->codes[view->path[stack->first + step]];
+        struct view_stack stack = view_stack(view, i);
+        int64_t value = view_sum(view, i).value;
+        for (uint32_t step = 0; step < stack.count; step++) {
+            uint64_t code = places->codes[stack.frames[step]];
             struct place *place = code != 0 ? place_find(places, code) : NULL;
             if (!place)
                 continue;
             if (step == 0)
-                value_add(&place->self, stack->sum.value);
+                value_add(&place->self, value);
             if (place->last_stack != i + 1)
-                value_add(&place->total, stack->sum.value);
+                value_add(&place->total, value);
             place->last_stack = i + 1;
         }
     }
@@ -300,18 +301,19 @@ static struct function *functions_make(const struct answer *answer, const struct
             owners[at] = i + 1;
     }
     for (size_t i = 0; functions && owners && i < view->stacks_count; i++) {
-        const struct view_stack *stack = &view->stacks[i];
-        for (uint32_t step = 0; step < stack->count; step++) {
-            uint64_t code = places->codes[view->path[stack->first + step]];
+        struct view_stack stack = view_stack(view, i);
+        int64_t value = view_sum(view, i).value;
+        for (uint32_t step = 0; step < stack.count; step++) {
+            uint64_t code = places->codes[stack.frames[step]];
             const struct place *place = code != 0 ? place_find(places, code) : NULL;
             size_t owner = place ? owners[place - places->items] : 0;
             if (owner == 0)
                 continue;
             struct function *function = &functions[owner - 1];
             if (step == 0)
-                value_add(&function->self, stack->sum.value);
+                value_add(&function->self, value);
             if (function->last_stack != i + 1)
-                value_add(&function->total, stack->sum.value);
+                value_add(&function->total, value);
             function->last_stack = i + 1;
         }
     }

@@ -131,7 +131,13 @@ static void lines_of_one_build_do_not_move(void)
     profile_free(&profiles[1]);
 }
 
-/* A view has the variances that it has; here they are put there. */
+/* Of 100 objects, each recorded one stands for `weight`. */
+static void weigh(struct profile *profile, float weight)
+{
+    assert(profile_want_weights(profile));
+    profile->samples.weights[0] = weight;
+}
+
 static void a_change_below_the_noise_is_none(void)
 {
     struct profile before, after;
@@ -141,14 +147,16 @@ static void a_change_below_the_noise_is_none(void)
     profile_make(&after);
     sample(&before, "steady", "a.c", 1, 100, 100);
     sample(&after, "steady", "a.c", 1, 110, 100);
+    weigh(&before, 1.16f); /* a standard error of 400 bytes, */
+    weigh(&after, 1 + 0.16f / 1.1f);
     view_of(&view, &after, &before);
-    view.stacks[0].sum.variance = view.stacks[0].sum.base_variance = 400 * 400;
-    view.total.variance = view.total.base_variance = 400 * 400;
     assert(diff_make(&diff, &view, false));
-    assert(fabs(diff.noise - 1.96 * sqrt(2) * 400) < 1e-6); /* 1,109 against 1,000 */
+    assert(fabs(diff.noise - 1.96 * sqrt(2) * 400) < 0.01); /* 1,109 against 1,000 */
     assert(diff.rows[0].verdict == DIFF_NOISE && diff.real == 0 && diff.noisy == 1);
     diff_free(&diff);
-    view.stacks[0].sum.base_variance = 0; /* 784 against 1,000 */
+    view_free(&view);
+    weigh(&before, 1); /* and none: 784 against 1,000 */
+    view_of(&view, &after, &before);
     assert(diff_make(&diff, &view, false));
     assert(diff.rows[0].verdict == DIFF_MORE && diff.real == 1);
     diff_free(&diff);

@@ -117,10 +117,10 @@ static void libraries_belong_to_their_caller(void)
     assert(row_of(&view, "libz.so.1+0x1f0").self.value == 50);
     assert(view.unnamed > 0.05 && view.unnamed < 0.2);
     for (size_t i = 0; i < view.stacks_count; i++)
-        if (view.stacks[i].sum.value == 700) {
-            const struct view_stack *stack = &view.stacks[i];
-            assert(stack->folded == 2 && stack->count == 2);
-            assert(strcmp(view.frames[view.path[stack->first - 2]].name, "malloc") == 0);
+        if (view_sum(&view, i).value == 700) {
+            struct view_stack stack = view_stack(&view, i);
+            assert(stack.folded == 2 && stack.count == 2);
+            assert(strcmp(view.frames[*(stack.frames - 2)].name, "malloc") == 0);
         }
     view_free(&view);
     options.frames = VIEW_CALLERS;
@@ -282,7 +282,7 @@ static void recursion_counts_once(void)
     assert(row_of(&view, "parse").total.value == 800 && row_of(&view, "parse").self.value == 700);
     assert(row_of(&view, "main").total.value == 1050 && row_of(&view, "main").self.value == 0);
     size_t count;
-    struct view_edge *edges = view_edges(&view, &count);
+    struct view_edge *edges = view_edges(&view, NULL, &count);
     uint32_t parse = row_of(&view, "parse").frame;
     bool found = false;
     for (size_t i = 0; i < count; i++)
@@ -291,7 +291,16 @@ static void recursion_counts_once(void)
             found = true;
         }
     assert(found);
+    size_t all = count;
     free(edges);
+    bool *wanted = calloc(view.frames_count, sizeof *wanted);
+    wanted[row_of(&view, "load").frame] = true;
+    edges = view_edges(&view, wanted, &count);
+    assert(count > 0 && count < all);
+    for (size_t i = 0; i < count; i++)
+        assert(wanted[edges[i].callee] || wanted[edges[i].caller]);
+    free(edges);
+    free(wanted);
     view_free(&view);
 }
 
@@ -447,6 +456,40 @@ static void a_base_is_beside(void)
     profile = first;
 }
 
+/* Lines are not told apart: two stacks of the profile become one, with the samples of both. */
+static void equal_frames_are_one_stack(void)
+{
+    struct profile kept = profile;
+    fill();
+    uint32_t start = place("main", 1, 0), load[2] = {place("load", 7, 0), place("load", 8, 0)};
+    for (unsigned i = 0; i < 4; i++)
+        sample((uint32_t[]){load[i % 2], start}, 2, 1, 1 << i, 100, "main");
+    assert(profile_want_history(&profile));
+    for (size_t i = 0; i < profile.samples.count; i++)
+        profile.samples.history[i][3] = (float)i;
+    struct view_options options = plain();
+    options.by = VIEW_FUNCTION;
+    options.frames = VIEW_ALL;
+    struct view view = view_of(&options);
+    assert(view.stacks_count == 5 && view.sample_stacks[4] == 4 && view.sample_stacks[7] == 4);
+    struct view_stack stack = view_stack(&view, 4), other = view_stack(&view, 0);
+    assert(stack.count == 2 && stack.folded == 0 && other.count == 4);
+    assert(strcmp(view.frames[stack.frames[0]].name, "load") == 0);
+    assert(strcmp(view.frames[other.frames[0]].name, "malloc") == 0);
+    assert(view_sum(&view, 4).value == 15 && view_sum(&view, 4).objects == 4);
+    float history[PROFILE_MOMENTS_MOST];
+    assert(view_history(&view, 4, history) && history[3] == 4 + 5 + 6 + 7 && history[2] == 0);
+    view_free(&view);
+    options.by = VIEW_SITE;
+    options.base = &kept;
+    view = view_of(&options);
+    assert(view.stacks_count == 6 && view_sum(&view, 0).base == 700);
+    assert(view_sum(&view, 4).value == 1 + 4 && view_sum(&view, 4).base == 0);
+    view_free(&view);
+    profile_free(&profile);
+    profile = kept;
+}
+
 static void sampled_numbers_have_errors(void)
 {
     struct view_options options = plain();
@@ -528,6 +571,7 @@ int main(void)
     a_wrong_pattern_is_named();
     rows_by_other_things();
     a_base_is_beside();
+    equal_frames_are_one_stack();
     names_do_nothing_to_the_terminal();
     sampled_numbers_have_errors();
     only_an_age();

@@ -6,6 +6,7 @@
 #include "tool/profile/capture.h"
 #include "tool/profile/json.h"
 #include "tool/profile/model.h"
+#include "tool/profile/order.h"
 #include "tool/profile/place.h"
 #include "tool/profile/read.h"
 #include "tool/profile/redact.h"

@@ -122,20 +122,21 @@ struct view_value check_sum(const struct view *view, const char *pattern)
     struct view_value sum = {0};
     uint8_t *known = calloc(view->frames_count + 1, 1); /* 1 no, 2 yes */
     for (size_t i = 0; known && i < view->stacks_count; i++) {
-        const struct view_stack *stack = &view->stacks[i];
+        struct view_stack stack = view_stack(view, i);
         bool fits = false;
-        for (uint32_t k = 0; k < stack->count && !fits; k++) {
-            uint32_t frame = view->path[stack->first + k];
+        for (uint32_t k = 0; k < stack.count && !fits; k++) {
+            uint32_t frame = stack.frames[k];
             if (known[frame] == 0)
                 known[frame] = frame_fits(&view->frames[frame], pattern) ? 2 : 1;
             fits = known[frame] == 2;
         }
         if (!fits)
             continue;
-        sum.value += stack->sum.value;
-        sum.base += stack->sum.base;
-        sum.variance += stack->sum.variance;
-        sum.base_variance += stack->sum.base_variance;
+        struct view_value value = view_sum(view, i);
+        sum.value += value.value;
+        sum.base += value.base;
+        sum.variance += value.variance;
+        sum.base_variance += value.base_variance;
     }
     free(known);
     return sum;

@@ -51,9 +51,8 @@ static bool is_growing(const struct view *view, const struct view_stack *stack)
     static const char *const words[] = {"realloc",   "_M_append",     "push_back", "emplace_back",
                                         "_M_create", "_M_mutate",     "reserve",   "open_memstream",
                                         "RawVec",    "_M_insert_aux", "g_string_", "g_array_"};
-    uint32_t folded = stack->folded <= stack->first ? stack->folded : 0;
-    for (uint32_t i = 0; i < folded; i++) {
-        const char *name = view->frames[view->path[stack->first - 1 - i]].name;
+    for (uint32_t i = stack->folded; i > 0; i--) {
+        const char *name = view->frames[*(stack->frames - i)].name;
         for (size_t k = 0; k < COUNT_OF(words); k++)
             if (strstr(name, words[k]))
                 return true;
@@ -111,14 +110,14 @@ bool churn_make(struct churn *churn, const struct view *view)
         uint32_t number = question_stack(view, i);
         if (number == UINT32_MAX || ended_of(profile, i, none) <= 0)
             continue;
-        const struct view_stack *stack = &view->stacks[number];
-        uint32_t frame = stack->count > 0 ? view->path[stack->first] : UINT32_MAX;
+        struct view_stack stack = view_stack(view, number);
+        uint32_t frame = stack.count > 0 ? stack.frames[0] : UINT32_MAX;
         uint32_t *place = &row_of[frame < view->frames_count ? frame : view->frames_count];
         if (*place == UINT32_MAX) {
             *place = (uint32_t)churn->count++;
             churn->rows[*place].frame = frame;
         }
-        row_add(churn, view, i, stack, &churn->rows[*place]);
+        row_add(churn, view, i, &stack, &churn->rows[*place]);
     }
     free(row_of);
     for (size_t i = 0; i < churn->count; i++)

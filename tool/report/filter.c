@@ -193,10 +193,10 @@ double filter_age_share(const struct maker *maker, const struct source *source, 
 {
     const struct view_options *options = &maker->options;
     const struct profile_samples *samples = &source->profile->samples;
-    int objects = profile_type_named(source->profile, "alloc_objects");
     double ended = 0, weight = samples->weights ? (double)samples->weights[row] : 1;
     if (options->age_least_us == 0 && options->age_most_us == 0)
         return 1;
+    int objects = profile_type_named(source->profile, "alloc_objects");
     if (!samples->lives || objects < 0 || samples->values[objects][row] <= 0)
         return 0;
     for (unsigned i = 0; i < FORMAT_LIVES; i++) { /* 4^(i-1) to 4^i us: its middle decides */

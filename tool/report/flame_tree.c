@@ -4,8 +4,8 @@
  * would be too thin to see is never looked at. A million stacks of which a few thousand boxes are
  * visible cost a few passes over the stacks.
  *
- * A node owns a range of `order`, whose low halves are the numbers of stacks; growing it sorts that
- * range by the next frame (the high halves), and each run is a child.
+ * A node owns a range of the stacks in their order (profile/order.h): each run in it of stacks that
+ * share one more frame is a child.
  *
  * In a comparison a stack is as wide as the larger of its two values, so that what is gone has its
  * place. Negative values, which come of profiles subtracted from each other, are the base's.
@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "tool/report/parts.h"
+#include "tool/report/tree.h"
 
 struct flame_grow {
     struct flame_tree *tree;
@@ -27,7 +28,7 @@ struct flame_grow {
 
 static void flame_add(struct flame_node *node, const struct view *view, uint32_t stack)
 {
-    struct view_value sum = view->stacks[stack].sum;
+    struct view_value sum = view_sum(view, stack);
     if (view->base == NULL && sum.value < 0) {
         sum.base = sum.value == INT64_MIN ? INT64_MAX : -sum.value;
         sum.base_objects = sum.objects == INT64_MIN ? INT64_MAX : -sum.objects;
@@ -102,33 +103,12 @@ static uint32_t flame_pop(struct flame_tree *tree)
     return top;
 }
 
-static int flame_compare(const void *left, const void *right)
+/* Whether the first stack of a node has no more frames. There is one such stack at most. */
+static bool flame_ends(const struct flame_grow *grow, const struct flame_node *node)
 {
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
-}
-
-/* Puts the next frame of each stack beside it; stacks that end here come first, as 0. Frames are
- * counted from 1 for that. Answers how many end. */
-static uint32_t flame_sort(const struct flame_grow *grow, const struct flame_node *node)
-{
-    uint64_t *range = grow->tree->order + node->first;
-    uint32_t ended = 0;
-    bool sorted = true;
-    for (uint32_t i = 0; i < node->count; i++) {
-        const struct view_stack *stack = &grow->view->stacks[(uint32_t)range[i]];
-        uint64_t key = 0;
-        if (node->depth < stack->count) {
-            uint32_t step = grow->reversed ? node->depth : stack->count - 1 - node->depth;
-            key = (uint64_t)grow->view->path[stack->first + step] + 1;
-        }
-        range[i] = key << 32 | (uint32_t)range[i];
-        ended += key == 0;
-        sorted = sorted && (i == 0 || range[i] >= range[i - 1]);
-    }
-    if (!sorted)
-        qsort(range, node->count, sizeof *range, flame_compare);
-    return ended;
+    return node->count > 0 &&
+           view_stack(grow->view, order_stack(&grow->tree->order, node->first)).count ==
+               node->depth;
 }
 
 static void flame_rest(struct flame_node *rest, const struct flame_node *child)
@@ -142,20 +122,21 @@ static void flame_grow(struct flame_grow *grow, uint32_t parent)
 {
     struct flame_tree *tree = grow->tree;
     struct flame_node from = tree->nodes[parent];
-    uint32_t ended = flame_sort(grow, &from);
     struct flame_node rest = {.frame = FLAME_REST, .depth = from.depth + 1};
     uint32_t first_child = tree->count;
-    for (uint32_t i = ended; i < from.count;) {
-        const uint64_t *range = tree->order + from.first;
-        uint64_t key = range[i] >> 32;
+    size_t end = from.first + from.count;
+    for (size_t i = from.first + flame_ends(grow, &from), next; i < end; i = next) {
+        next = order_run(&tree->order, i, end, from.depth);
         struct flame_node child = {
-            .frame = (uint32_t)(key - 1), .depth = from.depth + 1, .first = from.first + i};
-        for (; i < from.count && range[i] >> 32 == key; i++, child.count++)
-            flame_add(&child, grow->view, (uint32_t)range[i]);
+            .depth = from.depth + 1, .first = (uint32_t)i, .count = (uint32_t)(next - i)};
+        for (size_t k = i; k < next; k++)
+            flame_add(&child, grow->view, order_stack(&tree->order, k));
         if (child.width < grow->least || child.width <= 0) {
             flame_rest(&rest, &child);
             continue;
         }
+        struct view_stack stack = view_stack(grow->view, order_stack(&tree->order, i));
+        child.frame = stack.frames[grow->reversed ? from.depth : stack.count - child.depth];
         uint32_t number = flame_node(tree, child.frame, child.depth);
         if (tree->failed)
             return;
@@ -214,16 +195,14 @@ bool flame_tree_make(struct flame_tree *tree, const struct view *view, bool reve
     *tree = (struct flame_tree){.compared = view->base != NULL};
     if (view->stacks_count >= FLAME_REST)
         return false;
-    tree->order = malloc((view->stacks_count + 1) * sizeof *tree->order);
     flame_node(tree, FLAME_ALL, 0);
-    if (tree->order == NULL || tree->failed)
+    if (!tree_order(&tree->order, view, !reversed) || tree->failed)
         return false;
     struct flame_node *root = &tree->nodes[0];
     root->count = (uint32_t)view->stacks_count;
     for (uint32_t i = 0; i < root->count; i++) {
-        tree->order[i] = i;
         flame_add(root, view, i);
-        tree->compared = tree->compared || view->stacks[i].sum.value < 0;
+        tree->compared = tree->compared || view_sum(view, i).value < 0;
     }
     struct flame_grow grow = {tree, view, reversed, least * root->width};
     flame_push(tree, 0);
@@ -231,10 +210,7 @@ bool flame_tree_make(struct flame_tree *tree, const struct view *view, bool reve
         uint32_t parent = flame_pop(tree), first = tree->count;
         struct flame_node *node = &tree->nodes[parent];
         if (tree->count >= most || node->depth >= FLAME_DEPTH_MOST) {
-            for (uint32_t i = 0; i < node->count; i++) {
-                uint32_t stack = (uint32_t)tree->order[node->first + i];
-                node->more += view->stacks[stack].count > node->depth;
-            }
+            node->more = node->count - flame_ends(&grow, node);
             continue;
         }
         flame_grow(&grow, parent);
@@ -295,6 +271,6 @@ int flame_tree_level(const struct flame_tree *tree, const struct flame_node *nod
 void flame_tree_free(struct flame_tree *tree)
 {
     free(tree->nodes);
-    free(tree->order);
+    order_free(&tree->order);
     free(tree->heap);
 }

@@ -10,10 +10,10 @@ enum { FLAME_DEPTH_MOST = 1000, FLAME_LEVELS = 5 };
 static const uint32_t FLAME_ALL = UINT32_MAX, FLAME_REST = UINT32_MAX - 1;
 
 struct flame_node {
-    uint32_t frame;       /* of the view, or one of the above */
-    uint32_t depth;       /* 0: the root, which stands for all */
-    uint32_t child, next; /* first child, next sibling; 0: none */
-    uint32_t first, count;
+    uint32_t frame;        /* of the view, or one of the above */
+    uint32_t depth;        /* 0: the root, which stands for all */
+    uint32_t child, next;  /* first child, next sibling; 0: none */
+    uint32_t first, count; /* of the order */
     uint32_t more; /* FLAME_REST: how many boxes are one; else stacks with frames not shown */
     double width;  /* what the box is wide: the value, or the larger of it and the base's */
     struct view_value sum;
@@ -25,7 +25,7 @@ struct flame_tree {
     uint32_t depth;
     bool compared;      /* there is a base, or there are negative values */
     double change_most; /* the largest change of a box but the root's */
-    uint64_t *order;
+    struct order order;
     uint32_t *heap;
     uint32_t heap_count, heap_room;
     bool failed;

@@ -268,32 +268,46 @@ const struct expansion *frames_expand(struct maker *maker, struct source *source
     return maker->failed ? NULL : expansion;
 }
 
-/* Past nameless code and the wrapper of the same file that it is part of; or 0. */
-static uint32_t wrapper_end(const struct view_frame *frames, const struct item *items,
-                            uint32_t count)
+static uint32_t path_of_item(const struct source *source, const struct item *item)
 {
+    const struct profile *profile = source->profile;
+    uint32_t mapping = profile_location_at(profile, item->location)->mapping;
+    return profile_mapping_at(profile, mapping)->path;
+}
+
+/* Past nameless code and the wrapper of the same file that it is part of; or 0. */
+static uint32_t wrapper_end(const struct maker *maker, const struct source *source,
+                            const uint32_t *numbers, uint32_t count)
+{
+    const struct item *items = maker->items;
     uint32_t n = 0;
-    while (n < count && items[n].bits & ITEM_NAMELESS && !(items[n].bits & ITEM_LIBRARY))
+    while (n < count && items[numbers[n]].bits & ITEM_NAMELESS &&
+           !(items[numbers[n]].bits & ITEM_LIBRARY))
         n++;
-    if (n == 0 || n == count || !(items[n].bits & ITEM_WRAPPER))
+    if (n == 0 || n == count || !(items[numbers[n]].bits & ITEM_WRAPPER))
         return 0;
+    uint32_t file = path_of_item(source, &items[numbers[n]]);
     for (uint32_t i = 0; i < n; i++)
-        if (strcmp(frames[items[i].frame].module, frames[items[n].frame].module) != 0)
+        if (path_of_item(source, &items[numbers[i]]) != file)
             return 0;
     return n + 1;
 }
 
-uint32_t frames_fold(const struct maker *maker, const struct item *items, uint32_t count)
+uint32_t frames_fold(const struct maker *maker, const struct source *source,
+                     const struct path *path)
 {
-    const struct view_frame *frames = maker->view->frames;
+    const struct item *items = maker->items;
+    const uint32_t *numbers = path->items + path->start;
     bool blame = maker->options.frames == VIEW_BLAME;
-    uint32_t n = 0, more = 1, bit = blame ? ITEM_LIBRARY : ITEM_ALLOCATOR;
+    uint32_t count = path->count, n = 0, more = 1, bit = blame ? ITEM_LIBRARY : ITEM_ALLOCATOR;
     if (!maker->fold)
         return 0;
     for (; n < count && more > 0; n += more)
-        more = items[n].bits & bit ? 1 : blame ? wrapper_end(frames, items + n, count - n) : 0;
+        more = items[numbers[n]].bits & bit ? 1
+               : blame                      ? wrapper_end(maker, source, numbers + n, count - n)
+                                            : 0;
     if (n == count)
-        for (n = 0; n + 1 < count && items[n].bits & ITEM_ALLOCATOR;)
+        for (n = 0; n + 1 < count && items[numbers[n]].bits & ITEM_ALLOCATOR;)
             n++;
     return n;
 }

@@ -36,15 +36,27 @@ static int graph_node_compare(const void *left, const void *right)
     return a->row.frame < b->row.frame ? -1 : a->row.frame > b->row.frame;
 }
 
+/* Boxes that are too small for the graph have no score, and nobody asks what flows there. */
+static bool *graph_wanted(const struct graph *graph)
+{
+    bool *wanted = calloc(graph->view->frames_count + 1, sizeof *wanted);
+    for (size_t i = 0; wanted && i < graph->nodes_all; i++) {
+        const struct view_row *row = &graph->nodes[i].row;
+        wanted[row->frame] = fabs(graph_weight(graph->view, &row->total)) >= graph->node_least;
+    }
+    return wanted;
+}
+
 /* Scores all nodes by what flows into and out of them. */
 static bool graph_score(struct graph *graph)
 {
     const struct view *view = graph->view;
     size_t count = 0, frames = view->frames_count;
-    struct view_edge *edges = view_edges(view, &count);
+    bool *wanted = graph_wanted(graph);
+    struct view_edge *edges = wanted ? view_edges(view, wanted, &count) : NULL;
     double *flow = calloc(2 * frames + 1, sizeof *flow); /* into, out of */
     double *spread = calloc(frames + 1, sizeof *spread);
-    bool made = flow != NULL && spread != NULL && (edges != NULL || count == 0);
+    bool made = flow != NULL && spread != NULL && edges != NULL;
     for (size_t i = 0; made && i < count; i++) {
         double weight = fabs(graph_weight(view, &edges[i].sum));
         flow[edges[i].callee * 2] += weight;
@@ -70,6 +82,7 @@ static bool graph_score(struct graph *graph)
         double self = fabs(graph_weight(view, &node->row.self));
         node->score = total < graph->node_least ? -1 : spread[node->row.frame] * total + self;
     }
+    free(wanted);
     free(spread);
     free(flow);
     free(edges);
@@ -105,11 +118,12 @@ static bool graph_connect(struct graph *graph)
     if (index == NULL)
         return false;
     for (size_t i = 0; i < view->stacks_count; i++) {
-        const struct view_stack *stack = &view->stacks[i];
+        struct view_stack stack = view_stack(view, i);
+        struct view_value sum = view_sum(view, i);
         uint32_t caller = UINT32_MAX;
         bool skipped = false;
-        for (uint32_t step = stack->count; step-- > 0;) {
-            uint32_t frame = view->path[stack->first + step], node = graph->node_of[frame];
+        for (uint32_t step = stack.count; step-- > 0;) {
+            uint32_t frame = stack.frames[step], node = graph->node_of[frame];
             if (node == UINT32_MAX) {
                 skipped = true;
                 continue;
@@ -121,7 +135,7 @@ static bool graph_connect(struct graph *graph)
                     return false;
                 }
                 if (edge->last_stack != i + 1)
-                    view_add(&edge->sum, &stack->sum);
+                    view_add(&edge->sum, &sum);
                 edge->last_stack = i + 1;
                 edge->residual = edge->residual && skipped;
                 edge->inlined = edge->inlined || (view->frames[frame].flags & FRAME_INLINED) != 0;

@@ -25,15 +25,15 @@ static const char *rule_sentence(const struct leaks *leaks, const struct view *v
 
 static void stack_put(FILE *file, const struct view *view, const struct leaks_row *row)
 {
-    const struct view_stack *stack = &view->stacks[row->stack];
+    struct view_stack stack = view_stack(view, row->stack);
     fputs("<ol class=\"stack\">", file);
-    for (uint32_t i = 0; i < stack->count && i < FRAMES_MOST; i++) {
+    for (uint32_t i = 0; i < stack.count && i < FRAMES_MOST; i++) {
         fputs("<li>", file);
-        html_site(file, question_frame(view, view->path[stack->first + i]));
+        html_site(file, question_frame(view, stack.frames[i]));
         fputs("</li>\n", file);
     }
-    if (stack->count > FRAMES_MOST)
-        fprintf(file, "<li>\xe2\x80\xa6 %u more frames</li>\n", stack->count - FRAMES_MOST);
+    if (stack.count > FRAMES_MOST)
+        fprintf(file, "<li>\xe2\x80\xa6 %u more frames</li>\n", stack.count - FRAMES_MOST);
     fputs("</ol>", file);
     if (row->stacks > 1)
         fprintf(file, "<p class=\"quiet\">The largest of %" PRIu64 " stacks.</p>", row->stacks);

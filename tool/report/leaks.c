@@ -114,27 +114,29 @@ static bool rows_make(struct leaks *leaks, const struct view *view, const bool *
         return false;
     memset(row_of, 0xff, (view->frames_count + 1) * sizeof *row_of);
     for (size_t i = 0; i < view->stacks_count; i++) {
-        const struct view_stack *stack = &view->stacks[i];
-        if (stack->sum.value <= 0)
+        struct view_value sum = view_sum(view, i);
+        if (sum.value <= 0)
             continue;
         if (suppressed[i]) {
             leaks->suppressed++;
-            leaks->suppressed_bytes += stack->sum.value;
+            leaks->suppressed_bytes += sum.value;
             continue;
         }
-        uint32_t frame = stack->count > 0 ? view->path[stack->first] : UINT32_MAX;
+        struct view_stack stack = view_stack(view, i);
+        uint32_t frame = stack.count > 0 ? stack.frames[0] : UINT32_MAX;
         uint32_t *place = &row_of[frame < view->frames_count ? frame : view->frames_count];
         if (*place == UINT32_MAX) {
             *place = (uint32_t)leaks->count++;
             leaks->rows[*place] = (struct leaks_row){.frame = frame, .stack = (uint32_t)i};
         }
         struct leaks_row *row = &leaks->rows[*place];
-        value_add(&row->value, &stack->sum);
+        value_add(&row->value, &sum);
         row->stacks++;
-        if (stack->sum.value > view->stacks[row->stack].sum.value)
+        if (sum.value > view_sum(view, row->stack).value)
             row->stack = (uint32_t)i;
-        for (unsigned k = 0; k < PROFILE_MOMENTS_MOST; k++)
-            history[*place][k] += stack->history[k];
+        float past[PROFILE_MOMENTS_MOST];
+        for (unsigned k = 0; view_history(view, i, past) && k < PROFILE_MOMENTS_MOST; k++)
+            history[*place][k] += past[k];
     }
     free(row_of);
     return true;

@@ -22,12 +22,13 @@ struct piece {
 struct narrowing {
     struct profile *profile;
     struct maker maker;
-    struct source source;
+    struct source *source; /* of it */
     struct view view;
     struct path path;
     uint32_t *heads; /* by location: its first piece + 1 */
     struct piece *pieces;
     size_t pieces_count, pieces_room;
+    struct item items[PATH_MOST]; /* of the path */
     uint32_t locations[PATH_MOST];
     bool changed;
 };
@@ -82,14 +83,15 @@ static uint32_t stack_narrow(struct narrowing *it, uint32_t stack)
 {
     struct path *path = &it->path;
     uint32_t count = 0, before;
-    if (!path_filter(&it->maker, &it->source, stack, path))
+    if (!path_filter(&it->maker, it->source, stack, path))
         return DROPPED;
+    for (uint32_t i = 0; i < path->count; i++)
+        it->items[i] = it->maker.items[path->items[path->start + i]];
     for (uint32_t i = 0, end; i < path->count; i = end) {
-        for (end = i + 1; end < path->count &&
-                          path->items[end].location == path->items[i].location &&
-                          path->items[end].line > path->items[end - 1].line;)
+        for (end = i + 1; end < path->count && it->items[end].location == it->items[i].location &&
+                          it->items[end].line > it->items[end - 1].line;)
             end++;
-        it->locations[count++] = piece_of(it, path->items + i, end - i);
+        it->locations[count++] = piece_of(it, it->items + i, end - i);
     }
     const uint32_t *frames = profile_frames_of(it->profile, stack, &before);
     if (before >= PATH_MOST)
@@ -130,8 +132,8 @@ static void rows_narrow(struct narrowing *it, uint32_t *made)
     size_t kept = 0;
     for (size_t i = 0; i < samples->count; i++) {
         uint32_t stack = samples->stacks[i];
-        double share = filter_age_share(&it->maker, &it->source, i);
-        if (!filter_set(&it->maker, &it->source, samples->label_sets[i]) || share == 0)
+        double share = filter_age_share(&it->maker, it->source, i);
+        if (!filter_set(&it->maker, it->source, samples->label_sets[i]) || share == 0)
             continue;
         if (made[stack] == NOT_YET)
             made[stack] = stack_narrow(it, stack);
@@ -167,22 +169,19 @@ bool narrow(struct profile *profile, const struct view_options *options, struct 
     it->view.profile = profile;
     it->maker = (struct maker){.view = &it->view, .options = *options, .error = error};
     it->maker.options.by = VIEW_ADDRESS;
-    it->source = (struct source){.profile = profile, .factor = 1};
+    it->source = &it->maker.sources[0];
+    *it->source = (struct source){.profile = profile, .factor = 1};
     it->heads = calloc(profile->locations.count + 1, sizeof *it->heads);
     uint32_t *made = calloc(profile->stacks.count + 1, sizeof *made);
-    bool right = filter_start(&it->maker) && filter_source(&it->maker, &it->source);
+    bool right = filter_start(&it->maker) && filter_source(&it->maker, it->source);
     if (right && it->heads && made)
         rows_narrow(it, made);
     if (right && (!it->heads || !made || it->maker.failed || profile->failed))
         right = view_refuse(error, "out of memory");
     if (right && it->changed)
         whole_forget(profile);
-    it->view.keep = it->maker.texts;
+    maker_clear(&it->maker);
     view_free(&it->view);
-    filter_source_free(&it->source);
-    filter_free(&it->maker);
-    free(it->maker.items);
-    free(it->maker.frame_slots);
     free(it->pieces);
     free(it->heads);
     free(made);

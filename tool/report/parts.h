@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a view is made, for view.c and frames.c: the filters, and each location of a profile as the
- * frames it stands for, made when it is first met.
+ * How a view is made, for those in this room who make one: the filters, and each location of a
+ * profile as the frames it stands for, made when it is first met. It stays as long as the view,
+ * since the frames of a stack are put together from it again and again.
  *
  *      location --> item, item, ...  (inlined first; what is hidden is not there)
  *                     frame number, bits: library? where a cut is?
@@ -36,17 +37,6 @@ struct expansion {
     bool made, ignore;
 };
 
-enum { PATH_MOST = 1 << 16 };
-
-/* The frames of a stack while a path is made of them. */
-struct path {
-    uint32_t count;
-    uint64_t used;         /* of view->path */
-    uint64_t all, unnamed; /* frames seen */
-    struct item items[PATH_MOST];
-    uint32_t frames[PATH_MOST]; /* the same, without bits */
-};
-
 /* A profile that the view is made from: the main one or the base. */
 struct source {
     const struct profile *profile;
@@ -77,39 +67,71 @@ struct tag {
     struct pattern patterns[TAG_PATTERNS]; /* each must fit some label */
 };
 
+/* The frames of a stack: `count` from `start` on are the view's, and the `folded` before those went
+ * to their caller. */
+enum { PATH_MOST = 1 << 16 };
+struct path {
+    uint32_t start, count, folded;
+    uint32_t frames[PATH_MOST];
+    uint32_t items[PATH_MOST]; /* in maker->items, whose frames they are */
+};
+
 struct maker {
     struct view *view;
     struct view_options options;
-    struct view_error *error;
+    struct view_error *error; /* while the view is made */
+    struct source sources[2]; /* the profile, the base */
     struct pattern focus[FOCUS_MOST], ignore[FOCUS_MOST], show, hide, from, prune, module, thread;
     struct tag tag_focus, tag_ignore;
     unsigned focus_count, ignore_count;
-    bool fold; /* blame is of use */
+    bool fold;   /* blame is of use */
+    bool labels; /* a stack is one frame, which its labels say */
     struct item *items;
     size_t items_count, items_room;
-    size_t frames_room, path_room, stacks_room;
+    size_t frames_room;
+    /* Samples are numbered through both sources, those of the base behind the profile's. The ones
+     * of a stack are a chain, in their order; UINT32_MAX ends it. */
+    uint32_t *first;       /* by stack */
+    uint32_t *next;        /* by sample; NULL: each stack has one */
     size_t *seen;          /* with rows_only: by frame, sample + 1 that was counted */
     uint32_t *frame_slots; /* hash tables: number + 1, or 0 */
-    uint32_t *stack_slots;
-    size_t frame_slots_count, stack_slots_count;
+    uint32_t *stack_slots, *stack_hashes; /* while the view is made; hashes are by stack */
+    size_t frame_slots_count, stack_slots_count, first_room, hashes_room;
+    uint64_t frames_all, frames_unnamed; /* seen */
+    struct path *paths[2];               /* in turns */
+    unsigned turn;
     struct texts *texts;
     bool failed; /* memory is out */
 };
+
+/* What filters leave of a stack of the profile. False: nothing, or memory is out. */
+bool path_filter(struct maker *maker, struct source *source, uint32_t stack, struct path *path);
+/* The same, without the frames that belong to their caller. */
+bool path_make(struct maker *maker, struct source *source, uint32_t stack, struct path *path);
+/* The one frame of a sample, where labels say it. */
+bool path_of_labels(struct maker *maker, struct source *source, uint32_t set, struct path *path);
+
+/* The number of the stack of the view with this path; `sample` is the first of one that is new.
+ * UINT32_MAX when memory is out. */
+uint32_t stacks_intern(struct maker *maker, const struct path *path, uint32_t sample);
+/* When all samples have their stack. False when memory is out. */
+bool stacks_link(struct maker *maker);
+/* The source of a sample, whose row there is in *row. */
+struct source *stacks_source(struct maker *maker, uint32_t sample, size_t *row);
 
 /* The frames of a location. NULL when memory is out. */
 const struct expansion *frames_expand(struct maker *maker, struct source *source,
                                       uint32_t location);
 /* How many frames at the leaf belong to their caller. If all do, the first that is not the
  * allocator itself is as good as any. */
-uint32_t frames_fold(const struct maker *maker, const struct item *items, uint32_t count);
+uint32_t frames_fold(const struct maker *maker, const struct source *source,
+                     const struct path *path);
 /* The frame of a label set: its thread or its size. UINT32_MAX when memory is out. */
 uint32_t frames_of_set(struct maker *maker, struct source *source, uint32_t set);
 /* A text that lives as long as the view. */
 const char *frames_text(struct maker *maker, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* What filters leave of a stack, leaf first. False: nothing. */
-bool path_filter(struct maker *maker, struct source *source, uint32_t stack, struct path *path);
 /* Which share of the objects of a sample ended at an age that is wanted. */
 double filter_age_share(const struct maker *maker, const struct source *source, size_t row);
 /* Whether samples with these labels are wanted. */
@@ -125,6 +147,8 @@ void view_add(struct view_value *sum, const struct view_value *more);
 /* Counts a stack in the rows of its frames: of each once, whatever calls itself. */
 void rows_add(struct view_row *rows, size_t *seen, size_t number, const uint32_t *path,
               uint32_t count, const struct view_value *value, const float *history);
+/* Frees what it has, without the view. */
+void maker_clear(struct maker *maker);
 /* Room for one more item. False when memory is out. */
 bool maker_room(struct maker *maker, void *items, size_t item_size, size_t count, size_t *room);
 uint64_t maker_hash(uint64_t hash, uint64_t word);

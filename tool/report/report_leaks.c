@@ -92,12 +92,12 @@ static void put_stack(const struct view *view, const struct view_stack *stack, s
                       unsigned indent, const struct style *style)
 {
     for (uint32_t i = 0; i < stack->count && i < most; i++) {
-        const char *name = question_frame(view, view->path[stack->first + i])->name;
+        const char *name = question_frame(view, stack->frames[i])->name;
         if (!style->verbose && strcmp(name, "main") == 0)
             most = i + 1; /* what is above it is the same everywhere */
         unsigned in = indent + (i > 0 ? 2 * (i > 12 ? 12 : i - 1) : 0);
         fprintf(style->out, "%*s%s", (int)in, "", i > 0 ? question_glyph(style, "└ ", "- ") : "");
-        question_site(view, style, view->path[stack->first + i], in + 2);
+        question_site(view, style, stack->frames[i], in + 2);
         if (i + 1 == most && most < stack->count) {
             char text[48];
             snprintf(text, sizeof text, "   (%u frames, -v)", stack->count);
@@ -113,17 +113,19 @@ static void put_stacks(const struct view *view, const struct leaks_row *row,
 {
     char text[32], count[32];
     for (size_t i = 0; i < view->stacks_count; i++) {
-        const struct view_stack *stack = &view->stacks[i];
-        if (stack->sum.value <= 0 || stack->count == 0 || view->path[stack->first] != row->frame)
+        struct view_stack stack = view_stack(view, i);
+        if (stack.count == 0 || stack.frames[0] != row->frame)
+            continue;
+        struct view_value sum = view_sum(view, i);
+        if (sum.value <= 0)
             continue;
         if (row->stacks > 1)
             fprintf(style->out, "    %s in %s objects:\n",
-                    style_value(text, (double)stack->sum.value, "bytes"),
-                    question_count(count, (uint64_t)stack->sum.objects));
-        struct view_stack whole = *stack; /* with the library's frames below the site */
-        whole.first -= stack->folded;
-        whole.count += stack->folded;
-        put_stack(view, &whole, whole.count, 6, style);
+                    style_value(text, (double)sum.value, "bytes"),
+                    question_count(count, (uint64_t)sum.objects));
+        stack.frames -= stack.folded; /* with the library's frames below the site */
+        stack.count += stack.folded;
+        put_stack(view, &stack, stack.count, 6, style);
     }
 }
 
@@ -131,7 +133,7 @@ static void put_leak(const struct view *view, const struct leaks_row *row, size_
                      const struct style *style)
 {
     char text[32], count[32];
-    const struct view_stack *stack = &view->stacks[row->stack];
+    struct view_stack stack = view_stack(view, row->stack);
     double share = view->total.value > 0 ? (double)row->value.value / (double)view->total.value : 0;
 
     fprintf(style->out, "%2zu. ", number);
@@ -150,7 +152,7 @@ static void put_leak(const struct view *view, const struct leaks_row *row, size_
     if (style->verbose)
         put_stacks(view, row, style);
     else
-        put_stack(view, stack, FRAMES_USUAL, 6, style);
+        put_stack(view, &stack, FRAMES_USUAL, 6, style);
     if (!style->verbose && row->stacks > 1)
         fprintf(style->out, "      and %s more %s, -v\n", question_count(count, row->stacks - 1),
                 row->stacks == 2 ? "stack" : "stacks");
@@ -219,7 +221,7 @@ static void put_text(const struct view *view, const struct leaks *leaks, const s
 
 static void json_row(struct json *json, const struct view *view, const struct leaks_row *row)
 {
-    const struct view_stack *stack = &view->stacks[row->stack];
+    struct view_stack stack = view_stack(view, row->stack);
     json_object(json, NULL);
     question_json(json, view, row->frame);
     json_number(json, "bytes", row->value.value);
@@ -234,9 +236,9 @@ static void json_row(struct json *json, const struct view *view, const struct le
     json_real(json, view->base ? "growth" : "growth_per_second", row->growth);
     json_number(json, "stacks", (int64_t)row->stacks);
     json_array(json, "stack");
-    for (uint32_t i = 0; i < stack->count; i++) {
+    for (uint32_t i = 0; i < stack.count; i++) {
         json_object(json, NULL);
-        question_json(json, view, view->path[stack->first + i]);
+        question_json(json, view, stack.frames[i]);
         json_end(json);
     }
     json_end(json);
@@ -281,9 +283,9 @@ static void put_csv(const struct view *view, const struct leaks *leaks, const st
 static bool is_caller(const struct view *view, const struct leaks *leaks, const char *name)
 {
     for (size_t i = 0; i < leaks->count; i++) {
-        const struct view_stack *stack = &view->stacks[leaks->rows[i].stack];
-        for (uint32_t k = 1; k < stack->count; k++)
-            if (strcmp(question_frame(view, view->path[stack->first + k])->name, name) == 0)
+        struct view_stack stack = view_stack(view, leaks->rows[i].stack);
+        for (uint32_t k = 1; k < stack.count; k++)
+            if (strcmp(question_frame(view, stack.frames[k])->name, name) == 0)
                 return true;
     }
     return false;
@@ -293,12 +295,11 @@ static bool is_caller(const struct view *view, const struct leaks *leaks, const 
 static void put_line(const struct view *view, const struct leaks *leaks,
                      const struct leaks_row *row, const struct style *style)
 {
-    const struct view_stack *stack = &view->stacks[row->stack];
+    struct view_stack stack = view_stack(view, row->stack);
     const struct view_frame *frame = question_frame(view, row->frame);
     bool broad = is_caller(view, leaks, frame->name);
-    for (uint32_t i = stack->folded <= stack->first ? stack->folded : 0; i > 0 && broad; i--) {
-        const struct view_frame *callee =
-            question_frame(view, view->path[stack->first - stack->folded + i - 1]);
+    for (uint32_t i = 1; i <= stack.folded && broad; i++) {
+        const struct view_frame *callee = question_frame(view, *(stack.frames - i));
         if (callee->flags & (FRAME_UNNAMED | FRAME_GUESS) || blame_is_allocator(callee->name))
             continue;
         frame = callee;

@@ -84,13 +84,14 @@ static void list_totals(struct list *list)
 {
     const struct view *view = list->view;
     for (size_t i = 0; i < view->stacks_count; i++) {
-        const struct view_stack *stack = &view->stacks[i];
-        for (uint32_t step = 0; step < stack->count; step++) {
-            uint32_t number = list->function_of[view->path[stack->first + step]];
+        struct view_stack stack = view_stack(view, i);
+        struct view_value sum = view_sum(view, i);
+        for (uint32_t step = 0; step < stack.count; step++) {
+            uint32_t number = list->function_of[stack.frames[step]];
             if (number == 0 || list->functions[number - 1].last_stack == i + 1)
                 continue;
             list->functions[number - 1].last_stack = i + 1;
-            view_add(&list->functions[number - 1].total, &stack->sum);
+            view_add(&list->functions[number - 1].total, &sum);
         }
     }
 }

@@ -112,47 +112,68 @@ static bool frame_fits(const struct pattern *wanted, const struct view_frame *fr
     return pattern_fits(wanted, frame->name) || pattern_fits(wanted, frame->file);
 }
 
+/* The rows that fit come first in *rows, as many of them as are shown; answers how many fit. */
+static size_t rows_choose(const struct peek *peek, const struct pattern *wanted,
+                          struct view_row *rows, size_t *count, bool *chosen)
+{
+    size_t found = 0, shown = 0;
+    for (size_t i = 0; i < *count; i++) {
+        if (!frame_fits(wanted, &peek->view->frames[rows[i].frame]))
+            continue;
+        if (found++ < FRAMES_MOST || peek->style->format == STYLE_JSON) {
+            chosen[rows[i].frame] = true;
+            rows[shown++] = rows[i];
+        }
+    }
+    *count = shown;
+    return found;
+}
+
+static void rows_print(struct peek *peek, const struct view_row *rows, size_t count, size_t found)
+{
+    bool json = peek->style->format == STYLE_JSON;
+    if (json) {
+        json_start(&peek->json, peek->style->out, true);
+        json_object(&peek->json, NULL);
+        table_json_head(&peek->json, peek->view, peek->style, "memoir.peek/1");
+        json_array(&peek->json, "rows");
+    } else {
+        table_head(peek->view, peek->style);
+    }
+    for (size_t i = 0; i < count; i++)
+        frame_print(peek, &rows[i]);
+    if (json) {
+        json_end(&peek->json);
+        json_end(&peek->json);
+    } else if (found > count) {
+        fprintf(peek->style->out, "\n%zu more fit\n", found - count);
+    }
+}
+
 bool report_peek(const struct view *view, const char *pattern, const struct style *style,
                  struct view_error *error)
 {
     struct pattern wanted;
     struct peek peek = {.view = view, .style = style};
-    size_t count = 0, found = 0;
+    size_t count = 0;
     if (!pattern_make(&wanted, "the word", pattern, error)) {
         pattern_free(&wanted);
         return false;
     }
     struct view_row *rows = view_rows(view, true, &count);
-    struct view_edge *edges = view_edges(view, &peek.edges_count);
+    bool *chosen = calloc(view->frames_count + 1, sizeof *chosen);
+    size_t found = rows && chosen ? rows_choose(&peek, &wanted, rows, &count, chosen) : 0;
+    struct view_edge *edges = found > 0 ? view_edges(view, chosen, &peek.edges_count) : NULL;
     peek.edges = edges;
-    for (size_t i = 0; rows && edges && i < count; i++)
-        found += frame_fits(&wanted, &view->frames[rows[i].frame]);
-    if (found == 0) {
-        pattern_free(&wanted);
-        free(rows);
-        free(edges);
-        return view_refuse(error, "no function fits '%s'", pattern);
-    }
-    if (style->format == STYLE_JSON) {
-        json_start(&peek.json, style->out, true);
-        json_object(&peek.json, NULL);
-        table_json_head(&peek.json, view, style, "memoir.peek/1");
-        json_array(&peek.json, "rows");
-    } else {
-        table_head(view, style);
-    }
-    for (size_t i = 0, shown = 0; i < count; i++)
-        if (frame_fits(&wanted, &view->frames[rows[i].frame]) &&
-            (shown++ < FRAMES_MOST || style->format == STYLE_JSON))
-            frame_print(&peek, &rows[i]);
-    if (style->format == STYLE_JSON) {
-        json_end(&peek.json);
-        json_end(&peek.json);
-    } else if (found > FRAMES_MOST) {
-        fprintf(style->out, "\n%zu more fit\n", found - FRAMES_MOST);
-    }
+    if (edges)
+        rows_print(&peek, rows, count, found);
+    else if (rows && chosen && found == 0)
+        view_refuse(error, "no function fits '%s'", pattern);
+    else
+        view_refuse(error, "out of memory");
     pattern_free(&wanted);
+    free(chosen);
     free(rows);
     free(edges);
-    return true;
+    return edges != NULL;
 }

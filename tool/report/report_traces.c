@@ -8,31 +8,32 @@
 
 enum { STACKS_MOST = 20, VALUE_WIDTH = 10 };
 
-static const struct view *sorting; /* qsort has no context */
-
-static int compare(const void *left, const void *right)
+static uint64_t magnitude(const struct view *view, uint32_t stack)
 {
-    const struct view_stack *a = &sorting->stacks[*(const uint32_t *)left],
-                            *b = &sorting->stacks[*(const uint32_t *)right];
-    uint64_t x = (uint64_t)a->sum.value, y = (uint64_t)b->sum.value;
-    x = a->sum.value < 0 ? 0 - x : x;
-    y = b->sum.value < 0 ? 0 - y : y;
-    return x != y ? (x > y ? -1 : 1) : a < b ? -1 : 1;
+    int64_t value = view_sum(view, stack).value;
+    return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+}
+
+static int compare(const void *left, const void *right, void *view)
+{
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    uint64_t x = magnitude(view, a), y = magnitude(view, b);
+    return x != y ? (x > y ? -1 : 1) : a < b ? -1 : a > b;
 }
 
 static void stack_text(const struct view *view, const struct style *style,
-                       const struct view_stack *stack)
+                       const struct view_stack *stack, const struct view_value *sum)
 {
     char text[32];
     unsigned used = VALUE_WIDTH + 2;
     uint32_t folded = style->verbose ? stack->folded : 0;
-    const uint32_t *path = view->path + stack->first - folded;
+    const uint32_t *path = stack->frames - folded;
     for (uint32_t i = 0; i < stack->count + folded; i++) {
         if (i == 0)
-            table_value(view, style, stack->sum.value, VALUE_WIDTH);
-        else if (i == 1 && stack->sum.objects != 0)
+            table_value(view, style, sum->value, VALUE_WIDTH);
+        else if (i == 1 && sum->objects != 0)
             fprintf(style->out, "%*s", VALUE_WIDTH,
-                    style_value(text, (double)stack->sum.objects, "count"));
+                    style_value(text, (double)sum->objects, "count"));
         else
             fprintf(style->out, "%*s", VALUE_WIDTH, "");
         fputs("  ", style->out);
@@ -42,16 +43,17 @@ static void stack_text(const struct view *view, const struct style *style,
     putc('\n', style->out);
 }
 
-static void stack_json(struct json *json, const struct view *view, const struct view_stack *stack)
+static void stack_json(struct json *json, const struct view *view, const struct view_stack *stack,
+                       const struct view_value *sum)
 {
     json_object(json, NULL);
-    json_number(json, "value", stack->sum.value);
-    json_number(json, "objects", stack->sum.objects);
-    json_real(json, "error", view_error_share(stack->sum.value, stack->sum.variance));
+    json_number(json, "value", sum->value);
+    json_number(json, "objects", sum->objects);
+    json_real(json, "error", view_error_share(sum->value, sum->variance));
     json_array(json, "frames");
     for (uint32_t i = 0; i < stack->count; i++) {
         json_object(json, NULL);
-        table_json_frame(json, view, view->path[stack->first + i]);
+        table_json_frame(json, view, stack->frames[i]);
         json_end(json);
     }
     json_end(json);
@@ -59,12 +61,12 @@ static void stack_json(struct json *json, const struct view *view, const struct 
 }
 
 static void stack_csv(const struct view *view, const struct style *style,
-                      const struct view_stack *stack)
+                      const struct view_stack *stack, const struct view_value *sum)
 {
-    fprintf(style->out, "%ld,%ld", (long)stack->sum.value, (long)stack->sum.objects);
+    fprintf(style->out, "%ld,%ld", (long)sum->value, (long)sum->objects);
     for (uint32_t i = 0; i < stack->count; i++) {
         putc(',', style->out);
-        table_csv_text(style, view->frames[view->path[stack->first + i]].name);
+        table_csv_text(style, view->frames[stack->frames[i]].name);
     }
     putc('\n', style->out);
 }
@@ -75,11 +77,10 @@ void report_traces(const struct view *view, const struct style *style)
     uint32_t *order = malloc((view->stacks_count + 1) * sizeof *order);
     size_t count = 0;
     for (size_t i = 0; order && i < view->stacks_count; i++)
-        if (view->stacks[i].sum.value != 0)
+        if (view_sum(view, i).value != 0)
             order[count++] = (uint32_t)i;
-    sorting = view;
     if (order)
-        qsort(order, count, sizeof *order, compare);
+        qsort_r(order, count, sizeof *order, compare, (void *)view);
     size_t shown = style->rows > 0               ? style->rows
                    : style->format == STYLE_TEXT ? STACKS_MOST
                                                  : count;
@@ -96,13 +97,14 @@ void report_traces(const struct view *view, const struct style *style)
         putc('\n', style->out);
     }
     for (size_t i = 0; i < shown; i++) {
-        const struct view_stack *stack = &view->stacks[order[i]];
+        struct view_stack stack = view_stack(view, order[i]);
+        struct view_value sum = view_sum(view, order[i]);
         if (style->format == STYLE_JSON)
-            stack_json(&json, view, stack);
+            stack_json(&json, view, &stack, &sum);
         else if (style->format == STYLE_CSV)
-            stack_csv(view, style, stack);
+            stack_csv(view, style, &stack, &sum);
         else
-            stack_text(view, style, stack);
+            stack_text(view, style, &stack, &sum);
     }
     if (style->format == STYLE_JSON) {
         json_end(&json);

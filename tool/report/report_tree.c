@@ -72,7 +72,7 @@ static void node_line(struct walk *walk, const struct tree_node *node, const cha
 {
     const struct style *style = walk->style;
     unsigned used = numbers_width(style), indent = style_columns(prefix);
-    numbers_print(walk, node->total.value);
+    numbers_print(walk, node->value);
     style_dim(style, prefix);
     unsigned room = style->width > used + indent + 12 ? style->width - used - indent : 12;
     unsigned name = style->width > used + 40 ? (style->width - used) * 3 / 5 : 24;
@@ -80,12 +80,6 @@ static void node_line(struct walk *walk, const struct tree_node *node, const cha
     table_site(walk->view, style, node->frame, name, room);
     putc('\n', style->out);
     walk->lines++;
-}
-
-static bool is_small(const struct walk *walk, const struct tree_node *node)
-{
-    double value = (double)node->total.value;
-    return value < walk->least && -value < walk->least;
 }
 
 static void hidden_line(struct walk *walk, size_t count, double value, const char *prefix)
@@ -116,24 +110,17 @@ static void node_text(struct walk *walk, uint32_t parent, const char *prefix, un
 {
     enum { LEVELS_MOST = 2000 };
     const struct tree_node *nodes = walk->tree->nodes;
-    size_t hidden = 0, visible = 0;
-    double hidden_value = 0;
+    size_t hidden = nodes[parent].hidden, visible = 0;
+    double hidden_value = nodes[parent].hidden_value;
     char own[PREFIX_SIZE], below[PREFIX_SIZE];
     for (uint32_t i = nodes[parent].first; i != 0; i = nodes[i].next)
-        if (is_small(walk, &nodes[i])) {
-            hidden += nodes[i].total.value != 0;
-            hidden_value += (double)nodes[i].total.value;
-        } else {
-            visible++;
-        }
+        visible++;
     bool rest = hidden > 0 && hidden_value >= walk->least, several = visible + rest > 1;
     for (uint32_t i = nodes[parent].first; i != 0; i = nodes[i].next) {
-        if (is_small(walk, &nodes[i]))
-            continue;
         visible--;
         if (walk->lines >= walk->lines_most) {
             hidden++;
-            hidden_value += (double)nodes[i].total.value;
+            hidden_value += (double)nodes[i].value;
             rest = true;
             continue;
         }
@@ -154,26 +141,29 @@ static void node_text(struct walk *walk, uint32_t parent, const char *prefix, un
     }
 }
 
-/* A list: trees of JSON would be too deep for who reads it. A parent comes before its callees. */
+static void step_json(void *context, const struct tree_step *step)
+{
+    struct walk *walk = context;
+    if (step->total.value == 0 && step->total.objects == 0)
+        return;
+    json_object(&walk->json, NULL);
+    json_number(&walk->json, "id", (int64_t)step->number);
+    json_number(&walk->json, "caller", (int64_t)step->caller);
+    table_json_frame(&walk->json, walk->view, step->frame);
+    json_number(&walk->json, "self", step->self);
+    json_number(&walk->json, "total", step->total.value);
+    json_number(&walk->json, "total_objects", step->total.objects);
+    json_end(&walk->json);
+}
+
+/* A list: trees of JSON would be too deep for who reads it. A caller comes before its callees. */
 static void tree_json(struct walk *walk)
 {
-    const struct tree *tree = walk->tree;
     json_start(&walk->json, walk->style->out, false);
     json_object(&walk->json, NULL);
     table_json_head(&walk->json, walk->view, walk->style, "memoir.tree/1");
     json_array(&walk->json, "nodes");
-    for (size_t i = 1; i < tree->count; i++) {
-        if (tree->nodes[i].total.value == 0 && tree->nodes[i].total.objects == 0)
-            continue;
-        json_object(&walk->json, NULL);
-        json_number(&walk->json, "id", (int64_t)i);
-        json_number(&walk->json, "caller", tree->nodes[i].parent);
-        table_json_frame(&walk->json, walk->view, tree->nodes[i].frame);
-        json_number(&walk->json, "self", tree->nodes[i].self.value);
-        json_number(&walk->json, "total", tree->nodes[i].total.value);
-        json_number(&walk->json, "total_objects", tree->nodes[i].total.objects);
-        json_end(&walk->json);
-    }
+    tree_walk(walk->view, step_json, walk);
     json_end(&walk->json);
     json_end(&walk->json);
     putc('\n', walk->style->out);
@@ -184,17 +174,17 @@ void report_tree(const struct view *view, const struct style *style)
     struct tree tree;
     struct walk walk = {.view = view, .style = style, .tree = &tree};
     double total = (double)view->total.value;
-    if (!tree_make(&tree, view))
-        return;
     walk.lines_most = style->rows > 0 ? style->rows : LINES_MOST;
     walk.least = (total < 0 ? -total : total) * (style->rows > 0 ? 0.001 : 0.01);
     if (style->format == STYLE_JSON) {
         tree_json(&walk);
-    } else {
-        table_head(view, style);
-        fprintf(style->out, "%*s%*s%s\n", VALUE_WIDTH, "total",
-                (int)numbers_width(style) - VALUE_WIDTH, "", table_by_word(view->options.by));
-        node_text(&walk, 0, "", 0);
+        return;
     }
+    if (!tree_make(&tree, view, walk.least))
+        return;
+    table_head(view, style);
+    fprintf(style->out, "%*s%*s%s\n", VALUE_WIDTH, "total", (int)numbers_width(style) - VALUE_WIDTH,
+            "", table_by_word(view->options.by));
+    node_text(&walk, 0, "", 0);
     tree_free(&tree);
 }

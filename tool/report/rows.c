@@ -69,9 +69,11 @@ void rows_add(struct view_row *rows, size_t *seen, size_t number, const uint32_t
 static void rows_sum(const struct view *view, struct view_row *rows, size_t *seen)
 {
     for (size_t i = 0; i < view->stacks_count; i++) {
-        const struct view_stack *stack = &view->stacks[i];
-        rows_add(rows, seen, i, view->path + stack->first, stack->count, &stack->sum,
-                 stack->history);
+        struct view_stack stack = view_stack(view, i);
+        struct view_value sum = view_sum(view, i);
+        float history[PROFILE_MOMENTS_MOST];
+        bool past = view_history(view, i, history);
+        rows_add(rows, seen, i, stack.frames, stack.count, &sum, past ? history : NULL);
     }
 }
 
@@ -167,22 +169,25 @@ static int compare_edges(const void *left, const void *right)
     return a->callee < b->callee ? -1 : a->callee > b->callee;
 }
 
-struct view_edge *view_edges(const struct view *view, size_t *count)
+struct view_edge *view_edges(const struct view *view, const bool *wanted, size_t *count)
 {
     struct edges edges = {0};
     bool right = edges_grow(&edges);
     for (size_t i = 0; i < view->stacks_count && right; i++) {
-        const struct view_stack *stack = &view->stacks[i];
-        const uint32_t *path = view->path + stack->first;
-        for (uint32_t k = 0; k < stack->count && right; k++) {
-            uint32_t caller = k + 1 < stack->count ? path[k + 1] : UINT32_MAX;
-            struct view_edge *edge = edge_find(&edges, caller, path[k]);
+        struct view_stack stack = view_stack(view, i);
+        struct view_value sum = view_sum(view, i);
+        for (uint32_t k = 0; k < stack.count && right; k++) {
+            uint32_t callee = stack.frames[k];
+            uint32_t caller = k + 1 < stack.count ? stack.frames[k + 1] : UINT32_MAX;
+            if (wanted && !wanted[callee] && (caller == UINT32_MAX || !wanted[caller]))
+                continue;
+            struct view_edge *edge = edge_find(&edges, caller, callee);
             right = edge != NULL;
             if (!right || edges.last[edge - edges.items] == i + 1)
                 continue;
             edges.last[edge - edges.items] = i + 1;
-            view_add(&edge->sum, &stack->sum);
-            edge->inlined = (view->frames[path[k]].flags & FRAME_INLINED) != 0;
+            view_add(&edge->sum, &sum);
+            edge->inlined = (view->frames[callee].flags & FRAME_INLINED) != 0;
         }
     }
     free(edges.last);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/report/tree.h. Children are found by hashing parent and frame. */
+/* See tool/report/tree.h. */
 #include "tool/report/tree.h"
 
 #include <stdlib.h>
@@ -7,109 +7,109 @@
 
 #include "tool/report/parts.h"
 
+static const uint32_t *frames_of(const void *context, uint32_t stack, uint32_t *count)
+{
+    struct view_stack made = view_stack(context, stack);
+    *count = made.count;
+    return made.frames;
+}
+
+bool tree_order(struct order *order, const struct view *view, bool from_root)
+{
+    return order_make(order, view->stacks_count, frames_of, view, from_root);
+}
+
+/* ---- a part of it ----------------------------------------------------------------------- */
+
 struct maker_tree {
+    const struct view *view;
+    struct order order;
     struct tree_node *nodes;
     size_t count, room;
-    uint32_t *slots;
-    size_t slots_count;
+    double least;
 };
 
-static size_t slot_find(const struct maker_tree *maker, uint32_t parent, uint32_t frame)
+static bool node_add(struct maker_tree *maker, const struct tree_node *node)
 {
-    size_t mask = maker->slots_count - 1;
-    size_t at = maker_hash(maker_hash(1, parent), frame) & mask;
-    for (; maker->slots[at] != 0; at = (at + 1) & mask) {
-        uint32_t node = maker->slots[at];
-        if (maker->nodes[node].parent == parent && maker->nodes[node].frame == frame)
-            break;
+    if (maker->count == maker->room) {
+        size_t room = maker->room == 0 ? 256 : 2 * maker->room;
+        struct tree_node *nodes = realloc(maker->nodes, room * sizeof *nodes);
+        if (!nodes || room > UINT32_MAX)
+            return false;
+        maker->nodes = nodes;
+        maker->room = room;
     }
-    return at;
-}
-
-static bool grow(struct maker_tree *maker)
-{
-    size_t room = maker->room == 0 ? 1024 : 2 * maker->room;
-    struct tree_node *nodes = realloc(maker->nodes, room * sizeof *nodes);
-    maker->nodes = nodes ? nodes : maker->nodes;
-    uint32_t *slots = calloc(2 * room, sizeof *slots);
-    if (!nodes || !slots) {
-        free(slots);
-        return false;
-    }
-    free(maker->slots);
-    maker->slots = slots;
-    maker->slots_count = 2 * room;
-    maker->room = room;
-    for (uint32_t i = 1; i < maker->count; i++)
-        slots[slot_find(maker, nodes[i].parent, nodes[i].frame)] = i;
+    maker->nodes[maker->count++] = *node;
     return true;
 }
 
-/* 0 when memory is out. */
-static uint32_t child_of(struct maker_tree *maker, uint32_t parent, uint32_t frame)
-{
-    if (maker->count == maker->room && !grow(maker))
-        return 0;
-    size_t at = slot_find(maker, parent, frame);
-    if (maker->slots[at] == 0) {
-        maker->slots[at] = (uint32_t)maker->count;
-        maker->nodes[maker->count++] = (struct tree_node){.frame = frame, .parent = parent};
-    }
-    return maker->slots[at];
-}
-
-static const struct tree_node *sorting; /* qsort has no context */
-
-/* The lightest first: they are put in front of each other. */
+/* The heaviest first; of equal ones, the one that was there first. */
 static int compare(const void *left, const void *right)
 {
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    int64_t x = sorting[a].total.value, y = sorting[b].total.value;
-    return x != y ? (x < y ? -1 : 1) : a < b ? 1 : -1;
+    const struct tree_node *a = left, *b = right;
+    if (a->value != b->value)
+        return a->value > b->value ? -1 : 1;
+    return a->stack < b->stack ? -1 : a->stack > b->stack;
 }
 
-static bool siblings_link(struct maker_tree *maker)
+static void node_sum(const struct maker_tree *maker, struct tree_node *node)
 {
-    uint32_t *order = malloc(maker->count * sizeof *order);
-    if (!order)
-        return false;
-    for (uint32_t i = 0; i < maker->count; i++)
-        order[i] = i;
-    sorting = maker->nodes;
-    qsort(order + 1, maker->count - 1, sizeof *order, compare);
-    for (size_t i = 1; i < maker->count; i++) {
-        struct tree_node *node = &maker->nodes[order[i]];
-        struct tree_node *parent = &maker->nodes[node->parent];
-        node->next = parent->first;
-        parent->first = order[i];
+    node->stack = UINT32_MAX;
+    for (size_t i = node->place; i < node->end; i++) {
+        uint32_t stack = order_stack(&maker->order, i);
+        node->value =
+            (int64_t)((uint64_t)node->value + (uint64_t)view_sum(maker->view, stack).value);
+        node->stack = stack < node->stack ? stack : node->stack;
     }
-    free(order);
+}
+
+static bool is_small(const struct maker_tree *maker, const struct tree_node *node)
+{
+    double value = (double)node->value;
+    return value < maker->least && -value < maker->least;
+}
+
+/* Adds the children of a node. */
+static bool node_grow(struct maker_tree *maker, size_t number)
+{
+    struct tree_node parent = maker->nodes[number];
+    size_t before = maker->count, at = parent.place;
+    if (at < parent.end &&
+        view_stack(maker->view, order_stack(&maker->order, at)).count == parent.depth)
+        at++; /* it ends here */
+    for (size_t next; at < parent.end; at = next) {
+        next = order_run(&maker->order, at, parent.end, parent.depth);
+        struct tree_node child = {
+            .depth = parent.depth + 1, .place = (uint32_t)at, .end = (uint32_t)next};
+        node_sum(maker, &child);
+        if (is_small(maker, &child)) {
+            parent.hidden += child.value != 0;
+            parent.hidden_value += (double)child.value;
+            continue;
+        }
+        struct view_stack stack = view_stack(maker->view, order_stack(&maker->order, at));
+        child.frame = stack.frames[stack.count - child.depth];
+        if (!node_add(maker, &child))
+            return false;
+    }
+    if (maker->count > before) {
+        qsort(maker->nodes + before, maker->count - before, sizeof *maker->nodes, compare);
+        parent.first = (uint32_t)before;
+    }
+    for (size_t i = before; i + 1 < maker->count; i++)
+        maker->nodes[i].next = (uint32_t)i + 1;
+    maker->nodes[number] = parent;
     return true;
 }
 
-bool tree_make(struct tree *tree, const struct view *view)
+bool tree_make(struct tree *tree, const struct view *view, double least)
 {
-    struct maker_tree maker = {0};
-    bool right = grow(&maker);
-    if (right) {
-        maker.nodes[0] = (struct tree_node){.frame = UINT32_MAX};
-        maker.count = 1;
-    }
-    for (size_t i = 0; i < view->stacks_count && right; i++) {
-        const struct view_stack *stack = &view->stacks[i];
-        uint32_t node = 0;
-        view_add(&maker.nodes[0].total, &stack->sum);
-        for (uint32_t k = stack->count; k > 0 && right; k--) {
-            node = child_of(&maker, node, view->path[stack->first + k - 1]);
-            right = node != 0;
-            if (right)
-                view_add(&maker.nodes[node].total, &stack->sum);
-        }
-        if (right)
-            view_add(&maker.nodes[node].self, &stack->sum);
-    }
-    right = right && siblings_link(&maker);
-    free(maker.slots);
+    struct maker_tree maker = {.view = view, .least = least};
+    struct tree_node root = {.frame = UINT32_MAX, .end = (uint32_t)view->stacks_count};
+    bool right = tree_order(&maker.order, view, true) && node_add(&maker, &root);
+    for (size_t i = 0; i < maker.count && right; i++)
+        right = node_grow(&maker, i);
+    order_free(&maker.order);
     *tree = (struct tree){maker.nodes, maker.count};
     if (!right)
         tree_free(tree);
@@ -120,4 +120,63 @@ void tree_free(struct tree *tree)
 {
     free(tree->nodes);
     *tree = (struct tree){NULL, 0};
+}
+
+/* ---- all of it -------------------------------------------------------------------------- */
+
+/* By depth: the node that the walk is in, and where its places end. */
+struct level {
+    uint64_t number;
+    size_t end;
+    struct view_value total;
+};
+
+static bool levels_room(struct level **levels, size_t *room, size_t want)
+{
+    if (want <= *room)
+        return true;
+    struct level *larger = realloc(*levels, 2 * want * sizeof *larger);
+    if (!larger)
+        return false;
+    *levels = larger;
+    *room = 2 * want;
+    return true;
+}
+
+bool tree_walk(const struct view *view, void (*each)(void *context, const struct tree_step *step),
+               void *context)
+{
+    struct order order;
+    struct level *levels = NULL;
+    size_t room = 0;
+    uint64_t number = 0;
+    bool right = tree_order(&order, view, true);
+    for (size_t i = 0; i < order.count && right; i++) {
+        struct view_stack stack = view_stack(view, order_stack(&order, i));
+        right = levels_room(&levels, &room, stack.count);
+        for (uint32_t depth = order_shared(&order, i); depth < stack.count && right; depth++) {
+            struct level *level = &levels[depth];
+            bool leaf = depth + 1 == stack.count;
+            *level =
+                (struct level){.number = ++number, .end = order_run(&order, i, order.count, depth)};
+            if (depth > order_shared(&order, i) && level[-1].end == level->end)
+                level->total = level[-1].total;
+            else
+                for (size_t k = i; k < level->end; k++) {
+                    struct view_value sum = view_sum(view, order_stack(&order, k));
+                    view_add(&level->total, &sum);
+                }
+            struct tree_step step = {
+                .number = number,
+                .caller = depth > 0 ? level[-1].number : 0,
+                .frame = stack.frames[stack.count - 1 - depth],
+                .self = leaf ? view_sum(view, order_stack(&order, i)).value : 0,
+                .total = level->total,
+            };
+            each(context, &step);
+        }
+    }
+    free(levels);
+    order_free(&order);
+    return right;
 }

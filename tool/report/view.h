@@ -3,6 +3,9 @@
  * A view: the stacks of a profile after filters, with one value each, in terms of what the user
  * wants to see (sites, functions, lines, ...). Every report and picture is made from one.
  *
+ * There may be millions of stacks. A view only knows which samples each is made of; its frames and
+ * its numbers are made anew whenever somebody asks for them. Cost: 8 to 12 bytes a sample.
+ *
  * A profile to compare with is in the same view: its stacks and rows have `base` values.
  */
 #ifndef REPORT_VIEW_H
@@ -42,7 +45,7 @@ struct view_options {
     const char *tag_focus, *tag_ignore; /* labels, as in pprof */
     bool no_inlines;
     bool past;      /* rows of what is gone, too, if it was there at a moment of `history` */
-    bool rows_only; /* stacks are not kept, there may be millions: view_rows is all to ask for */
+    bool rows_only; /* no stacks: view_rows is all to ask for */
     const struct profile *base; /* compare with it */
     double base_factor;         /* its values times this; 0: 1 */
 };
@@ -66,11 +69,9 @@ struct view_value {
 };
 
 struct view_stack {
-    uint64_t first; /* in view->path */
+    const uint32_t *frames; /* leaf first */
     uint32_t count;
-    uint32_t folded; /* leaf frames that went to their caller: path[first - folded], ... */
-    struct view_value sum;
-    float history[PROFILE_MOMENTS_MOST];
+    uint32_t folded; /* leaf frames that went to their caller are in front: frames[-1], ... */
 };
 
 struct view_row {
@@ -86,17 +87,16 @@ struct view {
     const char *unit; /* "bytes", "count", "nanoseconds", ... */
     struct view_frame *frames;
     size_t frames_count;
-    uint32_t *path; /* frames, leaf first */
-    struct view_stack *stacks;
-    size_t stacks_count;
+    size_t stacks_count;   /* numbered in the order in which samples have them */
     struct view_row *rows; /* with rows_only: by frame */
     size_t rows_count;
-    /* By sample of `profile`: the stack it is part of; UINT32_MAX: the filters took it out. */
+    /* By sample of `profile`, then of `base`: the stack it is part of; UINT32_MAX: the filters took
+     * it out. With rows_only there are none. */
     uint32_t *sample_stacks;
     struct view_value total; /* of what is left after the filters */
     struct view_value whole; /* of the profile */
     double unnamed;          /* share of frames without a name, 0 to 1 */
-    void *keep;              /* texts and tables of view.c */
+    struct maker *maker;     /* what stacks and numbers are made with (parts.h) */
 };
 
 struct view_edge {
@@ -113,9 +113,15 @@ struct view_error {
 bool view_make(struct view *view, const struct profile *profile, const struct view_options *options,
                struct view_error *error);
 void view_free(struct view *view);
+/* The frames of a stack. They stay until the call after the next one. */
+struct view_stack view_stack(const struct view *view, size_t stack);
+struct view_value view_sum(const struct view *view, size_t stack);
+/* The sum of its samples' history; false if the profile has none: then it is not touched. */
+bool view_history(const struct view *view, size_t stack, float history[PROFILE_MOMENTS_MOST]);
 /* A row for each frame; recursion counts once. By self (or total), then name. To be freed. */
 struct view_row *view_rows(const struct view *view, bool by_total, size_t *count);
-struct view_edge *view_edges(const struct view *view, size_t *count);
+/* Those from or to a frame that is wanted; NULL: all. The heaviest first. To be freed. */
+struct view_edge *view_edges(const struct view *view, const bool *wanted, size_t *count);
 
 /* 1.96 standard errors as a share of the value; 0 if exact. */
 double view_error_share(int64_t value, double variance);
