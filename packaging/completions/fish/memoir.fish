@@ -49,7 +49,7 @@ complete -c memoir -n __fish_use_subcommand -a traces -d 'whole stacks with thei
 complete -c memoir -n '__fish_seen_subcommand_from traces' -F
 complete -c memoir -n __fish_use_subcommand -a peak -d 'as top, of the moment when the heap was largest'
 complete -c memoir -n '__fish_seen_subcommand_from peak' -F
-complete -c memoir -n __fish_use_subcommand -a export -d 'write a profile in another tool'\''s format, or as a picture'
+complete -c memoir -n __fish_use_subcommand -a export -d 'write a profile in another tool'\''s format, as a page or as a picture'
 complete -c memoir -n '__fish_seen_subcommand_from export' -F
 complete -c memoir -n __fish_use_subcommand -a merge -d 'add profiles up'
 complete -c memoir -n '__fish_seen_subcommand_from merge' -F
@@ -85,31 +85,32 @@ complete -c memoir -n '__fish_seen_subcommand_from google-pprof' -a 'WORDS'
 complete -c memoir -n __fish_use_subcommand -a pprof -d 'as pprof: gperftools'\'' or Go'\''s, by its words'
 complete -c memoir -n '__fish_seen_subcommand_from pprof' -a 'WORDS'
 complete -c memoir -n __fish_use_subcommand -a options -d 'describe the options of the library'
-complete -c memoir -n __fish_use_subcommand -a help -d 'explain a command, or list all of them'
-complete -c memoir -n '__fish_seen_subcommand_from help' -a 'run top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor ctl ps jeprof google-pprof pprof options help version completion man'
+complete -c memoir -n __fish_use_subcommand -a help -d 'explain a command or a topic, or list the commands of every day'
+complete -c memoir -n '__fish_seen_subcommand_from help' -a 'run top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor ctl ps jeprof google-pprof pprof options help version completion man blame filters formats metrics moments'
 complete -c memoir -n __fish_use_subcommand -a version -d 'print the version'
 complete -c memoir -n __fish_use_subcommand -a completion -d 'print the completion script of a shell'
 complete -c memoir -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
 complete -c memoir -n __fish_use_subcommand -a man -d 'print the manual page memoir(1), in roff'
-complete -c memoir -n '__fish_seen_subcommand_from run' -l output -d 'keep the recording as this file' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from run' -l output -d 'keep the recording as this file, or in this folder' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from run' -l format -d 'keep its last profile, in this format' -x -a 'memoir pprof jemalloc gperftools'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l rate -d 'record one block in so many bytes (512K); the option heap.rate' -x
 complete -c memoir -n '__fish_seen_subcommand_from run' -l exact -d 'record every block'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l every -d 'a snapshot so often (10s), if it allocates; the option capture.interval' -x
-complete -c memoir -n '__fish_seen_subcommand_from run' -l no-summary -d 'become the program, without a recording'
+complete -c memoir -n '__fish_seen_subcommand_from run' -l rows -d 'rows of each list in the summary (-n), 3' -x
+complete -c memoir -n '__fish_seen_subcommand_from run' -l no-summary -d 'say nothing; without --output, become the program unrecorded'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l lib -d 'use this libmemoir.so' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from run' -l set -d 'set an option (memoir options lists them); may be repeated' -x -a '(__memoir_option)'
 complete -c memoir -n '__fish_seen_subcommand_from list' -l source-path -d 'folders with sources, joined by '\'':'\''' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from disasm' -l source-path -d 'folders with sources, joined by '\'':'\''' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from export' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope perfetto dhat massif gperftools symbolized csv'
+complete -c memoir -n '__fish_seen_subcommand_from export' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope firefox perfetto dhat massif heaptrack gperftools symbolized csv'
 complete -c memoir -n '__fish_seen_subcommand_from export' -l picture -d 'which picture, if the ending leaves it open' -x -a 'flame graph time sizes'
 complete -c memoir -n '__fish_seen_subcommand_from export' -l inverted -d 'flame graphs: roots on top'
 complete -c memoir -n '__fish_seen_subcommand_from export' -l reversed -d 'flame graphs: merged from the leaf, with callers on top of it'
 complete -c memoir -n '__fish_seen_subcommand_from export' -l title -d 'over the picture' -x
 complete -c memoir -n '__fish_seen_subcommand_from export' -l width -d 'of a picture, in pixels' -x
-complete -c memoir -n '__fish_seen_subcommand_from merge' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope perfetto dhat massif gperftools symbolized csv'
+complete -c memoir -n '__fish_seen_subcommand_from merge' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope firefox perfetto dhat massif heaptrack gperftools symbolized csv'
 complete -c memoir -n '__fish_seen_subcommand_from redact' -l keep -d 'keep names, files and paths that fit, and names in such files; may be repeated' -x
-complete -c memoir -n '__fish_seen_subcommand_from redact' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope perfetto dhat massif gperftools symbolized csv'
+complete -c memoir -n '__fish_seen_subcommand_from redact' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope firefox perfetto dhat massif heaptrack gperftools symbolized csv'
 complete -c memoir -n '__fish_seen_subcommand_from diff' -l normalize -d 'scale BEFORE to the size of AFTER: only shares are compared'
 complete -c memoir -n '__fish_seen_subcommand_from diff' -l exit-code -d 'end with status 1 if something has changed'
 complete -c memoir -n '__fish_seen_subcommand_from leaks' -l rule -d 'what is called a leak' -x -a 'auto exit growth'
@@ -126,11 +127,12 @@ complete -c memoir -n '__fish_seen_subcommand_from check' -l junit -d 'write the
 complete -c memoir -n '__fish_seen_subcommand_from check' -l github -d 'as GitHub'\''s annotations; a table in Markdown goes to $GITHUB_STEP_SUMMARY'
 complete -c memoir -n '__fish_seen_subcommand_from symbols' -l embed -d 'write the profile with its names to --output, for pprof and memoir'
 complete -c memoir -n '__fish_seen_subcommand_from ctl' -l format -d 'what a dump is written as' -x -a 'memoir pprof jemalloc gperftools'
-complete -c memoir -n '__fish_seen_subcommand_from ps' -l all -d 'as root, ask the processes of other users as well'
+complete -c memoir -n '__fish_seen_subcommand_from ps' -l all -d 'as root, ask the processes of other users as well (-a)'
 complete -c memoir -n '__fish_seen_subcommand_from ps' -l json -d 'as JSON, schema memoir.ps/1'
 complete -c memoir -n '__fish_seen_subcommand_from options' -l markdown -d 'as Markdown'
 complete -c memoir -n '__fish_seen_subcommand_from options' -l man -d 'as the manual page memoir.conf(5), in roff'
 complete -c memoir -n '__fish_seen_subcommand_from options' -l json -d 'as JSON, schema memoir.options/1'
+complete -c memoir -n '__fish_seen_subcommand_from help' -l all -d 'list every command and topic (-a)'
 complete -c memoir -n '__fish_seen_subcommand_from version' -l json -d 'as JSON, schema memoir.version/1'
 complete -c memoir -n '__fish_seen_subcommand_from man' -l markdown -d 'as Markdown, docs/COMMANDS.md'
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l metric -d 'live, peak, alloc, count, churn, cpu, or a name that the profile has' -x
@@ -154,10 +156,10 @@ complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list dis
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l no-inlines -d 'inlined functions belong to the one they were inlined into'
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l base -d 'compare with this one' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l sort -d 'order of the rows' -x -a 'self total'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l rows -d 'show so many; 0 is all' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l rows -d 'show so many (-n); 0 is all' -x
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l json -d 'as JSON, with exact numbers'
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l csv -d 'as CSV, where it is a table'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l output -d 'write to this file (-o); .json and .csv say the format, too' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l output -d 'write to this file (-o), as its ending says: .json, .csv, .html, .svg, .dot' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l verbose -d 'show more (-v), library frames among it'
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l program -d 'the program'\''s file, if it is not where it was' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l sysroot -d 'look for programs and libraries below this folder' -r -F
