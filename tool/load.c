@@ -193,6 +193,7 @@ static bool inputs_read(struct profile *profile, const char *const *inputs, size
         if (!right)
             return false;
     }
+    profile_settle(profile);
     return true;
 }
 

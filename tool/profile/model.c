@@ -8,15 +8,10 @@
 #include <string.h>
 
 #include "base/compiler.h"
-
-/* A hash table of numbers: of things that lie in a list of the profile. */
-struct table {
-    uint32_t *slots; /* number + 1; 0: free */
-    size_t size, count;
-};
+#include "tool/profile/finder.h"
 
 struct profile_index {
-    struct table strings, functions, stacks, label_sets, addresses, named;
+    struct finder strings, functions, stacks, label_sets, addresses, named;
     uint8_t *packed; /* a stack on its way in, */
     size_t packed_room;
     uint32_t *frames[2]; /* and stacks on their way out, in turns */
@@ -26,68 +21,14 @@ struct profile_index {
     size_t by_start_count;
 };
 
-static uint64_t mix(uint64_t hash, uint64_t word)
+/* The number of a thing that is there, or FINDER_NONE: also if it can't be added. */
+static uint32_t find(struct profile *profile, struct finder *finder, finder_bytes *bytes,
+                     const void *data, size_t size)
 {
-    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 32;
-}
-
-static uint64_t hash_bytes(const void *data, size_t size)
-{
-    const unsigned char *bytes = data;
-    uint64_t hash = size, word;
-    for (; size >= sizeof word; size -= sizeof word, bytes += sizeof word) {
-        memcpy(&word, bytes, sizeof word);
-        hash = mix(hash, word);
-    }
-    word = 0;
-    if (size > 0)
-        memcpy(&word, bytes, size);
-    return mix(mix(hash, word), 0);
-}
-
-/* The bytes by which a thing is known. */
-typedef const void *bytes_of(const struct profile *profile, uint32_t number, size_t *size);
-
-static bool table_grow(struct table *table, const struct profile *profile, bytes_of *bytes)
-{
-    size_t size = table->size == 0 ? 64 : table->size * 2;
-    uint32_t *slots = calloc(size, sizeof *slots);
-    if (!slots)
-        return false;
-    for (size_t i = 0; i < table->size; i++) {
-        if (table->slots[i] == 0)
-            continue;
-        size_t length;
-        const void *data = bytes(profile, table->slots[i] - 1, &length);
-        size_t at = hash_bytes(data, length) & (size - 1);
-        while (slots[at] != 0)
-            at = (at + 1) & (size - 1);
-        slots[at] = table->slots[i];
-    }
-    free(table->slots);
-    table->slots = slots;
-    table->size = size;
-    return true;
-}
-
-/* Where the number of that thing is, or goes. NULL when memory is out. */
-static uint32_t *table_find(struct table *table, struct profile *profile, bytes_of *bytes,
-                            const void *data, size_t size)
-{
-    if (table->count * 4 >= table->size * 3 && !table_grow(table, profile, bytes)) {
+    uint32_t number = FINDER_NONE;
+    if (!profile->failed && !finder_find(finder, profile, bytes, data, size, &number))
         profile->failed = true;
-        return NULL;
-    }
-    for (size_t at = hash_bytes(data, size) & (table->size - 1);;
-         at = (at + 1) & (table->size - 1)) {
-        if (table->slots[at] == 0)
-            return &table->slots[at];
-        size_t length;
-        const void *there = bytes(profile, table->slots[at] - 1, &length);
-        if (length == size && (size == 0 || memcmp(there, data, size) == 0))
-            return &table->slots[at];
-    }
+    return number;
 }
 
 static bool list_room(struct profile *profile, struct profile_list *list, size_t item_size,
@@ -136,6 +77,7 @@ void profile_start(struct profile *profile)
     profile->failed = profile->index == NULL;
     if (profile->failed)
         return;
+    profile->index->addresses.sparse = profile->index->named.sparse = true;
     /* Lists that are pointed into even when nothing is in them. */
     list_room(profile, &profile->lines, sizeof(struct profile_line), 1);
     list_room(profile, &profile->frames, sizeof(uint32_t), 1);
@@ -166,11 +108,11 @@ void profile_free(struct profile *profile)
     for (unsigned i = 0; i < PROFILE_TYPES_MOST; i++)
         free(samples->values[i]);
     if (profile->index) {
-        struct table *tables[] = {&profile->index->strings,   &profile->index->functions,
-                                  &profile->index->stacks,    &profile->index->label_sets,
-                                  &profile->index->addresses, &profile->index->named};
-        for (size_t i = 0; i < COUNT_OF(tables); i++)
-            free(tables[i]->slots);
+        struct finder *finders[] = {&profile->index->strings,   &profile->index->functions,
+                                    &profile->index->stacks,    &profile->index->label_sets,
+                                    &profile->index->addresses, &profile->index->named};
+        for (size_t i = 0; i < COUNT_OF(finders); i++)
+            finder_free(finders[i]);
         free(profile->index->by_start);
         free(profile->index->packed);
         free(profile->index->frames[0]);
@@ -187,8 +129,9 @@ struct string {
     uint32_t length;
 };
 
-static const void *string_bytes(const struct profile *profile, uint32_t number, size_t *size)
+static const void *string_bytes(const void *context, uint32_t number, size_t *size)
 {
+    const struct profile *profile = context;
     const struct string *string = (const struct string *)profile->strings.items + number;
     *size = string->length;
     return (const char *)profile->text.items + string->offset;
@@ -196,22 +139,19 @@ static const void *string_bytes(const struct profile *profile, uint32_t number, 
 
 uint32_t profile_string(struct profile *profile, const char *text, size_t length)
 {
-    uint32_t *slot =
-        profile->failed || length > UINT32_MAX
-            ? NULL
-            : table_find(&profile->index->strings, profile, string_bytes, text, length);
-    if (!slot)
+    if (length > UINT32_MAX)
         return 0;
-    if (*slot != 0)
-        return *slot - 1;
+    struct finder *finder = profile->index ? &profile->index->strings : NULL;
+    uint32_t there = find(profile, finder, string_bytes, text, length);
+    if (there != FINDER_NONE || profile->failed)
+        return profile->failed ? 0 : there;
     struct string string = {profile->text.count, (uint32_t)length};
     if (!list_append(profile, &profile->text, 1, text, length) ||
         !list_append(profile, &profile->text, 1, "", 1) ||
         !list_append(profile, &profile->strings, sizeof string, &string, 1))
         return 0;
-    profile->index->strings.count++;
-    *slot = (uint32_t)profile->strings.count;
-    return *slot - 1;
+    finder_add(finder, (uint32_t)profile->strings.count - 1);
+    return (uint32_t)profile->strings.count - 1;
 }
 
 uint32_t profile_string_of(struct profile *profile, const char *text)
@@ -242,26 +182,23 @@ void profile_warn(struct profile *profile, const char *format, ...)
 
 /* ---- functions, stacks, label sets ------------------------------------------------------ */
 
-static const void *function_bytes(const struct profile *profile, uint32_t number, size_t *size)
+static const void *function_bytes(const void *context, uint32_t number, size_t *size)
 {
+    const struct profile *profile = context;
     *size = sizeof(struct profile_function);
     return profile_function_at(profile, number);
 }
 
 uint32_t profile_function(struct profile *profile, const struct profile_function *function)
 {
-    uint32_t *slot = profile->failed ? NULL
-                                     : table_find(&profile->index->functions, profile,
-                                                  function_bytes, function, sizeof *function);
-    if (!slot)
+    struct finder *finder = profile->index ? &profile->index->functions : NULL;
+    uint32_t there = find(profile, finder, function_bytes, function, sizeof *function);
+    if (there != FINDER_NONE || profile->failed)
+        return profile->failed ? 0 : there;
+    if (!list_append(profile, &profile->functions, sizeof *function, function, 1))
         return 0;
-    if (*slot == 0) {
-        if (!list_append(profile, &profile->functions, sizeof *function, function, 1))
-            return 0;
-        profile->index->functions.count++;
-        *slot = (uint32_t)profile->functions.count;
-    }
-    return *slot - 1;
+    finder_add(finder, (uint32_t)profile->functions.count - 1);
+    return (uint32_t)profile->functions.count - 1;
 }
 
 static const struct profile_stack *stack_at(const struct profile *profile, uint32_t stack)
@@ -269,8 +206,9 @@ static const struct profile_stack *stack_at(const struct profile *profile, uint3
     return (const struct profile_stack *)profile->stacks.items + stack;
 }
 
-static const void *stack_bytes(const struct profile *profile, uint32_t number, size_t *size)
+static const void *stack_bytes(const void *context, uint32_t number, size_t *size)
 {
+    const struct profile *profile = context;
     uint64_t first = stack_at(profile, number)->first;
     uint64_t end = number + 1 < profile->stacks.count ? stack_at(profile, number + 1)->first
                                                       : profile->frames.count;
@@ -311,18 +249,22 @@ uint32_t profile_stack(struct profile *profile, const uint32_t *locations, uint3
         return 0;
     }
     const void *packed = size > 0 ? profile->index->packed : (const void *)"";
-    uint32_t *slot = table_find(&profile->index->stacks, profile, stack_bytes, packed, size);
-    if (!slot)
+    struct finder *finder = &profile->index->stacks;
+    uint32_t there = find(profile, finder, stack_bytes, packed, size);
+    if (there != FINDER_NONE || profile->failed)
+        return profile->failed ? 0 : there;
+    struct profile_stack stack = {profile->frames.count, count};
+    if (!list_append(profile, &profile->frames, 1, packed, size) ||
+        !list_append(profile, &profile->stacks, sizeof stack, &stack, 1))
         return 0;
-    if (*slot == 0) {
-        struct profile_stack stack = {profile->frames.count, count};
-        if (!list_append(profile, &profile->frames, 1, packed, size) ||
-            !list_append(profile, &profile->stacks, sizeof stack, &stack, 1))
-            return 0;
-        profile->index->stacks.count++;
-        *slot = (uint32_t)profile->stacks.count;
-    }
-    return *slot - 1;
+    finder_add(finder, (uint32_t)profile->stacks.count - 1);
+    return (uint32_t)profile->stacks.count - 1;
+}
+
+void profile_settle(struct profile *profile)
+{
+    if (profile->index)
+        finder_rest(&profile->index->stacks);
 }
 
 const uint32_t *profile_frames_of(const struct profile *profile, uint32_t stack, uint32_t *count)
@@ -349,8 +291,9 @@ const uint32_t *profile_frames_of(const struct profile *profile, uint32_t stack,
     return frames;
 }
 
-static const void *set_bytes(const struct profile *profile, uint32_t number, size_t *size)
+static const void *set_bytes(const void *context, uint32_t number, size_t *size)
 {
+    const struct profile *profile = context;
     const struct profile_label_set *set =
         (const struct profile_label_set *)profile->label_sets.items + number;
     *size = set->count * sizeof(struct profile_label);
@@ -375,19 +318,16 @@ uint32_t profile_label_set(struct profile *profile, const struct profile_label *
         sorted[i].unit = labels[i].unit, sorted[i].number = labels[i].number;
     }
     qsort(sorted, count, sizeof sorted[0], compare_labels);
-    uint32_t *slot = table_find(&profile->index->label_sets, profile, set_bytes, sorted,
-                                count * sizeof sorted[0]);
-    if (!slot)
+    struct finder *finder = &profile->index->label_sets;
+    uint32_t there = find(profile, finder, set_bytes, sorted, count * sizeof sorted[0]);
+    if (there != FINDER_NONE || profile->failed)
+        return profile->failed ? 0 : there;
+    struct profile_label_set set = {(uint32_t)profile->labels.count, count};
+    if (!list_append(profile, &profile->labels, sizeof sorted[0], sorted, count) ||
+        !list_append(profile, &profile->label_sets, sizeof set, &set, 1))
         return 0;
-    if (*slot == 0) {
-        struct profile_label_set set = {(uint32_t)profile->labels.count, count};
-        if (!list_append(profile, &profile->labels, sizeof sorted[0], sorted, count) ||
-            !list_append(profile, &profile->label_sets, sizeof set, &set, 1))
-            return 0;
-        profile->index->label_sets.count++;
-        *slot = (uint32_t)profile->label_sets.count;
-    }
-    return *slot - 1;
+    finder_add(finder, (uint32_t)profile->label_sets.count - 1);
+    return (uint32_t)profile->label_sets.count - 1;
 }
 
 const struct profile_label *profile_label_of(const struct profile *profile, uint32_t label_set,
@@ -466,8 +406,9 @@ uint32_t profile_location(struct profile *profile, const struct profile_location
     return (uint32_t)profile->locations.count - 1;
 }
 
-static const void *address_bytes(const struct profile *profile, uint32_t number, size_t *size)
+static const void *address_bytes(const void *context, uint32_t number, size_t *size)
 {
+    const struct profile *profile = context;
     const struct profile_location *location = profile_location_at(profile, number);
     *size = sizeof location->address;
     return &location->address;
@@ -475,26 +416,22 @@ static const void *address_bytes(const struct profile *profile, uint32_t number,
 
 uint32_t profile_address(struct profile *profile, uint64_t address, uint8_t flags)
 {
-    uint32_t *slot = profile->failed ? NULL
-                                     : table_find(&profile->index->addresses, profile,
-                                                  address_bytes, &address, sizeof address);
-    if (!slot)
-        return 0;
-    if (*slot == 0) {
-        uint64_t code = flags & LOCATION_EXACT || address == 0 ? address : address - 1;
-        struct profile_location location = {.address = address, .flags = flags};
-        location.mapping = profile_find_mapping(profile, code);
-        uint32_t number = profile_location(profile, &location, NULL, 0);
-        if (profile->failed)
-            return 0;
-        profile->index->addresses.count++;
-        *slot = number + 1;
-    }
-    return *slot - 1;
+    struct finder *finder = profile->index ? &profile->index->addresses : NULL;
+    uint32_t there = find(profile, finder, address_bytes, &address, sizeof address);
+    if (there != FINDER_NONE || profile->failed)
+        return profile->failed ? 0 : there;
+    uint64_t code = flags & LOCATION_EXACT || address == 0 ? address : address - 1;
+    struct profile_location location = {.address = address, .flags = flags};
+    location.mapping = profile_find_mapping(profile, code);
+    uint32_t number = profile_location(profile, &location, NULL, 0);
+    if (!profile->failed)
+        finder_add(finder, number);
+    return number;
 }
 
-static const void *line_bytes(const struct profile *profile, uint32_t number, size_t *size)
+static const void *line_bytes(const void *context, uint32_t number, size_t *size)
 {
+    const struct profile *profile = context;
     *size = sizeof(struct profile_line);
     return profile_lines_of(profile, number);
 }
@@ -502,20 +439,15 @@ static const void *line_bytes(const struct profile *profile, uint32_t number, si
 uint32_t profile_named(struct profile *profile, uint32_t function, uint32_t line, uint32_t mapping)
 {
     struct profile_line only = {function, line, 0};
-    uint32_t *slot = profile->failed ? NULL
-                                     : table_find(&profile->index->named, profile, line_bytes,
-                                                  &only, sizeof only);
-    if (!slot)
-        return 0;
-    if (*slot == 0) {
-        struct profile_location location = {.mapping = mapping, .flags = LOCATION_LOOKED};
-        uint32_t number = profile_location(profile, &location, &only, 1);
-        if (profile->failed)
-            return 0;
-        profile->index->named.count++;
-        *slot = number + 1;
-    }
-    return *slot - 1;
+    struct finder *finder = profile->index ? &profile->index->named : NULL;
+    uint32_t there = find(profile, finder, line_bytes, &only, sizeof only);
+    if (there != FINDER_NONE || profile->failed)
+        return profile->failed ? 0 : there;
+    struct profile_location location = {.mapping = mapping, .flags = LOCATION_LOOKED};
+    uint32_t number = profile_location(profile, &location, &only, 1);
+    if (!profile->failed)
+        finder_add(finder, number);
+    return number;
 }
 
 void profile_set_lines(struct profile *profile, uint32_t location, const struct profile_line *lines,

@@ -228,6 +228,9 @@ int profile_type_partner(const struct profile *profile, unsigned type);
 const struct profile_label *profile_label_of(const struct profile *profile, uint32_t label_set,
                                              const char *key);
 
+/* All stacks are there: gives back what was only of use to find them again. More may follow. */
+void profile_settle(struct profile *profile);
+
 /* Adds all of `from`, each value times `factor` (-1: subtracts), to `to`. Types are matched by
  * name; addresses are matched by mapping path or build id and offset, so that two runs of one
  * program fit. False: memory is out, or the sums are too large. */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUFFER_FRAMES = 1 << 20, BUFFER_STACKS = 1 << 16, ROUNDS_MOST = 40 };
+enum { BUFFER_FRAMES = 1 << 18, BUFFER_STACKS = 1 << 14, ROUNDS_MOST = 40 };
 
 struct tail {
     uint32_t at, count; /* in sorter->buffer */
@@ -35,10 +35,33 @@ static uint32_t frame_at(const struct sorter *it, const uint32_t *path, uint32_t
     return path[it->from_end ? count - 1 - depth : depth];
 }
 
-static int by_number(const void *left, const void *right)
+/* By bits, the highest first, in its place: qsort would need as much memory again. */
+static void sort_numbers(uint64_t *items, size_t count, unsigned bit)
 {
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
+    enum { FEW = 12 };
+    while (count > FEW) {
+        size_t low = 0, high = count;
+        while (low < high)
+            if (items[low] >> bit & 1) {
+                uint64_t kept = items[--high];
+                items[high] = items[low];
+                items[low] = kept;
+            } else {
+                low++;
+            }
+        if (bit == 0)
+            return;
+        bit--;
+        sort_numbers(items, low, bit);
+        items += low;
+        count -= low;
+    }
+    for (size_t i = 1; i < count; i++)
+        for (size_t k = i; k > 0 && items[k] < items[k - 1]; k--) {
+            uint64_t kept = items[k];
+            items[k] = items[k - 1];
+            items[k - 1] = kept;
+        }
 }
 
 /* Whole stacks, one against the other; *shared is how many first frames are the same. */
@@ -195,7 +218,7 @@ static void sort_range(struct sorter *it, size_t first, size_t count, uint32_t d
         if (seen.common > 0)
             continue;
         size_t end = first + count;
-        qsort(places + first, count, sizeof *places, by_number);
+        sort_numbers(places + first, count, 63);
         size_t begin = ended_skip(places, first, end, depth, shared);
         size_t most = begin, most_end = begin;
         for (size_t i = begin, next; i < end; i = next) {

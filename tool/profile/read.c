@@ -197,5 +197,6 @@ bool profile_read_file(struct profile *profile, const char *path,
                               : read_refuse(error, 0, "it is empty");
     }
     pages_free(&pages);
+    profile_settle(profile);
     return done;
 }

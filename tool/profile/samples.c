@@ -15,19 +15,23 @@ int profile_type_named(const struct profile *profile, const char *name)
     return -1;
 }
 
-/* *column has room for so many, of which those from `used` on are zero. */
-static bool column_grow(struct profile *profile, void *column, size_t item_size, size_t used,
-                        size_t room)
+/* *column has room for so many. What is new in it may be anything. */
+static bool column_grow(struct profile *profile, void *column, size_t item_size, size_t room)
 {
     void **place = column;
-    char *items = realloc(*place, room * item_size);
-    if (!items) {
-        profile->failed = true;
-        return false;
-    }
-    memset(items + used * item_size, 0, (room - used) * item_size);
-    *place = items;
-    return true;
+    char *items = reallocarray(*place, room, item_size);
+    profile->failed |= items == NULL;
+    *place = items ? items : *place;
+    return items != NULL;
+}
+
+/* A column for samples that are there already: of zeros. */
+static bool column_start(struct profile *profile, void *column, size_t item_size, size_t room)
+{
+    void **place = column;
+    *place = calloc(room > 0 ? room : 1, item_size);
+    profile->failed |= *place == NULL;
+    return *place != NULL;
 }
 
 unsigned profile_type(struct profile *profile, const char *name, const char *unit)
@@ -39,7 +43,7 @@ unsigned profile_type(struct profile *profile, const char *name, const char *uni
     unsigned type = profile->types;
     if (profile->failed || type == PROFILE_TYPES_MOST ||
         (samples->room > 0 &&
-         !column_grow(profile, &samples->values[type], sizeof(int64_t), 0, samples->room)))
+         !column_start(profile, &samples->values[type], sizeof(int64_t), samples->room)))
         return 0;
     profile->type[type] =
         (struct profile_type){profile_string_of(profile, name), profile_string_of(profile, unit)};
@@ -72,17 +76,16 @@ int profile_type_partner(const struct profile *profile, unsigned type)
 static bool samples_grow(struct profile *profile, size_t room)
 {
     struct profile_samples *samples = &profile->samples;
-    size_t used = samples->count;
-    bool done = column_grow(profile, &samples->stacks, sizeof *samples->stacks, used, room) &&
-                column_grow(profile, &samples->label_sets, sizeof *samples->label_sets, used, room);
+    bool done = column_grow(profile, &samples->stacks, sizeof *samples->stacks, room) &&
+                column_grow(profile, &samples->label_sets, sizeof *samples->label_sets, room);
     for (unsigned i = 0; i < profile->types && done; i++)
-        done = column_grow(profile, &samples->values[i], sizeof(int64_t), used, room);
+        done = column_grow(profile, &samples->values[i], sizeof(int64_t), room);
     if (done && samples->weights)
-        done = column_grow(profile, &samples->weights, sizeof *samples->weights, used, room);
+        done = column_grow(profile, &samples->weights, sizeof *samples->weights, room);
     if (done && samples->lives)
-        done = column_grow(profile, &samples->lives, sizeof *samples->lives, used, room);
+        done = column_grow(profile, &samples->lives, sizeof *samples->lives, room);
     if (done && samples->history)
-        done = column_grow(profile, &samples->history, sizeof *samples->history, used, room);
+        done = column_grow(profile, &samples->history, sizeof *samples->history, room);
     if (done)
         samples->room = room;
     return done;
@@ -100,8 +103,16 @@ size_t profile_sample(struct profile *profile, uint32_t stack, uint32_t label_se
     size_t count = samples->count, more = count < 64 ? 64 : count + count / 2;
     if (profile->failed || (count == samples->room && !samples_grow(profile, more)))
         return 0;
-    samples->stacks[samples->count] = stack;
-    samples->label_sets[samples->count] = label_set;
+    samples->stacks[count] = stack;
+    samples->label_sets[count] = label_set;
+    for (unsigned i = 0; i < profile->types; i++)
+        samples->values[i][count] = 0;
+    if (samples->weights)
+        samples->weights[count] = 0;
+    if (samples->lives)
+        memset(samples->lives[count], 0, sizeof samples->lives[count]);
+    if (samples->history)
+        memset(samples->history[count], 0, sizeof samples->history[count]);
     return samples->count++;
 }
 
@@ -124,8 +135,7 @@ bool profile_sums_fit(const struct profile *profile)
 static bool want(struct profile *profile, void *column, size_t item_size)
 {
     void **place = column;
-    size_t room = profile->samples.room;
-    return *place != NULL || column_grow(profile, column, item_size, 0, room > 0 ? room : 1);
+    return *place != NULL || column_start(profile, column, item_size, profile->samples.room);
 }
 
 bool profile_want_weights(struct profile *profile)

@@ -94,9 +94,9 @@ struct maker {
     uint32_t *first;       /* by stack */
     uint32_t *next;        /* by sample; NULL: each stack has one */
     size_t *seen;          /* with rows_only: by frame, sample + 1 that was counted */
-    uint32_t *frame_slots; /* hash tables: number + 1, or 0 */
-    uint32_t *stack_slots, *stack_hashes; /* while the view is made; hashes are by stack */
-    size_t frame_slots_count, stack_slots_count, first_room, hashes_room;
+    uint32_t *frame_slots; /* a hash table: number + 1, or 0 */
+    struct finder stacks;  /* while the view is made */
+    size_t frame_slots_count, first_room;
     uint64_t frames_all, frames_unnamed; /* seen */
     struct path *paths[2];               /* in turns */
     unsigned turn;

@@ -162,7 +162,23 @@ bool view_history(const struct view *view, size_t stack, float history[PROFILE_M
 
 /* ---- making ----------------------------------------------------------------------------- */
 
-/* The stack of a sample. `known`, by stack of the profile, is what became of it: the number + 2. */
+/* Whether some stack is that of several samples. */
+static bool has_twins(const struct profile *profile)
+{
+    const struct profile_samples *samples = &profile->samples;
+    uint8_t *seen = calloc(profile->stacks.count / 8 + 1, 1);
+    bool twins = !seen;
+    for (size_t i = 0; i < samples->count && !twins; i++) {
+        uint8_t *place = &seen[samples->stacks[i] / 8],
+                bit = (uint8_t)(1 << samples->stacks[i] % 8);
+        twins = (*place & bit) != 0;
+        *place |= bit;
+    }
+    free(seen);
+    return twins;
+}
+
+/* The stack of a sample. *known is what became of its stack in the profile: the number + 2. */
 static uint32_t sample_stack(struct maker *maker, struct source *source, uint32_t sample,
                              uint32_t *known)
 {
@@ -170,17 +186,16 @@ static uint32_t sample_stack(struct maker *maker, struct source *source, uint32_
     struct path *path = maker->paths[0];
     size_t row;
     stacks_source(maker, sample, &row);
-    uint32_t *place = &known[samples->stacks[row]];
-    if (*place == 0) {
+    if (*known == 0) {
         bool kept = path_make(maker, source, samples->stacks[row], path);
         if (kept)
             path_count(maker, path);
-        *place = 2 + (!kept           ? DROPPED
+        *known = 2 + (!kept           ? DROPPED
                       : maker->labels ? 0 /* its label says where it belongs */
                                       : stacks_intern(maker, path, sample));
     }
-    if (*place - 2 == DROPPED || !maker->labels)
-        return *place - 2;
+    if (*known - 2 == DROPPED || !maker->labels)
+        return *known - 2;
     return path_of_labels(maker, source, samples->label_sets[row], path)
                ? stacks_intern(maker, path, sample)
                : DROPPED;
@@ -191,9 +206,9 @@ static bool source_add(struct maker *maker, struct source *source)
     struct view *view = maker->view;
     const struct profile_samples *samples = &source->profile->samples;
     size_t before = source->base ? view->profile->samples.count : 0;
-    bool stacks = !maker->options.rows_only;
-    uint32_t *known = stacks ? calloc(source->profile->stacks.count + 1, sizeof *known) : NULL;
-    maker->failed |= stacks && !known;
+    bool stacks = !maker->options.rows_only, twins = stacks && has_twins(source->profile);
+    uint32_t once, *known = twins ? calloc(source->profile->stacks.count + 1, sizeof *known) : NULL;
+    maker->failed |= twins && !known;
     for (size_t i = 0; i < samples->count && !maker->failed; i++) {
         struct view_value value = sample_value(maker, source, i);
         view_add(&view->whole, &value);
@@ -204,7 +219,10 @@ static bool source_add(struct maker *maker, struct source *source)
             continue;
         }
         uint32_t number = (uint32_t)(before + i);
-        uint32_t stack = kept ? sample_stack(maker, source, number, known) : DROPPED;
+        uint32_t *place = known ? &known[samples->stacks[i]] : &once, stack = DROPPED;
+        once = 0;
+        if (kept)
+            stack = sample_stack(maker, source, number, place);
         view->sample_stacks[number] = stack;
         if (stack != DROPPED)
             view_add(&view->total, &value);
@@ -242,8 +260,9 @@ static bool maker_start(struct maker *maker)
     maker->paths[1] = malloc(sizeof *maker->paths[1]);
     bool right = maker->paths[0] && maker->paths[1] && samples < DROPPED;
     if (right && !maker->options.rows_only) {
+        size_t stacks = view->profile->stacks.count + (view->base ? view->base->stacks.count : 0);
         maker->view->sample_stacks = malloc((samples + 1) * sizeof *view->sample_stacks);
-        right = view->sample_stacks != NULL;
+        right = view->sample_stacks && finder_start(&maker->stacks, maker->labels ? 0 : stacks);
     }
     return right || view_refuse(maker->error, "out of memory");
 }
@@ -300,8 +319,7 @@ void maker_clear(struct maker *maker)
     free(maker->next);
     free(maker->seen);
     free(maker->frame_slots);
-    free(maker->stack_slots);
-    free(maker->stack_hashes);
+    finder_free(&maker->stacks);
 }
 
 void view_free(struct view *view)
