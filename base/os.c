@@ -441,6 +441,43 @@ uint64_t os_signals_blocked(void)
     return mask;
 }
 
+void os_signals_unblock(uint64_t set)
+{
+    arch_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&set, 0, sizeof set, 0, 0);
+}
+
+/* What the kernel knows of a signal. */
+struct action {
+    void (*handler)(int);
+    unsigned long flags;
+    void (*restorer)(void);
+    unsigned long mask;
+};
+
+static void action_plain(int number)
+{
+    struct action plain = {0};
+    arch_syscall(SYS_rt_sigaction, number, (long)&plain, 0, sizeof plain.mask, 0, 0);
+}
+
+void os_signal_drop(int number, void (*handler)(int number))
+{
+    struct action now = {0};
+    arch_syscall(SYS_rt_sigaction, number, 0, (long)&now, sizeof now.mask, 0, 0);
+    if (now.handler == handler)
+        action_plain(number);
+}
+
+void os_signal_process(int number)
+{
+    call3(SYS_kill, os_pid(), number, 0);
+}
+
+void os_signal_thread(int number)
+{
+    call3(SYS_tgkill, os_pid(), os_tid(), number);
+}
+
 bool os_secure(void)
 {
     return getauxval(AT_SECURE) != 0;
@@ -456,19 +493,11 @@ _Noreturn void os_abort(void)
 {
     /* What abort() does, without its lock and without flushing anything: first give a handler of
      * the program its chance, then make sure. */
-    struct {
-        void (*handler)(int);
-        unsigned long flags;
-        void (*restorer)(void);
-        unsigned long mask;
-    } plain = {0};
-    unsigned long none = 0;
-    enum { UNBLOCK_ALL = 2 }; /* SIG_SETMASK */
-    call3(SYS_tgkill, os_pid(), os_tid(), SIGABRT);
-    arch_syscall(SYS_rt_sigaction, SIGABRT, (long)&plain, 0, sizeof plain.mask, 0, 0);
-    arch_syscall(SYS_rt_sigprocmask, UNBLOCK_ALL, (long)&none, 0, sizeof none, 0, 0);
+    os_signal_thread(SIGABRT);
+    action_plain(SIGABRT);
+    set_mask(0, NULL);
     for (;;) {
-        call3(SYS_tgkill, os_pid(), os_tid(), SIGABRT);
+        os_signal_thread(SIGABRT);
         call3(SYS_exit_group, 127, 0, 0);
     }
 }

@@ -122,6 +122,13 @@ void os_signals_hold(struct os_signals *before);
 void os_signals_release(const struct os_signals *before);
 /* Which signals this thread blocks, a bit each. */
 uint64_t os_signals_blocked(void);
+/* This thread blocks none of these any longer, a bit each. */
+void os_signals_unblock(uint64_t set);
+/* The signal does again what it does without a handler, if `handler` is the one it has. */
+void os_signal_drop(int number, void (*handler)(int number));
+/* Sends it to the process, or to the calling thread alone. */
+void os_signal_process(int number);
+void os_signal_thread(int number);
 
 /* True in setuid, setgid and file-capability programs: the environment is an attacker's. */
 bool os_secure(void);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See tool/child.h. All signals are taken one by one while the child runs. Those that a process
- * sent to us were meant for the child; those of the terminal went to both of us already.
+ * sent to us were meant for the child; those of the terminal went to both of us already. One that
+ * ended the child may come to us once more (timeout sends it to the process and to its group), when
+ * the summary is not printed yet: what comes that soon is left out.
  */
 #include "tool/child.h"
 
@@ -19,11 +21,35 @@ static void child_become(char **words, const sigset_t *mask, const struct sigact
                          int report);
 static void child_wait(struct child *child, const sigset_t *all);
 
+enum { ECHO_MS = 250 };
+static uint64_t ended_ms;
+
 static uint64_t now_ms(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void on_echo(int number)
+{
+    int kept = errno;
+    if (now_ms() - ended_ms > ECHO_MS) {
+        struct sigaction plain = {.sa_handler = SIG_DFL};
+        sigaction(number, &plain, NULL);
+        raise(number);
+    }
+    errno = kept;
+}
+
+static void echoes_skip(void)
+{
+    static const int signals[] = {SIGHUP, SIGINT, SIGTERM};
+    struct sigaction skip = {.sa_handler = on_echo, .sa_flags = SA_RESTART}, now;
+    ended_ms = now_ms();
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+            sigaction(signals[i], &skip, NULL);
 }
 
 bool child_not_started(const char *path, int reason, struct error *error)
@@ -65,6 +91,8 @@ bool child_run(struct child *child, char **words, const char *path, struct error
     }
     child_wait(child, &all);
     child->time_ms = now_ms() - start_ms;
+    if (WIFSIGNALED(child->status))
+        echoes_skip();
     sigprocmask(SIG_SETMASK, &before, NULL);
     return true;
 }
@@ -91,7 +119,9 @@ static void child_wait(struct child *child, const sigset_t *all)
         int signal = sigwaitinfo(all, &info);
         if (signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU)
             kill(getpid(), SIGSTOP); /* the child has stopped as well, or will not */
-        if (signal > 0 && signal != SIGCHLD && info.si_code <= 0)
+        /* Of a terminal that is gone the kernel tells the leader of the session alone. */
+        bool ours = info.si_code <= 0 || (signal == SIGHUP && getsid(0) == getpid());
+        if (signal > 0 && signal != SIGCHLD && ours)
             kill(child->pid, signal);
     }
     child->rss_peak_bytes = (uint64_t)usage.ru_maxrss * 1024;

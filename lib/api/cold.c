@@ -9,6 +9,7 @@
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
 #include "lib/api/emergency.h"
+#include "lib/api/ending.h"
 #include "lib/api/foreign.h"
 #include "lib/api/hot.h"
 #include "lib/api/young.h"
@@ -47,6 +48,7 @@ static void recover(void)
     dumps_recover(parent_id);
     alloc_recover();
     profile_recover(parent_id);
+    ending_forked();
 }
 
 bool cold_begin(void)

@@ -14,6 +14,7 @@
 #include "base/print.h"
 #include "lib/api/api.h"
 #include "lib/api/cold.h"
+#include "lib/api/ending.h"
 
 struct dump_style control_memoir = {.names = DUMP_NAMES_MEMOIR, .format = FORMAT_CAPTURE};
 struct dump_style control_jemalloc = {
@@ -220,6 +221,7 @@ const struct control_row control_rows[] = {
     {"dump.signal", apply_signal, true},
     {"dump.exit", apply_exit, true},
     {"capture.interval", apply_capture_interval, true},
+    {"capture.signals", ending_apply, false},
 };
 const size_t control_rows_count = COUNT_OF(control_rows);
 

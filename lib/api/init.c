@@ -18,6 +18,7 @@
 #include "lib/api/attach.h"
 #include "lib/api/cold.h"
 #include "lib/api/control.h"
+#include "lib/api/ending.h"
 #include "lib/api/stats.h"
 #include "lib/api/surfaces.h"
 #include "lib/watch/watch.h"
@@ -100,8 +101,10 @@ void init_thread(void *heap)
 
 __attribute__((constructor(101))) static void come_up(void)
 {
-    if (init_done())
+    if (init_done()) {
         attach_init();
+        ending_apply();
+    }
     objects_refresh();
 }
 
@@ -110,7 +113,7 @@ __attribute__((destructor)) static void go(void)
     attach_end();
     if (load_acquire(&state) != READY)
         return;
-    triggers_exit();
+    triggers_exit(NULL);
     if (config.stats)
         stats_print(stats_fd);
     surfaces_exit();

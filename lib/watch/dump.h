@@ -101,8 +101,8 @@ void triggers_run(void);
 void triggers_reset(void);
 /* An allocation fails: the first time, the dump that was asked for. */
 void triggers_failure(void);
-/* The program ends: dumps with DUMP_EXIT. */
-void triggers_exit(void);
+/* The program ends: dumps with DUMP_EXIT. `words`: how it ends, or NULL. */
+void triggers_exit(const char *words);
 /* In a forked child. */
 void dumps_recover(uint32_t parent_id);
 

@@ -271,7 +271,7 @@ bool trigger_percent(const struct dump_style *style, unsigned percent)
 }
 
 /* Dumps of one kind, for which there is no second time if `once`. */
-static void dump_all(enum dump_reason kind, bool once)
+static void dump_all(enum dump_reason kind, const char *words, bool once)
 {
     if (!load_relaxed(&any) || !dump_lock(true))
         return;
@@ -279,7 +279,7 @@ static void dump_all(enum dump_reason kind, bool once)
     for (unsigned i = 0; i < TRIGGERS; i++) {
         if (triggers[i].style == NULL || triggers[i].kind != kind)
             continue;
-        dump_write_locked(triggers[i].style, kind, NULL, NULL, &now);
+        dump_write_locked(triggers[i].style, kind, NULL, words, &now);
         if (once)
             triggers[i].style = NULL;
     }
@@ -290,11 +290,11 @@ void triggers_failure(void)
 {
     if (load_relaxed(&failure_awaited) && lock_held == 0) {
         store_relaxed(&failure_awaited, false);
-        dump_all(DUMP_FAILURE, true);
+        dump_all(DUMP_FAILURE, NULL, true);
     }
 }
 
-void triggers_exit(void)
+void triggers_exit(const char *words)
 {
-    dump_all(DUMP_EXIT, false);
+    dump_all(DUMP_EXIT, words, false);
 }

@@ -100,13 +100,27 @@ kill -USR1 "$job"
 wait "$job" || fail "wait: exit code $?"
 grep -q '^signal 10$' "$place/out" || fail "the signal did not arrive"
 rm -f ./*
-for number in 9 15; do
+for number in 1 2 9 15; do
     got=0
-    memoir run ../target signal $number 2>"$place/errors" || got=$?
+    memoir run --exact --set capture.signals=off ../target signal $number 2>"$place/errors" || got=$?
     [ "$got" -eq $((128 + number)) ] || fail "signal $number: exit code $got"
     said "^memoir: nothing was recorded: the program was ended by signal $number "
+    [ -z "$(files)" ] || fail "left behind: $(files)"
+    got=0
+    memoir run --exact ../target signal $number 2>"$place/errors" || got=$?
+    [ "$got" -eq $((128 + number)) ] || fail "signal $number: exit code $got"
+    if [ $number -eq 9 ]; then
+        said "^memoir: nothing was recorded: the program was ended by signal 9 "
+        continue
+    fi
+    said "^memoir: [.]{2}/target signal $number   ended by signal $number "
+    said '^ +peak .* last seen 9\.[5-9][0-9]? MiB .* allocated (6[89]|7[0-4])\.?[0-9]* MiB in 30[0-9] K calls'
+    [ "$(files | wc -l)" -eq 1 ] || fail "signal $number: not one file: $(files)"
+    rm -f ./*
 done
-[ -z "$(files)" ] || fail "left behind: $(files)"
+memoir run --format pprof ../target signal 15 2>"$place/errors"
+gzip -t ./*.pb.gz || fail "a signal: no dump in the format that was asked for: $(files)"
+rm -f ./*
 
 # killed: what there was up to the last snapshot, and that it is not all
 expect 137 memoir run --every 100ms ../target killed 2>"$place/errors"

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See lib/api/disposition.h. Not in the static archive, for there is no way to libc's functions
+ * behind ours. They may be called in signal handlers and after vfork, so what is behind them is
+ * looked up early.
+ */
+#define _GNU_SOURCE
+#include "lib/api/disposition.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/os.h"
+#include "lib/api/ending.h"
+
+typedef void handler(int number);
+typedef handler *setter(int number, handler *value);
+
+handler *bsd_signal(int number, handler *value);
+handler *ssignal(int number, handler *value);
+handler *sysv_signal(int number, handler *value);
+handler *__sysv_signal(int number, handler *value);
+handler *sigset(int number, handler *value);
+
+static bool hiding;
+/* libc's functions, once they are known. */
+static int (*next_sigaction)(int, const struct sigaction *, struct sigaction *);
+static setter *next_signal, *next_sysv, *next_sigset;
+
+static void *next_of(void **cached, const char *name)
+{
+    void *found = load_relaxed(cached);
+    if (unlikely(found == NULL)) {
+        found = dlsym(RTLD_NEXT, name);
+        store_relaxed(cached, found);
+    }
+    return found;
+}
+
+static int set(int number, const struct sigaction *action, struct sigaction *before)
+{
+    next_of((void **)&next_sigaction, "sigaction");
+    return next_sigaction(number, action, before);
+}
+
+static bool is_hidden(int number, const void *value)
+{
+    return value == SIG_DFL && number >= 1 && number <= 64 && ENDING_SIGNALS >> (number - 1) & 1 &&
+           load_relaxed(&hiding);
+}
+
+static struct sigaction ours(void)
+{
+    struct sigaction action = {0};
+    action.sa_handler = ending_handler;
+    action.sa_flags = SA_RESTART | SA_ONSTACK;
+    memset(&action.sa_mask, 0xff, sizeof action.sa_mask);
+    return action;
+}
+
+EXPORT int sigaction(int number, const struct sigaction *restrict action,
+                     struct sigaction *restrict before)
+{
+    struct sigaction own = ours();
+    bool hidden = action != NULL && is_hidden(number, action->sa_handler);
+    int result = set(number, hidden ? &own : action, before);
+    if (result == 0 && before != NULL && before->sa_handler == ending_handler)
+        memset(before, 0, sizeof *before);
+    return result;
+}
+
+/* The older functions know a handler and nothing else; flags and mask of ours come after it. */
+static handler *set_by(setter *next, int number, handler *value)
+{
+    struct sigaction own = ours();
+    bool hidden = is_hidden(number, value);
+    handler *before = next(number, hidden ? ending_handler : value);
+    if (hidden && before != SIG_ERR)
+        set(number, &own, NULL);
+    return before == ending_handler ? SIG_DFL : before;
+}
+
+EXPORT handler *signal(int number, handler *value)
+{
+    return set_by(next_of((void **)&next_signal, "signal"), number, value);
+}
+
+EXPORT handler *bsd_signal(int number, handler *value)
+{
+    return signal(number, value);
+}
+
+EXPORT handler *ssignal(int number, handler *value)
+{
+    return signal(number, value);
+}
+
+EXPORT handler *__sysv_signal(int number, handler *value)
+{
+    return set_by(next_of((void **)&next_sysv, "__sysv_signal"), number, value);
+}
+
+EXPORT handler *sysv_signal(int number, handler *value)
+{
+    return __sysv_signal(number, value);
+}
+
+EXPORT handler *sigset(int number, handler *value)
+{
+    return set_by(next_of((void **)&next_sigset, "sigset"), number, value);
+}
+
+/* Once, at our constructor: in a handler or in a thread of ours the loader can't be asked. */
+static bool looked_up(void)
+{
+    static bool done, in_force;
+    if (!done) {
+        next_of((void **)&next_sigaction, "sigaction");
+        next_of((void **)&next_signal, "signal");
+        next_of((void **)&next_sysv, "__sysv_signal");
+        next_of((void **)&next_sigset, "sigset");
+        in_force = dlsym(RTLD_DEFAULT, "sigaction") == (void *)sigaction;
+        done = true;
+    }
+    return in_force;
+}
+
+void disposition_hide(bool hidden)
+{
+    struct sigaction own = ours(), now;
+    if (!looked_up())
+        return;
+    store_relaxed(&hiding, hidden);
+    for (int number = 1; number <= 64; number++) {
+        if (!(ENDING_SIGNALS >> (number - 1) & 1))
+            continue;
+        if (!hidden)
+            os_signal_drop(number, ending_handler);
+        else if (set(number, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+            set(number, &own, NULL);
+    }
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See lib/api/ending.h. The handler may have come upon anything. Where its thread is inside the
+ * allocator, it returns, for the snapshot may need what that thread holds; the program runs on for
+ * as long as the snapshot takes. Everywhere else the thread stays in the handler: nothing that
+ * stands behind a raise() is ever reached.
+ */
+#include "lib/api/ending.h"
+
+#include "base/compiler.h"
+#include "base/config.h"
+#include "base/lock.h"
+#include "base/os.h"
+#include "base/os_thread.h"
+#include "base/print.h"
+#include "lib/api/disposition.h"
+#include "lib/watch/watch.h"
+
+enum {
+    STACK_SIZE = 256 << 10,
+    WAIT_MS = 2000,    /* for the snapshot */
+    HANDLER_MS = 3000, /* in the handler, if all else fails */
+    /* A signal of one cause may come several times: to the process, its group and its session.
+     * Later than this it is somebody who does not want to wait. */
+    ECHO_MS = 250,
+    FIRST_PROCESS = 1, /* of a namespace: the kernel keeps signals without a handler from it */
+};
+
+static pid_t owner;       /* a child made by vfork has the handlers, and its parent's memory */
+static uint64_t since_ms; /* when the end began; 0: not yet */
+static int number_first;
+static uint32_t written;
+
+static void undertaker_run(void);
+static void writer_run(void);
+static void die(int number);
+static void stay(int number);
+
+void ending_apply(void)
+{
+    if (disposition_hide == NULL)
+        return;
+    bool wanted = config.capture_signals && config.capture[0] != '\0' && !os_secure() &&
+                  os_pid() != FIRST_PROCESS && os_thread_prepare();
+    store_release(&owner, os_pid());
+    disposition_hide(wanted);
+}
+
+void ending_forked(void)
+{
+    store_relaxed(&since_ms, 0);
+    store_relaxed(&written, 0);
+    store_release(&owner, os_pid());
+}
+
+/* In any thread, at any moment, with all signals blocked. Only kernel calls: errno stays. */
+void ending_handler(int number)
+{
+    uint64_t before = 0, now_ms = os_now_ms();
+    if (load_acquire(&owner) != os_pid()) {
+        die(number);
+        return;
+    }
+    if (__atomic_compare_exchange_n(&since_ms, &before, now_ms, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE)) {
+        number_first = number;
+        if (os_thread_start(undertaker_run, STACK_SIZE) != 0)
+            die(number);
+    } else if (now_ms - before > ECHO_MS) {
+        die(number);
+    }
+    if (lock_held == 0)
+        stay(number);
+}
+
+/* The end, now. It returns only if the program has a handler by now, which has run then. */
+static void die(int number)
+{
+    os_signal_drop(number, ending_handler);
+    os_signal_thread(number);
+    os_signals_unblock((uint64_t)1 << (number - 1));
+}
+
+/* Waits for it. The next signal is heard meanwhile. */
+static void stay(int number)
+{
+    static uint32_t never;
+    os_signals_unblock(ENDING_SIGNALS);
+    while (os_now_ms() - load_relaxed(&since_ms) < HANDLER_MS)
+        os_wait(&never, 0, HANDLER_MS);
+    die(number);
+}
+
+static void undertaker_run(void)
+{
+    int number = number_first;
+    os_thread_rename("memoir");
+    if (os_thread_start(writer_run, STACK_SIZE) == 0)
+        for (uint64_t spent = 0; load_acquire(&written) == 0 && spent < WAIT_MS;
+             spent = os_now_ms() - load_relaxed(&since_ms))
+            os_wait(&written, 0, (uint32_t)(WAIT_MS - spent));
+    /* To whichever thread takes it: if the program has a handler or blocks it by now, so be it. */
+    os_signal_drop(number, ending_handler);
+    os_signal_process(number);
+}
+
+static void writer_run(void)
+{
+    char text[32];
+    struct print words;
+    print_start(&words, text, sizeof text);
+    print_format(&words, "signal %d", number_first);
+    os_thread_rename("memoir");
+    triggers_exit(print_string(&words));
+    store_release(&written, 1);
+    os_wake(&written, 1);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The last snapshot of a capture when a signal ends the program (option `capture.signals`).
+ *
+ * SIGHUP, SIGINT and SIGTERM get a handler while there is a capture, where the program itself has
+ * none and does not ignore them; lib/api/disposition.h keeps it out of the program's sight. It
+ * starts two threads that libc does not know of (base/os_thread.h): one writes, the other one waits
+ * for that, some seconds at most, and then has the signal do what it would have done at once.
+ */
+#ifndef API_ENDING_H
+#define API_ENDING_H
+
+#include <stdint.h>
+
+/* The signals, a bit each. */
+#define ENDING_SIGNALS ((uint64_t)1 << 0 | (uint64_t)1 << 1 | (uint64_t)1 << 14)
+
+/* The options are what they are now: at start, and when one of them changes. */
+void ending_apply(void);
+/* In a forked child: the handlers are its own from now on. */
+void ending_forked(void);
+/* The handler. It runs with all signals blocked. */
+void ending_handler(int number);
+
+#endif
