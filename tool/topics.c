@@ -18,10 +18,10 @@ void topic_blame(void)
         stdout,
         "Memory belongs to the first frame, outward from malloc, that is none of these. "
         "Allocators, wrappers and functions are names, in which * stands for any beginning or "
-        "ending; a wrapper hands out what it got, so that nameless code which it calls in its "
-        "own file is part of it. A module is the beginning of a file's name, a source part of "
+        "ending. A module is the beginning of a file's name, a source part of "
         "a path, a header a source without its folder, rust a crate of Rust's library. "
-        "--frames leaf and --frames all show them.\n",
+        "Code without a name belongs to the function with one that called it, if that is in the "
+        "same file: what a stripped library exports. --frames leaf and --frames all show them.\n",
         0);
     printf("\n");
     for (size_t i = 0; i < blame_patterns_count; i++)

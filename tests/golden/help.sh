@@ -78,7 +78,7 @@ says 2 "has no flag '--focsu', the nearest is '--focus'" top --focsu x
 says 2 "has no flag '--deb', the nearest is '--debug-path'" top --deb x
 says 2 "top has no flag '--max-peak' . memoir help check   has it" top --max-peak 3
 says 2 "^memoir: top has no flag '--xyzzy' . memoir help top" top --xyzzy
-says 2 "^memoir: top has no flag '-n' . memoir help top" top -n
+says 2 "^memoir: top has no flag '-z' . memoir help top" top -z
 echo 'main;f 5' >a.folded
 says 2 "has no metric 'sampels', the nearest is 'samples'" top a.folded --metric sampels
 says 2 "has no metric 'peak' . it has: " top a.folded --metric peak

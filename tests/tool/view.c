@@ -236,24 +236,27 @@ static void names_of_rust(void)
     assert(!blame_is_library("<str>::go", "/src/main.rs", ""));
 }
 
-/* Code without a name is part of the wrapper that called it, if that is in the same file. */
-static void nameless_code_belongs_to_its_wrapper(void)
+/* Code without a name belongs to the function of the same file that called it; if that is a
+ * wrapper, it goes with it. */
+static void nameless_code_belongs_to_its_caller(void)
 {
     struct view_options options = plain();
     size_t row = profile.samples.count;
-    uint32_t unknown = profile_address(&profile, 0x1201, 0), start = place("main", 1, 0);
+    uint32_t unknown = profile_address(&profile, 0x1201, 0), start = place("main", 1, 1);
     uint32_t wrapper = place("zmalloc", 0, 1), user = place("fill_table", 9, 1);
-    uint32_t elsewhere = place("xmalloc", 0, 0);
+    uint32_t elsewhere = place("xmalloc", 0, 0), outside = place("use_table", 9, 0);
     sample((uint32_t[]){unknown, wrapper, user, start}, 4, 1, 30, 30, "main");
-    sample((uint32_t[]){unknown, elsewhere, user, start}, 4, 1, 7, 7, "main");
     sample((uint32_t[]){unknown, user, start}, 3, 1, 5, 5, "main");
+    sample((uint32_t[]){unknown, elsewhere, user, start}, 4, 1, 7, 7, "main");
+    sample((uint32_t[]){unknown, outside, start}, 3, 1, 11, 11, "main");
+    sample((uint32_t[]){unknown, start}, 2, 1, 13, 13, "main");
     struct view view = view_of(&options);
-    assert(row_of(&view, "fill_table").self.value == 30);
-    assert(row_of(&view, "libz.so.1+0x300").self.value == 7 + 5);
+    assert(row_of(&view, "fill_table").self.value == 30 + 5);
+    assert(row_of(&view, "libz.so.1+0x300").self.value == 7 + 11 + 13);
     view_free(&view);
     options.frames = VIEW_CALLERS;
     view = view_of(&options);
-    assert(row_of(&view, "libz.so.1+0x300").self.value == 30 + 7 + 5);
+    assert(row_of(&view, "libz.so.1+0x300").self.value == 30 + 5 + 7 + 11 + 13);
     view_free(&view);
     profile.samples.count = row;
 }
@@ -563,7 +566,7 @@ int main(void)
     names_of_libraries();
     names_of_wrappers();
     names_of_rust();
-    nameless_code_belongs_to_its_wrapper();
+    nameless_code_belongs_to_its_caller();
     a_guess_is_marked();
     recursion_counts_once();
     filters_drop_stacks();

@@ -275,22 +275,31 @@ static uint32_t path_of_item(const struct source *source, const struct item *ite
     return profile_mapping_at(profile, mapping)->path;
 }
 
-/* Past nameless code and the wrapper of the same file that it is part of; or 0. */
-static uint32_t wrapper_end(const struct maker *maker, const struct source *source,
-                            const uint32_t *numbers, uint32_t count)
+static bool name_is_start(const char *name)
+{
+    return strcmp(name, "main") == 0 || strcmp(name, "_start") == 0;
+}
+
+/* How many nameless frames belong to the function with a name that called them, if that is in the
+ * same file: what a stripped library has to show is what it exports. A wrapper goes with them; the
+ * program's start answers for nobody. */
+static uint32_t nameless_end(const struct maker *maker, const struct source *source,
+                             const uint32_t *numbers, uint32_t count)
 {
     const struct item *items = maker->items;
     uint32_t n = 0;
     while (n < count && items[numbers[n]].bits & ITEM_NAMELESS &&
            !(items[numbers[n]].bits & ITEM_LIBRARY))
         n++;
-    if (n == 0 || n == count || !(items[numbers[n]].bits & ITEM_WRAPPER))
+    const struct item *named = n < count ? &items[numbers[n]] : NULL;
+    if (n == 0 || !named || (named->bits & ITEM_LIBRARY && !(named->bits & ITEM_WRAPPER)) ||
+        name_is_start(maker->view->frames[named->frame].name))
         return 0;
-    uint32_t file = path_of_item(source, &items[numbers[n]]);
+    uint32_t file = path_of_item(source, named);
     for (uint32_t i = 0; i < n; i++)
         if (path_of_item(source, &items[numbers[i]]) != file)
             return 0;
-    return n + 1;
+    return named->bits & ITEM_WRAPPER ? n + 1 : n;
 }
 
 uint32_t frames_fold(const struct maker *maker, const struct source *source,
@@ -304,7 +313,7 @@ uint32_t frames_fold(const struct maker *maker, const struct source *source,
         return 0;
     for (; n < count && more > 0; n += more)
         more = items[numbers[n]].bits & bit ? 1
-               : blame                      ? wrapper_end(maker, source, numbers + n, count - n)
+               : blame                      ? nameless_end(maker, source, numbers + n, count - n)
                                             : 0;
     if (n == count)
         for (n = 0; n + 1 < count && items[numbers[n]].bits & ITEM_ALLOCATOR;)

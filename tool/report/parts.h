@@ -122,8 +122,8 @@ struct source *stacks_source(struct maker *maker, uint32_t sample, size_t *row);
 /* The frames of a location. NULL when memory is out. */
 const struct expansion *frames_expand(struct maker *maker, struct source *source,
                                       uint32_t location);
-/* How many frames at the leaf belong to their caller. If all do, the first that is not the
- * allocator itself is as good as any. */
+/* How many frames at the leaf belong to their caller: those of libraries, and without a name. If
+ * all do, the first that is not the allocator itself is as good as any. */
 uint32_t frames_fold(const struct maker *maker, const struct source *source,
                      const struct path *path);
 /* The frame of a label set: its thread or its size. UINT32_MAX when memory is out. */
