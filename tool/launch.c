@@ -35,6 +35,7 @@ static const char library_name[] = "libmemoir.so";
 static bool options_check(const struct arguments *arguments, struct error *error);
 static void warning_keep(const char *line, size_t length);
 static bool library_use(char path[PATH_MAX], const char *candidate);
+static bool begins_with(const char *path, const char *bytes);
 static bool program_try(char path[PATH_MAX], const char *directory, size_t length, const char *name,
                         int *reason);
 static bool program_missing(const char *name, int reason, struct error *error);
@@ -170,7 +171,21 @@ static bool library_use(char path[PATH_MAX], const char *candidate)
     if (!realpath(candidate, path) || access(path, R_OK) != 0 || stat(path, &stat_of_it) != 0)
         return false;
     errno = EISDIR;
-    return !S_ISDIR(stat_of_it.st_mode);
+    if (S_ISDIR(stat_of_it.st_mode))
+        return false;
+    errno = ELIBBAD;
+    return begins_with(path, "\177ELF");
+}
+
+/* The first bytes of a file. */
+static bool begins_with(const char *path, const char *bytes)
+{
+    char start[8] = "";
+    FILE *file = fopen(path, "re");
+    size_t got = file ? fread(start, 1, strlen(bytes), file) : 0;
+    if (file)
+        fclose(file);
+    return got == strlen(bytes) && memcmp(start, bytes, got) == 0;
 }
 
 /* The file that execvp will start, for what is to be said about it before. */
@@ -217,8 +232,11 @@ static bool program_missing(const char *name, int reason, struct error *error)
     char best[NAME_MAX + 1] = "";
     if (reason != ENOENT) {
         error_set(error, ERROR_NOT_EXECUTABLE, "%s can't be executed: %s", name, strerror(reason));
-        return reason == EACCES && strchr(name, '/') ? error_hint(error, "chmod +x %s", name)
-                                                     : false;
+        if (reason != EACCES || !strchr(name, '/'))
+            return false;
+        if (begins_with(name, "\177ELF") || begins_with(name, "#!"))
+            return error_hint(error, "chmod +x %s", name);
+        return error_hint(error, "see what it is: file %s", name);
     }
     if (strchr(name, '/'))
         return error_set(error, ERROR_NOT_FOUND, "no such program: %s", name);

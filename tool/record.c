@@ -336,6 +336,8 @@ static void file_print(const struct record *record, const char *path)
     size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
     bool inside = length > 0 && strncmp(path, here, length) == 0 && path[length] == '/';
     fprintf(stderr, "\n    %s   %s\n", inside ? path + length + 1 : path, print_string(&print));
+    if (!record->wanted[0] && !inside)
+        fputs("    (there, because nothing can be written here)\n", stderr);
     if (!record->wanted[0] && !record->format && inside) /* the newest here is what they take */
         terminal_next("memoir top      memoir leaks      memoir time");
 }

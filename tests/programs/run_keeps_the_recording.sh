@@ -39,6 +39,11 @@ expect 0 memoir run "../my target" 2>"$place/errors"
 only './my target-*.memoir'
 expect 0 memoir run --output "a b.memoir" "../my target" 2>"$place/errors"
 only './a b.memoir'
+mkdir "$place/he re"
+cd "$place/he re" || exit 2
+expect 0 memoir run ../target 2>"$place/errors"
+only './target-*.memoir'
+cd "$place/here" || exit 2
 
 # one's own preloaded library stays
 build -shared -fPIC "$root/tests/programs/user_library.c" -o "$place/libuser.so"
@@ -62,6 +67,10 @@ cp ../target "$place/plain"
 chmod -x "$place/plain"
 expect 126 memoir run "$place/plain" 2>"$place/errors"
 grep -q "chmod +x $place/plain" "$place/errors" || fail "no execute bit: $(cat "$place/errors")"
+echo text >"$place/text"
+expect 126 memoir run "$place/text" 2>"$place/errors"
+grep -q chmod "$place/errors" && fail "a text is to be executed: $(cat "$place/errors")"
+expect 2 memoir run --lib "$place/text" ../target 2>"$place/errors"
 
 # static programs run, and why nothing is recorded is said
 build -static "$root/tests/programs/run_target.c" -o "$place/static" 2>/dev/null
@@ -84,6 +93,7 @@ if [ "$(id -u)" -ne 0 ]; then
     (cd "$place/closed" && TMPDIR=$place/temporary memoir run ../target 2>"$place/errors")
     grep -q "^    $place/temporary/target-.*\\.memoir" "$place/errors" ||
         fail "a closed folder: $(cat "$place/errors")"
+    grep -q '^    (there, because nothing can be written here)$' "$place/errors" || fail "and not why"
 fi
 
 # one without room: the program does not notice, and what there is to say is said
