@@ -337,7 +337,7 @@ static void point_peak(struct profile *profile)
     for (size_t i = 0; i < count; i++) {
         if (points[i].live_bytes >= peak.live_bytes)
             return;
-        at = points[i].time_ns <= peak.time_ns ? i + 1 : at;
+        at = points[i].time_ns < peak.time_ns ? i + 1 : at;
     }
     if (peak.time_ns == 0 || peak.live_bytes == 0 || count == 0 ||
         !profile_list_add(profile, &profile->points, sizeof peak))

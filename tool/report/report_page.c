@@ -108,9 +108,11 @@ static void allocated_print(const struct profile *profile, const struct style *s
 {
     char size[32], count[32], rate[32];
     int64_t bytes = profile->exact_alloc_bytes, calls = profile->exact_allocs;
-    if (bytes < 0)
+    bool every =
+        profile->period == 0 && !profile->samples.weights; /* the lists are exact as well */
+    if (bytes < 0 || every)
         bytes = type_sum(profile, "alloc_space");
-    if (calls < 0)
+    if (calls < 0 || every)
         calls = type_sum(profile, "alloc_objects");
     if (bytes <= 0)
         return;
@@ -260,7 +262,7 @@ static void early_print(const struct profile *profile, const struct style *style
     char last[32], end[32];
     if (profile->torn && profile->duration_ns > 0 && time_ns > profile->duration_ns)
         fprintf(style->out,
-                "    what came after %s of %s was not recorded: --every 1s takes snapshots more "
+                "    what came after %s of %s was not recorded: --every TIME takes snapshots more "
                 "often\n",
                 style_time(last, profile->duration_ns), style_time(end, time_ns));
 }
