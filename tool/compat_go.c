@@ -68,11 +68,6 @@ bool go_run(const struct compat_words *words, const struct profile *profile, con
             const struct go_settings *settings)
 {
     struct go_profile go;
-    if (settings->report == COMPAT_PROTO) {
-        struct write_options options = {.type = profile->default_type};
-        const struct writer *writer = write_find("pprof");
-        return writer && writer->write(profile, &options, stdout);
-    }
     go_profile_make(&go, words, profile, program, settings);
     bool done = go_report(&go, settings);
     go_profile_free(&go);

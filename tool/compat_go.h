@@ -79,6 +79,8 @@ struct go_graph {
     size_t edges_count, edges_room;
     uint32_t *table; /* of edges */
     size_t table_size;
+    struct go_edge **sorted[2]; /* those that are left, by source, by target */
+    uint32_t *starts[2];        /* in it, by node; one more at the end */
     size_t before, dropped_nodes, dropped_edges;
 };
 
@@ -122,8 +124,11 @@ void go_graph_make(struct go_graph *graph, const struct go_profile *go, bool cum
 void go_graph_free(struct go_graph *graph);
 int64_t go_flat(const struct go_node *node);
 int64_t go_cum(const struct go_node *node);
-/* The edges that end (or begin) at a node, the heaviest first; count of them. To be freed. */
-struct go_edge **go_edges(const struct go_graph *graph, uint32_t node, bool into, size_t *count);
+/* The edges that end (or begin) at a node, the heaviest first; count of them. */
+/* The heavier first, then by name. */
+int go_compare_edges(const struct go_node *nodes, const struct go_edge *left,
+                     const struct go_edge *right);
+struct go_edge **go_edges(struct go_graph *graph, uint32_t node, bool into, size_t *count);
 
 /* compat_go_unit.c */
 double go_scale(int64_t value, const char *from, const char *to, const char **unit);
@@ -134,6 +139,8 @@ const char *go_percentage(int64_t value, int64_t total, char text[32]);
 
 /* compat_go_text.c */
 const char *go_format(const struct go_profile *go, int64_t value, char text[64]);
+/* The unit that suits the smallest number of the report; `whole`: there are no fractions. */
+void go_choose_unit(struct go_profile *go, const struct go_graph *graph, bool whole);
 void go_print_head(const struct go_profile *go, FILE *out);
 bool go_report(struct go_profile *go, const struct go_settings *settings);
 
@@ -146,8 +153,9 @@ bool go_print_disasm(struct go_profile *go, const struct go_graph *graph, const 
 
 /* compat_go_picture.c */
 void go_picture(struct go_profile *go, enum compat_option how);
-/* -callgrind and -topproto. */
-bool go_write(const struct go_profile *go, const struct go_graph *graph, enum compat_option how);
+
+/* compat_go_write.c: -proto, -topproto, -callgrind. */
+bool go_write(struct go_profile *go, struct go_graph *graph, enum compat_option how);
 
 /* compat_go_more.c */
 void go_print_traces(struct go_profile *go, const struct go_graph *graph);

@@ -297,34 +297,60 @@ void go_graph_make(struct go_graph *graph, const struct go_profile *go, bool cum
     }
 }
 
-static int compare_edges(const void *a, const void *b)
+/* By the node at one end, then the heaviest first. */
+struct edge_order {
+    const struct go_graph *graph;
+    bool into;
+};
+
+static int compare_edges(const void *a, const void *b, void *context)
 {
+    const struct edge_order *order_by = context;
+    const struct go_node *nodes = order_by->graph->nodes;
     const struct go_edge *left = *(struct go_edge *const *)a, *right = *(struct go_edge *const *)b;
-    if (left->weight != right->weight && llabs(left->weight) != llabs(right->weight))
-        return llabs(left->weight) < llabs(right->weight) ? 1 : -1;
-    int order = strcmp(sorting[left->from].name, sorting[right->from].name);
-    return order != 0 ? order : strcmp(sorting[left->to].name, sorting[right->to].name);
+    uint32_t ends[2] = {order_by->into ? left->to : left->from,
+                        order_by->into ? right->to : right->from};
+    if (ends[0] != ends[1])
+        return ends[0] < ends[1] ? -1 : 1;
+    return go_compare_edges(nodes, left, right);
 }
 
-struct go_edge **go_edges(const struct go_graph *graph, uint32_t node, bool into, size_t *count)
+int go_compare_edges(const struct go_node *nodes, const struct go_edge *left,
+                     const struct go_edge *right)
 {
-    struct go_edge **found = NULL;
-    size_t room = 0;
-    *count = 0;
-    for (size_t i = 0; i < graph->edges_count; i++) {
-        struct go_edge *edge = &graph->edges[i];
-        if (edge->gone || (into ? edge->to : edge->from) != node)
-            continue;
-        if (*count == room) {
-            room = room > 0 ? room * 2 : 8;
-            found = compat_room(found, room, sizeof(struct go_edge *));
-        }
-        found[(*count)++] = edge;
-    }
-    sorting = graph->nodes;
-    if (*count > 0)
-        qsort(found, *count, sizeof(struct go_edge *), compare_edges);
-    return found;
+    if (left->weight != right->weight && llabs(left->weight) != llabs(right->weight))
+        return llabs(left->weight) < llabs(right->weight) ? 1 : -1;
+    int order = strcmp(nodes[left->from].name, nodes[right->from].name);
+    return order != 0 ? order : strcmp(nodes[left->to].name, nodes[right->to].name);
+}
+
+static void sort_edges(struct go_graph *graph, bool into)
+{
+    struct edge_order order = {graph, into};
+    struct go_edge **sorted = compat_room(NULL, graph->edges_count, sizeof(struct go_edge *));
+    uint32_t *starts = compat_room(NULL, graph->nodes_count + 1, sizeof *starts);
+    size_t count = 0, node = 0;
+    for (size_t i = 0; i < graph->edges_count; i++)
+        if (!graph->edges[i].gone)
+            sorted[count++] = &graph->edges[i];
+    if (count > 0)
+        qsort_r(sorted, count, sizeof(struct go_edge *), compare_edges, &order);
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t end = into ? sorted[i]->to : sorted[i]->from; node <= end; node++)
+            starts[node] = (uint32_t)i;
+    for (; node <= graph->nodes_count; node++)
+        starts[node] = (uint32_t)count;
+    graph->sorted[into] = sorted;
+    graph->starts[into] = starts;
+}
+
+struct go_edge **go_edges(struct go_graph *graph, uint32_t node, bool into, size_t *count)
+{
+    if (!graph->sorted[into])
+        sort_edges(graph, into);
+    const uint32_t *starts = graph->starts[into];
+    *count = starts[node + 1] - starts[node];
+    return graph->sorted[into] + starts[node];
 }
 
 void go_graph_free(struct go_graph *graph)
@@ -336,4 +362,8 @@ void go_graph_free(struct go_graph *graph)
     free(graph->order);
     free(graph->edges);
     free(graph->table);
+    for (unsigned i = 0; i < 2; i++) {
+        free(graph->sorted[i]);
+        free(graph->starts[i]);
+    }
 }

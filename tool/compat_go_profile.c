@@ -28,7 +28,8 @@ static void aggregate(struct go_profile *go, enum compat_option report)
 {
     const struct compat_value *value = go->words->value;
     bool source = report == COMPAT_LIST || report == COMPAT_WEBLIST;
-    bool whole = report == COMPAT_RAW || report == COMPAT_PROTO || report == COMPAT_CALLGRIND;
+    bool whole = report == COMPAT_RAW || report == COMPAT_PROTO || report == COMPAT_CALLGRIND ||
+                 report == COMPAT_KCACHEGRIND;
     bool code = report == COMPAT_DISASM;
     bool addresses = value[COMPAT_ADDRESSES].on || whole || code;
     bool lines = value[COMPAT_LINES].on || source || addresses;

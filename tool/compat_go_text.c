@@ -18,8 +18,7 @@ const char *go_format(const struct go_profile *go, int64_t value, char text[64])
     return go_label(value, go->sample_unit, go->unit, text);
 }
 
-/* The unit that suits the smallest number of the report. */
-static void choose_unit(struct go_profile *go, const struct go_graph *graph, bool whole)
+void go_choose_unit(struct go_profile *go, const struct go_graph *graph, bool whole)
 {
     int64_t least = 0, most = go->total;
     const char *small, *large, *unit;
@@ -156,7 +155,7 @@ static void print_top(struct go_profile *go, const struct go_graph *graph, doubl
     for (size_t i = 0; i < graph->edges_count; i++)
         if (!graph->edges[i].gone)
             (graph->edges[i].inlined ? inlined : direct)[graph->edges[i].to] = true;
-    choose_unit(go, graph, false);
+    go_choose_unit(go, graph, false);
     print_labels(go, graph, share);
     printf("%10s %5s%% %5s%% %10s %5s%%\n", "flat", "flat", "sum", "cum", "cum");
     for (size_t i = 0; i < graph->count; i++) {
@@ -174,7 +173,7 @@ static void print_top(struct go_profile *go, const struct go_graph *graph, doubl
     free(direct);
 }
 
-static void print_edges(const struct go_profile *go, const struct go_graph *graph, uint32_t node,
+static void print_edges(const struct go_profile *go, struct go_graph *graph, uint32_t node,
                         bool into)
 {
     size_t count;
@@ -185,11 +184,10 @@ static void print_edges(const struct go_profile *go, const struct go_graph *grap
                go_percentage(edges[i]->weight, go_cum(&graph->nodes[node]), percent),
                graph->nodes[into ? edges[i]->from : edges[i]->to].name,
                edges[i]->inlined ? " (inline)" : "");
-    free(edges);
 }
 
 /* False: nothing fits the pattern, where there is one. */
-static bool print_tree(struct go_profile *go, const struct go_graph *graph, double share,
+static bool print_tree(struct go_profile *go, struct go_graph *graph, double share,
                        const char *pattern)
 {
     static const char line[] =
@@ -205,7 +203,7 @@ static bool print_tree(struct go_profile *go, const struct go_graph *graph, doub
         compat_pattern_free(fits);
         return false;
     }
-    choose_unit(go, graph, false);
+    go_choose_unit(go, graph, false);
     print_labels(go, graph, share);
     printf("%s\n      flat  flat%%   sum%%        cum   cum%%   calls calls%% + context \t \t \n",
            line);
@@ -241,7 +239,8 @@ bool go_report(struct go_profile *go, const struct go_settings *settings)
         most = top ? 0 : 80;
     if (settings->report == COMPAT_DISASM || settings->report == COMPAT_PEEK ||
         settings->report == COMPAT_TRACES || settings->report == COMPAT_LIST ||
-        settings->report == COMPAT_WEBLIST)
+        settings->report == COMPAT_WEBLIST || settings->report == COMPAT_PROTO ||
+        settings->report == COMPAT_CALLGRIND || settings->report == COMPAT_KCACHEGRIND)
         trim = false;
     go_graph_make(&graph, go, value[COMPAT_CUM].on, trim ? most : 0,
                   trim ? value[COMPAT_NODEFRACTION].number : 0,
@@ -277,6 +276,7 @@ bool go_report(struct go_profile *go, const struct go_settings *settings)
     case COMPAT_TOP:
         print_top(go, &graph, share);
         break;
+    case COMPAT_PROTO:
     case COMPAT_TOPPROTO:
     case COMPAT_CALLGRIND:
     case COMPAT_KCACHEGRIND:

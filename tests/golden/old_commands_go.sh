@@ -73,6 +73,23 @@ go_same -traces empty.pb.gz
 links/pprof -top -lines -files labels.pb.gz >/dev/null 2>ours.err
 [ $? -eq 1 ] && grep -q '^conflicting options set: \[files lines\]' ours.err ||
     fail "two granularities are not refused"
+# Files: callgrind's byte for byte, profiles as the real one reads them.
+for words in labels.pb.gz cpu.pb.gz '-focus=put later.pb.gz' '-base=labels.pb.gz later.pb.gz'; do
+    # shellcheck disable=SC2086
+    go_same -callgrind $words
+done
+for option in -proto '-proto -focus=put' '-proto -hide=put' '-proto -taghide=wait' \
+    '-proto -tagroot=thread' '-proto -tagfocus=get' '-proto -divide_by=3' '-proto -add_comment=x' \
+    '-proto -base=later.pb.gz' '-proto -show_from=handle' -topproto '-topproto -lines -cum'; do
+    # shellcheck disable=SC2086
+    go tool pprof -symbolize=none -output=real.pb.gz $option labels.pb.gz 2>/dev/null
+    # shellcheck disable=SC2086
+    links/pprof -symbolize=none -output=ours.pb.gz $option labels.pb.gz 2>/dev/null
+    for name in real ours; do
+        go tool pprof -symbolize=none -raw $name.pb.gz 2>/dev/null | sed 's/flat\(.*\)\[dflt\]/flat\1/' >$name.out
+    done
+    differ pprof "$option"
+done
 # Names of C++ are cut unless they are to stay; what is said about missing programs is its own.
 for mode in '' =local =remote =nosuch =demangle=templates =demangle=full =demangle=none =force; do
     # shellcheck disable=SC2086
