@@ -77,6 +77,13 @@ void compat_load(struct compat_profile *loaded, const struct compat_words *words
 bool compat_is_url(const char *word);
 char *compat_fetch(const struct compat_words *words, const char *url);
 void compat_fetch_names(const struct compat_words *words, struct profile *profile);
+/* What the first line of a file says of its numbers. */
+struct compat_head {
+    int version;   /* of the sampling: 0 none, 1 or 2 */
+    double period; /* bytes */
+    bool threaded; /* jemalloc's */
+};
+struct compat_head compat_head(const char *path);
 /* One number of a sample. */
 double compat_sample(const struct compat_profile *loaded, unsigned type, size_t sample);
 /* Addresses outside of all mappings may be the program's own. */
@@ -88,6 +95,8 @@ uint64_t *compat_threads(const char *path, size_t *count);
  * freed; NULL may be, too. */
 struct compat_pattern *compat_pattern(const char *text);
 bool compat_pattern_fits(const struct compat_pattern *pattern, const char *text);
+/* What the first parentheses took; NULL: it does not fit. To be freed. */
+char *compat_pattern_take(const struct compat_pattern *pattern, const char *text);
 void compat_pattern_free(struct compat_pattern *pattern);
 
 /* Perl's view of a profile (compat_stacks.c): addresses with names, stacks of addresses. */

@@ -82,6 +82,7 @@ struct go_graph {
     struct go_edge **sorted[2]; /* those that are left, by source, by target */
     uint32_t *starts[2];        /* in it, by node; one more at the end */
     size_t before, dropped_nodes, dropped_edges;
+    int64_t node_cutoff, edge_cutoff; /* what is smaller is left out */
 };
 
 /* What a report is made with; the shell changes it from command to command. */
@@ -121,6 +122,11 @@ void go_drop_frames(struct go_profile *go);
 /* compat_go_graph.c */
 void go_graph_make(struct go_graph *graph, const struct go_profile *go, bool cum, double nodes_most,
                    double node_share, double edge_share);
+/* The same for a picture: the nodes that tell most, and no edges that say nothing. */
+void go_graph_draw(struct go_graph *graph, const struct go_profile *go, double nodes_most,
+                   double node_share, double edge_share);
+/* Sums and edges anew, of the nodes that are kept; the first `count` are, by order. */
+void go_graph_keep(struct go_graph *graph, const struct go_profile *go, size_t count);
 void go_graph_free(struct go_graph *graph);
 int64_t go_flat(const struct go_node *node);
 int64_t go_cum(const struct go_node *node);
@@ -142,6 +148,9 @@ const char *go_format(const struct go_profile *go, int64_t value, char text[64])
 /* The unit that suits the smallest number of the report; `whole`: there are no fractions. */
 void go_choose_unit(struct go_profile *go, const struct go_graph *graph, bool whole);
 void go_print_head(const struct go_profile *go, FILE *out);
+/* The lines above a report; `whole`: of a picture, with all that was left out. */
+void go_print_labels(const struct go_profile *go, const struct go_graph *graph, double node_share,
+                     double edge_share, bool whole, FILE *out);
 bool go_report(struct go_profile *go, const struct go_settings *settings);
 
 /* compat_go_list.c: the name of a source as it is shown; false: nothing fits. */
@@ -151,8 +160,39 @@ bool go_print_list(struct go_profile *go, const struct go_graph *graph, const ch
 /* compat_go_disasm.c: false: nothing fits. */
 bool go_print_disasm(struct go_profile *go, const struct go_graph *graph, const char *pattern);
 
+/* Labels of the samples of a node: all texts, or a number with them (compat_go_labels.c). */
+struct go_tag {
+    uint32_t node;
+    bool numeric;
+    const char *labels, *name; /* name: the labels again, or the number as text */
+    const char *unit;
+    int64_t value, flat, flat_divisor, cum, cum_divisor;
+};
+struct go_tags {
+    struct go_tag *items; /* by node */
+    size_t count;
+    uint32_t *starts; /* by node; one more at the end */
+    uint32_t *table;
+    size_t table_size;
+    void *texts;
+};
+/* Those that stand for at least so much. */
+void go_tags_make(struct go_tags *tags, const struct go_profile *go, const struct go_graph *graph,
+                  int64_t least);
+void go_tags_free(struct go_tags *tags);
+/* The largest first; `flat`: by the node's own. */
+void go_tags_sort(struct go_tag *tags, size_t count, bool flat);
+
+/* compat_go_trim.c: see go_graph_draw. */
+void go_graph_trim(struct go_graph *graph, const struct go_profile *go, double nodes_most);
+
+/* compat_go_dot.c */
+void go_print_dot(struct go_profile *go, struct go_graph *graph, double node_share,
+                  double edge_share, FILE *out);
+
 /* compat_go_picture.c */
-void go_picture(struct go_profile *go, enum compat_option how);
+void go_picture(struct go_profile *go, struct go_graph *graph, double node_share, double edge_share,
+                enum compat_option how);
 
 /* compat_go_write.c: -proto, -topproto, -callgrind. */
 bool go_write(struct go_profile *go, struct go_graph *graph, enum compat_option how);

@@ -13,14 +13,38 @@
 
 #include "tool/load.h"
 
+/* gperftools' text: each sample is labelled with the size of its blocks, and what was sampled is
+ * scaled down to whole numbers. */
+static void scale_heap(struct profile *profile, const struct compat_head *head)
+{
+    struct profile_samples *samples = &profile->samples;
+    for (size_t i = 0; i < samples->count; i++) {
+        struct profile_label label = {.key = profile_string_of(profile, "bytes")};
+        for (unsigned type = 0; type + 1 < profile->types; type += 2) {
+            int64_t *count = &samples->values[type][i], *bytes = &samples->values[type + 1][i];
+            if (*count == 0)
+                continue;
+            label.number = *bytes / *count;
+            if (head->version == 0 || head->period <= 1 || *bytes == 0)
+                continue;
+            double mean = (double)*bytes / (double)*count;
+            double factor = 1 / (1 - exp(-mean / head->period));
+            *count = (int64_t)((double)*count * factor);
+            *bytes = (int64_t)((double)*bytes * factor);
+        }
+        samples->label_sets[i] = profile_label_set(profile, &label, 1);
+    }
+}
+
 /* False: it can't be read, and that is said. */
 static bool read_one(struct profile *profile, const struct compat_words *words, const char *path)
 {
     struct read_error error;
-    struct read_options options = {0};
     char *fetched = compat_is_url(path) ? compat_fetch(words, path) : NULL;
     if (fetched)
         path = fetched;
+    struct compat_head head = compat_head(path);
+    struct read_options options = {.raw = head.version > 0 && !head.threaded};
     profile_start(profile);
     bool done = false;
     if (access(path, F_OK) != 0)
@@ -31,6 +55,8 @@ static bool read_one(struct profile *profile, const struct compat_words *words, 
         done = true;
     if (!done)
         profile_free(profile);
+    else if (strcmp(profile->format, "gperftools heap") == 0)
+        scale_heap(profile, &head);
     free(fetched);
     return done;
 }
@@ -169,6 +195,34 @@ static void rename_types(struct profile *profile)
     profile->type[1].name = profile_string_of(profile, "space");
 }
 
+/* Samples of one stack and one set of labels are one: the first has all, the others nothing. */
+static void unite(struct profile *profile)
+{
+    struct profile_samples *samples = &profile->samples;
+    size_t size = 64;
+    while (size < samples->count * 2)
+        size *= 2;
+    uint32_t *table = compat_room(NULL, size, sizeof *table);
+    memset(table, 0, size * sizeof *table);
+    for (size_t i = 0; i < samples->count; i++) {
+        uint64_t key = (uint64_t)samples->stacks[i] << 32 | samples->label_sets[i];
+        key = (key ^ key >> 31) * 0x9e3779b97f4a7c15u;
+        size_t slot = (key ^ key >> 32) & (size - 1);
+        while (table[slot] != 0 && (samples->stacks[table[slot] - 1] != samples->stacks[i] ||
+                                    samples->label_sets[table[slot] - 1] != samples->label_sets[i]))
+            slot = (slot + 1) & (size - 1);
+        if (table[slot] == 0) {
+            table[slot] = (uint32_t)i + 1;
+            continue;
+        }
+        for (unsigned type = 0; type < profile->types; type++) {
+            samples->values[type][table[slot] - 1] += samples->values[type][i];
+            samples->values[type][i] = 0;
+        }
+    }
+    free(table);
+}
+
 static bool is_build_id(const char *word)
 {
     size_t length = strspn(word, "0123456789abcdefABCDEF");
@@ -225,6 +279,7 @@ void go_fetch(struct profile *profile, const struct compat_words *words, const c
     read_all(profile, words, (const char *const *)words->operands + first,
              words->operands_count - first, "source");
     subtract(profile, words);
+    unite(profile);
     rename_types(profile);
     compat_own(profile, *program);
     if (build_id[0] && profile->mappings.count > 1) {

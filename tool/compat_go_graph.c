@@ -262,8 +262,9 @@ static void keep_only(struct go_graph *graph, size_t count, int64_t cutoff)
     }
 }
 
-void go_graph_make(struct go_graph *graph, const struct go_profile *go, bool cum, double nodes_most,
-                   double node_share, double edge_share)
+/* All nodes, without those that are too small. */
+static void graph_start(struct go_graph *graph, const struct go_profile *go, double node_share,
+                        double edge_share)
 {
     int64_t total = 0;
     memset(graph, 0, sizeof *graph);
@@ -272,11 +273,11 @@ void go_graph_make(struct go_graph *graph, const struct go_profile *go, bool cum
     count_up(graph, go);
     for (size_t i = 0; i < graph->count; i++)
         total += graph->nodes[graph->order[i]].flat;
-    int64_t node_cutoff = llabs((int64_t)((double)total * node_share));
-    int64_t edge_cutoff = llabs((int64_t)((double)total * edge_share));
-    if (node_cutoff > 0) {
+    graph->node_cutoff = llabs((int64_t)((double)total * node_share));
+    graph->edge_cutoff = llabs((int64_t)((double)total * edge_share));
+    if (graph->node_cutoff > 0) {
         size_t before = graph->count, kept = 0;
-        keep_only(graph, graph->count, node_cutoff);
+        keep_only(graph, graph->count, graph->node_cutoff);
         for (size_t i = 0; i < graph->nodes_count; i++)
             kept += graph->nodes[i].kept;
         graph->dropped_nodes = before - kept;
@@ -284,17 +285,32 @@ void go_graph_make(struct go_graph *graph, const struct go_profile *go, bool cum
             count_up(graph, go);
     }
     graph->before = graph->count;
+}
+
+void go_graph_keep(struct go_graph *graph, const struct go_profile *go, size_t count)
+{
+    keep_only(graph, count, 0);
+    count_up(graph, go);
+}
+
+void go_graph_make(struct go_graph *graph, const struct go_profile *go, bool cum, double nodes_most,
+                   double node_share, double edge_share)
+{
+    graph_start(graph, go, node_share, edge_share);
     sort(graph, cum);
     if (nodes_most > 0 && (double)graph->count > nodes_most) {
-        keep_only(graph, (size_t)nodes_most, 0);
-        count_up(graph, go);
+        go_graph_keep(graph, go, (size_t)nodes_most);
         sort(graph, cum);
     }
-    for (size_t i = 0; i < graph->edges_count; i++) {
-        struct go_edge *edge = &graph->edges[i];
-        edge->gone = llabs(edge->weight) < edge_cutoff;
-        graph->dropped_edges += edge->gone;
-    }
+    for (size_t i = 0; i < graph->edges_count; i++)
+        graph->edges[i].gone = llabs(graph->edges[i].weight) < graph->edge_cutoff;
+}
+
+void go_graph_draw(struct go_graph *graph, const struct go_profile *go, double nodes_most,
+                   double node_share, double edge_share)
+{
+    graph_start(graph, go, node_share, edge_share);
+    go_graph_trim(graph, go, nodes_most);
 }
 
 /* By the node at one end, then the heaviest first. */

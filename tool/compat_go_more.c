@@ -247,7 +247,7 @@ static void number_all(const struct go_profile *go, struct numbers *numbers)
     numbers->mapping_order = numbers->mappings + mappings;
     memset(numbers->locations, 0, locations * 2 * sizeof(uint32_t));
     memset(numbers->mappings, 0, mappings * 2 * sizeof(uint32_t));
-    if (mappings > 1)
+    if (mappings > 1 && strcmp(go->from->format, "pprof") == 0)
         use_mapping(numbers, 1);
     const struct profile_samples *samples = &go->from->samples;
     for (size_t i = 0; i < samples->count; i++) {

@@ -99,7 +99,7 @@ void go_print_head(const struct go_profile *go, FILE *out)
     }
 }
 
-static void print_filters(const struct go_profile *go)
+static void print_filters(const struct go_profile *go, FILE *out)
 {
     static const struct {
         enum compat_option option;
@@ -115,34 +115,39 @@ static void print_filters(const struct go_profile *go)
         if (text[0] == '\0')
             continue;
         if (!any)
-            puts("Active filters:");
+            fputs("Active filters:\n", out);
         any = true;
         size_t most = 80 - strlen(filters[i].name) - 1;
-        printf("   %s=%.*s%s\n", filters[i].name, (int)most, text,
-               strlen(text) > most ? "\u2026" : "");
+        fprintf(out, "   %s=%.*s%s\n", filters[i].name, (int)most, text,
+                strlen(text) > most ? "\u2026" : "");
     }
 }
 
-static void print_labels(const struct go_profile *go, const struct go_graph *graph, double share)
+void go_print_labels(const struct go_profile *go, const struct go_graph *graph, double node_share,
+                     double edge_share, bool whole, FILE *out)
 {
     int64_t sum = 0;
     char text[2][64], percent[32];
-    if (!go->words->value[COMPAT_COMPACT_LABELS].on)
-        go_print_head(go, stdout);
+    if (whole || !go->words->value[COMPAT_COMPACT_LABELS].on)
+        go_print_head(go, out);
     for (size_t i = 0; i < graph->count; i++)
         sum += go_flat(&graph->nodes[graph->order[i]]);
-    print_filters(go);
+    print_filters(go, out);
     const char *part = go_percentage(sum, go->total, percent);
-    printf("Showing nodes accounting for %s, %s of %s total\n", go_format(go, sum, text[0]),
-           part + strspn(part, " "), go_format(go, go->total, text[1]));
+    fprintf(out, "Showing nodes accounting for %s, %s of %s total\n", go_format(go, sum, text[0]),
+            part + strspn(part, " "), go_format(go, go->total, text[1]));
     if (go->total == 0)
         return;
     if (graph->dropped_nodes > 0)
-        printf("Dropped %zu node%s (cum <= %s)\n", graph->dropped_nodes,
-               graph->dropped_nodes > 1 ? "s" : "",
-               go_format(go, llabs((int64_t)((double)go->total * share)), text[0]));
+        fprintf(out, "Dropped %zu node%s (cum <= %s)\n", graph->dropped_nodes,
+                graph->dropped_nodes > 1 ? "s" : "",
+                go_format(go, llabs((int64_t)((double)go->total * node_share)), text[0]));
+    if (whole && graph->dropped_edges > 0)
+        fprintf(out, "Dropped %zu edge%s (freq <= %s)\n", graph->dropped_edges,
+                graph->dropped_edges > 1 ? "s" : "",
+                go_format(go, llabs((int64_t)((double)go->total * edge_share)), text[0]));
     if (graph->count > 0 && graph->count < graph->before)
-        printf("Showing top %zu nodes out of %zu\n", graph->count, graph->before);
+        fprintf(out, "Showing top %zu nodes out of %zu\n", graph->count, graph->before);
 }
 
 static void print_top(struct go_profile *go, const struct go_graph *graph, double share)
@@ -156,7 +161,7 @@ static void print_top(struct go_profile *go, const struct go_graph *graph, doubl
         if (!graph->edges[i].gone)
             (graph->edges[i].inlined ? inlined : direct)[graph->edges[i].to] = true;
     go_choose_unit(go, graph, false);
-    print_labels(go, graph, share);
+    go_print_labels(go, graph, share, 0, false, stdout);
     printf("%10s %5s%% %5s%% %10s %5s%%\n", "flat", "flat", "sum", "cum", "cum");
     for (size_t i = 0; i < graph->count; i++) {
         uint32_t number = graph->order[i];
@@ -204,7 +209,7 @@ static bool print_tree(struct go_profile *go, struct go_graph *graph, double sha
         return false;
     }
     go_choose_unit(go, graph, false);
-    print_labels(go, graph, share);
+    go_print_labels(go, graph, share, 0, false, stdout);
     printf("%s\n      flat  flat%%   sum%%        cum   cum%%   calls calls%% + context \t \t \n",
            line);
     for (size_t i = 0; i < graph->count; i++) {
@@ -226,6 +231,17 @@ static bool print_tree(struct go_profile *go, struct go_graph *graph, double sha
     return true;
 }
 
+static bool is_picture(enum compat_option report)
+{
+    static const enum compat_option pictures[] = {COMPAT_DOT,    COMPAT_SVG, COMPAT_PDF, COMPAT_PS,
+                                                  COMPAT_PNG,    COMPAT_GIF, COMPAT_WEB, COMPAT_GV,
+                                                  COMPAT_EVINCE, COMPAT_EOG};
+    for (size_t i = 0; i < COUNT_OF(pictures); i++)
+        if (pictures[i] == report)
+            return true;
+    return false;
+}
+
 bool go_report(struct go_profile *go, const struct go_settings *settings)
 {
     const struct compat_value *value = go->words->value;
@@ -242,10 +258,12 @@ bool go_report(struct go_profile *go, const struct go_settings *settings)
         settings->report == COMPAT_WEBLIST || settings->report == COMPAT_PROTO ||
         settings->report == COMPAT_CALLGRIND || settings->report == COMPAT_KCACHEGRIND)
         trim = false;
-    go_graph_make(&graph, go, value[COMPAT_CUM].on, trim ? most : 0,
-                  trim ? value[COMPAT_NODEFRACTION].number : 0,
-                  trim ? value[COMPAT_EDGEFRACTION].number : 0);
     double share = trim ? value[COMPAT_NODEFRACTION].number : 0;
+    double edge_share = trim ? value[COMPAT_EDGEFRACTION].number : 0;
+    if (is_picture(settings->report))
+        go_graph_draw(&graph, go, trim ? most : 0, share, edge_share);
+    else
+        go_graph_make(&graph, go, value[COMPAT_CUM].on, trim ? most : 0, share, edge_share);
     switch (settings->report) {
     case COMPAT_TREE:
         print_tree(go, &graph, share, NULL);
@@ -283,7 +301,7 @@ bool go_report(struct go_profile *go, const struct go_settings *settings)
         done = go_write(go, &graph, settings->report);
         break;
     default:
-        go_picture(go, settings->report);
+        go_picture(go, &graph, share, edge_share, settings->report);
     }
     go_graph_free(&graph);
     return done;

@@ -20,15 +20,8 @@
 /* Values are kept in such parts of one while profiles are merged. */
 enum { FRACTIONS = 1024 };
 
-/* What the first line of a file says of its numbers. */
-struct head {
-    int version;   /* of the sampling: 0 none, 1 or 2 */
-    double period; /* bytes */
-    bool threaded; /* jemalloc's */
-};
-
 /* "heap profile: 1: 2 [3: 4] @ heap_v2/524288" */
-static void head_of_heap(struct head *head, const char *line)
+static void head_of_heap(struct compat_head *head, const char *line)
 {
     unsigned long long numbers[4];
     int end = 0;
@@ -40,7 +33,7 @@ static void head_of_heap(struct head *head, const char *line)
     word += strspn(word, " \t");
     if (*word != '@') {
         if (numbers[0] == numbers[2] && numbers[1] == numbers[3])
-            *head = (struct head){.version = 1, .period = 128 * 1024};
+            *head = (struct compat_head){.version = 1, .period = 128 * 1024};
         return;
     }
     word += 1 + strspn(word + 1, " \t");
@@ -56,9 +49,9 @@ static void head_of_heap(struct head *head, const char *line)
         head->period = 128 * 1024;
 }
 
-static struct head head_of(const char *path)
+struct compat_head compat_head(const char *path)
 {
-    struct head head = {0};
+    struct compat_head head = {0};
     char *line = NULL;
     size_t room = 0;
     FILE *file = fopen(path, "rbe");
@@ -70,7 +63,8 @@ static struct head head_of(const char *path)
         if (line && strncmp(line, "heap profile:", 13) == 0) {
             head_of_heap(&head, line);
         } else if (line && strncmp(line, "heap_v2/", 8) == 0) {
-            head = (struct head){.version = 2, .period = strtod(line + 8, NULL), .threaded = true};
+            head = (struct compat_head){
+                .version = 2, .period = strtod(line + 8, NULL), .threaded = true};
         }
     }
     if (file)
@@ -120,7 +114,7 @@ uint64_t *compat_threads(const char *path, size_t *count)
 }
 
 /* What one recorded object of that mean size stands for. */
-static double factor_of(const struct head *head, double objects, double bytes)
+static double factor_of(const struct compat_head *head, double objects, double bytes)
 {
     if (objects == 0 || bytes == 0)
         return 1;
@@ -138,8 +132,8 @@ static int64_t parts_of(double value)
 
 /* A pair of columns, scaled. A stack of jemalloc's may be in several samples, by thread; what
  * counts is the whole. */
-static void scale_pair(struct profile *profile, const struct head *head, unsigned objects_type,
-                       unsigned bytes_type)
+static void scale_pair(struct profile *profile, const struct compat_head *head,
+                       unsigned objects_type, unsigned bytes_type)
 {
     struct profile_samples *samples = &profile->samples;
     int64_t *objects = samples->values[objects_type], *bytes = samples->values[bytes_type];
@@ -162,7 +156,7 @@ static void scale_pair(struct profile *profile, const struct head *head, unsigne
     free(sums);
 }
 
-static void scale(struct profile *profile, const struct head *head)
+static void scale(struct profile *profile, const struct compat_head *head)
 {
     bool done[PROFILE_TYPES_MOST] = {false};
     for (unsigned i = 0; i < profile->types && head->version > 0; i++) {
@@ -185,7 +179,7 @@ static void read_one(struct profile *profile, const struct compat_words *words, 
     char *fetched = compat_is_url(path) ? compat_fetch(words, path) : NULL;
     if (fetched)
         path = fetched;
-    struct head head = head_of(path);
+    struct compat_head head = compat_head(path);
     struct read_options options = {.thread = thread, .raw = head.version > 0};
     if (access(path, F_OK) != 0)
         compat_fail("%s: %s", path, strerror(errno));

@@ -5,6 +5,7 @@
 
 #include <pcre2.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct compat_pattern {
     pcre2_code *code;
@@ -37,6 +38,18 @@ bool compat_pattern_fits(const struct compat_pattern *pattern, const char *text)
 {
     return !pattern->code || pcre2_match(pattern->code, (PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, 0,
                                          0, pattern->match, NULL) >= 0;
+}
+
+char *compat_pattern_take(const struct compat_pattern *pattern, const char *text)
+{
+    if (pcre2_match(pattern->code, (PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED, 0, 0, pattern->match,
+                    NULL) < 2)
+        return NULL;
+    const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(pattern->match);
+    char *taken = strndup(text + ends[2], ends[3] - ends[2]);
+    if (!taken)
+        compat_fail("out of memory");
+    return taken;
 }
 
 void compat_pattern_free(struct compat_pattern *pattern)

@@ -73,6 +73,30 @@ go_same -traces empty.pb.gz
 links/pprof -top -lines -files labels.pb.gz >/dev/null 2>ours.err
 [ $? -eq 1 ] && grep -q '^conflicting options set: \[files lines\]' ours.err ||
     fail "two granularities are not refused"
+# Graphs, byte for byte: which nodes, labels beside them, colours, dotted edges.
+for option in '' -lines -files -addresses -mean -nodecount=5 -nodefraction=0.2 -edgefraction=0.2 \
+    -hide=run -taghide=thread '-focus=put -trim=false' -base=later.pb.gz -diff_base=later.pb.gz \
+    -compact_labels; do
+    # shellcheck disable=SC2086
+    go_same -dot $option labels.pb.gz
+done
+go_same -dot cpu.pb.gz
+go_same -dot empty.pb.gz
+# What a real program of Go's writes: the compiler's CPU profile, and its heap as text.
+package=$(go env GOROOT)/src/strconv
+if (cd "$package" && go tool compile -p strconv -o "$place/strconv.o" -cpuprofile "$place/compile.cpu" \
+    -memprofile "$place/compile.heap" -memprofilerate 65536 $(ls ./*.go | grep -v '_test\|make\|bootstrap')) \
+    >/dev/null 2>&1 && [ -s compile.cpu ] && [ -s compile.heap ]; then
+    for option in -top -tree -dot -callgrind -traces -raw '-dot -nodecount=20' '-top -cum -focus=ssa' \
+        '-dot -lines' '-peek=gc$' '-tree -lines -nodecount=10'; do
+        # shellcheck disable=SC2086
+        go_same $option compile.cpu
+    done
+    for option in -top -dot -callgrind -traces -tags '-top -sample_index=alloc_objects'; do
+        # shellcheck disable=SC2086
+        go_same $option compile.heap
+    done
+fi
 # Files: callgrind's byte for byte, profiles as the real one reads them.
 for words in labels.pb.gz cpu.pb.gz '-focus=put later.pb.gz' '-base=labels.pb.gz later.pb.gz'; do
     # shellcheck disable=SC2086
