@@ -36,8 +36,9 @@ bool load(struct loaded *loaded, const struct arguments *arguments, struct error
     loaded->keep = calloc(1, sizeof *loaded->keep);
     if (!loaded->keep || loaded->profile.failed || loaded->base.failed)
         return error_set(error, ERROR_INPUT, "out of memory");
-    if (!words_sort(loaded, arguments, error) || !profiles_read(loaded, arguments, error) ||
-        !names_find(loaded, arguments, error) || !load_view_options(loaded, arguments, error))
+    if (!load_moment_check(arguments, error) || !words_sort(loaded, arguments, error) ||
+        !profiles_read(loaded, arguments, error) || !names_find(loaded, arguments, error) ||
+        !load_view_options(loaded, arguments, error))
         return false;
     warnings_print(&loaded->profile);
     if (loaded->has_base)
@@ -214,9 +215,12 @@ static bool given_read(struct loaded *loaded, const struct arguments *arguments,
     const struct load_words *words = loaded->keep;
     const char *base = arguments_value(arguments, "--base");
     int64_t base_pid = 0;
-    if (options->read.at || arguments_value(arguments, "--since"))
-        return error_set(error, ERROR_USAGE, "%s needs the file: the profile is loaded already",
-                         options->read.at ? "--at" : "--since");
+    if (options->read.at || arguments_value(arguments, "--since")) {
+        error_set(error, ERROR_USAGE, "%s needs the file: the profile is loaded already",
+                  options->read.at ? "--at" : "--since");
+        return error_hint(error, "memoir %s FILE %s ...   outside of this shell",
+                          arguments->command->verb, options->read.at ? "--at" : "--since");
+    }
     if (words->inputs_count == 1) {
         loaded->name = name_of(words->inputs, 1);
         loaded->has_base = true;
@@ -247,20 +251,25 @@ static bool since_read(struct loaded *loaded, const struct arguments *arguments,
     const char *since = arguments_value(arguments, "--since");
     const char *input = loaded->keep->inputs[0];
     struct load_options then = *options;
-    char name[512];
     int64_t pid = 0;
     then.read.at = since;
-    if (several || load_kind_of(input) != LOAD_FILE || strcmp(input, "-") == 0)
-        return error_set(error, ERROR_USAGE, "--since is about one capture, a file");
+    if (several || load_kind_of(input) != LOAD_FILE || strcmp(input, "-") == 0) {
+        error_set(error, ERROR_USAGE, "--since is about one capture, a file");
+        return error_hint(error, "memoir diff BEFORE AFTER   compares two");
+    }
     if (loaded->profile.moments.count < 2) {
         error_set(error, ERROR_USAGE, "%s has one moment only: --since needs an earlier one",
                   input);
         return error_hint(error, "memoir run --every 1s -- ./program   records more");
     }
-    snprintf(name, sizeof name, "%s at %s", loaded->name, since);
     loaded->has_base = true;
-    loaded->base_name = strdup(name);
-    return load_input(&loaded->base, input, &then, &pid, error);
+    loaded->base_name = strdup(loaded->name);
+    if (!load_input(&loaded->base, input, &then, &pid, error))
+        return false;
+    if (loaded->base.at_peak || loaded->base.duration_ns < loaded->profile.duration_ns)
+        return true;
+    error_set(error, ERROR_USAGE, "--since %s is not before the moment that is looked at", since);
+    return error_hint(error, "memoir time %s   shows when snapshots were made", input);
 }
 
 static bool profiles_read(struct loaded *loaded, const struct arguments *arguments,
@@ -269,9 +278,11 @@ static bool profiles_read(struct loaded *loaded, const struct arguments *argumen
     const struct load_words *words = loaded->keep;
     const char *const *inputs = words->inputs, *base = arguments_value(arguments, "--base");
     const char *seconds = arguments_value(arguments, "--seconds");
+    bool window = strcmp(arguments->command->verb, "time") == 0; /* it shows many moments */
     const struct load_options options = {
-        .read.at =
-            arguments_value(arguments, arguments_value(arguments, "--at") ? "--at" : "--until"),
+        .read.at = window ? NULL
+                          : arguments_value(
+                                arguments, arguments_value(arguments, "--at") ? "--at" : "--until"),
         .read.thread = arguments_value(arguments, "--thread"),
         .seconds = seconds ? (unsigned)strtoul(seconds, NULL, 10) : 0,
     };
@@ -287,9 +298,7 @@ static bool profiles_read(struct loaded *loaded, const struct arguments *argumen
     loaded->name = name_of(inputs, count);
     if (!inputs_read(&loaded->profile, inputs, count, &options, &loaded->symbol_options.pid, error))
         return false;
-    if (options.read.at && loaded->profile.moments.count == 0)
-        terminal_warn("%s has one moment only: '%s' has no effect", loaded->name, options.read.at);
-    if (arguments_value(arguments, "--since"))
+    if (arguments_value(arguments, "--since") && !window)
         return since_read(loaded, arguments, base || count > 1, &options, error);
     if (!base)
         return true;

@@ -51,6 +51,8 @@ extern const struct load_metric_word load_metrics[];
 extern const size_t load_metrics_count;
 /* The column that is meant by such a word, or by its name in the profile. */
 bool load_metric(struct loaded *loaded, const char *word, struct error *error);
+/* For `memoir time`: the part of a run that --since and --until name, as times in loaded->view. */
+bool load_window(struct loaded *loaded, const struct arguments *arguments, struct error *error);
 /* Without --metric: a program that has ended has little left; what it had at its peak is of more
  * interest then. */
 void load_moment(struct loaded *loaded, const struct arguments *arguments);

@@ -64,6 +64,14 @@ static bool file_read(struct profile *profile, const char *path, const char *nam
         return error_set(error, ERROR_INPUT, "%s: out of memory", name);
     if (right)
         return true;
+    if (reason.asked) {
+        error_set(error, ERROR_USAGE, "%s: %s", name, reason.reason);
+        bool several =
+            profile->format == reader_capture.name || profile->format == reader_massif.name;
+        return several ? error_hint(error, "memoir time %s   shows what there is", name)
+                       : error_hint(error, "memoir run --every 1s -- ./program   records several "
+                                           "moments");
+    }
     error_set(error, ERROR_INPUT, "%s: %s", name, reason.reason);
     if (reason.offset > 0)
         error_set(error, ERROR_INPUT, "%s: %s, at byte %lu", name, reason.reason,
@@ -128,7 +136,6 @@ bool load_input(struct profile *profile, const char *word, const struct load_opt
                 int64_t *pid, struct error *error)
 {
     enum load_kind kind = load_kind_of(word);
-    struct stat stat_;
     if (kind == LOAD_PROCESS)
         return process_dump(profile, word, &options->read, pid, error);
     if (kind == LOAD_URL)
@@ -140,9 +147,7 @@ bool load_input(struct profile *profile, const char *word, const struct load_opt
         error_set(error, ERROR_INPUT, "%s is a program, not a profile", word);
         return error_hint(error, "memoir run -- %s", word);
     }
-    if (stat(word, &stat_) == 0)
-        return error_set(error, ERROR_INPUT, "%s is a folder", word);
-    return error_set(error, ERROR_INPUT, "%s: %s", word, strerror(errno));
+    return load_missing(word, error);
 }
 
 char *load_newest(void)

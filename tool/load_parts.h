@@ -13,6 +13,13 @@ struct load_words {
     char *newest; /* the capture that was found, if none was named */
 };
 
+/* Refuses what --at, --since, --until and --base can't mean (load_moment.c). */
+bool load_moment_check(const struct arguments *arguments, struct error *error);
+/* The column that a moment that was asked for is in. */
+void load_moment_type(struct loaded *loaded, const struct arguments *arguments);
+/* The base is taken away, where the verb's answer is about the difference. */
+bool load_base_take(struct loaded *loaded, const struct arguments *arguments, struct error *error);
+
 /* Fills loaded->view from the flags. */
 bool load_view_options(struct loaded *loaded, const struct arguments *arguments,
                        struct error *error);

@@ -85,18 +85,6 @@ bool load_metric(struct loaded *loaded, const char *word, struct error *error)
     return error_hint(error, "it has: %s   (memoir help metrics)", known);
 }
 
-void load_moment(struct loaded *loaded, const struct arguments *arguments)
-{
-    const struct profile *profile = &loaded->profile;
-    int peak = profile_type_named(profile, "peak_space");
-    bool base = !loaded->has_base || profile_type_named(&loaded->base, "peak_space") >= 0;
-    bool live = (int)profile->default_type == profile_type_named(profile, "inuse_space");
-    if (profile->ended && live && base && peak >= 0 && !arguments_value(arguments, "--metric") &&
-        !arguments_value(arguments, "--at") && !arguments_value(arguments, "--until") &&
-        !arguments_value(arguments, "--since"))
-        loaded->view.type = (unsigned)peak;
-}
-
 struct suffix {
     const char *text;
     double factor;
@@ -175,6 +163,7 @@ bool load_view_options(struct loaded *loaded, const struct arguments *arguments,
     struct view_options *view = &loaded->view;
     const char *metric = arguments_value(arguments, "--metric");
     view->type = loaded->profile.default_type;
+    load_moment_type(loaded, arguments);
     view->by = (enum view_by)word_of(
         arguments, "--by", "site|function|line|file|module|address|thread|size", VIEW_SITE);
     view->frames = (enum view_frames)word_of(arguments, "--frames", "blame|leaf|all", VIEW_BLAME);
@@ -197,7 +186,8 @@ bool load_view_options(struct loaded *loaded, const struct arguments *arguments,
     return range_read(arguments, "--size", bytes, &view->size_least, &view->size_most, error) &&
            range_read(arguments, "--age", microseconds, &view->age_least_us, &view->age_most_us,
                       error) &&
-           (!metric || load_metric(loaded, metric, error));
+           (!metric || load_metric(loaded, metric, error)) &&
+           load_base_take(loaded, arguments, error);
 }
 
 bool load_view(struct view *view, const struct loaded *loaded, struct error *error)

@@ -126,7 +126,7 @@ static bool picture_draw(const struct arguments *arguments, const struct loaded 
         like.view.by = kind->by;
     if (!arguments_value(arguments, "--frames"))
         like.view.frames = kind->frames;
-    if (moment && !like.view.past && !loaded->has_base) /* a difference is as diff has it */
+    if (moment && !like.view.past)
         load_moment(&like, arguments);
     bool done =
         picture_options_read(&options, arguments, loaded, error) && load_view(&view, &like, error);

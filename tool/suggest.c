@@ -67,10 +67,15 @@ bool suggest_refuse(const struct loaded *loaded, const char *text, struct error 
     if (strncmp(text, "no function", 11) != 0) /* the word is no pattern */
         return error_set(error, ERROR_USAGE, "%s", text);
     error_set(error, ERROR_INPUT, "%s", text);
-    return function_nearest(&loaded->profile, loaded->rest[0], name)
-               ? error_hint(error, "did you mean %s?", name)
-               : error_hint(error, "memoir top %s --by function   lists what there is",
-                            loaded->name);
+    if (function_nearest(&loaded->profile, loaded->rest[0], name) &&
+        strcmp(name, loaded->rest[0]) == 0)
+        error_set(error, ERROR_INPUT, "'%s' %s", name,
+                  loaded->base_name ? "has the same in both" : "has nothing here");
+    else if (name[0])
+        return error_hint(error, "did you mean %s?", name);
+    bool named = load_word(loaded) != NULL;
+    return error_hint(error, "memoir top%s%s --by function   lists what there is", named ? " " : "",
+                      named ? suggest_quoted(name, sizeof name, load_word(loaded)) : "");
 }
 
 bool suggest_file(const char *word, const char *otherwise, struct error *error)

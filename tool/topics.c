@@ -82,11 +82,13 @@ void topic_moments(void)
         {"90s", "the snapshot nearest to this time after the start; also 250ms, 1m30s, 1.5h"},
         {"17", "snapshot number 17"},
     };
-    terminal_fold(stdout,
-                  "A recording (memoir run --every 1s) has snapshots, each the whole heap at one "
-                  "moment. --at says which one is looked at, --since what it is compared with, "
-                  "--until is --at by another name. memoir time shows when they were made.\n",
-                  0);
+    terminal_fold(
+        stdout,
+        "A recording (memoir run --every 1s) has snapshots, each the whole heap at one "
+        "moment. --at says which one is looked at, --since what it is compared with, "
+        "--until is --at by another name. memoir time shows when they were made, and, with "
+        "--since and --until, a part of the run.\n",
+        0);
     printf("\n");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         terminal_row(stdout, words[i][0], words[i][1], WORD_WIDTH);

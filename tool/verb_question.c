@@ -27,7 +27,8 @@ static bool question_load(struct question *question, const struct arguments *arg
     bool moment = metric && strcmp(metric, peak_or_live) == 0;
     memset(question, 0, sizeof *question);
     bool right = load(&question->loaded, arguments, error) &&
-                 (!metric || moment || load_metric(&question->loaded, metric, error));
+                 (!metric || moment || load_metric(&question->loaded, metric, error)) &&
+                 load_window(&question->loaded, arguments, error);
     if (right && moment)
         load_moment(&question->loaded, arguments);
     question->loaded.view.past = true;
@@ -45,6 +46,13 @@ static bool question_draw(const struct arguments *arguments, const char *metric,
                           struct error *error)
 {
     struct loaded loaded;
+    if (strcmp(arguments->command->verb, "time") == 0 &&
+        (arguments_value(arguments, "--since") || arguments_value(arguments, "--until"))) {
+        error_set(error, ERROR_USAGE,
+                  "a picture of time shows the whole run, without --since and "
+                  "--until");
+        return error_hint(error, "memoir time --since 10s --until 20s   shows a part, as text");
+    }
     if (arguments_value(arguments, "--metric"))
         metric = NULL;
     bool right =
@@ -125,12 +133,12 @@ bool verb_diff(const struct arguments *arguments, struct error *error)
     bool changed = false, picture;
     bool right = picture_asked(arguments, &picture, error) &&
                  folder_operands(&folder, &words, arguments, error) &&
-                 question_load(&question, &words, NULL, error) &&
+                 question_load(&question, &words, peak_or_live, error) &&
                  need_two(&question.loaded, "diff", error) &&
                  (!arguments_value(arguments, "--normalize") || normalize(&question, error));
     if (right && picture)
         right = picture_write(arguments, &question.loaded, arguments_value(arguments, "--output"),
-                              false, error);
+                              true, error);
     else if (right)
         right = load_open(&question.style, arguments, &question.loaded, error);
     if (right && !picture) {

@@ -47,12 +47,12 @@ memoir help filters | grep -q -- '--prune RE' || fail "help filters"
 terminal=$root/tests/golden/terminal/pty.py
 PATH=$(dirname "$MEMOIR_TOOL"):$PATH
 for words in help 'help -a' 'help run' 'help top' 'help check' 'help ctl' 'help export' 'help leaks' \
-    'help filters' 'help metrics' 'help moments' 'help formats' 'help blame'; do
+    'help filters' 'help metrics' 'help moments' 'help formats'; do
     echo "memoir $words"
 done >commands
 python3 "$terminal" --wide 40,60,80,120,200 commands >wide
 [ -s wide ] && fail "too wide: $(cat wide)"
-echo 'memoir options' >commands
+printf 'memoir options\nmemoir help blame\n' >commands
 python3 "$terminal" --wide 80,120 commands >wide
 [ -s wide ] && fail "too wide: $(cat wide)"
 echo 'echo 12345678901234567890123456789012345678901' >commands

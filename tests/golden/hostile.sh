@@ -69,7 +69,7 @@ expect 3 "$MEMOIR_TOOL" top a.heap >/dev/full 2>err
 grep -q 'No space left' err || fail "full output: $(cat err)"
 
 # A warning does not get into a file that is written while standard error is closed.
-expect 0 "$MEMOIR_TOOL" top a.heap --at 5s -o top.json 2>&-
+expect 0 "$MEMOIR_TOOL" top a.heap no_such_word -o top.json 2>&-
 python3 -m json.tool top.json >out || fail "top.json: $(cat top.json)"
 
 # Nobody reads a thousand warnings, and looking for each among them takes long.

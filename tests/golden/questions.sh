@@ -86,7 +86,7 @@ while IFS= read -r line; do
     printf '%s\n' "$line"
     status=0
     (eval "${line#??}") >out 2>err || status=$?
-    cat out
+    sed 's/ ([0-9.]* [mµn]*s [-→]>* *[0-9.]* [mµn]*s)//; s/ ([0-9.]* [mµn]*s → [0-9.]* [mµn]*s)//' out
     sed 's/^/! /' err
     [ "$status" -eq 0 ] || echo "= $status"
 done <"$expected" >answer

@@ -319,11 +319,13 @@ static void merge_values(struct merging *it, size_t to_row, size_t from_row)
             *place = value > 0 ? INT64_MAX : INT64_MIN;
     }
     uint32_t(*lives)[FORMAT_LIVES] = it->to->samples.lives;
-    for (unsigned i = 0; i < FORMAT_LIVES && lives && it->from->samples.lives && it->factor > 0;
-         i++)
-        if (__builtin_add_overflow(lives[to_row][i], it->from->samples.lives[from_row][i],
-                                   &lives[to_row][i]))
-            lives[to_row][i] = UINT32_MAX;
+    for (unsigned i = 0; i < FORMAT_LIVES && lives && it->from->samples.lives; i++) {
+        uint32_t *sum = &lives[to_row][i], more = it->from->samples.lives[from_row][i];
+        if (it->factor < 0)
+            *sum = *sum > more ? *sum - more : 0;
+        else if (__builtin_add_overflow(*sum, more, sum))
+            *sum = UINT32_MAX;
+    }
     float(*history)[PROFILE_MOMENTS_MOST] = it->to->samples.history;
     for (unsigned i = 0; i < it->to->history_moments && history; i++)
         history[to_row][i] += (float)it->factor * it->from->samples.history[from_row][i];

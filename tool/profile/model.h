@@ -157,6 +157,7 @@ struct profile {
     int64_t peak_time_ns;     /* since the start; 0: not known */
     unsigned history_moments; /* used of PROFILE_MOMENTS_MOST */
     bool torn;                /* the file ends early: what was read is what there was */
+    bool at_peak;             /* what is in use is what was at the peak: it was asked for */
     bool ended;               /* the program ended in order, and this is its end */
     uint64_t refused, lost;   /* stacks and blocks that the recorder had no memory for */
     int64_t exact_allocs, exact_frees, exact_alloc_bytes; /* counted, not sampled; -1: not known */

@@ -42,6 +42,28 @@ bool read_refuse(struct read_error *error, uint64_t offset, const char *format, 
     return false;
 }
 
+bool read_lacks(struct read_error *error, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->reason, sizeof error->reason, format, arguments);
+    va_end(arguments);
+    error->offset = 0;
+    error->asked = true;
+    return false;
+}
+
+/* Formats of one moment have its end, and may have counted what was live at the peak. */
+static bool moment_fits(const struct profile *profile, const struct reader *reader, const char *at,
+                        struct read_error *error)
+{
+    if (!at || reader == &reader_capture || reader == &reader_massif || strcmp(at, "end") == 0 ||
+        (strcmp(at, "peak") == 0 && profile_type_named(profile, "peak_space") >= 0))
+        return true;
+    return read_lacks(error, "a profile of this format (%s) has one moment only, and not '%s'",
+                      reader->name, at);
+}
+
 /* What it begins with, and what there could have been. */
 static bool refuse_unknown(const struct read_input *input, struct read_error *error)
 {
@@ -101,9 +123,8 @@ static bool read_plain(struct profile *profile, const struct read_input *input,
         if (profile->failed)
             return read_refuse(error, 0, "no memory for a profile of %zu bytes", input->size);
         error->offset += done ? 0 : skipped;
-        bool moments = readers[i] == &reader_capture || readers[i] == &reader_massif;
-        if (done && !moments && input->options.at && strcmp(input->options.at, "end") != 0)
-            profile_warn(profile, "%s knows one moment only: --at has no effect", readers[i]->name);
+        if (done && !moment_fits(profile, readers[i], input->options.at, error))
+            return false;
         if (done && !profile_sums_fit(profile))
             return read_refuse(error, 0,
                                "its numbers add up to more than any program could do: "

@@ -17,6 +17,7 @@ struct read_options {
 
 struct read_error {
     uint64_t offset; /* in the (unpacked) bytes */
+    bool asked;      /* the file is fine: what was asked for is not in it */
     char reason[400];
 };
 
@@ -42,7 +43,13 @@ bool profile_read(struct profile *profile, const struct read_input *input,
 bool profile_read_file(struct profile *profile, const char *path,
                        const struct read_options *options, struct read_error *error);
 
+/* Whether --at may have this value, whatever is in the file: peak, end, the number of a snapshot,
+ * or a time, of which *time_ms says how much; else that is UINT64_MAX. */
+bool read_is_moment(const char *text, uint64_t *time_ms);
+
 /* For readers: false, and the error is filled in. */
+bool read_lacks(struct read_error *error, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 bool read_refuse(struct read_error *error, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -153,6 +153,13 @@ static bool parse_time(const char *text, uint64_t *time_ms)
     return true;
 }
 
+bool read_is_moment(const char *text, uint64_t *time_ms)
+{
+    *time_ms = UINT64_MAX;
+    return strcmp(text, "end") == 0 || strcmp(text, "peak") == 0 ||
+           (*text != '\0' && text[strspn(text, "0123456789")] == '\0') || parse_time(text, time_ms);
+}
+
 /* The index of the wanted snapshot; false: there is none. */
 static bool choose(const struct survey *survey, const char *at, size_t *target,
                    struct read_error *error)
@@ -160,12 +167,12 @@ static bool choose(const struct survey *survey, const char *at, size_t *target,
     bool last = at == NULL || *at == '\0' || strcmp(at, "end") == 0 || strcmp(at, "peak") == 0;
     bool number = !last && at[strspn(at, "0123456789")] == '\0';
     uint64_t wanted = number ? strtoull(at, NULL, 10) : 0, best = UINT64_MAX, lowest = UINT64_MAX,
-             highest = 0;
+             highest = 0, length = survey->end_ms - survey->start_ms;
     if (!last && !number && !parse_time(at, &wanted))
-        return read_refuse(error, 0,
-                           "'%s' is no moment: say peak, end, the number of a snapshot, or a time "
-                           "since the start such as 90s or 1m30s",
-                           at);
+        return read_lacks(error, "'%s' is no moment", at);
+    if (!last && !number && wanted > length)
+        return read_lacks(error, "there is nothing at %s: the recording ends after %g s", at,
+                          (double)length / 1000);
     for (size_t i = 0; i < survey->snapshots.count; i++) {
         const struct snapshot *snapshot = snapshot_at(survey, i);
         uint64_t distance = 0, time_ms = snapshot->time_ms - survey->start_ms;
@@ -184,9 +191,9 @@ static bool choose(const struct survey *survey, const char *at, size_t *target,
     }
     if (best < UINT64_MAX)
         return true;
-    return read_refuse(error, 0,
-                       "there is no snapshot %s: those of this capture are %" PRIu64 " to %" PRIu64,
-                       at, lowest, highest);
+    return read_lacks(error,
+                      "there is no snapshot %s: those of this capture are %" PRIu64 " to %" PRIu64,
+                      at, lowest, highest);
 }
 
 /* Which snapshots the history is made of: evenly over the run, the last among them. */
@@ -373,6 +380,7 @@ static bool take(const struct read_input *input, struct survey *survey, size_t w
     place_part(40, 100);
     describe(survey, &plan.snapshots[plan.target]);
     survey->profile->ended = is_end(survey, plan.target) && !plan.at_peak;
+    survey->profile->at_peak = plan.at_peak;
     bool done = capture_take_rows(input, &plan, survey->profile, error);
     if (done && !input->options.raw)
         point_peak(survey->profile);

@@ -241,8 +241,7 @@ static bool choose(const struct massif *massif, const char *at, size_t *chosen,
     struct cursor text = {at, any ? at : at + strlen(at)};
     uint64_t number = 0;
     if (!any && !peak && (!cursor_number(&text, 10, &number) || text.at != text.end))
-        return read_refuse(error, 0, "'%s' is no snapshot of massif: say peak, end or a number",
-                           at);
+        return read_lacks(error, "massif's snapshots have numbers: '%s' is none of them", at);
     for (size_t i = 0; i < massif->snapshots.count; i++) {
         const struct snapshot *snapshot = snapshot_at(massif, i);
         if (snapshot->tree && (any || (peak ? snapshot->peak : snapshot->number == number))) {
@@ -250,8 +249,8 @@ static bool choose(const struct massif *massif, const char *at, size_t *chosen,
             found = true;
         }
     }
-    return found || read_refuse(error, 0, "no snapshot %s with stacks is in this file of massif",
-                                at ? at : "");
+    return found ||
+           read_lacks(error, "no snapshot %s with stacks is in this file of massif", at ? at : "");
 }
 
 static bool finish(struct massif *massif, const struct read_input *input, struct read_error *error)
@@ -263,6 +262,7 @@ static bool finish(struct massif *massif, const struct read_input *input, struct
         return read_refuse(error, input->size, "there is no snapshot in this file of massif");
     if (!choose(massif, input->options.at, &chosen, error))
         return false;
+    profile->at_peak = snapshot_at(massif, chosen)->peak && input->options.at;
     for (size_t i = 0; i <= last; i++)
         peak |= snapshot_at(massif, i)->peak;
     profile->kind = PROFILE_HEAP;

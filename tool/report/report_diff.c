@@ -5,6 +5,7 @@
 #include "tool/report/report.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { ROWS_USUAL = 25, NOISE_USUAL = 5, LEFT_COLUMNS = 47 };
 
@@ -13,11 +14,25 @@ static const char *name_of(const char *name)
     return name ? name : "?";
 }
 
+/* "(1m02s → 1m10s)": which moments are compared, where the profiles have several. */
+static void put_moments(const struct view *view, const struct style *style)
+{
+    char before[32], after[32];
+    table_moment(before, view, view->base);
+    table_moment(after, view, view->profile);
+    bool ends = view->base->ended && view->profile->ended && !strstr(table_metric(view), "peak");
+    if (before[0] && after[0])
+        fprintf(style->out, "%s (%s %s %s)", ends ? " at the end" : "", before,
+                question_glyph(style, "→", "->"), after);
+}
+
 static void put_head(const struct view *view, const struct diff *diff, const struct style *style)
 {
     char before[32], after[32], change[32], growth[16], noise[32];
-    fprintf(style->out, "%s %s %s    %s  %s %s %s   %s  %s", name_of(style->base_name),
-            question_glyph(style, "→", "->"), name_of(style->name), table_metric(view),
+    fprintf(style->out, "%s %s %s    %s", name_of(style->base_name),
+            question_glyph(style, "→", "->"), name_of(style->name), table_metric(view));
+    put_moments(view, style);
+    fprintf(style->out, "  %s %s %s   %s  %s",
             style_value(before, (double)view->total.base, view->unit),
             question_glyph(style, "→", "->"),
             style_value(after, (double)view->total.value, view->unit),

@@ -20,7 +20,7 @@ struct band {
 };
 
 struct graph {
-    int64_t end_ns;
+    int64_t start_ns, end_ns;
     unsigned columns, bands;
     bool filtered; /* only the sites that fit: the points of the whole heap do not count */
     unsigned moments;
@@ -30,6 +30,13 @@ struct graph {
     double live[COLUMNS_MOST], resident[COLUMNS_MOST], part[BANDS_MOST][COLUMNS_MOST];
     double most, resident_most;
 };
+
+/* In the part of the run that is shown. */
+static bool is_inside(const struct view *view, int64_t time_ns)
+{
+    return time_ns >= view->options.since_ns &&
+           (view->options.until_ns == 0 || time_ns <= view->options.until_ns);
+}
 
 static void moments_of(struct graph *graph, const struct profile *profile)
 {
@@ -94,6 +101,13 @@ static double between(const struct graph *graph, const float *values, double tim
     return before;
 }
 
+/* The time at the right of a column. */
+static double column_end(const struct graph *graph, unsigned column)
+{
+    double start = (double)graph->start_ns, length = (double)graph->end_ns - start;
+    return start + length * (column + 1) / fmax(graph->columns, 1);
+}
+
 /* The largest value of the points in each column; where there is none, what was there before. */
 static void columns_fill(struct graph *graph, const struct profile *profile)
 {
@@ -101,10 +115,11 @@ static void columns_fill(struct graph *graph, const struct profile *profile)
     size_t at = 0;
     double live = 0, resident = 0;
     for (unsigned i = 0; i < graph->columns; i++) {
-        double end = (double)graph->end_ns * (i + 1) / graph->columns, highest = -1;
+        double end = column_end(graph, i), highest = -1;
         for (; at < profile->points.count && (double)points[at].time_ns <= end; at++) {
             live = (double)points[at].live_bytes;
-            highest = fmax(highest, live);
+            if (points[at].time_ns >= graph->start_ns)
+                highest = fmax(highest, live);
             if (points[at].resident_bytes > 0)
                 resident = (double)points[at].resident_bytes;
         }
@@ -136,10 +151,13 @@ static bool graph_make(struct graph *graph, const struct view *view, unsigned wi
         graph->end_ns = points[profile->points.count - 1].time_ns;
     moments_of(graph, profile);
     bands_of(graph, view);
+    graph->start_ns = view->options.since_ns;
+    if (view->options.until_ns > 0)
+        graph->end_ns = view->options.until_ns;
     graph->columns = width > AXIS + 22 ? width - AXIS - 2 : 20;
     if (graph->columns > COLUMNS_MOST)
         graph->columns = COLUMNS_MOST;
-    if (graph->end_ns <= 0 || (profile->points.count < 2 && graph->moments < 2) ||
+    if (graph->end_ns <= graph->start_ns || (profile->points.count < 2 && graph->moments < 2) ||
         (graph->filtered && graph->moments < 2))
         return false;
     columns_fill(graph, profile);
@@ -242,7 +260,8 @@ static void put_area(const struct graph *graph, double scale, const struct style
 
 static unsigned column_at(const struct graph *graph, int64_t time_ns)
 {
-    double at = (double)time_ns / (double)graph->end_ns * graph->columns;
+    double length = (double)(graph->end_ns - graph->start_ns);
+    double at = (double)(time_ns - graph->start_ns) / length * graph->columns;
     return at < 0 ? 0 : at >= graph->columns ? graph->columns - 1 : (unsigned)at;
 }
 
@@ -252,9 +271,10 @@ static void put_axis(const struct view *view, const struct graph *graph, const s
     const struct profile_moment *moments = view->profile->moments.items;
     unsigned peak = 0;
     bool at[COLUMNS_MOST] = {false};
-    char text[32];
+    char text[32], start[32] = "0";
     for (size_t i = 0; i < view->profile->moments.count; i++)
-        at[column_at(graph, moments[i].time_ns)] = true;
+        if (is_inside(view, moments[i].time_ns))
+            at[column_at(graph, moments[i].time_ns)] = true;
     for (unsigned i = 0; i < graph->columns; i++)
         if (graph->live[i] > graph->live[peak])
             peak = i;
@@ -267,11 +287,11 @@ static void put_axis(const struct view *view, const struct graph *graph, const s
               style->out);
     fputs("\n", style->out);
     style_time(text, graph->end_ns);
-    fprintf(style->out, "%*s0%*s%s\n", AXIS, "",
-            (int)graph->columns > (int)style_columns(text) + 1
-                ? (int)(graph->columns - style_columns(text) - 1)
-                : 1,
-            "", text);
+    if (graph->start_ns > 0)
+        style_time(start, graph->start_ns);
+    unsigned used = style_columns(text) + style_columns(start);
+    fprintf(style->out, "%*s%s%*s%s\n", AXIS, "", start,
+            graph->columns > used ? (int)(graph->columns - used) : 1, "", text);
 }
 
 /* How many later moments have the name of this one; SIZE_MAX: an earlier one has it, or it is only
@@ -319,6 +339,8 @@ static void put_legend(const struct view *view, const struct graph *graph, bool 
                 resident_drawn ? "" : ", too much for this graph");
     for (size_t i = 0; i < view->profile->moments.count && told < MARKS_MOST; i++) {
         char name[100];
+        if (!is_inside(view, moments[i].time_ns))
+            continue;
         size_t more = moments_alike(view->profile, i);
         snprintf(name, sizeof name, "%s", profile_text(view->profile, moments[i].name));
         if (name[0] == '\0' || more == SIZE_MAX)
@@ -333,6 +355,12 @@ static void put_legend(const struct view *view, const struct graph *graph, bool 
     }
 }
 
+/* All of the heap, and all of the run. */
+static bool is_whole(const struct view *view, const struct graph *graph)
+{
+    return !graph->filtered && view->options.since_ns == 0 && view->options.until_ns == 0;
+}
+
 /* What the profile counted at its peak: between two points there may have been more. */
 static double peak_bytes(const struct view *view, const struct graph *graph)
 {
@@ -341,7 +369,7 @@ static double peak_bytes(const struct view *view, const struct graph *graph)
     double sum = 0;
     for (size_t i = 0; type >= 0 && i < samples->count; i++)
         sum += (double)samples->values[type][i];
-    return graph->filtered ? graph->most : fmax(graph->most, sum);
+    return is_whole(view, graph) ? fmax(graph->most, sum) : graph->most;
 }
 
 /* The last column has the largest value of its time, not the last. */
@@ -349,8 +377,8 @@ static double end_bytes(const struct view *view, const struct graph *graph)
 {
     const struct profile_point *points = view->profile->points.items;
     size_t count = view->profile->points.count;
-    return graph->filtered || count == 0 ? graph->live[graph->columns - 1]
-                                         : (double)points[count - 1].live_bytes;
+    return is_whole(view, graph) && count > 0 ? (double)points[count - 1].live_bytes
+                                              : graph->live[graph->columns - 1];
 }
 
 static void put_text(const struct view *view, const struct style *style)
@@ -363,6 +391,8 @@ static void put_text(const struct view *view, const struct style *style)
         fprintf(style->out, "%s: %s\n", style->name ? style->name : "?",
                 graph->filtered
                     ? "a filter needs rows of several moments, which this profile has not"
+                : graph->start_ns > 0 || view->options.until_ns > 0
+                    ? "nothing was recorded in this part of the run"
                     : "this profile has one moment only; captures (memoir run) have more, if the "
                       "program ran long enough");
         free(graph);
@@ -372,9 +402,9 @@ static void put_text(const struct view *view, const struct style *style)
     for (unsigned i = 0; i < graph->columns; i++)
         if (graph->live[i] > graph->live[top])
             top = i;
-    int64_t peak_ns = view->profile->peak_time_ns > 0 && !graph->filtered
+    int64_t peak_ns = view->profile->peak_time_ns > 0 && is_whole(view, graph)
                           ? view->profile->peak_time_ns
-                          : (int64_t)((double)graph->end_ns * (top + 1) / fmax(graph->columns, 1));
+                          : (int64_t)column_end(graph, top);
     fprintf(style->out, "%s    live heap   peak %s at %s   end %s\n",
             style->name ? style->name : "?", style_value(peak, peak_bytes(view, graph), "bytes"),
             style_time(time, peak_ns), style_value(end, end_bytes(view, graph), "bytes"));
@@ -400,6 +430,8 @@ static void put_json(const struct view *view, const struct style *style)
     json_number(&json, "peak_time_ns", profile->peak_time_ns);
     json_array(&json, "points");
     for (size_t i = 0; i < profile->points.count; i++) {
+        if (!is_inside(view, points[i].time_ns))
+            continue;
         json_object(&json, NULL);
         json_number(&json, "time_ns", points[i].time_ns);
         json_number(&json, "live_bytes", (int64_t)points[i].live_bytes);
@@ -411,6 +443,8 @@ static void put_json(const struct view *view, const struct style *style)
     json_end(&json);
     json_array(&json, "moments");
     for (size_t i = 0; i < profile->moments.count; i++) {
+        if (!is_inside(view, moments[i].time_ns))
+            continue;
         json_object(&json, NULL);
         json_number(&json, "time_ns", moments[i].time_ns);
         json_number(&json, "live_bytes", (int64_t)moments[i].live_bytes);
@@ -440,11 +474,12 @@ static void put_csv(const struct view *view, const struct style *style)
     const struct profile_point *points = view->profile->points.items;
     fputs("seconds,live_bytes,allocated_bytes,allocated_objects,resident_bytes\n", style->out);
     for (size_t i = 0; i < view->profile->points.count; i++)
-        fprintf(style->out, "%.3f,%llu,%llu,%llu,%llu\n", (double)points[i].time_ns / 1e9,
-                (unsigned long long)points[i].live_bytes,
-                (unsigned long long)points[i].allocated_bytes,
-                (unsigned long long)points[i].allocated_objects,
-                (unsigned long long)points[i].resident_bytes);
+        if (is_inside(view, points[i].time_ns))
+            fprintf(style->out, "%.3f,%llu,%llu,%llu,%llu\n", (double)points[i].time_ns / 1e9,
+                    (unsigned long long)points[i].live_bytes,
+                    (unsigned long long)points[i].allocated_bytes,
+                    (unsigned long long)points[i].allocated_objects,
+                    (unsigned long long)points[i].resident_bytes);
 }
 
 void report_time(const struct view *view, const struct style *style)

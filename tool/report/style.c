@@ -68,7 +68,8 @@ const char *style_share(char text[16], double part, double whole)
     if (!isfinite(share) || fabs(share) > 99999)
         snprintf(text, 16, "-");
     else
-        snprintf(text, 16, "%.*f %%", fabs(share) < 9.95 && share != 0 ? 1 : 0, share);
+        snprintf(text, 16, "%.*f %%", fabs(share) < 9.95 && share != 0 ? 1 : 0,
+                 fabs(share) < 0.05 ? 0 : share);
     return text;
 }
 

@@ -27,6 +27,10 @@ const char *table_metric(const struct view *view)
     };
     const struct profile *profile = view->profile;
     const char *name = profile_text(profile, profile->type[view->options.type].name);
+    if (profile->at_peak && strcmp(name, "inuse_space") == 0)
+        return "live heap at peak";
+    if (profile->at_peak && strcmp(name, "inuse_objects") == 0)
+        return "live objects at peak";
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (strcmp(names[i][0], name) == 0)
             return names[i][1];
@@ -45,32 +49,62 @@ double table_share(const struct view *view, int64_t value)
     return view->total.value != 0 ? (double)value / (double)view->total.value : 0;
 }
 
-/* "at peak (1m02s)" where the moment is known; "at 1m02s" where it is one before the last. */
+/* Whether it is what was live when the heap was largest, as a column or as the moment asked for. */
+static bool is_peak(const struct view *view, const struct profile *profile)
+{
+    const char *name = profile_text(view->profile, view->profile->type[view->options.type].name);
+    return strncmp(name, "peak_", 5) == 0 || (strncmp(name, "inuse_", 6) == 0 && profile->at_peak);
+}
+
+const char *table_moment(char text[32], const struct view *view, const struct profile *profile)
+{
+    const char *name = profile_text(view->profile, view->profile->type[view->options.type].name);
+    bool peak = is_peak(view, profile);
+    int64_t time_ns = peak ? profile->peak_time_ns : profile->duration_ns;
+    text[0] = '\0';
+    if (time_ns >= 1000000 &&
+        (peak || (strncmp(name, "inuse_", 6) == 0 && profile->moments.count > 0)))
+        style_time(text, time_ns);
+    return text;
+}
+
+/* "(1m02s)" behind "live heap at peak"; "at 1m02s" where the moment is one before the last. */
 static void head_moment(const struct view *view, const struct style *style)
 {
     char time[32];
     const struct profile *profile = view->profile;
-    const char *name = profile_text(profile, profile->type[view->options.type].name);
-    if (strncmp(name, "peak_", 5) == 0 && profile->peak_time_ns > 0)
-        fprintf(style->out, " (%s)", style_time(time, profile->peak_time_ns));
     const struct profile_moment *moments = profile->moments.items;
     size_t count = profile->moments.count;
-    if (strncmp(name, "peak_", 5) != 0 && profile->duration_ns > 0 && count > 0 &&
-        moments[count - 1].time_ns > profile->duration_ns)
-        fprintf(style->out, " at %s", style_time(time, profile->duration_ns));
+    table_moment(time, view, profile);
+    if (time[0] == '\0' || (style->base_name && !view->base))
+        return;
+    if (is_peak(view, profile))
+        fprintf(style->out, " (%s)", time);
+    else if (moments[count - 1].time_ns > profile->duration_ns)
+        fprintf(style->out, " at %s", time);
 }
 
 void table_head(const struct view *view, const struct style *style)
 {
     char text[32], name[512];
     double error = view_error_share(view->total.value, view->total.variance);
+    if (style->base_name && view->base) {
+        style_cell(style, name, sizeof name, style->base_name, style->width);
+        fprintf(style->out, "%s %s ", name, style->utf8 ? "→" : "->");
+    }
     style_cell(style, name, sizeof name, style->name ? style->name : "", style->width);
-    fprintf(style->out, "%s%s%s", name, name[0] ? "    " : "", table_metric(view));
+    fprintf(style->out, "%s", name);
+    bool taken = style->base_name && !view->base;
+    if (taken) {
+        style_cell(style, name, sizeof name, style->base_name, style->width);
+        fprintf(style->out, " %s %s", style->utf8 ? "−" : "-", name);
+    }
+    fprintf(style->out, "%s%s", name[0] ? "    " : "", table_metric(view));
     head_moment(view, style);
     fprintf(style->out, ": %s", style_value(text, (double)view->total.value, view->unit));
     if (error > 0.02)
         fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-", 100 * (error < 1 ? error : 1));
-    if (view->total.value != view->whole.value)
+    if (view->total.value != view->whole.value && !taken)
         fprintf(style->out, ", %s of all",
                 style_share(text, (double)view->total.value, (double)view->whole.value));
     fprintf(style->out, "    %.*f %% of frames named\n", view->unnamed > 0 ? 1 : 0,
@@ -298,10 +332,10 @@ void table_json_head(struct json *json, const struct view *view, const struct st
     json_number(json, "total_objects", view->total.objects);
     json_real(json, "total_error", view_error_share(view->total.value, view->total.variance));
     json_number(json, "whole", view->whole.value);
-    if (view->base) {
+    if (view->base || style->base_name)
         json_text(json, "base_input", style->base_name ? style->base_name : "");
+    if (view->base)
         json_number(json, "base_total", view->total.base);
-    }
     json_real(json, "named", 1 - view->unnamed);
 }
 

@@ -8,6 +8,8 @@
 
 /* "live heap": what the column of a profile is called by people. */
 const char *table_metric(const struct view *view);
+/* The moment that a profile's column is of, "1m02s"; "" where there is no telling. */
+const char *table_moment(char text[32], const struct view *view, const struct profile *profile);
 /* "site", "function", ... */
 const char *table_by_word(enum view_by by);
 /* Of the total of the view, 0 to 1. */

@@ -48,6 +48,7 @@ struct view_options {
     bool rows_only; /* no stacks: view_rows is all to ask for */
     const struct profile *base; /* compare with it */
     double base_factor;         /* its values times this; 0: 1 */
+    int64_t since_ns, until_ns; /* of `time`: this part of the run; 0: from the start, to the end */
 };
 
 enum { FRAME_INLINED = 1, FRAME_GUESS = 2, FRAME_UNNAMED = 4, FRAME_FOLDED = 8 };
