@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 #
 # The rooms of the tool: a library of objects, which the tool and tests/tool link. Libraries that few
-# commands need (graphviz, curl, debuginfod, libedit, capstone) are opened by those commands: only
+# commands need (graphviz, curl, debuginfod, libedit, capstone, liblzma) are opened by those commands: only
 # their headers count here.
 if(NOT CMAKE_CROSSCOMPILING AND MEMOIR_LIBC STREQUAL "glibc")
     find_package(PkgConfig REQUIRED)
     pkg_check_modules(TOOL REQUIRED IMPORTED_TARGET libdw libelf zlib libzstd libpcre2-8)
-    pkg_check_modules(TOOL_OPENED REQUIRED libcgraph libcurl libdebuginfod libedit capstone)
+    pkg_check_modules(TOOL_OPENED REQUIRED libcgraph libcurl libdebuginfod libedit capstone liblzma)
     find_library(IBERTY NAMES libiberty_pic.a libiberty.a REQUIRED)
     find_path(IBERTY_INCLUDE NAMES libiberty/demangle.h REQUIRED)
 

@@ -136,10 +136,8 @@ static void module_codes(struct codes *codes, struct module *module,
         free(found);
         return;
     }
-    const struct image *names =
-        module->debug && module->debug->has_symtab ? module->debug : module->image;
     const struct image *debug = module->debug ? module->debug : module->image;
-    codes->failed |= !table_read(&table, names, module->image);
+    codes->failed |= !table_read(&table, module_symbols(module), module->image);
     Dwarf *dwarf = debug->has_dwarf ? dwarf_begin_elf(debug->elf, DWARF_C_READ, NULL) : NULL;
     size_t count = module_owns(module, module->image, found);
     for (size_t i = 0; i < module->wanted_count; i++)

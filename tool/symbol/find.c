@@ -6,6 +6,7 @@
  * all there is.
  */
 #include "tool/symbol/fetch.h"
+#include "tool/symbol/mini.h"
 #include "tool/symbol/module.h"
 
 #include "base/crc.h"
@@ -272,6 +273,34 @@ static void search_start(struct search *search)
     search->has_id = id_is_one(search->module->build_id);
 }
 
+/* Asks debuginfod for what was not found. */
+static void files_fetch(struct search *search)
+{
+    struct module *module = search->module;
+    const char *id = module->image ? module->image->build_id : module->build_id;
+    char path[PATH_MAX];
+    if (!id_is_one(id))
+        return;
+    if (fetch_file(module, id, true, path, sizeof path)) {
+        struct image *fetched = try_debug(search, path);
+        if (fetched) {
+            image_close(module->debug);
+            module->debug = fetched;
+        }
+    }
+    if (!module->image && fetch_file(module, id, false, path, sizeof path))
+        module->image = try_file(search, path);
+}
+
+static void vdso_find(struct module *module, bool has_id)
+{
+    struct image *image = image_vdso();
+    if (image && has_id && strcmp(image->build_id, module->build_id) == 0)
+        module->image = image;
+    else
+        image_close(image);
+}
+
 void module_find(struct module *module, const struct symbol_options *options)
 {
     struct search search = {.module = module, .options = options};
@@ -279,12 +308,7 @@ void module_find(struct module *module, const struct symbol_options *options)
         return;
     search_start(&search);
     if (strcmp(module->path, "[vdso]") == 0) {
-        module->image = image_vdso();
-        if (module->image && search.has_id &&
-            strcmp(module->image->build_id, module->build_id) == 0)
-            return;
-        image_close(module->image);
-        module->image = NULL;
+        vdso_find(module, search.has_id);
         return;
     }
     module->image = find_file(&search);
@@ -292,19 +316,9 @@ void module_find(struct module *module, const struct symbol_options *options)
         return;
     if (module->image || search.has_id)
         module->debug = find_debug(&search);
-    if (!options->fetch || (module->debug && module->debug->has_dwarf))
-        return;
-    char path[PATH_MAX];
-    const char *id = module->image ? module->image->build_id : module->build_id;
-    if (!id_is_one(id))
-        return;
-    if (fetch_file(module, id, true, path, sizeof path)) {
-        struct image *fetched = try_debug(&search, path);
-        if (fetched) {
-            image_close(module->debug);
-            module->debug = fetched;
-        }
-    }
-    if (!module->image && fetch_file(module, id, false, path, sizeof path))
-        module->image = try_file(&search, path);
+    if (options->fetch && !(module->debug && module->debug->has_dwarf))
+        files_fetch(&search);
+    if (module->image && !module->image->has_symtab &&
+        !(module->debug && module->debug->has_symtab))
+        module->mini = mini_open(module->image);
 }

@@ -37,6 +37,24 @@ struct image *image_open(const char *path)
     return NULL;
 }
 
+struct image *image_memory(const char *path, void *bytes, size_t size)
+{
+    struct image *image = elf_version(EV_CURRENT) != EV_NONE ? calloc(1, sizeof *image) : NULL;
+    if (!image) {
+        free(bytes);
+        return NULL;
+    }
+    image->fd = -1;
+    image->bytes = bytes;
+    image->path = strdup(path);
+    image->size = size;
+    image->elf = elf_memory(bytes, size);
+    if (image->path && image->elf && image_read(image))
+        return image;
+    image_close(image);
+    return NULL;
+}
+
 struct image *image_vdso(void)
 {
     enum { VDSO_SIZE = 4096 };
@@ -68,6 +86,7 @@ void image_close(struct image *image)
     if (image->fd >= 0)
         close(image->fd);
     free(image->segments);
+    free(image->bytes);
     free(image->path);
     free(image);
 }

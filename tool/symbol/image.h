@@ -19,8 +19,9 @@ struct image_segment {
 };
 
 struct image {
-    char *path; /* as it was opened */
-    int fd;     /* -1: in memory */
+    char *path;  /* as it was opened */
+    int fd;      /* -1: in memory */
+    void *bytes; /* those that are ours; NULL: none */
     Elf *elf;
     unsigned machine;
     bool fixed; /* its addresses are those of the process (ET_EXEC) */
@@ -29,11 +30,14 @@ struct image {
     char build_id[IMAGE_ID_TEXT]; /* lower-case hex; "": none */
     uint64_t size, changed_ns;
     bool has_symtab, has_dynsym, has_dwarf;
-    bool empty; /* what is loaded is not in it: a file of debug information */
+    bool empty;   /* what is loaded is not in it: a file of debug information */
+    bool partial; /* its symbols are those that are not exported */
 };
 
 /* NULL: no ELF file that can be read. */
 struct image *image_open(const char *path);
+/* Of bytes that it takes over, and frees. */
+struct image *image_memory(const char *path, void *bytes, size_t size);
 /* The kernel's own, as this process sees it. */
 struct image *image_vdso(void);
 void image_close(struct image *image);

@@ -27,10 +27,10 @@ void symbol_look(const char *path, const struct symbol_options *options, struct 
     if (module.image) {
         const struct image *names = module.debug ? module.debug : module.image;
         look->elf = true;
-        look->quality = names->has_dwarf           ? SYMBOL_FULL
-                        : names->has_symtab        ? SYMBOL_TABLE
-                        : module.image->has_dynsym ? SYMBOL_EXPORTS
-                                                   : SYMBOL_NOTHING;
+        look->quality = names->has_dwarf                   ? SYMBOL_FULL
+                        : names->has_symtab || module.mini ? SYMBOL_TABLE
+                        : module.image->has_dynsym         ? SYMBOL_EXPORTS
+                                                           : SYMBOL_NOTHING;
         snprintf(look->build_id, sizeof look->build_id, "%s", module.image->build_id);
         if (module.debug)
             look->debug_file = strdup(module.debug->path);

@@ -13,6 +13,7 @@
 
 void module_free(struct module *module)
 {
+    image_close(module->mini);
     image_close(module->debug);
     image_close(module->image);
     answers_free(&module->answers);
@@ -28,6 +29,14 @@ const struct module_map *module_map_of(const struct module *module, uint64_t add
         if (address >= module->maps[i].start && address < module->maps[i].limit)
             return &module->maps[i];
     return NULL;
+}
+
+const struct image *module_symbols(const struct module *module)
+{
+    const struct image *image = module->image ? module->image : module->debug;
+    return module->debug && module->debug->has_symtab ? module->debug
+           : module->mini                             ? module->mini
+                                                      : image;
 }
 
 size_t module_owns(struct module *module, const struct image *image, uint64_t *found)
@@ -108,7 +117,7 @@ static bool files_ask(struct module *module, const struct image *image,
     struct starts starts;
     struct table table;
     starts_open(&starts, image);
-    if (!table_read(&table, names->has_symtab ? names : image, image))
+    if (!table_read(&table, module_symbols(module), image))
         answers->failed = true;
     Dwarf *dwarf = names->has_dwarf ? dwarf_begin_elf(names->elf, DWARF_C_READ, NULL) : NULL;
     struct debug_options debug_options = {options->no_inlines, &module->looked};

@@ -26,8 +26,9 @@ struct module {
     uint64_t locations, given; /* all in the profile, and those that had names before */
 
     struct image *image, *debug; /* NULL: not found */
-    char *other;                 /* a file of another build that was there; NULL: none */
-    bool unsure;                 /* it was taken by its path alone */
+    struct image *mini; /* the image's own symbols, compressed; NULL: none, or not needed */
+    char *other;        /* a file of another build that was there; NULL: none */
+    bool unsure;        /* it was taken by its path alone */
     enum symbol_quality quality;
     struct answers answers;
     /* For progress, read by another thread. */
@@ -37,6 +38,8 @@ struct module {
 
 /* Looks for the file and for its debug information (find.c). */
 void module_find(struct module *module, const struct symbol_options *options);
+/* Whose symbol table is the best. */
+const struct image *module_symbols(const struct module *module);
 /* Fills in `owns` and `answers`. */
 void module_answer(struct module *module, const struct symbol_options *options);
 void module_free(struct module *module);

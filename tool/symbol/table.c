@@ -57,6 +57,8 @@ bool table_read(struct table *table, const struct image *image, const struct ima
     table->exports_only = table->count == 0;
     if (table->exports_only && !symbols_read(table, image, SHT_DYNSYM, &room))
         return false;
+    if (image->partial && !symbols_read(table, code, SHT_DYNSYM, &room))
+        return false;
     struct growing growing = {table, room};
     if (!code->empty && !stubs_read(code, stub_take, &growing))
         return false;
