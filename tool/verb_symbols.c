@@ -26,21 +26,19 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Code that no file has: of the kernel, of compilers at run time. */
-static bool is_made(const char *path)
-{
-    return path[0] == '[' || path[0] == '\0' || strncmp(path, "//", 2) == 0 ||
-           strncmp(path, "anon_inode:", 11) == 0 || strncmp(path, "/memfd:", 7) == 0 ||
-           strncmp(path, "/dev/", 5) == 0;
-}
-
 /* What would bring better names; "" if nothing would. */
 static void advice_of(const struct symbol_module *module, char text[ADVICE_SIZE])
 {
     char package[ADVICE_SIZE / 2];
     text[0] = '\0';
-    if (is_made(module->path))
+    if (symbol_is_made(module->path)) {
+        if (module->path[0] != '[' && module->named == 0)
+            snprintf(text, ADVICE_SIZE, "%s",
+                     "made at run time: have its compiler write /tmp/perf-PID.map (node "
+                     "--perf-basic-prof, java -XX:+DumpPerfMapAtExit, PYTHONPERFSUPPORT=1, "
+                     "DOTNET_PerfMapEnabled=1)");
         return;
+    }
     if (module->quality == SYMBOL_NOTHING)
         snprintf(text, ADVICE_SIZE,
                  module->build_id[0] ? "the file is not here: --sysroot or --debug-path FOLDER "

@@ -7,6 +7,7 @@
 #include "tool/symbol/resolve.h"
 
 #include "tool/symbol/fetch.h"
+#include "tool/symbol/jit.h"
 #include "tool/symbol/module.h"
 #include "tool/symbol/modules.h"
 
@@ -157,6 +158,45 @@ static void locations_fill(struct profile *profile, const struct modules *module
     }
 }
 
+/* Code that no file has, where the compiler that made it has written names. */
+static bool jit_fill(struct profile *profile, const struct modules *modules,
+                     const struct symbol_options *options, struct symbol_report *report)
+{
+    const struct modules_place *places = modules->places;
+    struct jit jit;
+    bool wanted = false;
+    for (size_t i = 0; i < modules->places_count; i++)
+        wanted |= symbol_is_made(report->modules[places[i].module].path);
+    if (!wanted)
+        return true;
+    bool right = jit_read(&jit, profile, options);
+    for (size_t i = 0; i < modules->places_count && right && jit.count > 0; i++) {
+        /* Not the module's own path: the texts of the profile have moved. */
+        struct symbol_module *row = &report->modules[places[i].module];
+        uint64_t code = modules->items[places[i].module].wanted[places[i].wanted];
+        const char *name = symbol_is_made(row->path) ? jit_find(&jit, code) : NULL;
+        if (!name)
+            continue;
+        uint32_t text = profile_string_of(profile, name);
+        struct profile_function function = {.name = text, .system_name = text};
+        struct profile_line line = {.function = profile_function(profile, &function)};
+        profile_set_lines(profile, places[i].location, &line, 1, 0);
+        row->named++;
+        row->quality = SYMBOL_TABLE;
+        if (!row->file)
+            right = (row->file = strdup(jit.path)) != NULL;
+    }
+    jit_free(&jit);
+    return right;
+}
+
+bool symbol_is_made(const char *path)
+{
+    return path[0] == '[' || path[0] == '\0' || strncmp(path, "//", 2) == 0 ||
+           strncmp(path, "anon_inode:", 11) == 0 || strncmp(path, "/memfd:", 7) == 0 ||
+           strncmp(path, "/dev/", 5) == 0;
+}
+
 static void mappings_mark(struct profile *profile, const struct modules *modules)
 {
     struct profile_mapping *mappings = profile->mappings.items;
@@ -248,6 +288,7 @@ bool symbol_resolve(struct profile *profile, const struct symbol_options *option
     }
     if (right) {
         locations_fill(profile, &modules, report);
+        right = jit_fill(profile, &modules, options, report);
         mappings_mark(profile, &modules);
         report_end(report);
     }

@@ -52,6 +52,9 @@ struct symbol_report {
 bool symbol_resolve(struct profile *profile, const struct symbol_options *options,
                     struct symbol_report *report);
 void symbol_report_free(struct symbol_report *report);
+/* Whether a mapping's path says that no file has its code: of the kernel, of compilers at run
+ * time. */
+bool symbol_is_made(const char *path);
 
 /* What the file of a program or library has for us, `path` on this machine. */
 struct symbol_look {
