@@ -66,8 +66,9 @@ static bool file_read(struct profile *profile, const char *path, const char *nam
         return true;
     if (reason.asked) {
         error_set(error, ERROR_USAGE, "%s: %s", name, reason.reason);
-        bool several =
-            profile->format == reader_capture.name || profile->format == reader_massif.name;
+        bool several = profile->format == reader_capture.name ||
+                       profile->format == reader_massif.name ||
+                       profile->format == reader_heaptrack.name;
         return several ? error_hint(error, "memoir time %s   shows what there is", name)
                        : error_hint(error, "memoir run --every 1s -- ./program   records several "
                                            "moments");

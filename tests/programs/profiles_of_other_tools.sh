@@ -34,6 +34,26 @@ if has heaptrack && has heaptrack_print; then
         "$(human "$(total "$track" peak_space)")"
     same "heaptrack, end" "$(sed -n 's/^total memory leaked: //p' print.txt)" \
         "$(human "$(total "$track" inuse_space)")"
+    same "heaptrack, temporary" "$(sed -n 's/^temporary memory allocations: \([0-9]*\) .*/\1/p' print.txt)" \
+        "$(total "$track" temp_objects)"
+    same "heaptrack, at its peak" "$(total "$track" peak_space)" "$(total "$track" inuse_space --at peak)"
+
+    # One run, as it was recorded and with heaptrack's names in it.
+    heaptrack --raw -o raw ./target >/dev/null 2>&1
+    raw=$(ls raw*)
+    interpret=$(find /usr/lib/heaptrack /usr/libexec/heaptrack /usr/lib/*/heaptrack /usr/lib/*/libexec \
+        -name heaptrack_interpret 2>/dev/null | head -n 1)
+    case $raw in *.zst) zstd -dcq "$raw" ;; *.gz) gzip -dc "$raw" ;; *) cat "$raw" ;; esac >raw.plain
+    if [ -n "$interpret" ] && "$interpret" <raw.plain >named 2>/dev/null; then
+        for metric in alloc_objects alloc_space inuse_objects inuse_space peak_objects peak_space temp_objects; do
+            same "heaptrack without names, $metric" "$(total named $metric)" "$(total "$raw" $metric)"
+        done
+        for file in named "$raw"; do # the program's own functions and lines
+            "$MEMOIR_TOOL" export -q "$file" --metric alloc_space --show other_tools.c --format folded |
+                sort >"folded.$file"
+        done
+        same "heaptrack without names, functions" "$(cat folded.named)" "$(cat "folded.$raw")"
+    fi
 fi
 
 if has valgrind; then

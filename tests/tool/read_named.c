@@ -94,9 +94,62 @@ static void heaptrack_is_played_again(void)
     assert(points[1].time_ns == 5000000 && points[1].live_bytes == 216 &&
            points[1].allocated_objects == 3 && points[1].resident_bytes == 0x20000);
     assert(strcmp(profile_text(&profile, profile.command), "./program one") == 0);
+    assert(profile.history_moments == 3 && profile.moments.count == 3 && profile.samples.history);
+    float middle = 0, end = 0;
+    for (size_t i = 0; i < profile.samples.count; i++) {
+        middle += profile.samples.history[i][1];
+        end += profile.samples.history[i][2];
+    }
+    assert(middle == 216 && end == 16);
     profile_free(&profile);
-    static const char raw[] = "v 10400 3\nx 3 /a\nm 1 -\nt 1 0\n+ 10 1 7f00\n";
-    assert(!read_text(&profile, raw, sizeof raw - 1, NULL));
+}
+
+/* What was live at another moment than the end. */
+static void heaptrack_has_moments(void)
+{
+    static const struct {
+        const char *at;
+        int64_t bytes;
+    } moments[] = {{"end", 16}, {"peak", 216}, {"1ms", 0}, {"2ms", 216}, {"5ms", 216}, {"6ms", 16}};
+    struct profile profile;
+    for (size_t i = 0; i < sizeof moments / sizeof *moments; i++) {
+        assert(read_text(&profile, heaptrack, sizeof heaptrack - 1, moments[i].at));
+        assert(sum(&profile, "inuse_space") == moments[i].bytes);
+        assert(sum(&profile, "peak_space") == 216 && sum(&profile, "alloc_objects") == 4);
+        profile_free(&profile);
+    }
+    assert(!read_text(&profile, heaptrack, sizeof heaptrack - 1, "noon"));
+    profile_free(&profile);
+}
+
+static const char heaptrack_raw[] =
+    "v 10400 3\nx 6 /bin/a\nX ./a b\nI 1000 5e2994\nm 1 -\nm 1 x 5000 0 650 1000 275\n"
+    "m 8 /lib/b c 9000 0 100 1000 200\nm 1 -\nm 1 x 5000 0 650 1000 275\nt 6010 0\nt a020 1\n"
+    "+ 64 2 7f00\n+ 64 2 7f80\n+ 10 1 8000\nc 5\nR 20\n- 8000\n- 7f00\n- 7f00\n+ 10 1 8000\n"
+    "- 7f80\n- 1234\nc 9\n";
+
+/* The same run, before names were put in. */
+static void heaptrack_needs_no_names(void)
+{
+    struct profile profile;
+    read_whole(&profile, heaptrack_raw, "heaptrack");
+    assert(sum(&profile, "alloc_objects") == 4 && sum(&profile, "alloc_space") == 2 * 100 + 2 * 16);
+    assert(sum(&profile, "inuse_objects") == 1 && sum(&profile, "inuse_space") == 16);
+    assert(sum(&profile, "peak_objects") == 3 && sum(&profile, "peak_space") == 216);
+    assert(sum(&profile, "temp_objects") == 1 && profile.points.count == 2);
+    assert(profile.mappings.count == 3); /* none twice */
+    const struct profile_mapping *program = profile_mapping_at(&profile, 1);
+    assert(strcmp(profile_text(&profile, program->path), "/bin/a") == 0);
+    assert(program->start == 0x5000 && program->limit == 0x6275 && program->offset == 0);
+    assert(strcmp(profile_text(&profile, profile_mapping_at(&profile, 2)->path), "/lib/b c") == 0);
+    uint32_t count;
+    const uint32_t *frames = profile_frames_of(&profile, profile.samples.stacks[0], &count);
+    assert(count == 2 && profile_location_at(&profile, frames[0])->address == 0xa020);
+    assert(profile_location_at(&profile, frames[0])->mapping == 2);
+    assert(profile_location_at(&profile, frames[1])->mapping == 1);
+    profile_free(&profile);
+    assert(read_text(&profile, heaptrack_raw, sizeof heaptrack_raw - 1, "peak"));
+    assert(sum(&profile, "inuse_space") == 216);
     profile_free(&profile);
 }
 
@@ -255,12 +308,15 @@ static void damage(const char *text, size_t size)
 int main(void)
 {
     heaptrack_is_played_again();
+    heaptrack_has_moments();
+    heaptrack_needs_no_names();
     massif_has_trees();
     dhat_has_totals();
     speedscope_has_several();
     perf_script_has_events();
     callgrind_costs_are_shared_by_callers();
     damage(heaptrack, sizeof heaptrack - 1);
+    damage(heaptrack_raw, sizeof heaptrack_raw - 1);
     damage(massif, sizeof massif - 1);
     damage(dhat, sizeof dhat - 1);
     damage(speedscope, sizeof speedscope - 1);

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -57,11 +58,45 @@ bool read_lacks(struct read_error *error, const char *format, ...)
 static bool moment_fits(const struct profile *profile, const struct reader *reader, const char *at,
                         struct read_error *error)
 {
-    if (!at || reader == &reader_capture || reader == &reader_massif || strcmp(at, "end") == 0 ||
+    if (!at || reader == &reader_capture || reader == &reader_massif ||
+        reader == &reader_heaptrack || strcmp(at, "end") == 0 ||
         (strcmp(at, "peak") == 0 && profile_type_named(profile, "peak_space") >= 0))
         return true;
     return read_lacks(error, "a profile of this format (%s) has one moment only, and not '%s'",
                       reader->name, at);
+}
+
+bool read_time(const char *text, uint64_t *time_ms)
+{
+    static const struct {
+        const char *name;
+        double ms;
+    } units[] = {{"ms", 1}, {"s", 1000}, {"min", 60000}, {"m", 60000}, {"h", 3600000}};
+    double sum = 0;
+    if (*text == '\0')
+        return false;
+    while (*text != '\0') {
+        char *end;
+        if (!isdigit((unsigned char)*text))
+            return false;
+        double number = strtod(text, &end);
+        size_t unit = 0, count = sizeof units / sizeof *units;
+        while (unit < count && strncmp(end, units[unit].name, strlen(units[unit].name)) != 0)
+            unit++;
+        if (unit == count)
+            return false;
+        sum += number * units[unit].ms;
+        text = end + strlen(units[unit].name);
+    }
+    *time_ms = sum < 1e15 ? (uint64_t)sum : UINT64_C(1000000000000000);
+    return true;
+}
+
+bool read_is_moment(const char *text, uint64_t *time_ms)
+{
+    *time_ms = UINT64_MAX;
+    return strcmp(text, "end") == 0 || strcmp(text, "peak") == 0 ||
+           (*text != '\0' && text[strspn(text, "0123456789")] == '\0') || read_time(text, time_ms);
 }
 
 /* What it begins with, and what there could have been. */

@@ -47,6 +47,8 @@ bool profile_read_file(struct profile *profile, const char *path,
  * or a time, of which *time_ms says how much; else that is UINT64_MAX. */
 bool read_is_moment(const char *text, uint64_t *time_ms);
 
+/* For readers: "90s", "1m30s", "1.5h", "250ms". False: it is no such time. */
+bool read_time(const char *text, uint64_t *time_ms);
 /* For readers: false, and the error is filled in. */
 bool read_lacks(struct read_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

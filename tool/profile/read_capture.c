@@ -126,40 +126,6 @@ static void see_end(void *context, uint64_t time_ms)
 
 /* ---- choosing ---- */
 
-/* "90s", "1m30s", "1.5h", "250ms". */
-static bool parse_time(const char *text, uint64_t *time_ms)
-{
-    static const struct {
-        const char *name;
-        double ms;
-    } units[] = {{"ms", 1}, {"s", 1000}, {"min", 60000}, {"m", 60000}, {"h", 3600000}};
-    double sum = 0;
-    if (*text == '\0')
-        return false;
-    while (*text != '\0') {
-        char *end;
-        if (!isdigit((unsigned char)*text))
-            return false;
-        double number = strtod(text, &end);
-        size_t unit = 0, count = sizeof units / sizeof *units;
-        while (unit < count && strncmp(end, units[unit].name, strlen(units[unit].name)) != 0)
-            unit++;
-        if (unit == count)
-            return false;
-        sum += number * units[unit].ms;
-        text = end + strlen(units[unit].name);
-    }
-    *time_ms = sum < 1e15 ? (uint64_t)sum : UINT64_C(1000000000000000);
-    return true;
-}
-
-bool read_is_moment(const char *text, uint64_t *time_ms)
-{
-    *time_ms = UINT64_MAX;
-    return strcmp(text, "end") == 0 || strcmp(text, "peak") == 0 ||
-           (*text != '\0' && text[strspn(text, "0123456789")] == '\0') || parse_time(text, time_ms);
-}
-
 /* The index of the wanted snapshot; false: there is none. */
 static bool choose(const struct survey *survey, const char *at, size_t *target,
                    struct read_error *error)
@@ -168,7 +134,7 @@ static bool choose(const struct survey *survey, const char *at, size_t *target,
     bool number = !last && at[strspn(at, "0123456789")] == '\0';
     uint64_t wanted = number ? strtoull(at, NULL, 10) : 0, best = UINT64_MAX, lowest = UINT64_MAX,
              highest = 0, length = survey->end_ms - survey->start_ms;
-    if (!last && !number && !parse_time(at, &wanted))
+    if (!last && !number && !read_time(at, &wanted))
         return read_lacks(error, "'%s' is no moment", at);
     if (!last && !number && wanted > length)
         return read_lacks(error, "there is nothing at %s: the recording ends after %g s", at,

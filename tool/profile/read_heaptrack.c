@@ -1,45 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `heaptrack` writes once its interpreter has put names in: a text of one record a line, most
- * of them "+ INFO" and "- INFO", an allocation or a free of a size at a stack. The heap is played
- * again from them; a second run over them stops where the heap was largest.
+ * What `heaptrack` writes: a text of one record a line, most of them "+ INFO" and "- INFO", an
+ * allocation or a free of a size at a stack. Files without names, as it records them, are read as
+ * well (read_heaptrack_raw.c).
  *
  * Sizes are as asked for: heaptrack does not know more. A "temporary" block is one whose free comes
  * right behind its allocation.
  */
-#include "tool/profile/read.h"
+#include "tool/profile/read_heaptrack.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/profile/cursor.h"
-
-enum { FRAMES_MOST = 4096, LINES_MOST = 64, NO_INFO = UINT32_MAX };
-
-struct trace {
-    uint32_t location, caller; /* caller: from 1 */
-};
-
-struct info {
-    uint64_t size;
-    uint32_t trace; /* from 1; 0: none */
-    uint32_t temporary;
-    uint64_t allocated, freed, at_peak;
-};
-
-struct heaptrack {
-    struct profile *profile;
-    uint64_t version, page_size, records;
-    struct profile_list strings;   /* uint32_t: of the profile */
-    struct profile_list modules;   /* uint32_t by string: mapping + 1, 0: not made */
-    struct profile_list addresses; /* uint32_t: locations */
-    struct profile_list traces;    /* struct trace */
-    struct profile_list infos;     /* struct info */
-    uint64_t live, allocated, objects, frees, peak, peak_record, now_ms, peak_ms;
-    uint32_t last; /* the info of the allocation before */
-    bool raw;
-};
+enum { FRAMES_MOST = 4096, LINES_MOST = 64, NS_PER_MS = 1000000 };
 
 /* ---- records that describe ---- */
 
@@ -48,16 +22,32 @@ static uint32_t list_number(const struct profile_list *list, uint64_t index)
     return index > 0 && index <= list->count ? ((const uint32_t *)list->items)[index - 1] : 0;
 }
 
+bool heaptrack_text(const struct heaptrack *track, struct cursor *line, struct cursor *text)
+{
+    uint64_t length = 0;
+    if (track->version >= 3 && !cursor_number(line, 16, &length))
+        return false;
+    if (line->at < line->end && *line->at == ' ')
+        line->at++;
+    *text = *line;
+    if (track->version < 3)
+        *text = cursor_until(line, ' ');
+    else if (length < cursor_left(text))
+        text->end = text->at + length;
+    line->at = text->end < line->at ? line->at : text->end;
+    return true;
+}
+
 static void take_string(struct heaptrack *track, struct cursor line)
 {
-    uint64_t length;
-    if (track->version >= 3 && !cursor_number(&line, 16, &length))
+    struct cursor text = line;
+    if (track->version >= 3 && !heaptrack_text(track, &line, &text))
         return;
-    if (line.at < line.end && *line.at == ' ')
-        line.at++;
+    if (track->version < 3)
+        cursor_take(&text, " ");
     uint32_t *kept = profile_list_add(track->profile, &track->strings, sizeof *kept);
     if (kept)
-        *kept = profile_string(track->profile, line.at, cursor_left(&line));
+        *kept = profile_string(track->profile, text.at, cursor_left(&text));
 }
 
 static uint32_t mapping_of(struct heaptrack *track, uint64_t module)
@@ -113,7 +103,7 @@ static void take_trace(struct heaptrack *track, struct cursor line)
     uint64_t address = 0, caller = 0;
     cursor_number(&line, 16, &address);
     cursor_number(&line, 16, &caller);
-    struct trace *kept = profile_list_add(track->profile, &track->traces, sizeof *kept);
+    struct heaptrack_trace *kept = profile_list_add(track->profile, &track->traces, sizeof *kept);
     if (!kept)
         return;
     kept->location = address > 0 && address <= track->addresses.count
@@ -127,7 +117,7 @@ static void take_info(struct heaptrack *track, struct cursor line)
     uint64_t size = 0, trace = 0;
     cursor_number(&line, 16, &size);
     cursor_number(&line, 16, &trace);
-    struct info *kept = profile_list_add(track->profile, &track->infos, sizeof *kept);
+    struct heaptrack_info *kept = profile_list_add(track->profile, &track->infos, sizeof *kept);
     if (!kept)
         return;
     kept->size = size < UINT64_C(1) << 48 ? size : UINT64_C(1) << 48;
@@ -140,63 +130,72 @@ static void take_command(struct heaptrack *track, struct cursor line)
     cursor_trim(&line);
     profile->command = profile_string(profile, line.at, cursor_left(&line));
     struct cursor program = cursor_until(&line, ' ');
-    profile->program = profile_string(profile, program.at, cursor_left(&program));
+    if (track->raw.program == 0)
+        profile->program = profile_string(profile, program.at, cursor_left(&program));
 }
 
 /* ---- records that happen ---- */
 
-static struct info *info_of(struct heaptrack *track, struct cursor line)
+static uint32_t info_of(const struct heaptrack *track, struct cursor line)
 {
     uint64_t index;
-    if (!cursor_number(&line, 16, &index) || index >= track->infos.count)
-        return NULL;
-    return (struct info *)track->infos.items + index;
+    return cursor_number(&line, 16, &index) && index < track->infos.count ? (uint32_t)index
+                                                                          : HEAPTRACK_NONE;
 }
 
 static void take_alloc(struct heaptrack *track, struct cursor line)
 {
-    struct info *info = info_of(track, line);
-    if (!info)
+    uint32_t number = track->raw.is ? heaptrack_raw_alloc(track, line) : info_of(track, line);
+    if (number == HEAPTRACK_NONE)
         return;
-    track->last = (uint32_t)(info - (struct info *)track->infos.items);
+    struct heaptrack_info *info = (struct heaptrack_info *)track->infos.items + number;
+    track->last = number;
+    track->events++;
     info->allocated++;
     track->objects++;
     track->allocated += info->size;
     track->live += info->size;
     if (track->live > track->peak) {
         track->peak = track->live;
-        track->peak_record = track->records;
+        track->peak_event = track->events;
         track->peak_ms = track->now_ms;
     }
 }
 
 static void take_free(struct heaptrack *track, struct cursor line)
 {
-    struct info *info = info_of(track, line);
-    if (!info || info->freed >= info->allocated)
+    uint32_t number = track->raw.is ? heaptrack_raw_free(track, line) : info_of(track, line);
+    if (number == HEAPTRACK_NONE)
+        return;
+    struct heaptrack_info *info = (struct heaptrack_info *)track->infos.items + number;
+    track->events++;
+    if (info->freed >= info->allocated)
         return;
     info->freed++;
     track->frees++;
     track->live -= info->size;
-    if (track->last == (uint32_t)(info - (struct info *)track->infos.items))
+    if (track->last == number)
         info->temporary++;
-    track->last = NO_INFO;
+    track->last = HEAPTRACK_NONE;
 }
 
 static void take_time(struct heaptrack *track, struct cursor line)
 {
     uint64_t ms;
-    if (!cursor_number(&line, 16, &ms) || ms > INT64_MAX / 1000000)
-        return;
+    track->events++;
+    if (track->raw.is)
+        heaptrack_raw_event(track, HEAPTRACK_NONE);
+    if (!cursor_number(&line, 16, &ms) || ms > INT64_MAX / NS_PER_MS)
+        ms = track->now_ms;
     track->now_ms = ms;
     struct profile_point *point =
         profile_list_add(track->profile, &track->profile->points, sizeof *point);
     if (point)
-        *point = (struct profile_point){.time_ns = (int64_t)ms * 1000000,
+        *point = (struct profile_point){.time_ns = (int64_t)ms * NS_PER_MS,
                                         .live_bytes = track->live,
                                         .allocated_bytes = track->allocated,
                                         .allocated_objects = track->objects};
-    track->profile->duration_ns = (int64_t)ms * 1000000;
+    track->profile->duration_ns = (int64_t)ms * NS_PER_MS;
 }
 
 static void take_resident(struct heaptrack *track, struct cursor line)
@@ -221,7 +220,6 @@ static void take_attached(struct heaptrack *track)
 static void take_record(struct heaptrack *track, struct cursor line)
 {
     char kind = line.at < line.end ? *line.at++ : '\n';
-    track->records++;
     switch (kind) {
     case '+':
         take_alloc(track, line);
@@ -236,7 +234,10 @@ static void take_record(struct heaptrack *track, struct cursor line)
         take_address(track, line);
         break;
     case 't':
-        take_trace(track, line);
+        if (track->raw.is)
+            heaptrack_raw_trace(track, line);
+        else
+            take_trace(track, line);
         break;
     case 'a':
         take_info(track, line);
@@ -257,27 +258,122 @@ static void take_record(struct heaptrack *track, struct cursor line)
         take_attached(track);
         break;
     case 'x':
+        heaptrack_raw_program(track, line);
+        break;
     case 'm':
-        track->raw = true;
+        heaptrack_raw_module(track, line);
         break;
     default: /* comments, suppressions, and what a later version adds */
         break;
     }
 }
 
-/* The blocks that were live when the heap was largest. */
-static void play_to_peak(struct heaptrack *track, struct cursor file)
+/* ---- the second time ---- */
+
+struct replay {
+    struct heaptrack *track;
+    struct cursor file;  /* of a file with names: what is left of it */
+    uint64_t events, at; /* so far; the one that inuse_* is of, 0: the end */
+    uint64_t wanted_ms;  /* else the first time that is not before this */
+    size_t point;
+    float (*history)[PROFILE_MOMENTS_MOST]; /* by info */
+};
+
+/* Whether the history has this point of time: evenly over the run, the last among them. */
+static bool is_moment(const struct profile *profile, size_t point)
 {
+    size_t count = profile->points.count, most = PROFILE_MOMENTS_MOST;
+    return count <= most || (point + 1) * most / count != point * most / count;
+}
+
+/* The next event: '+', '-' or 'c', and the info; '\0': there are no more. */
+static char event_next(struct replay *replay, uint32_t *info)
+{
+    const struct heaptrack *track = replay->track;
     struct cursor line;
-    for (uint64_t record = 0; record < track->peak_record && cursor_line(&file, &line);) {
-        char kind = line.at < line.end ? *line.at++ : '\n';
-        struct info *info = kind == '+' || kind == '-' ? info_of(track, line) : NULL;
-        record++;
-        if (info && kind == '+')
-            info->at_peak++;
-        else if (info && info->at_peak > 0)
-            info->at_peak--;
+    if (track->raw.is) {
+        uint32_t event;
+        if (replay->events >= track->raw.events.count)
+            return '\0';
+        event = ((const uint32_t *)track->raw.events.items)[replay->events];
+        *info = event / 2;
+        return event == HEAPTRACK_NONE ? 'c' : event & 1 ? '-' : '+';
     }
+    while (cursor_line(&replay->file, &line)) {
+        char kind = line.at < line.end ? *line.at++ : '\n';
+        if (kind == 'c')
+            return kind;
+        if (kind != '+' && kind != '-')
+            continue;
+        *info = info_of(track, line);
+        if (*info != HEAPTRACK_NONE)
+            return kind;
+    }
+    return '\0';
+}
+
+static void time_passes(struct replay *replay)
+{
+    struct profile *profile = replay->track->profile;
+    const struct heaptrack_info *infos = replay->track->infos.items;
+    size_t point = replay->point++;
+    if (point >= profile->points.count)
+        return;
+    const struct profile_point *there = (struct profile_point *)profile->points.items + point;
+    if (replay->wanted_ms > 0 && replay->at == 0 &&
+        (uint64_t)there->time_ns / NS_PER_MS >= replay->wanted_ms)
+        replay->at = replay->events;
+    if (!is_moment(profile, point) || profile->history_moments >= PROFILE_MOMENTS_MOST)
+        return;
+    unsigned column = profile->history_moments++;
+    for (size_t i = 0; i < replay->track->infos.count; i++)
+        replay->history[i][column] = (float)infos[i].now * (float)infos[i].size;
+    struct profile_moment *moment = profile_list_add(profile, &profile->moments, sizeof *moment);
+    if (moment)
+        *moment = (struct profile_moment){
+            .time_ns = there->time_ns, .live_bytes = there->live_bytes, .rows = true};
+}
+
+/* Which blocks were live when the heap was largest, and at the moments of the history. */
+static bool replay_all(struct replay *replay)
+{
+    struct heaptrack *track = replay->track;
+    struct heaptrack_info *infos = track->infos.items;
+    uint32_t info = 0;
+    replay->history = calloc(track->infos.count + 1, sizeof *replay->history);
+    if (!replay->history)
+        return false;
+    for (char kind; (kind = event_next(replay, &info)) != '\0';) {
+        replay->events++;
+        if (kind == '+')
+            infos[info].now++;
+        else if (kind == '-' && infos[info].now > 0)
+            infos[info].now--;
+        else if (kind == 'c')
+            time_passes(replay);
+        for (size_t i = 0; i < track->infos.count && replay->events == track->peak_event; i++)
+            infos[i].at_peak = infos[i].now;
+        for (size_t i = 0; i < track->infos.count && replay->events == replay->at; i++)
+            infos[i].shown = infos[i].now;
+    }
+    for (size_t i = 0; i < track->infos.count && replay->at == 0; i++)
+        infos[i].shown = infos[i].allocated - infos[i].freed;
+    return true;
+}
+
+/* The moment that was asked for. */
+static bool replay_start(struct replay *replay, const char *at, struct read_error *error)
+{
+    if (!at || *at == '\0' || strcmp(at, "end") == 0)
+        return true;
+    if (strcmp(at, "peak") == 0)
+        replay->at = replay->track->peak_event;
+    else if (!read_time(at, &replay->wanted_ms))
+        return read_lacks(error,
+                          "'%s' is no moment of this file: it has peak, end, and times "
+                          "since the start such as 90s",
+                          at);
+    return true;
 }
 
 /* ---- samples ---- */
@@ -285,7 +381,7 @@ static void play_to_peak(struct heaptrack *track, struct cursor file)
 static uint32_t stack_of(struct heaptrack *track, uint32_t trace)
 {
     static uint32_t locations[FRAMES_MOST];
-    const struct trace *traces = track->traces.items;
+    const struct heaptrack_trace *traces = track->traces.items;
     uint32_t count = 0;
     for (; trace > 0 && count < FRAMES_MOST; trace = traces[trace - 1].caller)
         if (traces[trace - 1].location != UINT32_MAX)
@@ -293,16 +389,16 @@ static uint32_t stack_of(struct heaptrack *track, uint32_t trace)
     return profile_stack(track->profile, locations, count);
 }
 
-static void make_samples(struct heaptrack *track)
+static void make_samples(struct heaptrack *track, float (*history)[PROFILE_MOMENTS_MOST])
 {
     struct profile *profile = track->profile;
-    const struct info *infos = track->infos.items;
+    const struct heaptrack_info *infos = track->infos.items;
     uint32_t bytes = profile_string_of(profile, "bytes");
     for (size_t i = 0; i < track->infos.count && !profile->failed; i++) {
-        const struct info *info = &infos[i];
+        const struct heaptrack_info *info = &infos[i];
         struct profile_label label = {.key = bytes, .unit = bytes, .number = (int64_t)info->size};
-        uint64_t live = info->allocated - info->freed, space;
-        const uint64_t objects[] = {info->allocated, live, info->at_peak};
+        const uint64_t objects[] = {info->allocated, info->shown, info->at_peak};
+        uint64_t space;
         if (info->allocated == 0)
             continue;
         size_t sample = profile_sample(profile, stack_of(track, info->trace),
@@ -316,6 +412,8 @@ static void make_samples(struct heaptrack *track)
             profile->samples.values[k * 2 + 1][sample] = (int64_t)space;
         }
         profile->samples.values[6][sample] = info->temporary;
+        if (profile->samples.history)
+            memcpy(profile->samples.history[sample], history[i], sizeof history[i]);
     }
 }
 
@@ -332,24 +430,27 @@ static bool finish(struct heaptrack *track, const struct read_input *input,
                    struct read_error *error)
 {
     struct profile *profile = track->profile;
-    if (track->raw)
-        return read_refuse(error, 0,
-                           "this is heaptrack's recording before its names were put in: "
-                           "heaptrack_interpret < FILE > FILE.interpreted");
     if (track->infos.count == 0)
         return read_refuse(error, input->size, "there is no allocation in it");
     if (input->bytes[input->size - 1] != '\n') {
         profile->torn = true;
         profile_warn(profile, "the last line is cut off");
     }
-    play_to_peak(track, (struct cursor){input->bytes, input->bytes + input->size});
+    struct replay replay = {.track = track, .file = {input->bytes, input->bytes + input->size}};
+    if (!replay_start(&replay, input->options.at, error))
+        return false;
+    profile->failed = profile->failed || !replay_all(&replay);
+    if (!profile->failed && profile->history_moments > 1)
+        profile_want_history(profile);
     profile->kind = PROFILE_HEAP;
-    profile->peak_time_ns = (int64_t)track->peak_ms * 1000000;
+    profile->peak_time_ns = (int64_t)track->peak_ms * NS_PER_MS;
     profile->exact_allocs = (int64_t)track->objects;
     profile->exact_frees = (int64_t)track->frees;
     profile->exact_alloc_bytes = (int64_t)track->allocated;
     profile->ended = !profile->torn;
-    make_samples(track);
+    if (!profile->failed)
+        make_samples(track, replay.history);
+    free(replay.history);
     return true;
 }
 
@@ -360,7 +461,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
         {"inuse_space", "bytes"},   {"peak_objects", "count"}, {"peak_space", "bytes"},
         {"temp_objects", "count"},
     };
-    struct heaptrack track = {.profile = profile, .page_size = 4096, .last = NO_INFO};
+    struct heaptrack track = {.profile = profile, .page_size = 4096, .last = HEAPTRACK_NONE};
     struct cursor line, file = {input->bytes, input->bytes + input->size};
     uint64_t program;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
@@ -370,7 +471,6 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     cursor_take(&line, "v ");
     cursor_number(&line, 16, &program);
     cursor_number(&line, 16, &track.version);
-    track.records = 1; /* the head is one */
     bool done;
     if (track.version > 3) {
         done = read_refuse(error, 0,
@@ -386,6 +486,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     free(track.addresses.items);
     free(track.traces.items);
     free(track.infos.items);
+    heaptrack_raw_end(&track);
     return done;
 }
 
