@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Other tools answer the same questions of the same files in the same way: go tool pprof's
-# -diff_base, and what heaptrack_print says has leaked and was the peak.
+# -diff_base, what heaptrack_print says has leaked and was the peak, and valgrind's suppressions.
 set -eu
 root=${MEMOIR_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
 tool=${MEMOIR_TOOL:-$root/build/memoir}
@@ -67,6 +67,18 @@ if heaptrack --version >/dev/null 2>&1 && heaptrack -o track ./leaky >/dev/null 
     # As it writes them: 684.47K, in thousands.
     awk "BEGIN { printf \"%.2fK\n%.2fK\n\", $peak / 1000, ($leaked) / 1000 }" >ours
     diff theirs ours || failed=1
+fi
+# What valgrind finds and writes suppressions for, they suppress here; the half of them, that half.
+if valgrind --version >/dev/null 2>&1; then
+    asked=1
+    "$tool" run --exact --lib "$lib" --output valgrind.memoir ./leaky 2>/dev/null
+    valgrind --leak-check=full --show-leak-kinds=all --gen-suppressions=all ./leaky 2>&1 |
+        grep -v '^==' >all.supp
+    grep -q 'fun:grows' all.supp && grep -q 'fun:malloc' all.supp || { echo "valgrind wrote no suppressions"; failed=1; }
+    "$tool" leaks valgrind.memoir --suppressions all.supp >out || { echo "leaks in spite of valgrind's lines:"; cat out; failed=1; }
+    awk '/^{/ { block = "" } { block = block $0 "\n" } /^}/ && block ~ /fun:grows/ { printf "%s", block }' all.supp >half.supp
+    "$tool" leaks valgrind.memoir --suppressions half.supp >out && { echo "no leaks any more:"; cat out; failed=1; }
+    grep -q shrinks out && ! grep -q grows out || { echo "the wrong half is suppressed:"; cat out; failed=1; }
 fi
 [ "$asked" -eq 1 ] || exit 77
 exit "$failed"

@@ -310,6 +310,51 @@ static void suppressed_stacks_are_no_leaks(void)
     assert(suppressions_match("a*b*c", "a--b--c") && !suppressions_match("a*b*c$", "a--b--cd"));
 }
 
+static bool block_fits(const char *block)
+{
+    static const struct suppressions_frame frames[] = {
+        {"Cache::insert(int)", "_ZN5Cache6insertEi", "src/cache.cc", "/opt/lib/libcache.so.1", 88},
+        {"", "", "", "/opt/lib/libbare.so", 0},
+        {"main", "main", "src/main.c", "/opt/program", 12},
+        {"_start", "_start", "", "/opt/program", 0},
+    };
+    struct view_error error = {""};
+    struct suppressions *list = suppressions_new();
+    if (!suppressions_add(list, "s", block, &error)) {
+        fprintf(stderr, "%s\n", error.text);
+        abort();
+    }
+    bool fits = suppressions_fit(list, frames, sizeof frames / sizeof *frames);
+    suppressions_free(list);
+    return fits;
+}
+
+/* valgrind's suppressions: stacks from the leaf on. */
+static void blocks_of_valgrind_are_stacks(void)
+{
+    struct view_error error = {""};
+    struct suppressions *list = suppressions_new();
+#define BLOCK(frames) "{\n   name\n   Memcheck:Leak\n   match-leak-kinds: definite\n" frames "}\n"
+    assert(block_fits(BLOCK("   fun:_ZN5Cache6insertEi\n")));
+    assert(block_fits(BLOCK("   fun:malloc\n   fun:_ZN5Cache*\n   obj:*/libbare.so\n")));
+    assert(block_fits(BLOCK("fun:*alloc\n...\nfun:main\n")));
+    assert(block_fits(BLOCK("...\nfun:_start\n")) && block_fits(BLOCK("...\n")));
+    assert(block_fits(BLOCK("...\nobj:*bare*\n...\nfun:mai?\n")));
+    assert(block_fits(BLOCK("src:cache.cc:88\nobj:*\nsrc:*main.c\n")));
+    assert(!block_fits(BLOCK("fun:main\n"))); /* not from the leaf */
+    assert(!block_fits(BLOCK("fun:free\nfun:_ZN5Cache6insertEi\n")));
+    assert(!block_fits(BLOCK("fun:_ZN5Cache6insert\n")) && !block_fits(BLOCK("src:cache.cc:8\n")));
+    assert(!block_fits(BLOCK("...\nfun:main\nfun:main\n")) && !block_fits(BLOCK("")));
+    assert(!block_fits("{\n   name\n   Memcheck:Cond\n   fun:_ZN5Cache6insertEi\n}\n"));
+    assert(block_fits("# both\nleak:nothing\n" BLOCK("fun:x\n") BLOCK("fun:_ZN5*\n") "leak:no\n"));
+    assert(!suppressions_add(list, "s", BLOCK("fan:x\n"), &error));
+    assert(strncmp(error.text, "s:5: 'fan:x'", 12) == 0);
+    assert(!suppressions_add(list, "s", "{\nname\nMemcheck:Leak\nfun:x\n", &error));
+    assert(strstr(error.text, "has no }"));
+#undef BLOCK
+    suppressions_free(list);
+}
+
 static void half_of_the_blocks_are_younger_than_the_median(void)
 {
     double ended[FORMAT_LIVES] = {0};
@@ -447,6 +492,7 @@ int main(void)
     a_leak_is_what_the_rule_says();
     what_comes_and_goes_does_not_grow();
     suppressed_stacks_are_no_leaks();
+    blocks_of_valgrind_are_stacks();
     half_of_the_blocks_are_younger_than_the_median();
     sizes_add_up();
     limits_inside_the_noise_are_inconclusive();

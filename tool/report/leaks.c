@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { DEPTH_MOST = 4096 };
+
 /* The moments that rows have a history of. */
 struct moments {
     unsigned count;
@@ -48,29 +50,42 @@ static enum leaks_rule rule_of(const struct view *view, const struct leaks_optio
     return moments->count >= 2 ? LEAKS_GROWTH : LEAKS_NONE;
 }
 
+/* The frames of a stack, inlined ones among them; beyond some thousand the rest is left out. */
+static size_t frames_of(const struct profile *profile, uint32_t stack,
+                        struct suppressions_frame frames[DEPTH_MOST])
+{
+    uint32_t count;
+    size_t made = 0;
+    const uint32_t *locations = profile_frames_of(profile, stack, &count);
+    for (uint32_t i = 0; i < count && made < DEPTH_MOST; i++) {
+        const struct profile_location *location = profile_location_at(profile, locations[i]);
+        const struct profile_line *lines = profile_lines_of(profile, locations[i]);
+        const char *module =
+            profile_text(profile, profile_mapping_at(profile, location->mapping)->path);
+        bool named = location->lines > 0 && !(location->flags & LOCATION_GUESS);
+        for (uint32_t k = 0; k < location->lines && named && made < DEPTH_MOST; k++) {
+            const struct profile_function *function =
+                profile_function_at(profile, lines[k].function);
+            frames[made++] = (struct suppressions_frame){
+                .function = profile_text(profile, function->name),
+                .system_name = profile_text(profile, function->system_name),
+                .file = profile_text(profile, function->file),
+                .module = module,
+                .line = lines[k].line,
+            };
+        }
+        if (!named)
+            frames[made++] = (struct suppressions_frame){"", "", "", module, 0};
+    }
+    return made;
+}
+
 /* By stack of the profile: whether it is suppressed. */
 static bool stack_fits(const struct profile *profile, uint32_t stack,
                        const struct suppressions *suppressions)
 {
-    uint32_t count;
-    const uint32_t *frames = profile_frames_of(profile, stack, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct profile_location *location = profile_location_at(profile, frames[i]);
-        const struct profile_line *lines = profile_lines_of(profile, frames[i]);
-        const char *module =
-            profile_text(profile, profile_mapping_at(profile, location->mapping)->path);
-        bool named = location->lines > 0 && !(location->flags & LOCATION_GUESS);
-        for (uint32_t k = 0; k < location->lines && named; k++) {
-            const struct profile_function *function =
-                profile_function_at(profile, lines[k].function);
-            if (suppressions_fit(suppressions, profile_text(profile, function->name),
-                                 profile_text(profile, function->file), module))
-                return true;
-        }
-        if (!named && suppressions_fit(suppressions, "", "", module))
-            return true;
-    }
-    return false;
+    static struct suppressions_frame frames[DEPTH_MOST];
+    return suppressions_fit(suppressions, frames, frames_of(profile, stack, frames));
 }
 
 /* By stack of the view. The whole stacks are looked at, with the frames that the view leaves out.

@@ -54,15 +54,20 @@ void leaks_free(struct leaks *leaks);
 const char *leaks_shape_word(enum leaks_shape shape);
 
 /* Lines `leak:PATTERN`, as LeakSanitizer has them: a part of a function, file or module; * is any
- * text, ^ and $ its ends. # begins a comment. */
+ * text, ^ and $ its ends. # begins a comment. And valgrind's blocks in { }. */
 struct suppressions *suppressions_new(void);
 void suppressions_free(struct suppressions *suppressions);
 /* All lines of a text. False: one makes no sense, the error has its number. */
 bool suppressions_add(struct suppressions *suppressions, const char *name, const char *text,
                       struct view_error *error);
-/* Whether a frame fits one of them, or one of those that are built in. */
-bool suppressions_fit(const struct suppressions *suppressions, const char *function,
-                      const char *file, const char *module);
+/* What is known of a frame; "" and 0: not known. */
+struct suppressions_frame {
+    const char *function, *system_name, *file, *module;
+    uint32_t line;
+};
+/* Whether a stack, leaf first, fits one of them, or one of those that are built in. */
+bool suppressions_fit(const struct suppressions *suppressions,
+                      const struct suppressions_frame *frames, size_t count);
 /* A pattern in such a line: the rules of `leak:` lines. */
 bool suppressions_match(const char *pattern, const char *text);
 
