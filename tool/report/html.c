@@ -120,6 +120,17 @@ static void fact_put(FILE *file, const char *key, const char *value)
     fputs("</dd></div>\n", file);
 }
 
+/* The build id of the program. */
+static const char *build_of(const struct profile *profile)
+{
+    const struct profile_mapping *mappings = profile->mappings.items;
+    const char *program = profile_text(profile, profile->program);
+    for (size_t i = 1; program[0] && i < profile->mappings.count; i++)
+        if (mappings[i].build_id && strcmp(profile_text(profile, mappings[i].path), program) == 0)
+            return profile_text(profile, mappings[i].build_id);
+    return "";
+}
+
 /* How the numbers came about. */
 static void exactness_put(const struct html *html)
 {
@@ -174,6 +185,7 @@ static void facts_put(struct html *html)
     else
         snprintf(text, sizeof text, "%.500s (%s)", html->options->name, profile->format);
     fact_put(file, "input", text);
+    fact_put(file, "build", build_of(profile));
     exactness_put(html);
     snprintf(text, sizeof text, "%.*f %% of the frames have one",
              html->options->unnamed > 0 ? 1 : 0, 100 * (1 - html->options->unnamed));
@@ -273,7 +285,13 @@ static bool time_put(struct html *html)
     options.age_least_us = options.age_most_us = 0;
     if (!view_make(&view, html->profile, &options, html->error))
         return false;
-    fputs("<section id=\"time\">\n<h2>Memory over time</h2>\n", html->file);
+    fputs("<section id=\"time\">\n<h2>Memory over time", html->file);
+    if (html->options->base_name) {
+        fputs(" <small>", html->file);
+        svg_text(html->file, html->options->name);
+        fputs("</small>", html->file);
+    }
+    fputs("</h2>\n", html->file);
     plots_put(html, &view, picture_time);
     fputs("</section>\n", html->file);
     view_free(&view);

@@ -17,7 +17,8 @@
         metric: data.metrics[0].key, query: "", sort: "", up: "", leaf: data.reversed ? "1" : "",
         zoom: ""
     };
-    let state = Object.assign({}, first), shown = null, graph = null, nodes = null, rows = ROWS;
+    let state = Object.assign({}, first), written = null; // what of it is in the address
+    let shown = null, graph = null, nodes = null, rows = ROWS;
 
     function element(name, attributes, parent, text) {
         const made = document.createElement(name);
@@ -36,6 +37,7 @@
             .map(key => key + "=" + encodeURIComponent(state[key])).join("&");
         if (words === location.hash.slice(1))
             return;
+        written = words;
         if (replace)
             location.replace("#" + words);
         else
@@ -56,6 +58,7 @@
         if (!data.metrics.some(m => m.key === next.metric))
             next.metric = first.metric;
         state = next;
+        written = location.hash.slice(1);
         show();
     }
 
@@ -401,7 +404,7 @@
             event.preventDefault();
         }
     });
-    window.addEventListener("hashchange", read);
+    window.addEventListener("hashchange", () => location.hash.slice(1) === written || read());
     window.addEventListener("resize", () => graph && graph.resize());
     at("bar").hidden = at("flame-tools").hidden = false;
     read();
