@@ -236,6 +236,8 @@ static void item_add(struct maker *maker, struct source *source, struct expansio
         frame.flags |= FRAME_GUESS;
     item.bits |= frame.flags & FRAME_UNNAMED ? ITEM_UNNAMED : 0;
     item.bits |= frame.flags & (FRAME_UNNAMED | FRAME_GUESS) ? ITEM_NAMELESS : 0;
+    if (strcmp(frame.name, "main") == 0 || strcmp(frame.name, "_start") == 0)
+        item.bits |= ITEM_START;
     frame_coarsen(&frame, maker->options.by);
     item.frame = frame_intern(maker, &frame);
     if (item.frame == UINT32_MAX ||
@@ -275,11 +277,6 @@ static uint32_t path_of_item(const struct source *source, const struct item *ite
     return profile_mapping_at(profile, mapping)->path;
 }
 
-static bool name_is_start(const char *name)
-{
-    return strcmp(name, "main") == 0 || strcmp(name, "_start") == 0;
-}
-
 /* How many nameless frames belong to the function with a name that called them, if that is in the
  * same file: what a stripped library has to show is what it exports. A wrapper goes with them; the
  * program's start answers for nobody. */
@@ -291,15 +288,15 @@ static uint32_t nameless_end(const struct maker *maker, const struct source *sou
     while (n < count && items[numbers[n]].bits & ITEM_NAMELESS &&
            !(items[numbers[n]].bits & ITEM_LIBRARY))
         n++;
-    const struct item *named = n < count ? &items[numbers[n]] : NULL;
-    if (n == 0 || !named || (named->bits & ITEM_LIBRARY && !(named->bits & ITEM_WRAPPER)) ||
-        name_is_start(maker->view->frames[named->frame].name))
+    uint32_t bits = n < count ? items[numbers[n]].bits : 0;
+    if (n == 0 || n == count || bits & ITEM_START ||
+        (bits & (ITEM_LIBRARY | ITEM_WRAPPER)) == ITEM_LIBRARY)
         return 0;
-    uint32_t file = path_of_item(source, named);
+    uint32_t file = path_of_item(source, &items[numbers[n]]);
     for (uint32_t i = 0; i < n; i++)
-        if (path_of_item(source, &items[numbers[i]]) != file)
+        if (file == 0 || path_of_item(source, &items[numbers[i]]) != file)
             return 0;
-    return named->bits & ITEM_WRAPPER ? n + 1 : n;
+    return bits & ITEM_WRAPPER ? n + 1 : n;
 }
 
 uint32_t frames_fold(const struct maker *maker, const struct source *source,

@@ -22,6 +22,7 @@ enum {
     ITEM_UNNAMED = 16,
     ITEM_WRAPPER = 32,
     ITEM_NAMELESS = 64, /* unnamed, or its name is only the nearest */
+    ITEM_START = 128,   /* of the program */
 };
 
 struct item {
