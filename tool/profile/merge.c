@@ -15,6 +15,7 @@
 
 #include "tool/profile/keys.h"
 #include "tool/profile/model.h"
+#include "tool/profile/ranges.h"
 #include "tool/profile/unsample.h"
 
 struct merging {
@@ -22,9 +23,12 @@ struct merging {
     const struct profile *from;
     double factor;
     uint32_t *strings, *functions, *mappings, *locations, *stacks, *label_sets; /* by from's */
-    int64_t *moves;     /* by from's mapping: added to addresses */
-    struct keys places; /* locations of `to` */
-    uint32_t *place_of; /* by number in `places`: the location */
+    int64_t *moves;      /* by from's mapping: added to addresses */
+    struct ranges files; /* mappings of `to`: by path and by build id, */
+    struct ranges taken; /* and by address */
+    uint64_t last;       /* the end of the highest */
+    struct keys places;  /* locations of `to` */
+    uint32_t *place_of;  /* by number in `places`: the location */
     size_t place_room;
     struct keys rows; /* stacks and label sets of `to` */
     uint32_t *row_of; /* by number in `rows`: the first such row */
@@ -75,12 +79,17 @@ static bool same_file(const struct merging *it, const struct profile_mapping *a,
     return strcmp(text_in(it->to, a->path), text_in(it->from, b->path)) == 0;
 }
 
+/* What is in memory only is the same if its addresses are. */
+static bool has_addresses_only(const char *path)
+{
+    return path[0] == 0 || path[0] == '[';
+}
+
 /* Has the file's bytes that `part` has, or the place in memory where there is no file. */
 static bool has_part(const struct merging *it, const struct profile_mapping *whole,
                      const struct profile_mapping *part)
 {
-    const char *path = text_in(it->from, part->path);
-    if (path[0] == 0 || path[0] == '[')
+    if (has_addresses_only(text_in(it->from, part->path)))
         return whole->start == part->start && whole->limit == part->limit;
     return whole->offset <= part->offset &&
            part->offset - whole->offset <= whole->limit - whole->start &&
@@ -88,35 +97,83 @@ static bool has_part(const struct merging *it, const struct profile_mapping *who
                whole->limit - whole->start - (part->offset - whole->offset);
 }
 
-static uint32_t find_mapping(const struct merging *it, const struct profile_mapping *part)
+static bool add_file(struct merging *it, uint64_t group, const struct profile_mapping *mapping,
+                     uint32_t number)
 {
-    for (uint32_t i = 1; i < it->to->mappings.count; i++) {
-        const struct profile_mapping *there = profile_mapping_at(it->to, i);
-        if (same_file(it, there, part) && has_part(it, there, part))
-            return i;
+    bool addresses = has_addresses_only(text_in(it->to, mapping->path));
+    uint64_t start = addresses ? mapping->start : mapping->offset;
+    return ranges_add(&it->files, group << 1 | addresses, start,
+                      start + (mapping->limit - mapping->start), number);
+}
+
+/* From now on it is found. */
+static void know_mapping(struct merging *it, uint32_t number)
+{
+    const struct profile_mapping *mapping = profile_mapping_at(it->to, number);
+    bool known = add_file(it, (uint64_t)mapping->path << 1, mapping, number) &&
+                 (mapping->build_id == 0 ||
+                  add_file(it, (uint64_t)mapping->build_id << 1 | 1, mapping, number)) &&
+                 ranges_add(&it->taken, 0, mapping->start, mapping->limit, number);
+    it->to->failed |= !known;
+    if (mapping->limit > it->last)
+        it->last = mapping->limit;
+}
+
+struct part {
+    const struct merging *it;
+    const struct profile_mapping *mapping;
+};
+
+static bool fits(const void *context, uint32_t number)
+{
+    const struct part *part = context;
+    const struct profile_mapping *there = profile_mapping_at(part->it->to, number);
+    return same_file(part->it, there, part->mapping) && has_part(part->it, there, part->mapping);
+}
+
+static bool always(const void *context, uint32_t number)
+{
+    (void)context;
+    (void)number;
+    return true;
+}
+
+static uint32_t find_mapping(struct merging *it, const struct profile_mapping *mapping)
+{
+    const char *path = text_in(it->from, mapping->path);
+    bool addresses = has_addresses_only(path);
+    uint64_t start = addresses ? mapping->start : mapping->offset;
+    uint64_t end = start + (mapping->limit - mapping->start);
+    uint32_t strings[2], best = UINT32_MAX;
+    bool there[2] = {
+        profile_has_string(it->to, path, &strings[0]),
+        mapping->build_id != 0 &&
+            profile_has_string(it->to, text_in(it->from, mapping->build_id), &strings[1])};
+    struct part part = {it, mapping};
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t group = ((uint64_t)strings[i] << 1 | i) << 1 | addresses;
+        uint32_t found = there[i] ? ranges_find(&it->files, group, start, end, fits, &part) : best;
+        best = found < best ? found : best;
     }
-    return 0;
+    return best == UINT32_MAX ? 0 : best;
 }
 
 /* Where the mapping can be: at its own place unless something is there. */
-static uint64_t free_start(const struct merging *it, const struct profile_mapping *mapping)
+static uint64_t free_start(struct merging *it, const struct profile_mapping *mapping)
 {
     enum { DISTANCE = 1 << 20 };
-    uint64_t last = 0, size = mapping->limit - mapping->start;
-    bool taken = false;
-    for (uint32_t i = 1; i < it->to->mappings.count; i++) {
-        const struct profile_mapping *there = profile_mapping_at(it->to, i);
-        taken |= there->start < mapping->limit && mapping->start < there->limit;
-        if (there->limit > last)
-            last = there->limit;
-    }
-    if (!taken || last > UINT64_MAX - size - 2 * (uint64_t)DISTANCE)
+    uint64_t size = mapping->limit - mapping->start;
+    bool taken = size > 0 && ranges_find(&it->taken, 0, mapping->limit - 1, mapping->start + 1,
+                                         always, NULL) != UINT32_MAX;
+    if (!taken || it->last > UINT64_MAX - size - 2 * (uint64_t)DISTANCE)
         return mapping->start;
-    return (last + 2 * (uint64_t)DISTANCE - 1) & ~((uint64_t)DISTANCE - 1);
+    return (it->last + 2 * (uint64_t)DISTANCE - 1) & ~((uint64_t)DISTANCE - 1);
 }
 
 static void merge_mappings(struct merging *it)
 {
+    for (uint32_t i = 1; i < it->to->mappings.count && !it->to->failed; i++)
+        know_mapping(it, i);
     for (uint32_t i = 1; i < it->from->mappings.count && !it->to->failed; i++) {
         struct profile_mapping mapping = *profile_mapping_at(it->from, i);
         uint32_t there = find_mapping(it, &mapping);
@@ -131,6 +188,7 @@ static void merge_mappings(struct merging *it)
             mapping.path = string_of(it, mapping.path);
             mapping.build_id = string_of(it, mapping.build_id);
             there = profile_mapping(it->to, &mapping);
+            know_mapping(it, there);
         }
         it->mappings[i] = there;
     }
@@ -402,14 +460,17 @@ static void add_known(int64_t *to, int64_t from, double factor)
 
 static void merge_list(struct merging *it, struct profile_list *to, const struct profile_list *from)
 {
+    struct keys there = {0};
+    bool fresh;
+    for (size_t i = 0; i < to->count; i++)
+        keys_add(&there, (struct key){{((uint32_t *)to->items)[i], 0, 0}}, &fresh);
     for (size_t i = 0; i < from->count && !it->to->failed; i++) {
         uint32_t string = string_of(it, ((const uint32_t *)from->items)[i]), *place;
-        size_t at = 0;
-        while (at < to->count && ((uint32_t *)to->items)[at] != string)
-            at++;
-        if (at == to->count && (place = profile_list_add(it->to, to, sizeof *place)) != NULL)
+        it->to->failed |= keys_add(&there, (struct key){{string, 0, 0}}, &fresh) == KEYS_NONE;
+        if (fresh && (place = profile_list_add(it->to, to, sizeof *place)) != NULL)
             *place = string;
     }
+    keys_free(&there);
 }
 
 /* What stands over the first profile of a sum. */
@@ -494,5 +555,7 @@ bool profile_merge(struct profile *to, const struct profile *from, double factor
     free(it.moves);
     keys_free(&it.places);
     keys_free(&it.rows);
+    ranges_free(&it.files);
+    ranges_free(&it.taken);
     return !to->failed && profile_sums_fit(to);
 }

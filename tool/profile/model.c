@@ -159,6 +159,13 @@ uint32_t profile_string_of(struct profile *profile, const char *text)
     return profile_string(profile, text, strlen(text));
 }
 
+bool profile_has_string(struct profile *profile, const char *text, uint32_t *string)
+{
+    if (!profile->failed)
+        *string = find(profile, &profile->index->strings, string_bytes, text, strlen(text));
+    return !profile->failed && *string != FINDER_NONE;
+}
+
 const char *profile_text(const struct profile *profile, uint32_t string)
 {
     size_t size;

@@ -176,6 +176,8 @@ void profile_free(struct profile *profile);
 /* Each thing is there once: adding it again answers the same number. */
 uint32_t profile_string(struct profile *profile, const char *text, size_t length);
 uint32_t profile_string_of(struct profile *profile, const char *text);
+/* Whether it is there, without adding it. */
+bool profile_has_string(struct profile *profile, const char *text, uint32_t *string);
 uint32_t profile_function(struct profile *profile, const struct profile_function *function);
 uint32_t profile_stack(struct profile *profile, const uint32_t *locations, uint32_t count);
 /* Labels in any order. */

@@ -17,10 +17,12 @@ enum { LIVE, LIVE_OBJECTS, ALLOCATED, ALLOCATIONS, SHOWN };
 struct thread_row {
     const char *name; /* "" if it has none */
     int64_t id;       /* -1: not known */
+    int64_t text;     /* the name's number; each text has one */
     int64_t values[SHOWN];
 };
 
 struct threads {
+    struct finder known; /* rows by id and text */
     struct thread_row *rows;
     size_t count;
     int columns[SHOWN];
@@ -36,7 +38,14 @@ static int row_order(const void *left, const void *right)
     return (a->id > b->id) - (a->id < b->id);
 }
 
-/* By label set of the profile: which row; made when it is first met. */
+static const void *row_bytes(const void *context, uint32_t number, size_t *size)
+{
+    const struct threads *threads = context;
+    *size = sizeof threads->rows->id + sizeof threads->rows->text;
+    return &threads->rows[number].id;
+}
+
+/* By label set of the profile: which row; made when it is first met. NULL when memory is out. */
 static struct thread_row *row_find(struct threads *threads, const struct profile *profile,
                                    uint32_t set)
 {
@@ -45,15 +54,20 @@ static struct thread_row *row_find(struct threads *threads, const struct profile
     if (!id)
         id = profile_label_of(profile, set, "thread_id");
     struct thread_row key = {.name = "", .id = -1};
-    if (name && name->text)
+    if (name && name->text) {
         key.name = profile_text(profile, name->text);
+        key.text = name->text;
+    }
     if (id)
         key.id = id->text ? strtoll(profile_text(profile, id->text), NULL, 10) : id->number;
     else if (name && !name->text)
         key.id = name->number;
-    for (size_t i = 0; i < threads->count; i++)
-        if (threads->rows[i].id == key.id && strcmp(threads->rows[i].name, key.name) == 0)
-            return &threads->rows[i];
+    uint32_t number;
+    if (!finder_find(&threads->known, threads, row_bytes, &key.id, 2 * sizeof key.id, &number))
+        return NULL;
+    if (number != FINDER_NONE)
+        return &threads->rows[number];
+    finder_add(&threads->known, (uint32_t)threads->count);
     threads->rows[threads->count] = key;
     return &threads->rows[threads->count++];
 }
@@ -85,16 +99,17 @@ static bool threads_make(struct threads *threads, const struct view *view)
         uint32_t set = samples->label_sets[i];
         if (question_stack(view, i) == UINT32_MAX)
             continue;
-        if (row_of[set] == 0)
-            row_of[set] = (uint32_t)(row_find(threads, profile, set) - threads->rows) + 1;
-        struct thread_row *row = &threads->rows[row_of[set] - 1];
-        for (unsigned k = 0; k < SHOWN; k++)
+        struct thread_row *row =
+            row_of[set] ? &threads->rows[row_of[set] - 1] : row_find(threads, profile, set);
+        row_of[set] = row ? (uint32_t)(row - threads->rows) + 1 : 0;
+        for (unsigned k = 0; k < SHOWN && row; k++)
             if (threads->columns[k] >= 0) {
                 row->values[k] += samples->values[threads->columns[k]][i];
                 threads->sums[k] += samples->values[threads->columns[k]][i];
             }
     }
     free(row_of);
+    finder_free(&threads->known);
     qsort(threads->rows, threads->count, sizeof *threads->rows, row_order);
     return true;
 }
