@@ -3,9 +3,9 @@
  * How `memoir ctl` and the library in another process find and understand each other. Both sides
  * take it from here; docs/CONTROL.md tells the story.
  *
- * The client queues ATTACH_SIGNAL with the value ATTACH_VALUE; the library starts a thread that
- * listens on a socket (SOCK_SEQPACKET) in the first folder of attach_folder that is fit. One
- * connection carries one request and its answer:
+ * The client queues ATTACH_SIGNAL with the value ATTACH_VALUE, or rings the bell; the library
+ * starts a thread that listens on a socket (SOCK_SEQPACKET) in the first folder of attach_folder
+ * that is fit. One connection carries one request and its answer:
  *
  *     request    struct attach_request and the line, one packet; a descriptor may come with it
  *     answer     struct attach_answer, one packet; then `length` bytes of text in packets of at
@@ -42,10 +42,24 @@ struct attach_answer {
     uint32_t length; /* of the text in the packets that follow */
 };
 
-/* The note (SHT_NOTE, owner "memoir") that marks files with the library in them, also static and
- * stripped programs. Its description is the version, a string. */
-enum { ATTACH_NOTE = 0x6d65 };
+/*
+ * The bell: a word in the library's memory, for processes that do not hear the signal because the
+ * program blocks it or has it for itself. Whoever may write there (a debugger's right) sets it to
+ * ATTACH_BELL_RUNG; the next thread to come through the allocator's slow code does what the
+ * handler would have done. Any value but QUIET and RUNG: nobody listens.
+ */
+enum { ATTACH_BELL_QUIET = 0x6d656d71, ATTACH_BELL_RUNG = 0x6d656d72 };
+
+/*
+ * The note (SHT_NOTE, owner "memoir") that marks files with the library in them, also static and
+ * stripped programs. Its description:
+ *
+ *     16 bytes    the version, a string
+ *     4 bytes     the bell's address, counted from here
+ */
+#define ATTACH_NOTE       0x6d65
 #define ATTACH_NOTE_OWNER "memoir"
+enum { ATTACH_NOTE_BELL = 16, ATTACH_NOTE_SIZE = 20 };
 
 /* The folder of the sockets of a user: the `which`-th one to try. The socket in it is PID.sock,
  * with the pid that the process itself knows. */

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The client's side. A process that has no helper yet is called by its signal, at first through the
- * thread that it disturbs least. The socket counts only if its folder belongs to the user of the
+ * thread that it disturbs least; where the signal does not get through, or nobody answers to it,
+ * by its bell. The socket counts only if its folder belongs to the user of the
  * process and to nobody else, and if the process itself is behind it.
  */
 #include "tool/attach.h"
 
 #include "base/attach.h"
 #include "tool/arguments.h"
+#include "tool/bell.h"
 #include "tool/commands.h"
 #include "tool/terminal.h"
 
@@ -31,17 +33,25 @@
 enum {
     ANSWER_MS = 30 * 1000, /* a dump of a large heap takes its time */
     TRY_MS = 10,
-    CALL_EVERY = 30, /* tries between two calls */
-    TRIES = 300,
+    CALL_EVERY = 30,     /* tries between two calls */
+    CALL_MS = 3000,      /* for the signal to be heard, */
+    BELL_MS = 10 * 1000, /* and for the bell: it is when the program next allocates */
 };
 
+static bool hears_signal(const struct process *process);
 static bool refuse(const struct process *process, struct error *error);
+static bool refuse_deaf(const struct process *process, struct error *error);
 static bool channel_open(const struct process *process, int *channel, struct error *error);
 static int channel_try(const struct process *process);
 static bool folder_is_right(const char *path, unsigned user);
 static bool process_call(const struct process *process, pid_t thread, struct error *error);
 static bool line_send(int channel, const char *line, int fd);
 static bool answer_take(int channel, int32_t *status, char **answer);
+
+static bool hears_signal(const struct process *process)
+{
+    return process->listens && !process->deaf;
+}
 
 const char *attach_refusal(const struct process *process)
 {
@@ -55,10 +65,12 @@ const char *attach_refusal(const struct process *process)
         return "can't be looked at";
     if (process->secure)
         return "runs with rights of its own";
-    if (!process->listens)
-        return "control is off";
-    if (process->deaf)
-        return "blocks SIGURG";
+    if (!hears_signal(process) && process->bell != PROCESS_BELL_HANGS) {
+        if (process->bell == PROCESS_BELL_CLOSED)
+            return "does not hear SIGURG; sudo would do";
+        return process->deaf && process->bell != PROCESS_BELL_OFF ? "blocks SIGURG"
+                                                                  : "control is off";
+    }
     return process->state == 'T' || process->state == 't' ? "stopped" : NULL;
 }
 
@@ -120,38 +132,69 @@ static bool refuse(const struct process *process, struct error *error)
                          "process %d runs with rights of its own (setuid, setgid or capabilities) "
                          "and answers nobody",
                          pid);
-    if (!process->listens) {
-        error_set(error, ERROR_TARGET,
-                  "process %d does not listen: its option control is off, or the program took back "
-                  "the signal (SIGURG)",
-                  pid);
-        return error_hint(error, "start it with: memoir run --set control=on -- COMMAND");
+    if (!hears_signal(process) && process->bell != PROCESS_BELL_HANGS)
+        return refuse_deaf(process, error);
+    error_set(error, ERROR_TARGET, "process %d is stopped", pid);
+    return error_hint(error, "kill -CONT %d", pid);
+}
+
+/* The signal does not get through, and there is no bell to ring. */
+static bool refuse_deaf(const struct process *process, struct error *error)
+{
+    pid_t pid = process->pid;
+    const char *how = process->deaf ? "all of its threads block SIGURG" : "it has reset SIGURG";
+    if (process->bell == PROCESS_BELL_CLOSED) {
+        error_set(
+            error, ERROR_TARGET,
+            "process %d can't be called: %s, and its memory, where a bell hangs for that, may "
+            "not be touched: %s",
+            pid, how, strerror(process->bell_reason));
+        return geteuid() == 0
+                   ? error_hint(error, "start it with: memoir run --set dump.signal=12 -- COMMAND")
+                   : error_hint(error, "sudo memoir ...");
     }
-    if (process->deaf) {
+    if (process->deaf && process->bell != PROCESS_BELL_OFF) {
         error_set(error, ERROR_TARGET,
                   "process %d can't be called: all of its threads block SIGURG", pid);
         return error_hint(error, "unblock SIGURG in one thread of it");
     }
-    error_set(error, ERROR_TARGET, "process %d is stopped", pid);
-    return error_hint(error, "kill -CONT %d", pid);
+    error_set(error, ERROR_TARGET, "process %d does not listen: its option control is off", pid);
+    return error_hint(error, "start it with: memoir run --set control=on -- COMMAND");
 }
 
 static bool channel_open(const struct process *process, int *channel, struct error *error)
 {
     struct timespec pause = {0, TRY_MS * 1000000L};
-    for (int i = 0; i < TRIES; i++) {
+    struct process target = *process;
+    unsigned wait_ms = CALL_MS;
+    for (unsigned i = 0; i < wait_ms / TRY_MS; i++) {
         *channel = channel_try(process);
         if (*channel >= 0)
             return true;
         pid_t thread = i == 0 ? process_calmest_thread(process) : 0;
-        if (i % CALL_EVERY == 0 && !process_call(process, thread, error))
+        if (i % CALL_EVERY == 0 && hears_signal(process) && !process_call(process, thread, error))
             return false;
+        if (i % CALL_EVERY == 0 && (i > 0 || !hears_signal(process))) {
+            bell_look(&target, true);
+            if (target.bell == PROCESS_BELL_HANGS)
+                wait_ms = process->wait_ms > 0 ? process->wait_ms : BELL_MS;
+        }
         nanosleep(&pause, NULL);
+    }
+    if (target.bell == PROCESS_BELL_HANGS) {
+        error_set(
+            error, ERROR_TARGET,
+            "process %d was called and did not answer within %g s: the program has SIGURG for "
+            "itself, so it hears us when it next allocates; or it may not open a socket",
+            process->pid, wait_ms / 1000.0);
+        return error_hint(error, "again, while it works: memoir ctl %d", process->pid);
     }
     error_set(error, ERROR_TARGET,
               "process %d was called and did not answer within %d s: the program has a handler of "
               "its own for SIGURG, is too busy, or may not open a socket",
-              process->pid, TRIES * TRY_MS / 1000);
+              process->pid, CALL_MS / 1000);
+    if (target.bell == PROCESS_BELL_CLOSED && geteuid() != 0)
+        return error_hint(error, "sudo memoir ..., which may ring its bell");
     return error_hint(error, "grep -E 'Seccomp|SigCgt|State' /proc/%d/status", process->pid);
 }
 

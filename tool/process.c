@@ -4,6 +4,7 @@
 
 #include "base/attach.h"
 #include "base/os_socket.h"
+#include "tool/bell.h"
 #include "tool/terminal.h"
 
 #include <dirent.h>
@@ -64,6 +65,8 @@ bool process_read(struct process *process, pid_t pid)
     process->secure = is_secure(pid);
     command_read(process);
     process->library = library_find(process);
+    if (process->library == PROCESS_WITH && (process->deaf || !process->listens))
+        bell_look(process, false);
     return true;
 }
 
@@ -206,27 +209,6 @@ static enum process_library library_find(struct process *process)
     return found;
 }
 
-/* Looks through one segment of notes. */
-static bool notes_have(const char *notes, size_t size, char *version, size_t version_size)
-{
-    Elf64_Nhdr note;
-    for (size_t at = 0; at + sizeof note <= size;) {
-        memcpy(&note, notes + at, sizeof note);
-        size_t owner = at + sizeof note;
-        size_t text = owner + (((size_t)note.n_namesz + 3) & ~(size_t)3);
-        size_t end = text + (((size_t)note.n_descsz + 3) & ~(size_t)3);
-        if (end > size || end <= at)
-            return false;
-        if (note.n_type == ATTACH_NOTE && note.n_namesz == sizeof ATTACH_NOTE_OWNER &&
-            memcmp(notes + owner, ATTACH_NOTE_OWNER, sizeof ATTACH_NOTE_OWNER) == 0) {
-            snprintf(version, version_size, "%.*s", (int)note.n_descsz, notes + text);
-            return true;
-        }
-        at = end;
-    }
-    return false;
-}
-
 static bool file_has_note(const char *path, char *version, size_t size)
 {
     enum { PARTS_MAX = 64, NOTES_MAX = 4096 };
@@ -246,7 +228,10 @@ static bool file_has_note(const char *path, char *version, size_t size)
             if (part.p_type != PT_NOTE || part.p_filesz > sizeof notes)
                 continue;
             ssize_t got = pread(fd, notes, part.p_filesz, (off_t)part.p_offset);
-            found = got > 0 && notes_have(notes, (size_t)got, version, size);
+            const char *about = got > 0 ? bell_note(notes, (size_t)got) : NULL;
+            found = about != NULL;
+            if (found)
+                snprintf(version, size, "%.*s", ATTACH_NOTE_BELL, about);
         }
     }
     close(fd);

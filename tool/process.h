@@ -17,6 +17,14 @@ enum process_library {
     PROCESS_WITH,
 };
 
+/* The bell of base/attach.h, by which those can be called that do not hear the signal. */
+enum process_bell {
+    PROCESS_BELL_NONE,   /* not looked for, or an older library */
+    PROCESS_BELL_CLOSED, /* its memory may not be looked at: `bell_reason` */
+    PROCESS_BELL_OFF,    /* nobody listens: control is off */
+    PROCESS_BELL_HANGS,
+};
+
 struct process {
     pid_t pid;
     pid_t inner_pid; /* in its own namespace */
@@ -26,6 +34,9 @@ struct process {
     bool listens; /* has some handler for the signal */
     bool deaf;    /* all of its threads block the signal */
     bool secure;  /* runs with rights of its own */
+    enum process_bell bell;
+    int bell_reason;  /* an errno value */
+    unsigned wait_ms; /* for it to hear the bell; 0: as long as somebody who asks for it waits */
     enum process_library library;
     char version[32]; /* of the library */
     uint64_t rss_bytes;

@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SIZE_TEXT = 24, REASON_SIZE = 64 };
+enum { SIZE_TEXT = 24, REASON_SIZE = 64, BELL_MS = 500 };
 
 struct row {
     struct process process;
@@ -103,8 +103,11 @@ static void row_fill(struct row *row, bool all)
         snprintf(row->user, sizeof row->user, "%u", row->process.user);
     if (!refusal && row->process.user != geteuid() && !all)
         refusal = "not asked: another user's (--all)";
+    row->process.wait_ms = BELL_MS;
     if (!refusal && !attach_ask(&row->process, "stats", -1, &answer, &error))
-        refusal = "does not answer (memoir ctl says more)";
+        refusal = row->process.bell == PROCESS_BELL_HANGS
+                      ? "answers when it next allocates (memoir ctl waits for that)"
+                      : "does not answer (memoir ctl says more)";
     if (refusal) {
         snprintf(row->reason, sizeof row->reason, "%s", refusal);
         return;

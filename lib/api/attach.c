@@ -44,14 +44,27 @@ static struct {
     struct sink *sink;
 } job;
 
-/* What makes the library known in a file, also in a stripped, static one. */
-static const struct {
-    uint32_t owner_size, size, kind;
-    char owner[8], version[16];
-} note __attribute__((section(".note.memoir"), used, aligned(4))) = {
-    sizeof ATTACH_NOTE_OWNER, sizeof note.version, ATTACH_NOTE, ATTACH_NOTE_OWNER, MEMOIR_VERSION};
+uint32_t attach_bell;
+
+/* What makes the library known in a file, also in a stripped, static one. The linker alone knows
+ * how far away the bell is. */
+#define TEXT_OF(number) #number
+#define TEXT(number)    TEXT_OF(number)
+__asm__(".pushsection .note.memoir, \"a\", %note\n"
+        ".balign 4\n"
+        ".long 7, 20, " TEXT(ATTACH_NOTE) "\n"
+                                          ".asciz \"" ATTACH_NOTE_OWNER "\"\n"
+                                          ".balign 4\n"
+                                          "1: .asciz \"" MEMOIR_VERSION "\"\n"
+                                          ".org 1b + 16\n"
+                                          ".long attach_bell - .\n"
+                                          ".popsection");
+_Static_assert(sizeof ATTACH_NOTE_OWNER == 7 && sizeof MEMOIR_VERSION <= ATTACH_NOTE_BELL &&
+                   ATTACH_NOTE_SIZE == 20,
+               "the note above has the sizes of base/attach.h");
 
 static void on_signal(int signal, siginfo_t *info, void *context);
+static void helper_start(void);
 static void listener_run(void);
 static void worker_run(void);
 static int worker_ask(const char *line, size_t length, struct sink *sink);
@@ -66,8 +79,23 @@ static bool packet_send(int fd, const void *bytes, size_t length, uint64_t until
 
 void attach_init(void)
 {
-    if (config.control && !os_secure() && os_thread_prepare())
+    if (config.control && !os_secure() && os_thread_prepare()) {
+        store_relaxed(&attach_bell, ATTACH_BELL_QUIET);
         os_handler_set(ATTACH_SIGNAL, on_signal);
+    }
+}
+
+/* In any thread, outside of the allocator. */
+void attach_heard(void)
+{
+    uint32_t rung = ATTACH_BELL_RUNG;
+    struct os_signals before;
+    if (!__atomic_compare_exchange_n(&attach_bell, &rung, ATTACH_BELL_QUIET, false,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return;
+    os_signals_hold(&before);
+    helper_start();
+    os_signals_release(&before);
 }
 
 void attach_end(void)
@@ -81,10 +109,16 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 {
     (void)signal;
     (void)context;
+    if (info->si_code == SI_QUEUE && info->si_value.sival_int == ATTACH_VALUE)
+        helper_start();
+}
+
+/* With signals blocked. */
+static void helper_start(void)
+{
     pid_t before = load_relaxed(&helper_of), pid = os_pid();
-    if (info->si_code != SI_QUEUE || info->si_value.sival_int != ATTACH_VALUE || before == pid ||
-        !__atomic_compare_exchange_n(&helper_of, &before, pid, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_RELAXED))
+    if (before == pid || !__atomic_compare_exchange_n(&helper_of, &before, pid, false,
+                                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return;
     if (os_thread_start(listener_run, STACK_SIZE) != 0)
         store_release(&helper_of, 0);

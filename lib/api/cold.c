@@ -8,6 +8,7 @@
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
+#include "lib/api/attach.h"
 #include "lib/api/emergency.h"
 #include "lib/api/ending.h"
 #include "lib/api/foreign.h"
@@ -68,6 +69,8 @@ void cold_end(void)
         young.look();
     if (unlikely(load_relaxed(&profile_due)))
         triggers_run();
+    if (unlikely(attach_rung()))
+        attach_heard();
 }
 
 /* This thread's heap, made if need be and hot again; NULL when memory is out, or in a signal

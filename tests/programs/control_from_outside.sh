@@ -206,12 +206,42 @@ if command -v redis-server >/dev/null; then
     stop redis
 fi
 
+# those that do not hear the signal hear the bell, when they allocate
+for state in deaf-busy own-busy reset-busy; do
+    with "$target" $state
+    count=$(threads)
+    before=$(descriptors)
+    for _ in 1 2 3; do
+        answers $state
+        ctl dump "$place/$state"
+        rm "$place/$state"
+    done
+    "$MEMOIR_TOOL" ps 2>/dev/null | grep -Eq "^ *$pid .* KiB .* 512 KiB +/" ||
+        fail "$state: ps: $("$MEMOIR_TOOL" ps 2>&1)"
+    [ "$(descriptors)" = "$before" ] || fail "$state: other descriptors"
+    alone $state "$count"
+    stop $state
+    launch "$place/static" $state
+    answers "static, $state"
+    stop "static, $state"
+done
+with env MEMOIR=control:off "$target" deaf-busy
+refuses "deaf and off" 'its option control is off'
+stop "deaf and off"
+cp "$MEMOIR_LIB" "$place/libmemoir.so"
+launch env LD_PRELOAD="$place/libmemoir.so" "$target" deaf-busy
+printf 'another one' >"$place/new"
+mv "$place/new" "$place/libmemoir.so"
+answers "a library that was replaced"
+stop "a library that was replaced"
+
 # those that can't answer
 with "$target" deaf
-refuses deaf 'all of its threads block SIGURG'
+refuses deaf 'has SIGURG for itself, so it hears us when it next allocates'
+"$MEMOIR_TOOL" ps 2>/dev/null | grep -q "^ *$pid .*answers when it next allocates" || fail "ps: deaf"
 stop deaf
 with "$target" own
-refuses own 'has a handler of its own for SIGURG'
+refuses own 'has SIGURG for itself, so it hears us when it next allocates'
 stop own
 launch "$target" idle
 refuses bare "process $pid runs without memoir"
@@ -237,6 +267,12 @@ if unshare --fork --pid --mount-proc true 2>/dev/null; then
     "$MEMOIR_TOOL" ctl "$pid" stats >"$place/stats" 2>"$place/said" ||
         fail "container: exit code $?: $(cat "$place/said")"
     kill -9 "$pid" # the first process of a namespace obeys no other signal
+    wait "$outer" 2>/dev/null
+    with unshare --fork --pid --mount-proc --kill-child "$target" deaf-busy
+    outer=$pid
+    pid=$(ps -o pid= --ppid "$outer" | tr -d ' ')
+    answers "a container, deaf"
+    kill -9 "$pid"
     wait "$outer" 2>/dev/null
 fi
 finish

@@ -104,13 +104,18 @@ static void forks(void)
     }
 }
 
-static void deaf(void)
+static void block_all(void)
 {
-    pthread_t thread;
     sigset_t all;
     sigfillset(&all);
     sigdelset(&all, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &all, NULL);
+}
+
+static void deaf(void)
+{
+    pthread_t thread;
+    block_all();
     if (pipe(ends) != 0 || pthread_create(&thread, NULL, reader, NULL) != 0)
         exit(2);
 }
@@ -169,12 +174,18 @@ int main(int argc, char **argv)
         forks();
     else if (strcmp(state, "deaf") == 0)
         deaf();
-    else if (strcmp(state, "own") == 0)
+    else if (strcmp(state, "own") == 0 || strcmp(state, "own-busy") == 0)
         signal(SIGURG, on_urgent);
+    else if (strcmp(state, "reset-busy") == 0)
+        signal(SIGURG, SIG_DFL);
+    else if (strcmp(state, "deaf-busy") == 0)
+        block_all();
     else if (strcmp(state, "drop") == 0)
         drop(argv[2]);
     else if (strcmp(state, "fork") == 0 && fork() > 0)
         wait(NULL);
+    if (strstr(state, "-busy") != NULL)
+        busy();
     if (strcmp(state, "drop") != 0)
         ready();
     for (;;)
