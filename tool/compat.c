@@ -2,6 +2,7 @@
 /* See tool/compat.h: which of the old commands it is, and what each option of Perl's prints. */
 #include "tool/compat.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,11 @@
 
 void compat_end(int status)
 {
-    if (fflush(stdout) != 0 && status == 0)
+    if (fflush(stdout) != 0 && status == 0) {
+        if (errno != EPIPE) /* who closed it has seen enough */
+            fprintf(stderr, "standard output can't be written: %s\n", strerror(errno));
         status = 1;
+    }
     exit(status);
 }
 

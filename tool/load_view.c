@@ -250,10 +250,17 @@ static bool is_table(const char *verb)
     return false;
 }
 
+/* The file of --output; NULL: standard output. */
+static const char *output_file(const struct arguments *arguments)
+{
+    const char *output = arguments_value(arguments, "--output");
+    return output && strcmp(output, "-") != 0 ? output : NULL;
+}
+
 bool load_open(struct style *style, const struct arguments *arguments, const struct loaded *loaded,
                struct error *error)
 {
-    const char *output = arguments_value(arguments, "--output");
+    const char *output = output_file(arguments);
     *style = load_style(arguments, loaded);
     if (output && ends_in(output, ".json"))
         style->format = STYLE_JSON;
@@ -278,9 +285,12 @@ bool load_open(struct style *style, const struct arguments *arguments, const str
     }
     style->color = style->links = style->fits = false;
     style->out = fopen(output, "we");
+    if (!style->out) {
+        error_set(error, ERROR_INPUT, "%s can't be written: %s", output, strerror(errno));
+        return error_hint(error, "-o FILE in a folder that is there and yours");
+    }
     progress_start("drawing", loaded->name);
-    return style->out ||
-           error_set(error, ERROR_INPUT, "%s can't be written: %s", output, strerror(errno));
+    return true;
 }
 
 bool load_close(struct style *style, const struct arguments *arguments, struct error *error)
@@ -290,7 +300,7 @@ bool load_close(struct style *style, const struct arguments *arguments, struct e
         return true;
     bool right = !ferror(style->out);
     right = fclose(style->out) == 0 && right;
-    if (!arguments_value(arguments, "--output"))
+    if (!output_file(arguments))
         return true; /* standard output is looked at in the end */
     return right || error_set(error, ERROR_INPUT, "%s can't be written: %s",
                               arguments_value(arguments, "--output"), strerror(errno));

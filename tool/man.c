@@ -70,7 +70,8 @@ bool man_show(const struct arguments *arguments, struct error *error)
         ".SH ENVIRONMENT\n"
         ".TP\n.B MEMOIR\noptions of the library, see\n.BR memoir.conf (5)\n"
         ".TP\n.B NO_COLOR, CLICOLOR_FORCE\nnever or always use colours\n"
-        ".TP\n.B PAGER\nwhat shows long texts on a terminal, less unless set\n"
+        ".TP\n.B MEMOIR_PAGER, PAGER\nwhat shows long texts on a terminal: the first that is set, "
+        "else less; empty or cat: nothing\n"
         ".SH SEE ALSO\n.BR memoir (3),\n.BR memoir.conf (5)\n");
     terminal_next("memoir man | man -l -");
     return true;

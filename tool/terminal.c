@@ -13,6 +13,7 @@
 #include <langinfo.h>
 #include <limits.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,13 +121,48 @@ bool terminal_fits(void)
     return terminal.output_tty;
 }
 
+/* Whether the first word of a command is a program that can be run. */
+static bool is_runnable(const char *command)
+{
+    const char *places = getenv("PATH");
+    char path[PATH_MAX];
+    size_t length = strcspn(command, " \t");
+    if (strcspn(command, "\"'\\$`;&|<>(){}=") < length) /* the shell knows */
+        return true;
+    if (memchr(command, '/', length)) {
+        snprintf(path, sizeof path, "%.*s", (int)length, command);
+        return access(path, X_OK) == 0;
+    }
+    while (places && *places) {
+        size_t folder = strcspn(places, ":");
+        snprintf(path, sizeof path, "%.*s/%.*s", (int)folder, places, (int)length, command);
+        if (access(path, X_OK) == 0)
+            return true;
+        places += folder + (places[folder] == ':');
+    }
+    return false;
+}
+
+/* The pager to use, or NULL: MEMOIR_PAGER, PAGER, less, as git does it. */
+static const char *pager_find(void)
+{
+    const char *own = getenv("MEMOIR_PAGER"), *all = getenv("PAGER"), *term = getenv("TERM");
+    const char *pager = own ? own : all ? all : "less";
+    if (*pager == '\0' || strcmp(pager, "cat") == 0)
+        return NULL;
+    if (is_runnable(pager))
+        return !own && !all && term && strcmp(term, "dumb") == 0 ? NULL : pager;
+    if (own || all)
+        terminal_warn("%s is '%s', which can't be run: there is no pager",
+                      own ? "MEMOIR_PAGER" : "PAGER", pager);
+    return NULL;
+}
+
 void terminal_page(void)
 {
-    const char *pager = getenv("PAGER");
+    const char *pager = terminal.output_tty && terminal.pager == 0 ? pager_find() : NULL;
     int ends[2];
-    if (!pager)
-        pager = "less";
-    if (!terminal.output_tty || *pager == '\0' || strcmp(pager, "cat") == 0 || pipe(ends) != 0)
+    if (!pager || pipe(ends) != 0)
         return;
     fflush(stdout);
     terminal.pager = fork();
@@ -138,8 +174,10 @@ void terminal_page(void)
         execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
         _exit(127);
     }
-    if (terminal.pager > 0)
+    if (terminal.pager > 0) {
         dup2(ends[1], 1);
+        signal(SIGPIPE, SIG_IGN); /* it may be left early, which must not end us */
+    }
     close(ends[0]);
     close(ends[1]);
 }
@@ -158,6 +196,8 @@ bool terminal_end(struct error *error)
             terminal_next(terminal.next);
         return true; /* leaving the pager early is no error */
     }
+    if (!written && reason == EPIPE) /* who closed it has seen enough */
+        return true;
     return written ||
            error_set(error, ERROR_INPUT, "standard output can't be written: %s", strerror(reason));
 }
