@@ -107,7 +107,11 @@ static void print_code(const struct compat_source *source,
 void compat_disasm(const struct compat_source *source, const struct symbol_code *code)
 {
     const struct compat_stacks *stacks = source->stacks;
-    struct disasm_code piece = {code->bytes, code->size, code->start, code->machine, DISASM_ATT};
+    struct disasm_code piece = {.bytes = code->bytes,
+                                .size = code->size,
+                                .address = code->start,
+                                .machine = code->machine,
+                                .syntax = DISASM_ATT};
     struct disasm_instruction *instructions = NULL;
     struct error error = {0};
     size_t count = 0;

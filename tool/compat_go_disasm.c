@@ -46,9 +46,12 @@ static const char *base_name(const char *path)
 static void print_code(const struct go_profile *go, const struct go_graph *graph,
                        const struct symbol_code *code, int64_t flat, int64_t cum)
 {
-    struct disasm_code piece = {code->bytes, code->size, code->start, code->machine,
-                                go->words->value[COMPAT_INTEL_SYNTAX].on ? DISASM_INTEL
-                                                                         : DISASM_ATT};
+    struct disasm_code piece = {.bytes = code->bytes,
+                                .size = code->size,
+                                .address = code->start,
+                                .machine = code->machine,
+                                .syntax = go->words->value[COMPAT_INTEL_SYNTAX].on ? DISASM_INTEL
+                                                                                   : DISASM_ATT};
     struct disasm_instruction *instructions = NULL;
     struct error error = {0};
     size_t count = 0, line = 0, shown = SIZE_MAX;

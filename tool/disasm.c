@@ -134,6 +134,37 @@ static void write_att(struct disasm_instruction *to, const cs_insn *from)
     snprintf(to->text, sizeof to->text, operands[0] ? "%-6s %s" : "%s", mnemonic, operands);
 }
 
+/* Where in the operands a jump or a call has its target, if that is a number: always last. */
+static const char *target_of(const cs_insn *from)
+{
+    const char *target = NULL;
+    bool jumps = false;
+    if (from->id == 0 || !from->detail)
+        return NULL;
+    for (unsigned i = 0; i < from->detail->groups_count; i++)
+        jumps |= from->detail->groups[i] == CS_GRP_JUMP || from->detail->groups[i] == CS_GRP_CALL;
+    for (const char *at = from->op_str; (at = strstr(at, "0x")) != NULL; at++)
+        target = at;
+    if (!jumps || !target || strpbrk(from->op_str, "[(") ||
+        (target > from->op_str && target[-1] != '#'))
+        return NULL;
+    return target > from->op_str ? target - 1 : target;
+}
+
+static void write_intel(struct disasm_instruction *to, const cs_insn *from,
+                        const struct disasm_code *code)
+{
+    char name[120];
+    const char *target = code->name ? target_of(from) : NULL;
+    if (target &&
+        code->name(code->context, strtoull(target + (*target == '#'), NULL, 16), name, sizeof name))
+        snprintf(to->text, sizeof to->text, "%-8s %.*s%s", from->mnemonic,
+                 (int)(target - from->op_str), from->op_str, name);
+    else
+        snprintf(to->text, sizeof to->text, from->op_str[0] ? "%-8s %s" : "%s", from->mnemonic,
+                 from->op_str);
+}
+
 bool disasm(const struct disasm_code *code, struct disasm_instruction **instructions, size_t *count,
             struct error *error)
 {
@@ -151,6 +182,8 @@ bool disasm(const struct disasm_code *code, struct disasm_instruction **instruct
         return error_set(error, ERROR_INPUT, "capstone does not know this machine");
     bool att = code->syntax == DISASM_ATT && arch == CS_ARCH_X86;
     capstone.option(handle, CS_OPT_SKIPDATA, CS_OPT_ON);
+    if (code->name)
+        capstone.option(handle, CS_OPT_DETAIL, CS_OPT_ON);
     if (att)
         capstone.option(handle, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT);
     *count = capstone.disasm(handle, code->bytes, code->size, code->address, 0, &found);
@@ -162,8 +195,7 @@ bool disasm(const struct disasm_code *code, struct disasm_instruction **instruct
         if (att)
             write_att(to, &found[i]);
         else
-            snprintf(to->text, sizeof to->text, found[i].op_str[0] ? "%-8s %s" : "%s",
-                     found[i].mnemonic, found[i].op_str);
+            write_intel(to, &found[i], code);
     }
     if (*count > 0)
         capstone.free(found, *count);

@@ -11,7 +11,7 @@
 struct disasm_instruction {
     uint64_t address;
     unsigned size;
-    char text[200]; /* "call     0x1270" */
+    char text[200]; /* "call     malloc@plt" */
 };
 
 /* DISASM_ATT is as objdump writes it: "call   1270", "mov    %rsp,%rbp". Of x86 only; elsewhere
@@ -25,6 +25,9 @@ struct disasm_code {
     uint64_t address;
     unsigned machine;
     enum disasm_syntax syntax;
+    /* What is at an address that is called or jumped to; false: it is not known. May be NULL. */
+    bool (*name)(const void *context, uint64_t address, char *text, size_t size);
+    const void *context;
 };
 
 /* All instructions of a function; bytes that are none become .byte. The array is to be freed. */

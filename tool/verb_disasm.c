@@ -31,6 +31,7 @@ struct places {
 
 struct function {
     const struct symbol_code *code;
+    const struct symbol_code *before; /* the same, byte for byte, in the base; NULL: none */
     int64_t self, total;
     size_t last_stack;
 };
@@ -40,7 +41,9 @@ struct answer {
     const struct loaded *loaded;
     const struct view *view;
     struct style style;
-    struct places places;
+    struct places places, base_places;
+    struct symbol_code *base_codes;
+    size_t base_count;
     struct json json;
     struct source_file file; /* open now */
     char *file_name;
@@ -147,6 +150,19 @@ static struct place places_sum(const struct places *places, uint64_t from, uint6
     return sum;
 }
 
+/* What is at an instruction: now, and in the base. */
+static void sums_find(const struct answer *answer, const struct function *function,
+                      const struct disasm_instruction *instruction, struct place sums[2])
+{
+    uint64_t start = instruction->address + function->code->bias;
+    sums[0] = places_sum(&answer->places, start, start + instruction->size);
+    sums[1] = (struct place){0};
+    if (!function->before)
+        return;
+    start = instruction->address + function->before->bias;
+    sums[1] = places_sum(&answer->base_places, start, start + instruction->size);
+}
+
 static const struct symbol_code_line *line_at(const struct symbol_code *code, uint64_t address)
 {
     const struct symbol_code_line *line = NULL;
@@ -189,15 +205,15 @@ static void source_print(struct answer *answer, const struct symbol_code_line *l
 }
 
 /* Which instructions are worth a line: those with numbers, and some around them. */
-static bool *instructions_choose(const struct answer *answer, const struct symbol_code *code,
+static bool *instructions_choose(const struct answer *answer, const struct function *function,
                                  const struct disasm_instruction *instructions, size_t count)
 {
     bool *shown = calloc(count + 1, sizeof *shown);
     bool all = arguments_value(answer->arguments, "--verbose") != NULL || count <= 2 * GAP;
     for (size_t i = 0; shown && i < count; i++) {
-        uint64_t start = instructions[i].address + code->bias;
-        struct place sum = places_sum(&answer->places, start, start + instructions[i].size);
-        if (!all && sum.total == 0)
+        struct place sums[2];
+        sums_find(answer, function, &instructions[i], sums);
+        if (!all && sums[0].total == 0 && sums[1].total == 0)
             continue;
         for (size_t k = i > AROUND ? i - AROUND : 0; k < count && k <= i + AROUND; k++)
             shown[k] = true;
@@ -212,15 +228,17 @@ static void function_text(struct answer *answer, const struct function *function
     FILE *out = answer->style.out;
     char name[1024], value[32], share[16];
     const struct symbol_code_line *last = NULL;
-    bool *shown = instructions_choose(answer, code, instructions, count);
+    bool *shown = instructions_choose(answer, function, instructions, count);
+    bool two = answer->loaded->has_base;
     size_t left_out = 0;
     style_cell(&answer->style, name, sizeof name, code->name, answer->style.width);
     fputc('\n', out);
     style_paint(&answer->style, "1", name);
-    fprintf(out, "   %s in all, %s\n%11s%11s\n",
+    fprintf(out, "   %s in all, %s%s\n%11s%s%11s%s\n",
             style_value(value, (double)function->total, answer->view->unit),
-            style_share(share, (double)function->total, (double)answer->view->total.value), "self",
-            "total");
+            style_share(share, (double)function->total, (double)answer->view->total.value),
+            two && !function->before ? ", and not like this in the base" : "", "self",
+            two ? "        was" : "", "total", two ? "        was" : "");
     for (size_t i = 0; shown && i <= count; i++) {
         if (i < count && !shown[i]) {
             left_out++;
@@ -236,10 +254,14 @@ static void function_text(struct answer *answer, const struct function *function
             (!last || last->line != line->line || strcmp(last->file, line->file) != 0))
             source_print(answer, line);
         last = line ? line : last;
-        uint64_t start = instructions[i].address + code->bias;
-        struct place sum = places_sum(&answer->places, start, start + instructions[i].size);
-        number_print(answer, sum.self);
-        number_print(answer, sum.total);
+        struct place sums[2];
+        sums_find(answer, function, &instructions[i], sums);
+        number_print(answer, sums[0].self);
+        if (two)
+            number_print(answer, sums[1].self);
+        number_print(answer, sums[0].total);
+        if (two)
+            number_print(answer, sums[1].total);
         fprintf(out, "  %10" PRIx64 ":   %s\n", instructions[i].address, instructions[i].text);
     }
     free(shown);
@@ -260,15 +282,19 @@ static void function_json(struct answer *answer, const struct function *function
     json_number(json, "total", function->total);
     json_array(json, "instructions");
     for (size_t i = 0; i < count; i++) {
-        uint64_t start = instructions[i].address + code->bias;
-        struct place sum = places_sum(&answer->places, start, start + instructions[i].size);
+        struct place sums[2];
+        sums_find(answer, function, &instructions[i], sums);
         const struct symbol_code_line *line = line_at(code, instructions[i].address);
         json_object(json, NULL);
         snprintf(text, sizeof text, "0x%" PRIx64, instructions[i].address);
         json_text(json, "address", text);
         json_text(json, "text", instructions[i].text);
-        json_number(json, "self", sum.self);
-        json_number(json, "total", sum.total);
+        json_number(json, "self", sums[0].self);
+        json_number(json, "total", sums[0].total);
+        if (answer->loaded->has_base) {
+            json_number(json, "base_self", sums[1].self);
+            json_number(json, "base_total", sums[1].total);
+        }
         json_text(json, "file", line ? line->file : "");
         json_number(json, "line", line ? line->line : 0);
         json_end(json);
@@ -285,6 +311,20 @@ static int function_compare(const void *left, const void *right)
     return a->code->start < b->code->start ? -1 : a->code->start > b->code->start;
 }
 
+/* The same function in the base: the addresses of another build mean other instructions. */
+static const struct symbol_code *base_code(const struct answer *answer,
+                                           const struct symbol_code *code)
+{
+    for (size_t i = 0; i < answer->base_count; i++) {
+        const struct symbol_code *before = &answer->base_codes[i];
+        if (before->start == code->start && before->size == code->size &&
+            strcmp(before->name, code->name) == 0 &&
+            memcmp(before->bytes, code->bytes, code->size) == 0)
+            return before;
+    }
+    return NULL;
+}
+
 /* The functions with their numbers, in which a stack counts once, the largest first. */
 static struct function *functions_make(const struct answer *answer, const struct symbol_code *codes,
                                        size_t count)
@@ -296,6 +336,7 @@ static struct function *functions_make(const struct answer *answer, const struct
     for (size_t i = 0; functions && owners && i < count; i++) {
         uint64_t from = codes[i].start + codes[i].bias;
         functions[i].code = &codes[i];
+        functions[i].before = base_code(answer, &codes[i]);
         for (size_t at = places_from(places, from);
              at < places->count && places->items[at].address - from < codes[i].size; at++)
             owners[at] = i + 1;
@@ -326,6 +367,11 @@ static struct function *functions_make(const struct answer *answer, const struct
     return made ? functions : NULL;
 }
 
+static bool target_name(const void *context, uint64_t address, char *text, size_t size)
+{
+    return symbol_code_name(context, address, text, size);
+}
+
 static bool functions_show(struct answer *answer, const struct symbol_code *codes, size_t count,
                            struct error *error)
 {
@@ -347,8 +393,13 @@ static bool functions_show(struct answer *answer, const struct symbol_code *code
         const struct symbol_code *code = functions[i].code;
         struct disasm_instruction *instructions = NULL;
         size_t many = 0;
-        struct disasm_code piece = {code->bytes, code->size, code->start, code->machine,
-                                    DISASM_INTEL};
+        struct disasm_code piece = {.bytes = code->bytes,
+                                    .size = code->size,
+                                    .address = code->start,
+                                    .machine = code->machine,
+                                    .syntax = DISASM_INTEL,
+                                    .name = target_name,
+                                    .context = code};
         done = disasm(&piece, &instructions, &many, error);
         if (done && is_json)
             function_json(answer, &functions[i], instructions, many);
@@ -364,22 +415,50 @@ static bool functions_show(struct answer *answer, const struct symbol_code *code
     return done;
 }
 
+/* Which functions: those that fit, or the one of this very name ("libz.so.1+0x1f0"). */
+struct wanted {
+    struct pattern pattern;
+    const char *text;
+};
+
 static bool name_fits(void *context, const char *name)
 {
-    return pattern_fits(context, name);
+    const struct wanted *wanted = context;
+    return strcmp(name, wanted->text) == 0 || pattern_fits(&wanted->pattern, name);
+}
+
+/* The base, whose process had other addresses, for itself. */
+static bool base_make(struct answer *answer, struct loaded *loaded, struct wanted *wanted)
+{
+    struct view view = {0};
+    struct view_options options = loaded->view;
+    struct view_error reason;
+    const char *type = profile_text(&loaded->profile, loaded->profile.type[options.type].name);
+    int found = profile_type_named(&loaded->base, type);
+    if (!loaded->has_base || found < 0)
+        return true;
+    options.type = (unsigned)found;
+    options.base = NULL;
+    bool done = view_make(&view, &loaded->base, &options, &reason) &&
+                places_make(&answer->base_places, &view) &&
+                symbol_codes(&loaded->base, &loaded->symbol_options, name_fits, wanted,
+                             &answer->base_codes, &answer->base_count);
+    view_free(&view);
+    return done;
 }
 
 static bool answer_make(struct answer *answer, struct loaded *loaded, struct error *error)
 {
-    struct pattern wanted = {0};
+    struct wanted wanted = {.text = loaded->rest[0]};
     struct view_error reason = {""};
     struct symbol_code *codes = NULL;
     size_t count = 0;
-    bool done = pattern_make(&wanted, "the function", loaded->rest[0], &reason) ||
+    bool done = pattern_make(&wanted.pattern, "the function", loaded->rest[0], &reason) ||
                 error_set(error, ERROR_USAGE, "%s", reason.text);
     if (done && (!places_make(&answer->places, answer->view) ||
                  !symbol_codes(&loaded->profile, &loaded->symbol_options, name_fits, &wanted,
-                               &codes, &count)))
+                               &codes, &count) ||
+                 !base_make(answer, loaded, &wanted)))
         done = error_set(error, ERROR_INPUT, "out of memory");
     if (done && count == 0) {
         error_set(error, ERROR_INPUT, "no function with code fits '%s'", loaded->rest[0]);
@@ -392,11 +471,14 @@ static bool answer_make(struct answer *answer, struct loaded *loaded, struct err
         done = false;
     }
     symbol_codes_free(codes, count);
+    symbol_codes_free(answer->base_codes, answer->base_count);
     source_file_free(&answer->file);
     free(answer->file_name);
     free(answer->places.items);
     free(answer->places.codes);
-    pattern_free(&wanted);
+    free(answer->base_places.items);
+    free(answer->base_places.codes);
+    pattern_free(&wanted.pattern);
     return done;
 }
 

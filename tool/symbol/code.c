@@ -5,7 +5,9 @@
 #include "tool/symbol/answers.h"
 #include "tool/symbol/debug.h"
 #include "tool/symbol/modules.h"
+#include "tool/symbol/starts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +20,40 @@ struct codes {
     void *context;
     bool failed; /* memory is out */
 };
+
+/* The symbols of a file, which the codes of that file share: the last one frees them. */
+struct symbol_names {
+    size_t users;
+    struct table table;
+    struct image *image, *debug, *mini; /* that the names live in */
+};
+
+static void names_drop(struct symbol_names *names)
+{
+    if (!names || --names->users > 0)
+        return;
+    table_free(&names->table);
+    image_close(names->mini);
+    image_close(names->debug);
+    image_close(names->image);
+    free(names);
+}
+
+bool symbol_code_name(const struct symbol_code *code, uint64_t address, char *text, size_t size)
+{
+    const struct table_symbol *symbol = table_find(&code->names->table, address);
+    char ending[32] = "";
+    bool own = symbol && symbol->start == code->start && address - code->start < code->size;
+    if (!symbol || (!own && address != symbol->start && address - symbol->start >= symbol->size))
+        return false;
+    char *readable = own ? strdup(code->name) : symbol_demangle(symbol->name);
+    if (address > symbol->start)
+        snprintf(ending, sizeof ending, "+0x%lx", address - symbol->start);
+    snprintf(text, size, "%.*s%s%s", (int)(size > 40 ? size - 40 : 1),
+             readable ? readable : symbol->name, symbol->stub ? "@plt" : "", ending);
+    free(readable);
+    return true;
+}
 
 /* The lines of one function, on their way: files are places in the text. */
 struct lines {
@@ -74,15 +110,18 @@ static void code_free(struct symbol_code *code)
     if (code->keep)
         answers_free(code->keep);
     free(code->keep);
+    names_drop(code->names);
 }
 
-static void code_add(struct codes *codes, const struct module *module, Dwarf *dwarf,
-                     const struct table_symbol *symbol, uint64_t bias)
+static void code_add(struct codes *codes, const struct module *module, struct symbol_names *names,
+                     Dwarf *dwarf, const struct table_symbol *symbol, uint64_t bias)
 {
     struct symbol_code code = {.start = symbol->start,
                                .size = symbol->size < CODE_MOST ? symbol->size : CODE_MOST,
                                .bias = bias,
-                               .machine = module->image->machine};
+                               .machine = module->image->machine,
+                               .names = names};
+    names->users++;
     code.name = symbol_demangle(symbol->name);
     if (!code.name)
         code.name = strdup(symbol->name);
@@ -124,37 +163,73 @@ static int address_order(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
-static void module_codes(struct codes *codes, struct module *module,
-                         const struct symbol_options *options)
+/* The function at an address: a symbol, or what the unwind tables know of, named by its place. */
+static bool function_find(const struct module *module, const struct symbol_names *names,
+                          const struct starts *starts, uint64_t address,
+                          struct table_symbol *function, char text[static 512])
 {
-    struct table table = {0};
-    module_find(module, options);
-    uint64_t *found = malloc((module->wanted_count + 1) * sizeof *found), bias = 0;
-    module->owns = calloc(module->wanted_count + 1, sizeof *module->owns);
-    codes->failed |= !found || !module->owns;
-    if (!module->image || codes->failed) {
-        free(found);
-        return;
+    const struct table_symbol *symbol = table_find(&names->table, address);
+    const char *slash = strrchr(module->path, '/');
+    if (symbol && address - symbol->start < symbol->size) {
+        *function = *symbol;
+        return !symbol->stub;
     }
+    *function = (struct table_symbol){.name = text};
+    if (!starts_find(starts, address, &function->start, &function->size))
+        return false;
+    if (symbol && !symbol->stub && symbol->start == function->start)
+        function->name = symbol->name;
+    snprintf(text, 512, "%.400s+0x%lx", slash ? slash + 1 : module->path,
+             image_offset(module->image, function->start));
+    return true;
+}
+
+/* The functions of a module whose addresses are `found`, in order. */
+static void functions_add(struct codes *codes, struct module *module, struct symbol_names *names,
+                          const uint64_t *found, size_t count)
+{
     const struct image *debug = module->debug ? module->debug : module->image;
-    codes->failed |= !table_read(&table, module_symbols(module), module->image);
     Dwarf *dwarf = debug->has_dwarf ? dwarf_begin_elf(debug->elf, DWARF_C_READ, NULL) : NULL;
-    size_t count = module_owns(module, module->image, found);
+    struct table_symbol function;
+    struct starts starts;
+    uint64_t bias = 0, last = 0;
+    char text[512];
+    starts_open(&starts, module->image);
     for (size_t i = 0; i < module->wanted_count; i++)
         if (module->owns[i] != 0)
             bias = module->wanted[i] - module->owns[i];
-    qsort(found, count, sizeof *found, address_order);
-    const struct table_symbol *last = NULL;
     for (size_t i = 0; i < count; i++) {
-        const struct table_symbol *symbol = table_find(&table, found[i]);
-        if (!symbol || symbol == last || symbol->stub || found[i] - symbol->start >= symbol->size)
+        if (!function_find(module, names, &starts, found[i], &function, text) ||
+            (i > 0 && function.start == last))
             continue;
-        last = symbol;
-        code_add(codes, module, dwarf, symbol, bias);
+        last = function.start;
+        code_add(codes, module, names, dwarf, &function, bias);
     }
     if (dwarf)
         dwarf_end(dwarf);
-    table_free(&table);
+}
+
+static void module_codes(struct codes *codes, struct module *module,
+                         const struct symbol_options *options)
+{
+    module_find(module, options);
+    uint64_t *found = malloc((module->wanted_count + 1) * sizeof *found);
+    struct symbol_names *names = calloc(1, sizeof *names);
+    module->owns = calloc(module->wanted_count + 1, sizeof *module->owns);
+    codes->failed |= !found || !names || !module->owns;
+    if (names)
+        names->users = 1;
+    if (module->image && !codes->failed) {
+        codes->failed |= !table_read(&names->table, module_symbols(module), module->image);
+        size_t count = module_owns(module, module->image, found);
+        qsort(found, count, sizeof *found, address_order);
+        functions_add(codes, module, names, found, count);
+        names->image = module->image;
+        names->debug = module->debug;
+        names->mini = module->mini;
+        module->image = module->debug = module->mini = NULL;
+    }
+    names_drop(names);
     free(found);
 }
 

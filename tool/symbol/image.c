@@ -229,6 +229,15 @@ bool image_fixed(const struct image *image, uint64_t address, uint64_t *own)
     return false;
 }
 
+uint64_t image_offset(const struct image *image, uint64_t own)
+{
+    for (size_t i = 0; i < image->segments_count; i++)
+        if (own >= image->segments[i].address &&
+            own - image->segments[i].address < image->segments[i].file_size)
+            return own - image->segments[i].address + image->segments[i].offset;
+    return 0;
+}
+
 Elf_Data *image_section(const struct image *image, const char *name, uint64_t *address)
 {
     size_t names;

@@ -48,6 +48,8 @@ bool image_address(const struct image *image, uint64_t start, uint64_t offset, u
                    uint64_t *own);
 /* The same where mappings are not known: only a program with fixed addresses tells. */
 bool image_fixed(const struct image *image, uint64_t address, uint64_t *own);
+/* Where in the file a byte is that is loaded to this, its own, address; 0: nowhere. */
+uint64_t image_offset(const struct image *image, uint64_t own);
 /* A section by name, with its bytes; NULL: none. */
 Elf_Data *image_section(const struct image *image, const char *name, uint64_t *address);
 /* Where the debug information says it is, and the checksum of that file; NULL: it does not. */
