@@ -42,13 +42,39 @@ P
         [ $? -eq 1 ] || { cat err; fail "$name --json: no success"; continue; }
     python3 -m json.tool out >tool.out || fail "$name --json: no JSON"
 done
-for form in svg dot speedscope.json; do
-    expect 0 "$MEMOIR_TOOL" -q export names.folded -o "names.$form"
+
+# What is for other programs, written to a terminal all the same, gives it no orders.
+terminal=$root/tests/golden/terminal/pty.py
+for words in 'top --csv' 'churn --csv' 'sizes --csv' 'diff names.folded --csv' 'export --format csv' \
+    'export --format folded' 'export --format callgrind' 'export --format massif' 'export --format heaptrack' \
+    'export --format symbolized' 'export --format dhat' 'export --format firefox' 'pprof -raw' 'pprof -traces' \
+    'pprof -top' 'jeprof --text'; do
+    # shellcheck disable=SC2086 # words
+    set -- $words
+    verb=$1
+    shift
+    python3 "$terminal" 100 TERM=xterm "$MEMOIR_TOOL" "$verb" "$@" names.folded 2>/dev/null >out
+    [ -s out ] || fail "$words: nothing on a terminal"
+    python3 - "$words" <<'P' || failures=$((failures + 1))
+import sys
+text = open("out", encoding="utf-8").read()
+# Progress and warnings have colours of our own; names may have none.
+assert "\033[31mred" not in text and "\a" not in text and "\x9b" not in text, sys.argv[1]
+P
+done
+
+for form in svg dot speedscope.json firefox.json graph.svg; do
+    picture=
+    [ $form != graph.svg ] || picture="--picture graph"
+    # shellcheck disable=SC2086 # none or two words
+    expect 0 "$MEMOIR_TOOL" -q export names.folded $picture -o "names.$form"
 done
 python3 - <<'P' || fail "a picture or a file for another tool can't be read"
 import json, xml.dom.minidom
 xml.dom.minidom.parse("names.svg")
+xml.dom.minidom.parse("names.graph.svg")
 json.load(open("names.speedscope.json"))
+json.load(open("names.firefox.json"))
 open("names.dot", encoding="utf-8").read()
 P
 

@@ -63,6 +63,8 @@ static void quoted(FILE *file, const char *text)
             fprintf(file, "\\%c", *at);
         else if (*at < 0x20 || *at == 0x7f)
             fprintf(file, "\\u%04x", *at);
+        else if (*at == 0xc2 && at[1] < 0xa0) /* terminals may obey these as well */
+            fprintf(file, "\\u%04x", at[1]);
         else
             fwrite(at, 1, length, file);
         at += length == 0 ? 1 : length;

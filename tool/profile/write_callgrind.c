@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "tool/profile/flat.h"
+#include "tool/profile/line.h"
 
 /* In one stack. */
 struct call {
@@ -43,11 +44,10 @@ static void costs_put(const struct grind *grind, const int64_t *values)
 }
 
 /* Text on one line. */
-static void line_put(const struct grind *grind, const char *key, const char *text)
+static void field_put(const struct grind *grind, const char *key, const char *text)
 {
     fputs(key, grind->file);
-    for (; *text != '\0'; text++)
-        putc_unlocked((unsigned char)*text < ' ' ? ' ' : *text, grind->file);
+    line_put(text, grind->file);
     putc_unlocked('\n', grind->file);
 }
 
@@ -67,8 +67,8 @@ static void head_put(const struct grind *grind)
     fputs("# callgrind format\nversion: 1\ncreator: memoir\n", grind->file);
     if (profile->pid > 0)
         fprintf(grind->file, "pid: %" PRId64 "\n", profile->pid);
-    line_put(grind, "cmd: ",
-             profile_text(profile, profile->command ? profile->command : profile->program));
+    field_put(grind, "cmd: ",
+              profile_text(profile, profile->command ? profile->command : profile->program));
     fputs("positions: line\n", grind->file);
     fputs("events:", grind->file);
     for (unsigned i = 0; i < profile->types; i++) {
@@ -129,10 +129,10 @@ static void place_put(struct grind *grind, uint32_t frame, bool callee)
     const struct flat_frame *there = &grind->flat.frames[frame];
     const char *object = there->module[0] != '\0' ? there->module : "???";
     const char *path = there->file[0] != '\0' ? there->file : "???";
-    line_put(grind, callee ? "cob=" : "ob=", object);
-    line_put(grind, callee ? "cfi=" : "fl=", path);
+    field_put(grind, callee ? "cob=" : "ob=", object);
+    field_put(grind, callee ? "cfi=" : "fl=", path);
     fprintf(grind->file, "%s=(%" PRIu32 ")", callee ? "cfn" : "fn", frame + 1);
-    line_put(grind, grind->known[frame] ? "" : " ", grind->known[frame] ? "" : there->name);
+    field_put(grind, grind->known[frame] ? "" : " ", grind->known[frame] ? "" : there->name);
     grind->known[frame] = true;
 }
 

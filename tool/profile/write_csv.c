@@ -9,18 +9,21 @@
 #include <string.h>
 
 #include "tool/profile/flat.h"
+#include "tool/profile/line.h"
 
 /* A part of a quoted field, all on one line. */
 static void text_put(const char *text, FILE *file)
 {
-    size_t plain = 0;
-    while ((unsigned char)text[plain] >= ' ' && text[plain] != '"')
-        plain++;
-    fwrite_unlocked(text, 1, plain, file);
-    for (text += plain; *text != '\0'; text++) {
+    if (!strchr(text, '"')) {
+        line_put(text, file);
+        return;
+    }
+    while (*text != '\0') {
+        char instead;
         if (*text == '"')
             putc_unlocked('"', file);
-        putc_unlocked((unsigned char)*text < ' ' ? ' ' : *text, file);
+        for (unsigned length = line_character(text, &instead); length > 0; length--, text++)
+            putc_unlocked(instead != '\0' ? instead : *text, file);
     }
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "tool/profile/flat.h"
+#include "tool/profile/line.h"
 
 /* Which frames' names can be written as they are. NULL when memory is out. */
 static bool *plain_names(const struct flat *flat)
@@ -20,9 +21,8 @@ static bool *plain_names(const struct flat *flat)
     for (size_t i = 0; i < flat->frames_count && plain; i++) {
         const char *name = flat->frames[i].name;
         size_t length = strlen(name);
-        plain[i] = length > 0 && !isdigit((unsigned char)name[length - 1]);
-        for (size_t k = 0; k < length && plain[i]; k++)
-            plain[i] = (unsigned char)name[k] >= ' ' && name[k] != ';' && name[k] != 0x7f;
+        plain[i] = length > 0 && !isdigit((unsigned char)name[length - 1]) && !strchr(name, ';') &&
+                   line_is_plain(name);
     }
     return plain;
 }
@@ -35,13 +35,13 @@ static void name_put(const char *name, FILE *file)
         digits--;
     /* "name 12" at the end, and its value would look like two values. */
     size_t space = digits < length && digits > 0 ? digits - 1 : length;
-    for (size_t i = 0; i < length; i++) {
-        unsigned char letter = (unsigned char)name[i];
-        if (letter == ';')
-            letter = ':';
-        else if (letter < ' ' || letter == 0x7f)
-            letter = ' ';
-        putc_unlocked(i == space && letter == ' ' ? '_' : letter, file);
+    for (size_t i = 0, end; i < length; i = end) {
+        char instead;
+        end = i + line_character(name + i, &instead);
+        for (size_t k = i; k < end; k++) {
+            char letter = instead != '\0' ? instead : name[k] == ';' ? ':' : name[k];
+            putc_unlocked(k == space && letter == ' ' ? '_' : letter, file);
+        }
     }
 }
 

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "tool/profile/flat.h"
+#include "tool/profile/line.h"
 
 enum { LIVE_OBJECTS, LIVE_BYTES, ALL_OBJECTS, ALL_BYTES, COLUMNS };
 enum { INVENTED = 0x100000, INVENTED_STEP = 16 };
@@ -65,11 +66,9 @@ static void head_put(const struct profile *profile, const int columns[COLUMNS], 
     fputs(" heapprofile\n", file);
 }
 
-/* The rest of a line. */
-static void line_put(const char *text, FILE *file)
+static void rest_put(const char *text, FILE *file)
 {
-    for (; *text != '\0'; text++)
-        putc_unlocked((unsigned char)*text < ' ' ? ' ' : *text, file);
+    line_put(text, file);
     putc_unlocked('\n', file);
 }
 
@@ -80,7 +79,7 @@ static void mappings_put(const struct profile *profile, FILE *file)
         const struct profile_mapping *mapping = profile_mapping_at(profile, i);
         fprintf(file, "%08" PRIx64 "-%08" PRIx64 " r-xp %08" PRIx64 " 00:00 0          ",
                 mapping->start, mapping->limit, mapping->offset);
-        line_put(profile_text(profile, mapping->path), file);
+        rest_put(profile_text(profile, mapping->path), file);
     }
 }
 
@@ -126,10 +125,12 @@ static bool plain_put(const struct profile *profile, const int columns[COLUMNS],
 /* On one line, and without "--", which joins names. */
 static void name_put(const char *name, FILE *file)
 {
-    for (const char *at = name; *at != '\0'; at++) {
-        putc_unlocked((unsigned char)*at < ' ' ? ' ' : *at, file);
-        if (at[0] == '-' && at[1] == '-')
+    for (const char *at = name; *at != '\0';) {
+        char instead;
+        if (at > name && at[-1] == '-' && at[0] == '-')
             putc_unlocked(' ', file);
+        for (unsigned length = line_character(at, &instead); length > 0; length--, at++)
+            putc_unlocked(instead != '\0' ? instead : *at, file);
     }
     putc_unlocked('\n', file);
 }
@@ -144,7 +145,7 @@ static bool symbolized(const struct profile *profile, const struct write_options
     columns_find(profile, options->type, columns);
     if (done) {
         fputs("--- symbol\nbinary=", file);
-        line_put(program[0] != '\0' ? program : "unknown", file);
+        rest_put(program[0] != '\0' ? program : "unknown", file);
         for (size_t i = 0; i < flat.frames_count; i++) {
             /* Some readers look for addresses of callers less 1, some do not. */
             for (unsigned k = 0; k < 2; k++) {

@@ -18,6 +18,7 @@
 
 #include "tool/profile/flat.h"
 #include "tool/profile/keys.h"
+#include "tool/profile/line.h"
 
 enum { EVENTS_MOST = 20000000, PAGE = 4096, NS_PER_MS = 1000000 };
 
@@ -91,17 +92,10 @@ static int64_t value(const struct heaptrack *track, int column, size_t row)
 
 /* ---- records that describe ---- */
 
-/* On one line. */
-static void text_put(const char *text, FILE *file)
-{
-    for (; *text != '\0'; text++)
-        putc_unlocked((unsigned char)*text < ' ' ? ' ' : *text, file);
-}
-
 static uint32_t text_record(struct heaptrack *track, const char *before, const char *text)
 {
     fprintf(track->file, "s %zx %s", strlen(before) + strlen(text), before);
-    text_put(text, track->file);
+    line_put(text, track->file);
     putc_unlocked('\n', track->file);
     return ++track->strings_count;
 }
@@ -339,7 +333,7 @@ static void head_put(struct heaptrack *track)
 {
     const struct profile *profile = track->profile;
     fputs("v 10400 3\nX ", track->file);
-    text_put(profile_text(profile, profile->command ? profile->command : profile->program),
+    line_put(profile_text(profile, profile->command ? profile->command : profile->program),
              track->file);
     fprintf(track->file, "\nI %x 0\n", PAGE);
     string_put(track, profile->program); /* readers take the first for the program */

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "tool/profile/flat.h"
+#include "tool/profile/line.h"
 
 enum { PLAIN_MOST = 200, DEPTH_MOST = 512, NS_PER_MS = 1000000 };
 
@@ -131,8 +132,9 @@ static struct node *nodes_below(const struct flat *flat, unsigned type, const st
 /* What readers would take for a comment or an end of the line is gone. */
 static void mend(char *text)
 {
+    line_clean(text);
     for (; *text != '\0'; text++)
-        *text = *text == '#' ? '@' : (unsigned char)*text < ' ' ? ' ' : *text;
+        *text = *text == '#' ? '@' : *text;
 }
 
 static const char *place_of(struct massif *massif, const struct flat *flat, uint32_t frame)
@@ -217,13 +219,12 @@ static bool massif(const struct profile *profile, const struct write_options *op
     if (done) {
         const char *command =
             profile_text(profile, profile->command ? profile->command : profile->program);
-        fputs("desc: memoir\ncmd: ", file);
-        for (; *command != '\0'; command++)
-            putc_unlocked(*command == '#'                 ? '@'
-                          : (unsigned char)*command < ' ' ? ' '
-                                                          : *command,
-                          file);
-        fputs("\ntime_unit: ms\n", file);
+        char *copy = strdup(command);
+        done = copy != NULL;
+        if (copy)
+            mend(copy);
+        fprintf(file, "desc: memoir\ncmd: %s\ntime_unit: ms\n", copy ? copy : "");
+        free(copy);
     }
     for (size_t i = 0; i < massif.count && done; i++) {
         const struct snapshot *snapshot = &massif.snapshots[i];

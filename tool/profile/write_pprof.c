@@ -15,6 +15,7 @@
 #include <zlib.h>
 
 #include "base/proto.h"
+#include "tool/profile/line.h"
 
 enum {
     SINK_BYTES = 1 << 16,
@@ -273,12 +274,16 @@ static bool put_strings(struct packer *packer)
     bool done = true;
     for (size_t i = 0; i < packer->strings_count && done; i++) {
         const char *plain = profile_text(packer->profile, packer->strings[i].string);
-        char *guess = NULL;
-        if (packer->strings[i].guess)
-            done = asprintf(&guess, "%s%s", plain[0] != '~' ? "~" : "", plain) >= 0;
-        const char *name = guess ? guess : plain;
+        bool tilde = packer->strings[i].guess && plain[0] != '~';
+        char *copy = NULL;
+        if (tilde || !line_is_plain(plain)) {
+            done = asprintf(&copy, "%s%s", tilde ? "~" : "", plain) >= 0;
+            if (done)
+                line_mend(copy); /* readers may refuse all of it for one such text */
+        }
+        const char *name = done && copy ? copy : plain;
         proto_send_text(&packer->sink, STRING_TABLE, name, strlen(name));
-        free(guess);
+        free(done ? copy : NULL);
     }
     return done;
 }

@@ -361,15 +361,19 @@ void table_json_frame(struct json *json, const struct view *view, uint32_t numbe
 
 void table_csv_text(const struct style *style, const char *text)
 {
-    if (!strpbrk(text, ",\"\n\r")) {
-        fputs(text, style->out);
+    bool quoted = strpbrk(text, ",\"\n\r") != NULL;
+    char *clean = strdup(text);
+    if (!clean)
         return;
-    }
-    putc('"', style->out);
-    for (; *text; text++) {
-        if (*text == '"')
+    style_clean(clean);
+    if (quoted)
+        putc('"', style->out);
+    for (const char *at = clean; *at; at++) {
+        if (*at == '"')
             putc('"', style->out);
-        putc(*text, style->out);
+        putc(*at, style->out);
     }
-    putc('"', style->out);
+    if (quoted)
+        putc('"', style->out);
+    free(clean);
 }
