@@ -33,10 +33,13 @@ const char picture_endings[] = " .html .svg .dot .pdf .ps .png .gif";
 const char *picture_ending(const char *path)
 {
     static const char *const formats[] = {"html", "svg", "dot", "pdf", "ps", "png", "gif"};
-    const char *dot = strrchr(path, '.');
-    for (size_t i = 0; dot && i < COUNT_OF(formats); i++)
-        if (strcmp(dot + 1, formats[i]) == 0)
+    size_t length = pack_stem(path);
+    for (size_t i = 0; i < COUNT_OF(formats); i++) {
+        size_t of = strlen(formats[i]);
+        if (length > of && path[length - of - 1] == '.' &&
+            memcmp(path + length - of, formats[i], of) == 0)
             return formats[i];
+    }
     return NULL;
 }
 

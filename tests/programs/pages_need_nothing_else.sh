@@ -35,6 +35,8 @@ page based.html export hostile.folded --base before.folded
 page large.html export large.folded
 page exact.html report exact.memoir
 page sampled.html top sampled.memoir build_index
+page exact.html.gz report exact.memoir
+gzip -dc exact.html.gz | cmp -s - exact.html || fail "a packed page is another one"
 cmp -s compared.html based.html || fail "diff and export --base make different pages"
 
 cat >check.py <<'END'
