@@ -342,7 +342,8 @@ static void check_samples(struct doctor *doctor, const struct loaded *loaded)
     }
     free(rows);
     /* The error falls with the root of the rate. */
-    double wanted = (double)profile->period * (good / whole) * (good / whole), better = 1;
+    double better = 1, less = whole > good ? good / whole : 1;
+    double wanted = (double)profile->period * less * less;
     while (better * 2 <= wanted)
         better *= 2;
     if (better >= 1024)

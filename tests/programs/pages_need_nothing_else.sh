@@ -19,6 +19,34 @@ python3 - <<'END' >large.folded || exit 2
 for i in range(40000):
     print(";".join(["main"] + ["function_%d_%d" % (k, i % (3 + 11 ** k % 4999)) for k in range(12)]), 1 + i % 7)
 END
+# In pprof's format a file names its columns, their units and the program, too.
+python3 - <<'END' >types.pb || exit 2
+import sys
+texts = ["", "<b>type</b>", "\"><script>alert(4)</script>", "main", "/x/<i>program</i>", "<u>count"]
+
+
+def number(n):
+    out = b""
+    while n > 127:
+        out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+
+
+def field(key, value):
+    if isinstance(value, int):
+        return number(key << 3) + number(value)
+    return number(key << 3 | 2) + number(len(value)) + value
+
+
+profile = field(1, field(1, 5) + field(2, 5)) + field(1, field(1, 1) + field(2, 2))
+profile += field(2, field(1, 1) + field(2, 3) + field(2, 70))
+profile += field(3, field(1, 1) + field(2, 4096) + field(3, 8192) + field(5, 4))
+profile += field(4, field(1, 1) + field(2, 1) + field(3, 5000) + field(4, field(1, 1)))
+profile += field(5, field(1, 1) + field(2, 3))
+for text in texts:
+    profile += field(6, text.encode())
+sys.stdout.buffer.write(profile)
+END
 build "$root/tests/programs/run_target.c" -o target
 "$MEMOIR_TOOL" run --quiet --exact --every 100ms -o exact.memoir ./target >/dev/null || fail "no capture"
 "$MEMOIR_TOOL" run --quiet --rate 64K -o sampled.memoir ./target >/dev/null || fail "no capture"
@@ -32,9 +60,11 @@ page() { # OUTPUT VERB WORDS...
 page hostile.html export hostile.folded --title 'a </title><script>alert(3)</script>'
 page compared.html diff before.folded hostile.folded
 page based.html export hostile.folded --base before.folded
+page types.html export types.pb
 page large.html export large.folded
 page exact.html report exact.memoir
 page sampled.html top sampled.memoir build_index
+page empty.html report sampled.memoir no_such_function
 page exact.html.gz report exact.memoir
 gzip -dc exact.html.gz | cmp -s - exact.html || fail "a packed page is another one"
 cmp -s compared.html based.html || fail "diff and export --base make different pages"
@@ -123,6 +153,10 @@ check("a </title><script>alert(3)</script>" in page.words, "the title is text")
 check("<img src=x onerror=alert(2)>" in page.words, "the table has the name as text")
 check("time" not in page.ids and "leaks" not in page.ids, "parts that this input has not")
 
+page = read("types.html")
+check("<b>type</b>" in page.words and "program</i>" in page.words, "names of columns are text")
+check({m["title"] for m in page.data["metrics"]} >= {"<b>type</b>"}, "both columns are there")
+
 page = read("compared.html")
 check(page.data["two"] and page.data["metrics"][0]["compared"], "it is a comparison")
 check({row[5] for row in page.data["metrics"][0]["rows"] if row} >= {"new", "gone"}, "verdicts")
@@ -144,6 +178,9 @@ check("one in 64.0 KiB: totals are estimates" in page.words, "it says that it is
 check("every block" not in page.words, "it does not claim to be exact")
 check("--focus build_index" in page.words, "the filter is named")
 check("keep_some" not in page.names, "the filter leaves out")
+
+page = read("empty.html")
+check(page.data["metrics"][0]["total"] == 0 and len(page.data["metrics"]) == 1, "nothing is left")
 sys.exit(1 if failures else 0)
 END
 python3 check.py || fail "pages are not right"

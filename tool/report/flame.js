@@ -82,23 +82,27 @@ function flame_reversed(nodes) {
 }
 
 // "1.31 GiB", "412 M", "3.20 s": as in the reports.
+const flame_scales = {
+    bytes: [["B", 1], ["KiB", 1024], ["MiB", 1048576], ["GiB", 1073741824],
+            ["TiB", 1099511627776], ["PiB", 1125899906842624]],
+    counts: [["", 1], ["K", 1e3], ["M", 1e6], ["G", 1e9], ["T", 1e12], ["P", 1e15]],
+    times: [["ns", 1], ["\u00b5s", 1e3], ["ms", 1e6], ["s", 1e9], ["min", 6e10], ["h", 3.6e12]],
+    units: {nanoseconds: 1, microseconds: 1e3, milliseconds: 1e6, seconds: 1e9, minutes: 6e10,
+            ns: 1, us: 1e3, ms: 1e6, s: 1e9}
+};
+
 function flame_amount(value, unit) {
-    const sign = value < 0 ? "-" : "";
-    let left = Math.abs(value), units = ["", " K", " M", " G", " T"], step = 1000, at = 0;
-    if (unit === "bytes") {
-        units = [" B", " KiB", " MiB", " GiB", " TiB", " PiB"];
-        step = 1024;
-    } else if (unit === "nanoseconds") {
-        units = [" ns", " \u00b5s", " ms", " s"];
-    } else if (unit === "microseconds") {
-        units = [" \u00b5s", " ms", " s"];
-    }
-    while (left >= 999.5 && at + 1 < units.length) {
-        left /= step;
+    const time = Object.hasOwn(flame_scales.units, unit) ? flame_scales.units[unit] : 0;
+    const scales = time ? flame_scales.times :
+        unit === "bytes" || unit === "byte" ? flame_scales.bytes : flame_scales.counts;
+    const all = Math.abs(value) * (time || 1);
+    let at = 0;
+    while (at + 1 < scales.length && all >= scales[at + 1][1] * 0.9995)
         at++;
-    }
+    const left = all / scales[at][1];
     const digits = at === 0 ? 0 : left < 9.995 ? 2 : left < 99.95 ? 1 : 0;
-    return sign + left.toFixed(digits) + units[at];
+    return (value < 0 ? "-" : "") + left.toFixed(digits) +
+           (scales[at][0] ? " " + scales[at][0] : "");
 }
 
 function flame_share(part, whole) {

@@ -213,6 +213,15 @@ static void notes_put(struct html *html)
     fputs("</ul>\n", file);
 }
 
+/* What is counted beside the values. */
+static const char *things_word(const struct html *html)
+{
+    int partner = profile_type_partner(html->profile, html->view.type);
+    bool heap = html->profile->kind == PROFILE_HEAP || html->profile->kind == PROFILE_GROWTH;
+    return heap || partner < 0 ? "objects"
+                               : profile_text(html->profile, html->profile->type[partner].name);
+}
+
 /* "at 616 ms", "964 K calls": what a card has under its number. */
 static void card_note(struct html *html, const struct html_metric *metric)
 {
@@ -231,10 +240,13 @@ static void card_note(struct html *html, const struct html_metric *metric)
         fputs(profile->ended ? "at the end" : "when it was written", html->file);
     else if (strcmp(metric->key, "short_lived") == 0)
         fputs("that lived less than 1 ms", html->file);
-    else if (total->objects > 0)
-        fprintf(html->file, "in %s objects", style_value(text, (double)total->objects, "count"));
-    else
+    else if (total->objects == 0)
         fputs("in all", html->file);
+    if (total->objects > 0 && strcmp(metric->key, "peak_space") != 0 &&
+        strcmp(metric->key, "inuse_space") != 0) {
+        fprintf(html->file, "in %s ", style_value(text, (double)total->objects, "count"));
+        svg_text(html->file, things_word(html));
+    }
 }
 
 /* One for each metric; with scripts, they choose it. */
@@ -364,11 +376,13 @@ static void table_put(struct html *html)
             html->metrics[0].plain.text);
     if (html->metrics[0].rows_count > HTML_PLAIN_ROWS)
         fprintf(file, "%zu more sites.", html->metrics[0].rows_count - HTML_PLAIN_ROWS);
-    fprintf(file, "</p>\n<p class=\"quiet\">%s</p>\n</section>\n",
-            two ? "\xe2\x96\xb2 more \xc2\xb7 \xe2\x96\xbc less \xc2\xb7 \xe2\x97\x8f new \xc2\xb7 "
-                  "\xe2\x97\x8b gone \xc2\xb7 what sampling explains is grey"
-                : "self: allocated or spent right there, library frames included \xc2\xb7 total: "
-                  "with callees");
+    fprintf(
+        file, "</p>\n<p class=\"quiet\">%s</p>\n</section>\n",
+        two ? "\xe2\x96\xb2 more \xc2\xb7 \xe2\x96\xbc less \xc2\xb7 \xe2\x97\x8f new \xc2\xb7 "
+              "\xe2\x97\x8b gone \xc2\xb7 what sampling explains is grey"
+        : html->profile->kind == PROFILE_HEAP
+            ? "self: allocated right there, library frames included \xc2\xb7 total: with callees"
+            : "self: of itself \xc2\xb7 total: with callees");
 }
 
 static void data_put(struct html *html)
@@ -376,6 +390,8 @@ static void data_put(struct html *html)
     FILE *file = html->file;
     fputs("<script type=\"application/json\" id=\"data\">{\"name\":", file);
     svg_json_text(file, html->options->name);
+    fputs(",\"things\":", file);
+    svg_json_text(file, things_word(html));
     fprintf(file, ",\"two\":%s,\"reversed\":%s,", html->view.base ? "true" : "false",
             html->options->reversed ? "true" : "false");
     flame_data_write(&html->data, file);

@@ -78,6 +78,7 @@
         at("leaf").setAttribute("aria-pressed", state.leaf === "1");
         if (graph) {
             graph.turn(state.up !== "1");
+            stage.scrollTop = state.up === "1" ? stage.scrollHeight : stage.scrollTop;
             graph.search(state.query);
             graph.zoom(nodes[+state.zoom] || nodes[0]);
         }
@@ -194,7 +195,7 @@
         ["", "num share", null, (row, r, m) => cell(row, "num share", flame_share(r[1], m.total))],
         ["total", "num", r => r[2], (row, r, m) => cell(row, "num", flame_amount(r[2], m.unit))],
         ["", "num share", null, (row, r, m) => cell(row, "num share", flame_share(r[2], m.total))],
-        ["objects", "num more", r => r[3],
+        [data.things, "num more", r => r[3],
          (row, r) => cell(row, "num more", r[3] ? flame_amount(r[3], "count") : "")],
         ["average", "num more", r => r[3] ? r[1] / r[3] : 0,
          (row, r, m) => cell(row, "num more", r[3] ? flame_amount(Math.round(r[1] / r[3]), m.unit)
@@ -225,8 +226,9 @@
         if (data.two)
             return two;
         return plain.filter(c => (c[0] !== "trend" || metric.rows.some(r => r.length > 6)) &&
-                            (!["objects", "average"].includes(c[0]) ||
-                             metric.rows.some(r => r[3] !== 0)));
+                            (c[0] !== data.things || metric.rows.some(r => r[3] !== 0)) &&
+                            (c[0] !== "average" || (metric.unit === "bytes" &&
+                                                    metric.rows.some(r => r[3] !== 0))));
     }
 
     // state.sort is a column, and "-" if it is turned round: numbers begin with the largest, names

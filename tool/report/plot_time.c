@@ -31,7 +31,9 @@ struct time_plot {
     struct plot plot;
     struct time_point *course;
     size_t course_count;
-    bool exact, resident; /* every block was recorded; the memory of the process is known */
+    bool exact;                          /* every block was recorded */
+    double resident_most;                /* the memory of the process; 0: not known */
+    bool resident;                       /* it is drawn: the heap can be seen beside it */
     int64_t times[PROFILE_MOMENTS_MOST]; /* of the columns of history */
     unsigned columns;
     int64_t last_ns;
@@ -106,8 +108,8 @@ static void time_survey(struct time_plot *time)
         const struct profile_point *point = &points[i];
         double live = (double)point->live_bytes;
         time->last_ns = point->time_ns > time->last_ns ? point->time_ns : time->last_ns;
-        time->most = fmax(time->most, fmax(live, (double)point->resident_bytes));
-        time->resident = time->resident || point->resident_bytes > 0;
+        time->most = fmax(time->most, live);
+        time->resident_most = fmax(time->resident_most, (double)point->resident_bytes);
         if (live > time->peak) {
             time->peak = live;
             time->peak_ns = point->time_ns;
@@ -120,6 +122,9 @@ static void time_survey(struct time_plot *time)
             sum += time->bands[band].values[column];
         time->most = fmax(time->most, sum);
     }
+    time->resident = time->resident_most > 0 && time->resident_most <= 3 * time->most;
+    if (time->resident)
+        time->most = fmax(time->most, time->resident_most);
 }
 
 static void time_band_name(const struct time_plot *time, const struct time_band *band,
@@ -284,24 +289,29 @@ static void time_legend(const struct time_plot *time, unsigned y)
 {
     FILE *file = time->plot.file;
     unsigned columns = time_legend_columns(&time->plot), entry = 0;
+    char value[32];
     double room = (time->plot.width - 32.0) / columns;
     for (unsigned curve = 0; curve < 2; curve++) {
-        if (curve == 0 ? time->course_count == 0 : !time->resident)
+        if (curve == 0 ? time->course_count == 0 : time->resident_most <= 0)
             continue;
         double x = 16 + (entry % columns) * room;
         unsigned at = y + entry / columns * 19;
-        fprintf(file,
-                "<line class=\"curve %s\" x1=\"%.0f\" x2=\"%.0f\" y1=\"%u\" y2=\"%u\"/>"
-                "<text class=\"sub\" x=\"%.0f\" y=\"%u\">%s</text>\n",
-                curve == 0 ? "live" : "rss", x, x + 14, at + 7, at + 7, x + 22, at + 11,
+        if (curve == 0 || time->resident)
+            fprintf(file, "<line class=\"curve %s\" x1=\"%.0f\" x2=\"%.0f\" y1=\"%u\" y2=\"%u\"/>",
+                    curve == 0 ? "live" : "rss", x, x + 14, at + 7, at + 7);
+        fprintf(file, "<text class=\"sub\" x=\"%.0f\" y=\"%u\">%s", x + 22, at + 11,
                 time_curve_name(time, curve == 1));
+        if (curve == 1 && !time->resident)
+            fprintf(file, ": up to %s, too much for this plot",
+                    style_value(value, time->resident_most, "bytes"));
+        fputs("</text>\n", file);
         entry++;
     }
     entry += entry % columns;
     for (unsigned i = 0; i < time->bands_count; i++, entry++) {
         double x = 16 + (entry % columns) * room;
         unsigned at = y + entry / columns * 19;
-        char text[SVG_NAME_MOST * 2], value[32];
+        char text[SVG_NAME_MOST * 2];
         time_band_name(time, &time->bands[i], text, (unsigned)((room - 150) / 6.7));
         fprintf(file,
                 "<rect class=\"c%u1\" x=\"%.0f\" y=\"%u\" width=\"14\" height=\"14\"/>"
@@ -325,7 +335,7 @@ static void time_legend(const struct time_plot *time, unsigned y)
 static unsigned time_legend_height(const struct time_plot *time)
 {
     unsigned columns = time_legend_columns(&time->plot);
-    unsigned curves = (time->course_count > 0) + time->resident;
+    unsigned curves = (time->course_count > 0) + (time->resident_most > 0);
     unsigned areas = time->bands_count + (time->bands_count > 0);
     return 19 * ((curves + columns - 1) / columns + (areas + columns - 1) / columns);
 }
@@ -361,7 +371,8 @@ void picture_time(const struct view *view, const struct picture_options *options
         time_area(&time);
         time_areas(&time);
         plot_time_axis(&time.plot, time.last_ns);
-        time_curve(&time, true);
+        if (time.resident)
+            time_curve(&time, true);
         time_curve(&time, false);
         time_marks(&time);
         time_legend(&time, (unsigned)time.plot.bottom + 34);
