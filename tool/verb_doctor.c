@@ -378,7 +378,8 @@ static void check_loaded(struct doctor *doctor, const struct loaded *loaded)
         doctor_say(doctor, MARK_BAD, "memoir run --set heap.memory=256M, or a larger rate",
                    "%lu stacks and %lu blocks had no room in the recorder", profile->refused,
                    profile->lost);
-    check_names(doctor, &loaded->symbols);
+    if (profile->samples.count > 0)
+        check_names(doctor, &loaded->symbols);
 }
 
 static bool check_profile(struct doctor *doctor, const struct arguments *arguments,

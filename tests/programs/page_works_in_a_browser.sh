@@ -128,8 +128,9 @@ check(page.run("getComputedStyle(document.querySelector('.wide')).display") == "
 
 page = Page("run.html", scripts=False)
 check("build_index" in page.run(FIRST), "the table is there without scripts")
-check(page.run("document.getElementById('bar').getBoundingClientRect().height") == 0,
-      "without scripts there is no search field")
+for part in ("bar", "stage", "flame-tools"):
+    check(page.run("document.getElementById('%s').getBoundingClientRect().height" % part) == 0,
+          "without scripts there is no " + part)
 
 page = Page("diff.html")
 page.wait("document.querySelectorAll('#boxes g').length > 3", "the comparison is drawn")

@@ -142,7 +142,7 @@ static void exactness_put(const struct html *html)
     if (profile->kind == PROFILE_HEAP && profile->period > 1 && strcmp(unit, "bytes") == 0)
         snprintf(text, sizeof text, "samples, one in %s: totals are estimates%s",
                  style_value(size, (double)profile->period, "bytes"),
-                 error > 0.02 ? "" : ", within 2 %");
+                 error > 0.02 || total->value == 0 ? "" : ", within 2 %");
     else if (profile->samples.weights)
         snprintf(text, sizeof text, "samples: totals are estimates");
     else if (profile->kind == PROFILE_HEAP && strncmp(profile->format, "memoir", 6) == 0)
@@ -187,8 +187,10 @@ static void facts_put(struct html *html)
     fact_put(file, "input", text);
     fact_put(file, "build", build_of(profile));
     exactness_put(html);
-    snprintf(text, sizeof text, "%.*f %% of the frames have one",
-             html->options->unnamed > 0 ? 1 : 0, 100 * (1 - html->options->unnamed));
+    text[0] = '\0';
+    if (profile->samples.count > 0)
+        snprintf(text, sizeof text, "%.*f %% of the frames have one",
+                 html->options->unnamed > 0 ? 1 : 0, 100 * (1 - html->options->unnamed));
     fact_put(file, "names", text);
     fact_put(file, "filters", html->options->filters);
     fputs("</dl>\n", file);
@@ -333,25 +335,26 @@ static bool sizes_put(struct html *html)
 
 static void flame_put(struct html *html)
 {
-    fputs("<section id=\"flame\">\n<h2>Flame graph <small id=\"flame-metric\"></small></h2>\n"
-          "<div class=\"tools\" id=\"flame-tools\" hidden=\"hidden\">"
-          "<button type=\"button\" id=\"turn\" aria-pressed=\"false\" title=\"i\">roots at the "
-          "bottom</button>"
-          "<button type=\"button\" id=\"leaf\" aria-pressed=\"false\" title=\"l\">from the "
-          "leaf</button>"
-          "<button type=\"button\" id=\"whole\" hidden=\"hidden\" title=\"Esc\">\xe2\x86\x90 whole "
-          "graph</button><span id=\"legend\"></span></div>\n"
-          "<div id=\"stage\" tabindex=\"0\" role=\"group\" aria-label=\"flame graph: arrow keys "
-          "move, Enter zooms\">"
-          "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"graph\" width=\"10\" height=\"10\" "
-          "viewBox=\"0 0 10 10\"><defs><pattern id=\"gone\" width=\"6\" height=\"6\" "
-          "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><line class=\"gone\" "
-          "y2=\"6\" stroke-width=\"2.4\" stroke-opacity=\".4\"/></pattern></defs>"
-          "<g id=\"boxes\"></g></svg></div>\n"
-          "<noscript><p>The flame graph and sorting need scripts, which are part of this file; "
-          "nothing is loaded from anywhere.</p></noscript>\n"
-          "<p class=\"quiet\" id=\"pruned\"></p>\n</section>\n",
-          html->file);
+    fputs(
+        "<section id=\"flame\">\n<h2>Flame graph <small id=\"flame-metric\"></small></h2>\n"
+        "<div class=\"tools\" id=\"flame-tools\" hidden=\"hidden\">"
+        "<button type=\"button\" id=\"turn\" aria-pressed=\"false\" title=\"i\">roots at the "
+        "bottom</button>"
+        "<button type=\"button\" id=\"leaf\" aria-pressed=\"false\" title=\"l\">from the "
+        "leaf</button>"
+        "<button type=\"button\" id=\"whole\" hidden=\"hidden\" title=\"Esc\">\xe2\x86\x90 whole "
+        "graph</button><span id=\"legend\"></span></div>\n"
+        "<div id=\"stage\" hidden=\"hidden\" tabindex=\"0\" role=\"group\" aria-label=\"flame graph: arrow keys "
+        "move, Enter zooms\">"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"graph\" width=\"10\" height=\"10\" "
+        "viewBox=\"0 0 10 10\"><defs><pattern id=\"gone\" width=\"6\" height=\"6\" "
+        "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><line class=\"gone\" "
+        "y2=\"6\" stroke-width=\"2.4\" stroke-opacity=\".4\"/></pattern></defs>"
+        "<g id=\"boxes\"></g></svg></div>\n"
+        "<noscript><p>The flame graph and sorting need scripts, which are part of this file; "
+        "nothing is loaded from anywhere.</p></noscript>\n"
+        "<p class=\"quiet\" id=\"pruned\"></p>\n</section>\n",
+        html->file);
 }
 
 static void table_put(struct html *html)

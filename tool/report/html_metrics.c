@@ -90,12 +90,20 @@ static void row_plain(FILE *file, const struct view *view, const struct view_row
     char value[32], share[16];
     const struct view_value *const both[] = {&row->self, &row->total};
     fputs("<tr>", file);
-    for (size_t i = 0; i < 2; i++)
-        fprintf(file, "<td class=\"num\">%s</td><td class=\"num share\">%s</td>",
-                style_value(value, (double)both[i]->value, view->unit),
+    for (size_t i = 0; i < 2; i++) {
+        fprintf(file, "<td class=\"num\">%s",
+                style_value(value, (double)both[i]->value, view->unit));
+        if (i == 0)
+            html_error(file, both[i]);
+        fprintf(file, "</td><td class=\"num share\">%s</td>",
                 style_share(share, (double)both[i]->value, (double)view->total.value));
-    fprintf(file, "<td class=\"num more\">%s</td><td class=\"num more\"></td><td class=\"site\">",
-            row->self.objects ? style_value(value, (double)row->self.objects, "count") : "");
+    }
+    double objects = (double)row->self.objects;
+    fprintf(file, "<td class=\"num more\">%s</td>",
+            objects != 0 ? style_value(value, objects, "count") : "");
+    fprintf(file, "<td class=\"num more\">%s</td><td class=\"site\">",
+            objects != 0 ? style_value(value, round((double)row->self.value / objects), view->unit)
+                         : "");
     html_site(file, &view->frames[row->frame]);
     fputs("</td></tr>\n", file);
 }

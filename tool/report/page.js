@@ -96,7 +96,7 @@
         for (const old of svg.querySelectorAll(":scope > g.ui"))
             old.remove();
         graph = null;
-        stage.hidden = nodes[0].width <= 0;
+        stage.hidden = at("flame-tools").hidden = nodes[0].width <= 0;
         at("pruned").textContent = nodes[0].width <= 0 ? "There are no values to draw." :
             pruned(whole);
         if (nodes[0].width <= 0)
@@ -408,6 +408,6 @@
     });
     window.addEventListener("hashchange", () => location.hash.slice(1) === written || read());
     window.addEventListener("resize", () => graph && graph.resize());
-    at("bar").hidden = at("flame-tools").hidden = false;
+    at("bar").hidden = false;
     read();
 })();
