@@ -177,7 +177,7 @@ static void time_area(const struct time_plot *time)
         return;
     if (under)
         fprintf(file, "<clipPath id=\"heap%u\">", time->plot.width);
-    for (int i = 0; i <= under; i++) {
+    for (unsigned i = 0, copies = under ? 2 : 1; i < copies; i++) {
         fprintf(file, "<path class=\"c%u1\" d=\"M%.1f,%.1f", under ? SVG_FAMILIES - 1 : 0,
                 time->course[0].x, time->plot.bottom);
         for (size_t k = 0; k < time->course_count; k++)
