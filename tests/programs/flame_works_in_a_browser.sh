@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # A flame graph, opened in a browser: boxes, tooltips, search with the matched share, zoom and the
-# way back, keys; as an <img>; and nothing is asked of the network.
+# way back, keys; as an <img>; and nothing is asked of the network. A call graph in both themes.
 . "$(dirname "$0")/common.sh"
 need chromium python3
 cd "$place" || exit 2
@@ -19,6 +19,7 @@ main;forget 900
 END
 "$MEMOIR_TOOL" export stacks.folded -o flame.svg --quiet || fail "no flame graph"
 "$MEMOIR_TOOL" export stacks.folded --base before.folded -o diff.svg --quiet || fail "no comparison"
+"$MEMOIR_TOOL" export stacks.folded --base before.folded --picture graph -o graph.svg --quiet || fail "no call graph"
 echo '<!DOCTYPE html><img id="i" src="flame.svg">' >page.html
 [ "$failures" -eq 0 ] || finish
 
@@ -78,6 +79,19 @@ check("gone" in told and "\u2212900" in told, "the tooltip has the change: %s" %
 page.mouse("Parser::parse", False)
 told = page.run("[...document.querySelectorAll('g.ui text')].map(t => t.textContent).join('|')")
 check("+650" in told, "growth has its sign: %s" % told)
+
+# The call graph: bright and dark, and text that can be read on every box.
+BRIGHTNESS = """(e => { const [r, g, b] = getComputedStyle(e).fill.match(/\\d+/g);
+    return 0.3 * r + 0.6 * g + 0.1 * b; })"""
+for dark in (False, True):
+    page = Page("graph.svg", dark=dark)
+    ground = page.run(BRIGHTNESS + "(document.querySelector('.graph > polygon'))")
+    check(ground < 40 if dark else ground > 240, "the graph's ground is %s" % ground)
+    contrasts = page.run("[...document.querySelectorAll('.node')].map(n => Math.abs(%s(n.querySelector("
+                         "'path, polygon')) - %s(n.querySelector('text'))))" % (BRIGHTNESS, BRIGHTNESS))
+    check(len(contrasts) >= 5 and min(contrasts) > 100, "text on boxes: %s" % contrasts)
+    colors = page.run("new Set([...document.querySelectorAll('.node path')].map(p => getComputedStyle(p).fill)).size")
+    check(colors >= 3, "boxes are of %s colours" % colors)
 
 page = Page("page.html")
 page.wait("document.getElementById('i').complete", "an <img> loads it")

@@ -61,19 +61,63 @@ static const char *dot_value(char text[40], const struct view *view, double valu
     return text;
 }
 
-/* A colour between two by the share: of warmth, or of growth and shrinking. */
-static const char *dot_color(char text[8], const struct view *view, double share, bool border)
+enum { LEVELS = 16 }; /* of warmth, in the dark theme */
+
+static double dot_step(double share)
 {
-    static const unsigned char from[2][3] = {{246, 246, 244}, {178, 180, 182}};
-    static const unsigned char warm[2][3] = {{240, 160, 130}, {190, 70, 40}};
-    static const unsigned char cold[2][3] = {{140, 180, 225}, {40, 95, 170}};
-    const unsigned char *to = share < 0 && view->base != NULL ? cold[border] : warm[border];
-    double step = fmin(1, pow(fabs(share), 0.6));
+    return fmin(1, pow(fabs(share), 0.6));
+}
+
+/* A colour between two, of a box or of a line; towards blue with `cold`. */
+static const char *dot_mix(char text[8], double step, bool cold, bool line, bool dark)
+{
+    static const unsigned char from[2][2][3] = {{{246, 246, 244}, {178, 180, 182}},
+                                                {{38, 42, 48}, {92, 98, 106}}};
+    static const unsigned char to[2][2][2][3] = {
+        {{{240, 160, 130}, {190, 70, 40}}, {{140, 180, 225}, {40, 95, 170}}},
+        {{{140, 58, 34}, {240, 140, 104}}, {{34, 78, 132}, {120, 172, 236}}}};
     unsigned part[3];
     for (unsigned i = 0; i < 3; i++)
-        part[i] = (unsigned)lround(from[border][i] + step * (to[i] - from[border][i])) & 255;
+        part[i] = (unsigned)lround(from[dark][line][i] +
+                                   step * (to[dark][cold][line][i] - from[dark][line][i])) &
+                  255;
     snprintf(text, 8, "#%02x%02x%02x", part[0], part[1], part[2]);
     return text;
+}
+
+/* By the share: of warmth, or of growth and shrinking. */
+static const char *dot_color(char text[8], const struct view *view, double share, bool border)
+{
+    return dot_mix(text, dot_step(share), share < 0 && view->base != NULL, border, false);
+}
+
+/* The class of the same, for style sheets: w0 to w16, c0 to c16. */
+static const char *dot_class(char text[8], const struct view *view, double share)
+{
+    snprintf(text, 8, "%c%ld", share < 0 && view->base != NULL ? 'c' : 'w',
+             lround(dot_step(share) * LEVELS) & 31);
+    return text;
+}
+
+/* graphviz writes colours into each element; in the dark, a style sheet overrules them. */
+static void style_put(FILE *file)
+{
+    char fill[8], line[8];
+    fputs("<style>@media (prefers-color-scheme:dark){svg{background:#15171b}"
+          ".graph>polygon{fill:#15171b}text{fill:#f1f2f4}.edge text{fill:#aab2bd}"
+          ".node.legend polygon{fill:#1d2025;stroke:#4a515b}",
+          file);
+    for (unsigned cold = 0; cold < 2; cold++)
+        for (unsigned level = 0; level <= LEVELS; level++) {
+            double step = (double)level / LEVELS;
+            char name = cold ? 'c' : 'w';
+            dot_mix(fill, step, cold, false, true);
+            dot_mix(line, step, cold, true, true);
+            fprintf(file, ".node.%c%u path{fill:%s;stroke:%s}", name, level, fill, line);
+            fprintf(file, ".edge.%c%u path{stroke:%s}.edge.%c%u polygon{fill:%s;stroke:%s}", name,
+                    level, line, name, level, line, line);
+        }
+    fputs("}</style>\n", file);
 }
 
 static void dot_node(const struct graph *graph, size_t number, FILE *file)
@@ -83,7 +127,7 @@ static void dot_node(const struct graph *graph, size_t number, FILE *file)
     const struct view_frame *frame = &view->frames[row->frame];
     double self = graph_weight(view, &row->self), total = graph_weight(view, &row->total);
     double self_share = graph->total > 0 ? fabs(self) / graph->total : 0;
-    char value[40], share[16], fill[8], line[8], place[300] = "";
+    char value[40], share[16], fill[8], line[8], class[8], place[300] = "";
     fprintf(file, "N%zu [label=\"", number + 1);
     if (frame->flags & FRAME_GUESS && frame->name[0] != '~')
         fputc('~', file);
@@ -102,9 +146,9 @@ static void dot_node(const struct graph *graph, size_t number, FILE *file)
         fprintf(file, "\\nof %s (%s)", dot_value(value, view, total),
                 style_share(share, total, graph->total));
     double warmth = graph->total > 0 ? total / graph->total : 0;
-    fprintf(file, "\",fontsize=%d,fillcolor=\"%s\",color=\"%s\",tooltip=\"",
+    fprintf(file, "\",fontsize=%d,fillcolor=\"%s\",color=\"%s\",class=\"%s\",tooltip=\"",
             9 + (int)ceil(13 * sqrt(self_share)), dot_color(fill, view, warmth, false),
-            dot_color(line, view, warmth, true));
+            dot_color(line, view, warmth, true), dot_class(class, view, warmth));
     dot_text(file, frame->name);
     fprintf(file, " (%s)\"];\n", dot_value(value, view, total));
 }
@@ -114,13 +158,15 @@ static void dot_edge(const struct graph *graph, const struct graph_edge *edge, F
     const struct view *view = graph->view;
     double weight = graph_weight(view, &edge->sum);
     double share = graph->total > 0 ? fabs(weight) / graph->total : 0;
-    char value[40], color[8];
-    fprintf(file, "N%u -> N%u [label=\" %s%s\",weight=%d,penwidth=%.2f,color=\"%s\"%s,tooltip=\"",
+    double warmth = graph->total > 0 ? weight / graph->total : 0;
+    char value[40], color[8], class[8];
+    fprintf(file,
+            "N%u -> N%u [label=\" %s%s\",weight=%d,penwidth=%.2f,color=\"%s\",class=\"%s\"%s,"
+            "tooltip=\"",
             edge->caller + 1, edge->callee + 1, dot_value(value, view, weight),
             edge->inlined && !edge->residual ? "\\n (inlined)" : "", 1 + (int)(share * 100),
-            0.7 + 4.3 * fmin(1, share),
-            dot_color(color, view, graph->total > 0 ? weight / graph->total : 0, true),
-            edge->residual ? ",style=dotted" : "");
+            0.7 + 4.3 * fmin(1, share), dot_color(color, view, warmth, true),
+            dot_class(class, view, warmth), edge->residual ? ",style=dotted" : "");
     dot_text(file, view->frames[graph->nodes[edge->caller].row.frame].name);
     fputs(edge->residual ? " ... " : " -> ", file);
     dot_text(file, view->frames[graph->nodes[edge->callee].row.frame].name);
@@ -136,7 +182,7 @@ static void dot_legend(const struct graph *graph, const char *title, FILE *file)
     for (size_t i = 0; i < graph->nodes_count; i++)
         shown += graph_weight(view, &graph->nodes[i].row.self);
     fputs("L [shape=box,style=\"filled\",fillcolor=\"#ffffff\",color=\"#c8ccd1\",fontsize=13,"
-          "margin=\"0.2,0.12\",label=\"",
+          "class=\"legend\",margin=\"0.2,0.12\",label=\"",
           file);
     dot_text(file, title);
     fputs("\\l", file);
@@ -257,6 +303,29 @@ bool picture_layout(const char *text, const char *format, FILE *file, struct vie
     return drawn;
 }
 
+/* graphviz's SVG, with a dark theme in it. */
+static bool layout_svg(const char *text, FILE *file, struct view_error *error)
+{
+    char *svg = NULL;
+    size_t size = 0;
+    FILE *memory = open_memstream(&svg, &size);
+    bool drawn = memory != NULL && picture_layout(text, "svg", memory, error);
+    if (memory == NULL || fclose(memory) != 0)
+        drawn = false;
+    const char *root = drawn ? strstr(svg, "<svg") : NULL;
+    const char *inside = root != NULL ? strchr(root, '>') : NULL;
+    if (inside != NULL) {
+        fwrite(svg, 1, (size_t)(inside + 1 - svg), file);
+        fputc('\n', file);
+        style_put(file);
+        fputs(inside + 1, file);
+    } else if (drawn) {
+        fputs(svg, file);
+    }
+    free(svg);
+    return drawn;
+}
+
 bool picture_graph(const struct view *view, const struct picture_options *options,
                    const char *format, FILE *file, struct view_error *error)
 {
@@ -268,7 +337,9 @@ bool picture_graph(const struct view *view, const struct picture_options *option
         written = false;
     if (!written)
         snprintf(error->text, sizeof error->text, "out of memory");
-    bool drawn = written && picture_layout(text, format, file, error);
+    bool svg = strcmp(format, "svg") == 0;
+    bool drawn = written &&
+                 (svg ? layout_svg(text, file, error) : picture_layout(text, format, file, error));
     free(text);
     return drawn;
 }
