@@ -20,6 +20,7 @@ function __memoir_option
     printf 'dump.keep_bytes=\tthe same by their size in all; the last one is kept in any case; 0 keeps all\n'
     printf 'capture=\tone file with the profile of the whole run, snapshot after snapshot; none if empty\n'
     printf 'capture.interval=\thow often the capture gets a snapshot\n'
+    printf 'capture.signals=%s\tthe capture gets its last snapshot also when SIGINT, SIGTERM or SIGHUP ends the program\n' on off
     printf 'return.delay=\thow long free memory is kept before it goes back to the kernel\n'
     printf 'thp=%s\ttransparent huge pages for the heap: off, on, or auto (not while the heap is small)\n' off on auto
     printf 'numa.nodes=\thow many memory nodes are kept apart; 0 keeps all of the machine'\''s\n'
