@@ -107,6 +107,13 @@ check(page.run(colour) == "rgb(21, 23, 27)", "dark where the system is")
 cards = page.run("[...document.querySelectorAll('.card')].map(c => c.textContent)")
 check(len(cards) == 5 and "MiB" in cards[0], "five metrics: %s" % cards)
 check("build_index" in page.run(FIRST), "at the peak it is the index")
+x, y = page.run("""(() => { const peak = document.querySelector('.wide .peak');
+    peak.scrollIntoView({block: "center"}); const r = peak.getBoundingClientRect();
+    return [r.x + r.width / 2, r.y + r.height / 2]; })()""")
+page.point(x, y, False)
+peak = page.run("document.querySelector('.card b').textContent")
+told = page.run("document.querySelector('.wide .scale ~ text:last-of-type').textContent")
+check("heap " + peak[:2] in told, "the plot has the peak %s under the pointer: %s" % (peak, told))
 page.key("2", "2")
 check("keep_some" in page.run(FIRST), "at the end it is what was kept: %s" % page.run(FIRST))
 check(page.run(HASH) == "#metric=inuse_space", "the address has the metric")

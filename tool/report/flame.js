@@ -4,6 +4,17 @@
 // is described at flame_data_nodes.
 "use strict";
 
+function flame_element(name, attributes, parent, text) {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const key in attributes)
+        made.setAttribute(key, attributes[key]);
+    if (text !== undefined)
+        made.textContent = text;
+    if (parent)
+        parent.appendChild(made);
+    return made;
+}
+
 // Nodes in the order of the text: a parent comes before its children.
 function flame_nodes(text, frames, compared) {
     const nodes = [], path = [];
@@ -155,22 +166,11 @@ function flame_fold(name, open, close, columns) {
 //     found(text, right)        what a search has found, or why it can't
 //     zoomed(whole, node)       another part is shown
 function flame(svg, nodes, host) {
-    const NS = "http://www.w3.org/2000/svg", ROW = 18, CHARACTER = 6.63;
+    const ROW = 18, CHARACTER = 6.63;
     const INLINED = 1, GUESS = 2, UNNAMED = 4, SIDE = host.side, unit = host.unit;
     const group = svg.querySelector("#boxes"), compared = host.compared;
     let root, zoomed, deepest, pattern = null, hits = [], hitAt = -1, inverted = host.inverted;
     let chosen = null, width = 0;
-
-    function element(name, attributes, parent, text) {
-        const made = document.createElementNS(NS, name);
-        for (const key in attributes)
-            made.setAttribute(key, attributes[key]);
-        if (text !== undefined)
-            made.textContent = text;
-        if (parent)
-            parent.appendChild(made);
-        return made;
-    }
 
     // Other nodes in the place of these; the search goes on.
     function load(others) {
@@ -218,28 +218,28 @@ function flame(svg, nodes, host) {
         let classes = above || (pattern && !node.hit) ? "out" : "";
         if (flags & (GUESS | UNNAMED))
             classes += " dim";
-        const made = element("g", {"class": classes});
+        const made = flame_element("g", {"class": classes});
         made.node = node;
         node.drawn = made;
-        element("rect", {
+        flame_element("rect", {
             "class": kind, x: x.toFixed(2), y: y - (inlined && inverted ? 1 : 0),
             width: Math.max(w - (w > 2 ? 0.6 : 0), 0.1).toFixed(2), height: ROW - 1 + inlined
         }, made);
         const gone = compared ? (node.width - node.value) / node.width * w : 0;
         if (gone >= 0.5)
-            element("rect", {
+            flame_element("rect", {
                 fill: "url(#gone)", x: (x + w - gone).toFixed(2), y: y,
                 width: Math.max(gone - 0.6, 0.1).toFixed(2), height: ROW - 1
             }, made);
         const columns = Math.floor((w - 6) / CHARACTER), name = columns < 1 ? "" : label(node);
         const text = columns < 5 && name.length > columns ? "" : flame_fit(name, columns);
         if (text)
-            element("text", {"class": "tx", x: (x + 3).toFixed(1), y: y + 13}, made, text);
+            flame_element("text", {"class": "tx", x: (x + 3).toFixed(1), y: y + 13}, made, text);
         return made;
     }
 
     // The tooltip.
-    const tip = element("g", {"class": "ui", "pointer-events": "none"}, svg);
+    const tip = flame_element("g", {"class": "ui", "pointer-events": "none"}, svg);
     tip.style.display = "none";
 
     function told(node) {
@@ -281,9 +281,9 @@ function flame(svg, nodes, host) {
         const most = Math.min(150, Math.floor((width - 30) / 6.7));
         let wide = 0, down = 19;
         tip.replaceChildren();
-        const back = element("rect", {"class": "tip", rx: 5}, tip);
+        const back = flame_element("rect", {"class": "tip", rx: 5}, tip);
         told(node).forEach((line, i) => {
-            const text = element("text", {
+            const text = flame_element("text", {
                 "class": i === 0 ? "tx strong" : "sub", x: 10, y: down
             }, tip, line.length > most ? flame_fit(line, most) : line);
             tip.style.display = "";
@@ -425,7 +425,7 @@ function flame(svg, nodes, host) {
     group.addEventListener("mouseleave", () => tip.style.display = "none");
     load(nodes);
     return {
-        element: element, tip: tip, search: search, step: step, key: key, resize: resize,
+        tip: tip, search: search, step: step, key: key, resize: resize,
         searching: () => pattern !== null,
         zoom: node => node === zoomed || zoom(node),
         whole: () => zoom(root),

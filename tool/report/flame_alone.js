@@ -20,7 +20,7 @@
         zoomed: whole => reset.style.display = whole ? "none" : ""
     });
 
-    const style = graph.element("style", {}, svg);
+    const style = flame_element("style", {}, svg);
     style.textContent = ".hit{fill:#d596e6}.chosen rect{stroke:#d6336c;stroke-width:2}" +
         ".tip{fill:#fffffff5;stroke:#c3c8cf}.strong{font-weight:600 !important}" +
         "input{font:12px system-ui,sans-serif;box-sizing:border-box;width:100%;height:26px;" +
@@ -30,17 +30,17 @@
         "@media (prefers-color-scheme:dark){.hit{fill:#8f49a6}.tip{fill:#22262cf5;stroke:#4a505a}" +
         "input{background:#22262c;color:#e9ebee;border-color:#4a505a}.link text{fill:#8ab4f8}" +
         "#boxes g:hover rect{filter:brightness(1.2)}}";
-    const holder = graph.element("foreignObject", {y: 12, width: 260, height: 28}, head);
+    const holder = flame_element("foreignObject", {y: 12, width: 260, height: 28}, head);
     const field = document.createElementNS("http://www.w3.org/1999/xhtml", "input");
     field.setAttribute("placeholder", "Search ( / ), regular expression");
     field.setAttribute("id", "search");
     field.setAttribute("spellcheck", "false");
     holder.appendChild(field);
-    const bar = graph.element("g", {"class": "ui"}, head);
-    const found = graph.element("text",
+    const bar = flame_element("g", {"class": "ui"}, head);
+    const found = flame_element("text",
         {id: "found", "class": "sub", "text-anchor": "end"}, bar, "");
-    const reset = graph.element("g", {id: "reset", "class": "ui link"}, head);
-    graph.element("text", {"text-anchor": "end"}, reset, "\u2190 whole graph (Esc)");
+    const reset = flame_element("g", {id: "reset", "class": "ui link"}, head);
+    flame_element("text", {"text-anchor": "end"}, reset, "\u2190 whole graph (Esc)");
     reset.style.display = "none";
 
     // Opened by itself, the picture is as wide as the window.

@@ -144,8 +144,8 @@
             if (name === "")
                 continue;
             const entry = element("span", {}, at("legend"));
-            const box = graph.element("svg", {width: 12, height: 12}, entry);
-            graph.element("rect", {"class": kind, width: 12, height: 12}, box);
+            const box = flame_element("svg", {width: 12, height: 12}, entry);
+            flame_element("rect", {"class": kind, width: 12, height: 12}, box);
             entry.append(name.length > 48 ? name.slice(0, 47) + "\u2026" : name);
         }
     }
@@ -180,9 +180,8 @@
             return;
         const path = values.map((v, i) => (i * 56 / (values.length - 1) + 1).toFixed(1) + "," +
                                 (15 - 13 * Math.max(0, v) / most).toFixed(1)).join(" ");
-        const picture = graph ? graph.element("svg", {width: 58, height: 16, role: "img"}, td) : null;
-        if (picture)
-            graph.element("polyline", {"class": "spark", points: path}, picture);
+        const picture = flame_element("svg", {width: 58, height: 16, role: "img"}, td);
+        flame_element("polyline", {"class": "spark", points: path}, picture);
     }
 
     const plain = [
@@ -307,6 +306,44 @@
             element("span", {}, line, "No site fits.");
     }
 
+    // Plots over time: what the curves have where the pointer is.
+    function reading(svg, scale) {
+        const number = name => parseFloat(scale.dataset[name]);
+        const left = number("left"), right = number("right"), bottom = number("bottom");
+        const curves = ["live", "rss"].map(name => {
+            const path = svg.querySelector("path." + name);
+            return path ? path.getAttribute("d").slice(1).split("L").map(p => p.split(",").map(Number))
+                        : [];
+        });
+        const line = flame_element("line", {
+            "class": "mark", y1: number("top"), y2: bottom, "pointer-events": "none"
+        }, svg);
+        const text = flame_element("text", {"class": "hd halo", y: number("top") - 4}, svg);
+        const hide = on => line.style.display = text.style.display = on ? "none" : "";
+        hide(true);
+        svg.addEventListener("mouseleave", () => hide(true));
+        svg.addEventListener("mousemove", event => {
+            const at = new DOMPoint(event.clientX, event.clientY)
+                .matrixTransform(svg.getScreenCTM().inverse());
+            const inside = at.x >= left && at.x <= right && at.y <= bottom + 4;
+            hide(!inside);
+            if (!inside)
+                return;
+            const words = curves.map((points, i) => {
+                const near = points.filter(p => p[0] <= at.x + 0.5).pop();
+                const value = near ? (bottom - near[1]) / (bottom - number("top")) * number("most") : 0;
+                return near ? (i === 0 ? "heap " : "RSS ") + flame_amount(value, "bytes") : "";
+            });
+            const time = (at.x - left) / (right - left) * number("last");
+            text.textContent = [flame_amount(time, "nanoseconds"), ...words].filter(w => w)
+                .join("  \u00b7  ");
+            const wide = text.getComputedTextLength();
+            text.setAttribute("x", Math.max(left, Math.min(at.x + 5, right - wide)));
+            line.setAttribute("x1", at.x);
+            line.setAttribute("x2", at.x);
+        });
+    }
+
     // Themes: the system's, until another is chosen.
     function theme() {
         const dark = document.documentElement.dataset.theme ||
@@ -408,6 +445,8 @@
     });
     window.addEventListener("hashchange", () => location.hash.slice(1) === written || read());
     window.addEventListener("resize", () => graph && graph.resize());
+    for (const scale of document.querySelectorAll(".plot .scale"))
+        reading(scale.ownerSVGElement, scale);
     at("bar").hidden = false;
     read();
 })();

@@ -6,6 +6,7 @@
  */
 #include "tool/report/plot.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -375,6 +376,12 @@ void picture_time(const struct view *view, const struct picture_options *options
             time_curve(&time, true);
         time_curve(&time, false);
         time_marks(&time);
+        if (options->inside) /* for page.js, which reads values off the curves */
+            fprintf(file,
+                    "<g class=\"scale\" data-left=\"%.1f\" data-right=\"%.1f\" data-top=\"%.1f\" "
+                    "data-bottom=\"%.1f\" data-most=\"%.0f\" data-last=\"%" PRId64 "\"></g>\n",
+                    time.plot.left, time.plot.right, time.plot.top, time.plot.bottom,
+                    time.plot.y_most, time.last_ns);
         time_legend(&time, (unsigned)time.plot.bottom + 34);
     } else {
         plot_nothing(&time.plot, "This profile is of one moment: it has no course of memory. A "
