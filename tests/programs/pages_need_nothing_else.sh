@@ -65,6 +65,7 @@ page large.html export large.folded
 page exact.html report exact.memoir
 page sampled.html top sampled.memoir build_index
 page empty.html report sampled.memoir no_such_function
+page runs.html diff sampled.memoir exact.memoir
 page exact.html.gz report exact.memoir
 gzip -dc exact.html.gz | cmp -s - exact.html || fail "a packed page is another one"
 cmp -s compared.html based.html || fail "diff and export --base make different pages"
@@ -178,6 +179,10 @@ check("one in 64.0 KiB: totals are estimates" in page.words, "it says that it is
 check("every block" not in page.words, "it does not claim to be exact")
 check("--focus build_index" in page.words, "the filter is named")
 check("keep_some" not in page.names, "the filter leaves out")
+
+page = read("runs.html")
+check("live heap before" in page.words, "the plot has the base, too")
+check("the base has samples" in page.words, "it says of what the numbers are not exact")
 
 page = read("empty.html")
 check(page.data["metrics"][0]["total"] == 0 and len(page.data["metrics"]) == 1, "nothing is left")

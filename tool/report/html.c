@@ -153,6 +153,10 @@ static void exactness_put(const struct html *html)
     if (error > 0.02 && text[0])
         snprintf(text + strlen(text), sizeof text - strlen(text), " (\xc2\xb1%.0f %%)",
                  100 * (error < 1 ? error : 1));
+    const struct profile *base = html->view.base;
+    if (base && base->samples.weights && !profile->samples.weights)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%sthe base has samples",
+                 text[0] ? ", " : "");
     fact_put(html->file, "exactness", text);
 }
 
@@ -295,7 +299,6 @@ static bool time_put(struct html *html)
         options.type = (unsigned)type;
     options.by = VIEW_SITE;
     options.past = true;
-    options.base = NULL;
     options.age_least_us = options.age_most_us = 0;
     if (!view_make(&view, html->profile, &options, html->error))
         return false;
@@ -335,26 +338,25 @@ static bool sizes_put(struct html *html)
 
 static void flame_put(struct html *html)
 {
-    fputs(
-        "<section id=\"flame\">\n<h2>Flame graph <small id=\"flame-metric\"></small></h2>\n"
-        "<div class=\"tools\" id=\"flame-tools\" hidden=\"hidden\">"
-        "<button type=\"button\" id=\"turn\" aria-pressed=\"false\" title=\"i\">roots at the "
-        "bottom</button>"
-        "<button type=\"button\" id=\"leaf\" aria-pressed=\"false\" title=\"l\">from the "
-        "leaf</button>"
-        "<button type=\"button\" id=\"whole\" hidden=\"hidden\" title=\"Esc\">\xe2\x86\x90 whole "
-        "graph</button><span id=\"legend\"></span></div>\n"
-        "<div id=\"stage\" hidden=\"hidden\" tabindex=\"0\" role=\"group\" "
-        "aria-label=\"flame graph: arrow keys move, Enter zooms\">"
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"graph\" width=\"10\" height=\"10\" "
-        "viewBox=\"0 0 10 10\"><defs><pattern id=\"gone\" width=\"6\" height=\"6\" "
-        "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><line class=\"gone\" "
-        "y2=\"6\" stroke-width=\"2.4\" stroke-opacity=\".4\"/></pattern></defs>"
-        "<g id=\"boxes\"></g></svg></div>\n"
-        "<noscript><p>The flame graph and sorting need scripts, which are part of this file; "
-        "nothing is loaded from anywhere.</p></noscript>\n"
-        "<p class=\"quiet\" id=\"pruned\"></p>\n</section>\n",
-        html->file);
+    fputs("<section id=\"flame\">\n<h2>Flame graph <small id=\"flame-metric\"></small></h2>\n"
+          "<div class=\"tools\" id=\"flame-tools\" hidden=\"hidden\">"
+          "<button type=\"button\" id=\"turn\" aria-pressed=\"false\" title=\"i\">roots at the "
+          "bottom</button>"
+          "<button type=\"button\" id=\"leaf\" aria-pressed=\"false\" title=\"l\">from the "
+          "leaf</button>"
+          "<button type=\"button\" id=\"whole\" hidden=\"hidden\" title=\"Esc\">\xe2\x86\x90 whole "
+          "graph</button><span id=\"legend\"></span></div>\n"
+          "<div id=\"stage\" hidden=\"hidden\" tabindex=\"0\" role=\"group\" "
+          "aria-label=\"flame graph: arrow keys move, Enter zooms\">"
+          "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"graph\" width=\"10\" height=\"10\" "
+          "viewBox=\"0 0 10 10\"><defs><pattern id=\"gone\" width=\"6\" height=\"6\" "
+          "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><line class=\"gone\" "
+          "y2=\"6\" stroke-width=\"2.4\" stroke-opacity=\".4\"/></pattern></defs>"
+          "<g id=\"boxes\"></g></svg></div>\n"
+          "<noscript><p>The flame graph and sorting need scripts, which are part of this file; "
+          "nothing is loaded from anywhere.</p></noscript>\n"
+          "<p class=\"quiet\" id=\"pruned\"></p>\n</section>\n",
+          html->file);
 }
 
 static void table_put(struct html *html)

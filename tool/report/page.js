@@ -310,7 +310,7 @@
     function reading(svg, scale) {
         const number = name => parseFloat(scale.dataset[name]);
         const left = number("left"), right = number("right"), bottom = number("bottom");
-        const curves = ["live", "rss"].map(name => {
+        const curves = ["live", "was", "rss"].map(name => {
             const path = svg.querySelector("path." + name);
             return path ? path.getAttribute("d").slice(1).split("L").map(p => p.split(",").map(Number))
                         : [];
@@ -332,7 +332,7 @@
             const words = curves.map((points, i) => {
                 const near = points.filter(p => p[0] <= at.x + 0.5).pop();
                 const value = near ? (bottom - near[1]) / (bottom - number("top")) * number("most") : 0;
-                return near ? (i === 0 ? "heap " : "RSS ") + flame_amount(value, "bytes") : "";
+                return near ? ["heap ", "before ", "RSS "][i] + flame_amount(value, "bytes") : "";
             });
             const time = (at.x - left) / (right - left) * number("last");
             text.textContent = [flame_amount(time, "nanoseconds"), ...words].filter(w => w)

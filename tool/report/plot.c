@@ -9,9 +9,11 @@
 
 void plot_style(FILE *file, bool dark)
 {
-    fputs(dark ? ".live{stroke:#f1f2f4}.rss{stroke:#e3b341}.mark{stroke:#f06595}"
+    fputs(dark ? ".live{stroke:#f1f2f4}.was{stroke:#8ab4f8}.rss{stroke:#e3b341}"
+                 ".mark{stroke:#f06595}"
                  ".peak{fill:#f06595}.halo{stroke:#15171b}"
-               : ".live{stroke:#1c2127}.rss{stroke:#8a5a00}.mark{stroke:#c2255c}"
+               : ".live{stroke:#1c2127}.was{stroke:#2563b8}.rss{stroke:#8a5a00}"
+                 ".mark{stroke:#c2255c}"
                  ".peak{fill:#c2255c}.halo{stroke:#fff}",
           file);
 }

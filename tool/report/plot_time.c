@@ -2,7 +2,8 @@
 /*
  * Memory over time: what the largest sites held, stacked, at the snapshots of a capture; over it
  * the size of the heap and of the process, which are known more often. The peak has a flag, with
- * the number that `memoir peak` has; marks of the program have lines.
+ * the number that `memoir peak` has; marks of the program have lines. In a comparison the heap of
+ * the base is a line, too.
  */
 #include "tool/report/plot.h"
 
@@ -27,11 +28,18 @@ struct time_point {
     double x, live, resident;
 };
 
+/* A profile over time. */
+struct time_course {
+    struct time_point *points;
+    size_t count;
+    int64_t peak_ns;
+    double peak;
+};
+
 struct time_plot {
     const struct view *view;
     struct plot plot;
-    struct time_point *course;
-    size_t course_count;
+    struct time_course course, before;   /* before: of the base, if there is one */
     bool exact;                          /* every block was recorded */
     double resident_most;                /* the memory of the process; 0: not known */
     bool resident;                       /* it is drawn: the heap can be seen beside it */
@@ -41,8 +49,6 @@ struct time_plot {
     struct time_band bands[TIME_SITES]; /* the largest first; grey is what none of them has */
     unsigned bands_count;
     double most; /* of all that is drawn */
-    int64_t peak_ns;
-    double peak;
 };
 
 static double time_x(const struct time_plot *time, int64_t ns)
@@ -77,21 +83,30 @@ static bool time_bands(struct time_plot *time, struct view_row *rows, size_t cou
     return true;
 }
 
-/* What was recorded of the peak itself: between two points there may have been more. */
-static void time_peak(struct time_plot *time)
+/* The peak, and how far time and memory go. What was recorded of the peak itself counts: between
+ * two points there may have been more. */
+static void time_peak(struct time_plot *time, const struct profile *profile,
+                      struct time_course *course)
 {
-    const struct profile *profile = time->view->profile;
+    const struct profile_point *points = profile->points.items;
     int type = profile_type_named(profile, "peak_space");
     double sum = 0;
+    for (size_t i = 0; i < profile->points.count; i++) {
+        if ((double)points[i].live_bytes > course->peak) {
+            course->peak = (double)points[i].live_bytes;
+            course->peak_ns = points[i].time_ns;
+        }
+        time->last_ns = points[i].time_ns > time->last_ns ? points[i].time_ns : time->last_ns;
+    }
     for (size_t i = 0; type >= 0 && i < profile->samples.count; i++)
         sum += (double)profile->samples.values[type][i];
-    if (sum <= 0)
-        return;
-    time->peak = sum;
-    if (profile->peak_time_ns > 0)
-        time->peak_ns = profile->peak_time_ns;
-    time->most = fmax(time->most, sum);
-    time->last_ns = time->peak_ns > time->last_ns ? time->peak_ns : time->last_ns;
+    if (sum > 0) {
+        course->peak = sum;
+        if (profile->peak_time_ns > 0)
+            course->peak_ns = profile->peak_time_ns;
+    }
+    time->most = fmax(time->most, course->peak);
+    time->last_ns = course->peak_ns > time->last_ns ? course->peak_ns : time->last_ns;
 }
 
 static void time_survey(struct time_plot *time)
@@ -105,18 +120,11 @@ static void time_survey(struct time_plot *time)
             time->times[time->columns++] = moments[i].time_ns;
         time->last_ns = moments[i].time_ns > time->last_ns ? moments[i].time_ns : time->last_ns;
     }
-    for (size_t i = 0; i < profile->points.count; i++) {
-        const struct profile_point *point = &points[i];
-        double live = (double)point->live_bytes;
-        time->last_ns = point->time_ns > time->last_ns ? point->time_ns : time->last_ns;
-        time->most = fmax(time->most, live);
-        time->resident_most = fmax(time->resident_most, (double)point->resident_bytes);
-        if (live > time->peak) {
-            time->peak = live;
-            time->peak_ns = point->time_ns;
-        }
-    }
-    time_peak(time);
+    for (size_t i = 0; i < profile->points.count; i++)
+        time->resident_most = fmax(time->resident_most, (double)points[i].resident_bytes);
+    time_peak(time, profile, &time->course);
+    if (time->view->base != NULL && time->view->base->points.count > 1)
+        time_peak(time, time->view->base, &time->before);
     for (unsigned column = 0; column < time->columns; column++) {
         double sum = 0;
         for (unsigned band = 0; band < time->bands_count; band++)
@@ -142,15 +150,16 @@ static void time_band_name(const struct time_plot *time, const struct time_band 
 }
 
 /* The points of the curves: of those at one pixel the highest, and the peak among them. */
-static bool time_course(struct time_plot *time)
+static void time_points(const struct time_plot *time, const struct profile *profile,
+                        struct time_course *course)
 {
-    const struct profile_list *list = &time->view->profile->points;
-    const struct profile_point *points = list->items;
-    bool peak = time->peak > 0; /* is still to come */
-    time->course = calloc(list->count + 1, sizeof *time->course);
-    for (size_t i = 0; time->course != NULL && i < list->count;) {
-        struct time_point point = {.time_ns = time->peak_ns, .live = time->peak};
-        if (peak && time->peak_ns <= points[i].time_ns) {
+    const struct profile_point *points = profile->points.items;
+    size_t count = profile->points.count;
+    bool peak = course->peak > 0; /* is still to come */
+    course->points = calloc(count + 1, sizeof *course->points);
+    for (size_t i = 0; course->points != NULL && i < count;) {
+        struct time_point point = {.time_ns = course->peak_ns, .live = course->peak};
+        if (peak && course->peak_ns <= points[i].time_ns) {
             peak = false;
         } else {
             point.time_ns = points[i].time_ns;
@@ -158,15 +167,14 @@ static bool time_course(struct time_plot *time)
             point.resident = (double)points[i++].resident_bytes;
         }
         point.x = time_x(time, point.time_ns);
-        struct time_point *last = time->course + time->course_count - (time->course_count > 0);
-        if (time->course_count > 0 && point.x - last->x < 0.3) {
+        struct time_point *last = course->points + course->count - (course->count > 0);
+        if (course->count > 0 && point.x - last->x < 0.3) {
             last->live = fmax(last->live, point.live);
             last->resident = fmax(last->resident, point.resident);
         } else {
-            time->course[time->course_count++] = point;
+            course->points[course->count++] = point;
         }
     }
-    return time->course != NULL;
 }
 
 /* The heap as one area: grey if there are sites to tell apart, which lie over it. */
@@ -174,17 +182,17 @@ static void time_area(const struct time_plot *time)
 {
     FILE *file = time->plot.file;
     bool under = time->bands_count > 0;
-    if (time->course_count == 0)
+    if (time->course.count == 0)
         return;
     if (under)
         fprintf(file, "<clipPath id=\"heap%u\">", time->plot.width);
     for (unsigned i = 0, copies = under ? 2 : 1; i < copies; i++) {
         fprintf(file, "<path class=\"c%u1\" d=\"M%.1f,%.1f", under ? SVG_FAMILIES - 1 : 0,
-                time->course[0].x, time->plot.bottom);
-        for (size_t k = 0; k < time->course_count; k++)
-            fprintf(file, "L%.1f,%.1f", time->course[k].x,
-                    plot_y(&time->plot, time->course[k].live));
-        fprintf(file, "L%.1f,%.1fZ\"/>%s\n", time->course[time->course_count - 1].x,
+                time->course.points[0].x, time->plot.bottom);
+        for (size_t k = 0; k < time->course.count; k++)
+            fprintf(file, "L%.1f,%.1f", time->course.points[k].x,
+                    plot_y(&time->plot, time->course.points[k].live));
+        fprintf(file, "L%.1f,%.1fZ\"/>%s\n", time->course.points[time->course.count - 1].x,
                 time->plot.bottom, under && i == 0 ? "</clipPath>" : "");
     }
 }
@@ -194,7 +202,7 @@ static void time_areas(const struct time_plot *time)
     FILE *file = time->plot.file;
     double below[PROFILE_MOMENTS_MOST] = {0};
     fputs("<g", file);
-    if (time->course_count > 0)
+    if (time->course.count > 0)
         fprintf(file, " clip-path=\"url(#heap%u)\"", time->plot.width);
     fputs(">\n", file);
     for (unsigned i = 0; i < time->bands_count && time->columns > 0; i++) {
@@ -217,29 +225,42 @@ static void time_areas(const struct time_plot *time)
     fputs("</g>\n", file);
 }
 
-static const char *time_curve_name(const struct time_plot *time, bool resident)
+enum time_curve { CURVE_LIVE, CURVE_BEFORE, CURVE_RESIDENT, CURVES };
+static const char *const curve_classes[] = {"live", "was", "rss"};
+
+static const char *time_curve_name(const struct time_plot *time, enum time_curve curve)
 {
-    return resident      ? "resident memory of the process"
-           : time->exact ? "live heap, every block counted"
-                         : "live heap, estimated from samples";
+    return curve == CURVE_RESIDENT ? "resident memory of the process"
+           : curve == CURVE_BEFORE ? "live heap before"
+           : time->exact           ? "live heap, every block counted"
+                                   : "live heap, estimated from samples";
 }
 
-static void time_curve(const struct time_plot *time, bool resident)
+static void time_curve(const struct time_plot *time, enum time_curve curve)
 {
     FILE *file = time->plot.file;
+    const struct time_course *course = curve == CURVE_BEFORE ? &time->before : &time->course;
     bool open = false;
-    for (size_t i = 0; i < time->course_count; i++) {
-        const struct time_point *point = &time->course[i];
-        if (resident && point->resident <= 0)
+    for (size_t i = 0; i < course->count; i++) {
+        const struct time_point *point = &course->points[i];
+        if (curve == CURVE_RESIDENT && point->resident <= 0)
             continue;
         if (!open)
-            fprintf(file, "<path class=\"curve %s\" d=\"M", resident ? "rss" : "live");
+            fprintf(file, "<path class=\"curve %s\" d=\"M", curve_classes[curve]);
         fprintf(file, "%s%.1f,%.1f", open ? "L" : "", point->x,
-                plot_y(&time->plot, resident ? point->resident : point->live));
+                plot_y(&time->plot, curve == CURVE_RESIDENT ? point->resident : point->live));
         open = true;
     }
     if (open)
-        fprintf(file, "\"><title>%s</title></path>\n", time_curve_name(time, resident));
+        fprintf(file, "\"><title>%s</title></path>\n", time_curve_name(time, curve));
+}
+
+/* Whether the legend has it. */
+static bool time_curve_known(const struct time_plot *time, enum time_curve curve)
+{
+    return curve == CURVE_RESIDENT ? time->resident_most > 0
+           : curve == CURVE_BEFORE ? time->before.count > 0
+                                   : time->course.count > 0;
 }
 
 static void time_marks(const struct time_plot *time)
@@ -268,16 +289,16 @@ static void time_marks(const struct time_plot *time)
         }
         last_x = x;
     }
-    if (time->peak <= 0)
+    if (time->course.peak <= 0)
         return;
     char value[32], when[32];
-    double x = time_x(time, time->peak_ns), y = plot_y(&time->plot, time->peak);
+    double x = time_x(time, time->course.peak_ns), y = plot_y(&time->plot, time->course.peak);
     bool right = x > (time->plot.left + time->plot.right) / 2;
     fprintf(file,
             "<circle class=\"peak\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/><text "
             "class=\"hd small halo%s\" x=\"%.1f\" y=\"%.1f\">peak %s at %s</text>\n",
             x, y, right ? " end" : "", right ? x - 8 : x + 8, fmax(y - 9, time->plot.top - 6),
-            style_value(value, time->peak, "bytes"), style_time(when, time->peak_ns));
+            style_value(value, time->course.peak, "bytes"), style_time(when, time->course.peak_ns));
 }
 
 static unsigned time_legend_columns(const struct plot *plot)
@@ -292,17 +313,18 @@ static void time_legend(const struct time_plot *time, unsigned y)
     unsigned columns = time_legend_columns(&time->plot), entry = 0;
     char value[32];
     double room = (time->plot.width - 32.0) / columns;
-    for (unsigned curve = 0; curve < 2; curve++) {
-        if (curve == 0 ? time->course_count == 0 : time->resident_most <= 0)
+    for (enum time_curve curve = 0; curve < CURVES; curve++) {
+        bool drawn = curve != CURVE_RESIDENT || time->resident;
+        if (!time_curve_known(time, curve))
             continue;
         double x = 16 + (entry % columns) * room;
         unsigned at = y + entry / columns * 19;
-        if (curve == 0 || time->resident)
+        if (drawn)
             fprintf(file, "<line class=\"curve %s\" x1=\"%.0f\" x2=\"%.0f\" y1=\"%u\" y2=\"%u\"/>",
-                    curve == 0 ? "live" : "rss", x, x + 14, at + 7, at + 7);
+                    curve_classes[curve], x, x + 14, at + 7, at + 7);
         fprintf(file, "<text class=\"sub\" x=\"%.0f\" y=\"%u\">%s", x + 22, at + 11,
-                time_curve_name(time, curve == 1));
-        if (curve == 1 && !time->resident)
+                time_curve_name(time, curve));
+        if (!drawn)
             fprintf(file, ": up to %s, too much for this plot",
                     style_value(value, time->resident_most, "bytes"));
         fputs("</text>\n", file);
@@ -336,7 +358,9 @@ static void time_legend(const struct time_plot *time, unsigned y)
 static unsigned time_legend_height(const struct time_plot *time)
 {
     unsigned columns = time_legend_columns(&time->plot);
-    unsigned curves = (time->course_count > 0) + (time->resident_most > 0);
+    unsigned curves = 0;
+    for (enum time_curve curve = 0; curve < CURVES; curve++)
+        curves += time_curve_known(time, curve);
     unsigned areas = time->bands_count + (time->bands_count > 0);
     return 19 * ((curves + columns - 1) / columns + (areas + columns - 1) / columns);
 }
@@ -360,10 +384,12 @@ void picture_time(const struct view *view, const struct picture_options *options
     time.plot.right = time.plot.width - 24.0;
     time.plot.top = 76;
     time.plot.bottom = options->inside ? 310 : 390;
-    time_course(&time);
+    time_points(&time, profile, &time.course);
+    if (time.before.peak > 0)
+        time_points(&time, view->base, &time.before);
     time.plot.height = (unsigned)time.plot.bottom + 52 + time_legend_height(&time);
     snprintf(subtitle, sizeof subtitle, "memory over time \xc2\xb7 %s at most \xc2\xb7 %s",
-             style_value(peak, time.peak > 0 ? time.peak : time.most, "bytes"),
+             style_value(peak, time.course.peak > 0 ? time.course.peak : time.most, "bytes"),
              style_time(length, time.last_ns));
     plot_start(&time.plot, options->title != NULL ? options->title : "Memory over time", subtitle,
                true);
@@ -373,8 +399,9 @@ void picture_time(const struct view *view, const struct picture_options *options
         time_areas(&time);
         plot_time_axis(&time.plot, time.last_ns);
         if (time.resident)
-            time_curve(&time, true);
-        time_curve(&time, false);
+            time_curve(&time, CURVE_RESIDENT);
+        time_curve(&time, CURVE_BEFORE);
+        time_curve(&time, CURVE_LIVE);
         time_marks(&time);
         if (options->inside) /* for page.js, which reads values off the curves */
             fprintf(file,
@@ -388,6 +415,7 @@ void picture_time(const struct view *view, const struct picture_options *options
                                  "capture (memoir run) has one.");
     }
     plot_end(&time.plot);
-    free(time.course);
+    free(time.course.points);
+    free(time.before.points);
     free(rows);
 }
