@@ -177,16 +177,55 @@ static char *name_of(const char *const *inputs, size_t count)
     return strdup(text);
 }
 
-/* Adds up. */
+/* A profile and those behind it that are of the same process: moments of one run. *taken: how many
+ * they are. */
+static bool run_read(struct profile *profile, const char *const *inputs, size_t count,
+                     const struct load_options *options, int64_t *pid, size_t *taken,
+                     struct error *error)
+{
+    *taken = 1;
+    if (!load_input(profile, inputs[0], options, pid, error))
+        return false;
+    if (count == 1 || options->add_up || profile->pid <= 0)
+        return true;
+    struct profile *moments = calloc(count, sizeof *moments);
+    if (!moments)
+        return error_set(error, ERROR_INPUT, "out of memory");
+    size_t used = 1;
+    bool right = true, one = true;
+    moments[0] = *profile;
+    profile_start(profile);
+    while (used < count && right && one) {
+        profile_start(&moments[used]);
+        right = load_input(&moments[used], inputs[used], options, pid, error);
+        one = right && series_of_one(&moments[0], &moments[used]);
+        used++;
+    }
+    *taken = one ? used : used - 1;
+    if (right && !series_make(profile, moments, *taken))
+        right = error_set(error, ERROR_INPUT, "out of memory");
+    if (right && *taken > 1)
+        profile_warn(profile,
+                     "%zu dumps of one process, %ld: the last is what counts, the others are its "
+                     "history",
+                     *taken, (long)profile->pid);
+    for (size_t i = 0; i < used; i++)
+        profile_free(&moments[i]);
+    free(moments);
+    return right;
+}
+
+/* Adds up, but for moments of one run. */
 static bool inputs_read(struct profile *profile, const char *const *inputs, size_t count,
                         const struct load_options *options, int64_t *pid, struct error *error)
 {
-    if (!load_input(profile, inputs[0], options, pid, error))
+    size_t taken;
+    if (!run_read(profile, inputs, count, options, pid, &taken, error))
         return false;
-    for (size_t i = 1; i < count; i++) {
+    for (size_t i = taken; i < count; i += taken) {
         struct profile more;
         profile_start(&more);
-        bool right = load_input(&more, inputs[i], options, pid, error);
+        bool right = run_read(&more, inputs + i, count - i, options, pid, &taken, error);
         if (right && !profile_merge(profile, &more, 1))
             right = error_set(error, ERROR_INPUT, "%s can't be added to %s: %s", inputs[i],
                               inputs[0], profile->failed ? "out of memory" : "too large numbers");
@@ -285,6 +324,7 @@ static bool profiles_read(struct loaded *loaded, const struct arguments *argumen
                                 arguments, arguments_value(arguments, "--at") ? "--at" : "--until"),
         .read.thread = arguments_value(arguments, "--thread"),
         .seconds = seconds ? (unsigned)strtoul(seconds, NULL, 10) : 0,
+        .add_up = strcmp(arguments->command->verb, "merge") == 0,
     };
     size_t count = words->inputs_count;
     int64_t base_pid = 0;

@@ -73,6 +73,7 @@ enum load_kind load_kind_of(const char *word);
 struct load_options {
     struct read_options read;
     unsigned seconds; /* that a server should record for; 0: as it likes */
+    bool add_up;      /* dumps of one process, too */
 };
 /* *pid is set if it is a process. */
 bool load_input(struct profile *profile, const char *word, const struct load_options *options,

@@ -11,6 +11,7 @@
 #include "tool/profile/place.h"
 #include "tool/profile/read.h"
 #include "tool/profile/redact.h"
+#include "tool/profile/series.h"
 #include "tool/profile/write.h"
 
 #endif

@@ -67,6 +67,13 @@ static void put_text(const struct view *view, const struct churn *churn, const s
     size_t most = style->rows > 0 ? style->rows : ROWS_USUAL;
     char count[32], share[16], rate[32];
     struct columns columns = columns_choose(style);
+    if (!churn->known && view->profile->exact_frees >= 0) { /* it would tell */
+        fputs(view->profile->period > 0
+                  ? "No recorded block was freed: memoir run --exact records all of them.\n"
+                  : "No block was freed, so that none was short-lived.\n",
+              style->out);
+        return;
+    }
     if (!churn->known) {
         fputs("This profile does not tell how long blocks lived; captures of memoir run do.\n",
               style->out);
