@@ -3,6 +3,7 @@
 #include "tool/compat.h"
 
 #include <errno.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,20 @@ void compat_end(int status)
     exit(status);
 }
 
+static jmp_buf *shell;
+
+void compat_resume(jmp_buf *where)
+{
+    shell = where;
+}
+
+void compat_stop(void)
+{
+    if (shell)
+        longjmp(*shell, 1);
+    compat_end(1);
+}
+
 void compat_fail(const char *format, ...)
 {
     va_list list;
@@ -29,7 +44,7 @@ void compat_fail(const char *format, ...)
     vfprintf(stderr, format, list);
     va_end(list);
     fputc('\n', stderr);
-    compat_end(1);
+    compat_stop();
 }
 
 void *compat_room(void *old, size_t count, size_t size)

@@ -13,6 +13,7 @@
 #ifndef TOOL_COMPAT_H
 #define TOOL_COMPAT_H
 
+#include <setjmp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -48,7 +49,10 @@ struct compat_words {
 
 /* Ends the command, all output written. */
 void compat_end(int status) __attribute__((noreturn));
-/* The message, as it is, and status 1. */
+/* With status 1; in a shell only the line that was typed ends, and the shell goes on at `where`. */
+void compat_stop(void) __attribute__((noreturn));
+void compat_resume(jmp_buf *where);
+/* The message, as it is, and compat_stop. */
 void compat_fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 /* Memory or nothing. */
 void *compat_room(void *old, size_t count, size_t size);
@@ -176,17 +180,18 @@ bool compat_print_dot(const struct compat_stacks *stacks, FILE *file);
 
 /* The shell of the Perl commands (compat_shell.c). */
 void compat_shell(const struct compat_stacks *stacks);
-/* A line of input, without its end; NULL at the end. To be freed. */
-char *compat_line(const char *prompt);
+/* A line of input, without its end; NULL at the end. To be freed. The prompt goes to `out`. */
+char *compat_line(const char *prompt, FILE *out);
 
 /* A line of a shell may end in "> file" or "| command": cut off, and standard output goes there.
- * False: it can't; what is wrong is said. Pair with compat_divert_end. */
+ * False: it can't; what is wrong is said. `tell`: where it goes, too. Pair with compat_divert_end.
+ */
 struct compat_divert {
     FILE *file;
     int kept;
     bool command;
 };
-bool compat_divert(struct compat_divert *divert, char *line);
+bool compat_divert(struct compat_divert *divert, char *line, bool tell);
 void compat_divert_end(struct compat_divert *divert);
 
 /* Pictures, and viewers for them (compat_picture.c); sources and machine code (compat_source.c). */

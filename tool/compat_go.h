@@ -101,6 +101,8 @@ void go_profile_make(struct go_profile *go, const struct compat_words *words,
                      const struct profile *from, const char *program,
                      const struct go_settings *settings);
 void go_profile_free(struct go_profile *go);
+/* The column of a name or number; false: there is none, and that is said. */
+bool go_type_find(const struct profile *from, const char *wanted, unsigned *found);
 /* A text that lives as long as the profile. */
 const char *go_keep(struct go_profile *go, char *text);
 

@@ -236,6 +236,34 @@ static void copy_samples(struct go_profile *go)
     }
 }
 
+bool go_type_find(const struct profile *from, const char *wanted, unsigned *found)
+{
+    char *end;
+    long index = strtol(wanted, &end, 10);
+    if (*end == '\0') {
+        if (index < 0 || index >= (long)from->types) {
+            fprintf(stderr, "sample_index %s is outside the range [0..%u]\n", wanted,
+                    from->types - 1);
+            return false;
+        }
+        *found = (unsigned)index;
+        return true;
+    }
+    const char *bare = strncmp(wanted, "inuse_", 6) == 0 ? wanted + 6 : wanted;
+    int type = profile_type_named(from, wanted);
+    if (type < 0)
+        type = profile_type_named(from, bare);
+    if (type >= 0) {
+        *found = (unsigned)type;
+        return true;
+    }
+    fprintf(stderr, "sample_index \"%s\" must be one of: [", wanted);
+    for (unsigned i = 0; i < from->types; i++)
+        fprintf(stderr, "%s%s", i > 0 ? " " : "", profile_text(from, from->type[i].name));
+    fputs("]\n", stderr);
+    return false;
+}
+
 /* The column by -sample_index or one of the old switches. */
 static void choose_type(struct go_profile *go)
 {
@@ -265,25 +293,8 @@ static void choose_type(struct go_profile *go)
     if (from->types == 0)
         compat_fail("profile has no samples");
     go->type = from->default_type;
-    char *end;
-    long index = strtol(wanted, &end, 10);
-    if (wanted[0] && *end == '\0') {
-        if (index < 0 || index >= (long)from->types)
-            compat_fail("sample_index %s is outside the range [0..%u]", wanted, from->types - 1);
-        go->type = (unsigned)index;
-    } else if (wanted[0]) {
-        const char *bare = strncmp(wanted, "inuse_", 6) == 0 ? wanted + 6 : wanted;
-        int type = profile_type_named(from, wanted);
-        if (type < 0)
-            type = profile_type_named(from, bare);
-        if (type < 0) {
-            fprintf(stderr, "sample_index \"%s\" must be one of: [", wanted);
-            for (unsigned i = 0; i < from->types; i++)
-                fprintf(stderr, "%s%s", i > 0 ? " " : "", profile_text(from, from->type[i].name));
-            compat_fail("]");
-        }
-        go->type = (unsigned)type;
-    }
+    if (wanted[0] && !go_type_find(from, wanted, &go->type))
+        compat_stop();
     snprintf(go->sample_type, sizeof go->sample_type, "%s%s", go->mean ? "mean_" : "",
              profile_text(from, from->type[go->type].name));
     go->sample_unit = profile_text(from, from->type[go->type].unit);

@@ -12,30 +12,34 @@
 static const struct {
     const char *name;
     enum compat_option report;
-    bool pattern; /* it needs one */
-} commands[] = {{"top", COMPAT_TOP, false},
-                {"text", COMPAT_TEXT, false},
-                {"tree", COMPAT_TREE, false},
-                {"peek", COMPAT_PEEK, true},
-                {"traces", COMPAT_TRACES, false},
-                {"tags", COMPAT_TAGS, false},
-                {"raw", COMPAT_RAW, false},
-                {"comments", COMPAT_COMMENTS, false},
-                {"list", COMPAT_LIST, true},
-                {"weblist", COMPAT_WEBLIST, true},
-                {"disasm", COMPAT_DISASM, true},
-                {"dot", COMPAT_DOT, false},
-                {"svg", COMPAT_SVG, false},
-                {"pdf", COMPAT_PDF, false},
-                {"ps", COMPAT_PS, false},
-                {"png", COMPAT_PNG, false},
-                {"gif", COMPAT_GIF, false},
-                {"web", COMPAT_WEB, false},
-                {"gv", COMPAT_GV, false},
-                {"evince", COMPAT_EVINCE, false},
-                {"eog", COMPAT_EOG, false},
-                {"proto", COMPAT_PROTO, false},
-                {"callgrind", COMPAT_CALLGRIND, false}};
+    bool pattern;       /* it needs one */
+    const char *ending; /* of the file that it writes, unless it is told another */
+    const char *words;  /* what it is */
+} commands[] = {{"top", COMPAT_TOP, false, NULL, "the largest nodes"},
+                {"text", COMPAT_TEXT, false, NULL, "the same as top"},
+                {"tree", COMPAT_TREE, false, NULL, "nodes with their callers and callees"},
+                {"peek", COMPAT_PEEK, true, NULL, "the same of functions that fit"},
+                {"traces", COMPAT_TRACES, false, NULL, "all stacks with their values"},
+                {"tags", COMPAT_TAGS, false, NULL, "values by label"},
+                {"raw", COMPAT_RAW, false, NULL, "the profile as text"},
+                {"comments", COMPAT_COMMENTS, false, NULL, "what was noted in the profile"},
+                {"list", COMPAT_LIST, true, NULL, "sources of functions that fit"},
+                {"weblist", COMPAT_WEBLIST, true, NULL, "the same as a page"},
+                {"disasm", COMPAT_DISASM, true, NULL, "machine code of functions that fit"},
+                {"dot", COMPAT_DOT, false, NULL, "the graph of calls, for graphviz"},
+                {"svg", COMPAT_SVG, false, "svg", "the graph as a picture"},
+                {"pdf", COMPAT_PDF, false, "pdf", "the same, PDF"},
+                {"ps", COMPAT_PS, false, "ps", "the same, PostScript"},
+                {"png", COMPAT_PNG, false, "png", "the same, PNG"},
+                {"gif", COMPAT_GIF, false, "gif", "the same, GIF"},
+                {"web", COMPAT_WEB, false, NULL, "the graph in a browser"},
+                {"gv", COMPAT_GV, false, NULL, "the graph in gv"},
+                {"evince", COMPAT_EVINCE, false, NULL, "the graph in evince"},
+                {"eog", COMPAT_EOG, false, NULL, "the graph in eog"},
+                {"proto", COMPAT_PROTO, false, "pb.gz", "the profile, filtered"},
+                {"topproto", COMPAT_TOPPROTO, false, "pb.gz", "the rows of top as a profile"},
+                {"callgrind", COMPAT_CALLGRIND, false, "callgraph.out", "a file for kcachegrind"},
+                {"kcachegrind", COMPAT_KCACHEGRIND, false, "callgraph.out", "the same"}};
 
 /* What can be set, in the order of `o`. Choices are switches of which one is on. */
 static const struct setting {
@@ -162,9 +166,8 @@ static bool set(struct shell *shell, char *line)
         } else if (strcmp(name, "sort") == 0) {
             place->on = strcmp(value, "cum") == 0;
         } else if (strcmp(name, "sample_index") == 0 && value[0] &&
-                   !isdigit((unsigned char)value[0]) &&
-                   profile_type_named(shell->profile, value) < 0) {
-            fprintf(stderr, "sample_index \"%s\" is none of this profile's\n", value);
+                   !go_type_find(shell->profile, value, &(unsigned){0})) {
+            return true; /* which was said */
         } else {
             place->text = remember(shell, value);
             place->on = value[0] != '\0';
@@ -172,6 +175,20 @@ static bool set(struct shell *shell, char *line)
         return true;
     }
     return false;
+}
+
+/* The columns of the profile, and which is shown. */
+static void print_columns(const struct shell *shell, const char *chosen)
+{
+    const struct profile *profile = shell->profile;
+    unsigned type = profile->default_type;
+    if (chosen[0])
+        go_type_find(profile, chosen, &type);
+    fprintf(stderr, "  %-25s = %-20s //: [", "sample_index",
+            profile->types > 0 ? profile_text(profile, profile->type[type].name) : "\"\"");
+    for (unsigned i = 0; i < profile->types; i++)
+        fprintf(stderr, "%s%s", i > 0 ? " | " : "", profile_text(profile, profile->type[i].name));
+    fputs("]\n", stderr);
 }
 
 static void show_settings(const struct shell *shell)
@@ -197,6 +214,10 @@ static void show_settings(const struct shell *shell)
         } else if (settings[i].option == COMPAT_NODECOUNT && value->number < 0) {
             note = "//: default";
         }
+        if (settings[i].option == COMPAT_SAMPLE_INDEX) {
+            print_columns(shell, value->text ? value->text : "");
+            continue;
+        }
         if (settings[i].option == COMPAT_SOURCE_PATH)
             continue;
         if (settings[i].option == COMPAT_UNIT && !(value->text && value->text[0]))
@@ -205,12 +226,28 @@ static void show_settings(const struct shell *shell)
     }
 }
 
-static void help(void)
+static void help(const char *name)
 {
-    fputs("Reports, as in Go's pprof:\n ", stderr);
-    for (size_t i = 0; i < COUNT_OF(commands); i++)
-        fprintf(stderr, " %s%s", commands[i].name, commands[i].pattern ? " REGEXP" : "");
-    fputs("\nBehind a report: a number of nodes, words to focus on, -words to ignore, -cum,\n"
+    bool known = name[0] == '\0';
+    if (known)
+        fputs("Reports, as in Go's pprof:\n", stderr);
+    for (size_t i = 0; i < COUNT_OF(commands); i++) {
+        if (name[0] && strcmp(name, commands[i].name) != 0)
+            continue;
+        fprintf(stderr, "  %-11s %-7s %s\n", commands[i].name, commands[i].pattern ? "REGEXP" : "",
+                commands[i].words);
+        known = true;
+    }
+    for (size_t i = 0; i < COUNT_OF(settings); i++)
+        if (name[0] && strcmp(name, settings[i].name) == 0) {
+            fprintf(stderr, "  %s=%s\n", name, settings[i].kind == 'b' ? "true|false" : "VALUE");
+            known = true;
+        }
+    if (!known) {
+        fprintf(stderr, "Unknown command: %s\n", name);
+        return;
+    }
+    fputs("Behind a report: a number of nodes, words to focus on, -words to ignore, -cum,\n"
           "> FILE, | COMMAND. name=value sets an option, o shows them all, : forgets the filters,\n"
           "quit or ^D ends.\n",
           stderr);
@@ -265,7 +302,9 @@ static void run(struct shell *shell, char *line)
     char *word = strtok_r(line, " \t", &next);
     int command = find_command(word, &words);
     if (command < 0) {
-        fprintf(stderr, "unrecognized command: \"%s\"\n", word);
+        const char *equals = strchr(word, '=');
+        fprintf(stderr, "unrecognized command: \"%.*s\"\n",
+                equals ? (int)(equals - word) + 1 : (int)strlen(word), word);
         return;
     }
     chosen.report = commands[command].report;
@@ -309,42 +348,51 @@ static void greet(const struct compat_words *words, const struct profile *profil
     fputs("Entering interactive mode (type \"help\" for commands, \"o\" for options)\n", stderr);
 }
 
-/* What is no text does not go to a terminal: it goes to a new file, whose name is told. */
+/* What is no text goes to a new file, whose name is told. */
 static char *into_file(char *text)
 {
-    static const char *const kinds[][2] = {
-        {"svg", "svg"},     {"pdf", "pdf"},        {"ps", "ps"},
-        {"png", "png"},     {"gif", "gif"},        {"dot", "dot"},
-        {"proto", "pb.gz"}, {"topproto", "pb.gz"}, {"callgrind", "callgrind.out"}};
     const char *line = text + strspn(text, " \t");
     size_t length = strcspn(line, " \t");
     char *longer = NULL, path[64];
-    if (!isatty(STDOUT_FILENO) || strpbrk(line, ">|"))
+    if (strpbrk(line, ">|"))
         return text;
-    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        if (strlen(kinds[i][0]) != length || memcmp(kinds[i][0], line, length) != 0)
+    for (size_t i = 0; i < COUNT_OF(commands); i++) {
+        if (!commands[i].ending || strlen(commands[i].name) != length ||
+            memcmp(commands[i].name, line, length) != 0)
             continue;
         unsigned number = 1;
         do
-            snprintf(path, sizeof path, "profile%03u.%s", number, kinds[i][1]);
+            snprintf(path, sizeof path, "profile%03u.%s", number, commands[i].ending);
         while (access(path, F_OK) == 0 && number++ < 9999);
-        if (asprintf(&longer, "%s > %s", line, path) < 0)
-            return text;
-        fprintf(stderr, "Generating report in %s\n", path);
+        if (asprintf(&longer, "%s > %s", text, path) < 0)
+            compat_fail("out of memory");
         free(text);
         return longer;
     }
     return text;
 }
 
+/* A line; what is wrong with it ends it, not the shell. */
+static void run_line(struct shell *shell, char *line)
+{
+    static struct compat_divert divert;
+    jmp_buf again;
+    if (set(shell, line) || !compat_divert(&divert, line, true))
+        return;
+    compat_resume(&again);
+    if (setjmp(again) == 0)
+        run(shell, line);
+    compat_resume(NULL);
+    compat_divert_end(&divert);
+}
+
 void go_shell(struct compat_words *words, const struct profile *profile, const char *program)
 {
     struct shell shell = {.words = words, .profile = profile, .program = program};
-    struct compat_divert divert;
     char *text;
     greet(words, profile, program);
     words->value[COMPAT_COMPACT_LABELS].on = true;
-    while ((text = compat_line("(pprof) "))) {
+    while ((text = compat_line("(pprof) ", stdout))) {
         text = into_file(text);
         char *line = text + strspn(text, " \t");
         size_t length = strcspn(line, " \t");
@@ -353,18 +401,14 @@ void go_shell(struct compat_words *words, const struct profile *profile, const c
             free(text);
             break;
         }
-        if (*line == '\0') {
-            /* nothing */
-        } else if (strcmp(line, ":") == 0) {
+        if (strcmp(line, ":") == 0)
             forget(words);
-        } else if (length == 4 && memcmp(line, "help", 4) == 0) {
-            help();
-        } else if ((length == 1 && *line == 'o') || (length == 7 && !memcmp(line, "options", 7))) {
+        else if (length == 4 && memcmp(line, "help", 4) == 0)
+            help(line + 4 + strspn(line + 4, " \t"));
+        else if ((length == 1 && *line == 'o') || (length == 7 && !memcmp(line, "options", 7)))
             show_settings(&shell);
-        } else if (!set(&shell, line) && compat_divert(&divert, line)) {
-            run(&shell, line);
-            compat_divert_end(&divert);
-        }
+        else if (*line != '\0')
+            run_line(&shell, line);
         free(text);
     }
     for (size_t i = 0; i < shell.texts_count; i++)

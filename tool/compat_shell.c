@@ -32,7 +32,7 @@ static void editor_open(struct editor *editor)
         editor->read = NULL;
 }
 
-char *compat_line(const char *prompt)
+char *compat_line(const char *prompt, FILE *out)
 {
     static struct editor editor;
     char *line = NULL;
@@ -46,8 +46,8 @@ char *compat_line(const char *prompt)
             editor.keep(line);
         return line;
     }
-    fputs(prompt, stderr);
-    fflush(stderr);
+    fputs(prompt, out);
+    fflush(out);
     ssize_t length = getline(&line, &room, stdin);
     if (length < 0) {
         free(line);
@@ -61,7 +61,7 @@ char *compat_line(const char *prompt)
     return line;
 }
 
-bool compat_divert(struct compat_divert *divert, char *line)
+bool compat_divert(struct compat_divert *divert, char *line, bool tell)
 {
     *divert = (struct compat_divert){.kept = -1};
     char *at = line;
@@ -78,6 +78,8 @@ bool compat_divert(struct compat_divert *divert, char *line)
         return false;
     }
     fflush(stdout);
+    if (tell && !command)
+        fprintf(stderr, "Generating report in %s\n", at);
     divert->file = command ? popen(at, "we") : fopen(at, "we");
     divert->command = command;
     if (!divert->file) {
@@ -271,23 +273,34 @@ static void run(const struct compat_stacks *all, char *line)
         fputs("Unknown command: try 'help'.\n", stderr);
 }
 
+/* A line; what is wrong with it ends it, not the shell. */
+static void run_line(const struct compat_stacks *stacks, char *line)
+{
+    static struct compat_divert divert;
+    jmp_buf again;
+    if (!compat_divert(&divert, line, false))
+        return;
+    compat_resume(&again);
+    if (setjmp(again) == 0)
+        run(stacks, line);
+    compat_resume(NULL);
+    compat_divert_end(&divert);
+}
+
 void compat_shell(const struct compat_stacks *stacks)
 {
     const char *name = stacks->words->name;
-    struct compat_divert divert;
     char prompt[20];
     char *text;
     snprintf(prompt, sizeof prompt, "(%s) ", name);
     fprintf(stderr, "Welcome to %s!  For help, type 'help'.\n", name);
-    while ((text = compat_line(prompt))) {
+    while ((text = compat_line(prompt, stderr))) {
         char *line = text + strspn(text, " \t");
         bool quit = strncmp(line, "quit", 4) == 0;
         if (strncmp(line, "help", 4) == 0)
             help(name);
-        else if (!quit && compat_divert(&divert, line)) {
-            run(stacks, line);
-            compat_divert_end(&divert);
-        }
+        else if (!quit)
+            run_line(stacks, line);
         free(text);
         if (quit)
             return;

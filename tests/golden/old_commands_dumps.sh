@@ -133,6 +133,41 @@ for program in store store_bare; do
         grep -q 'malloc_usable_size\|libjemalloc' && fail "jeprof shows the allocator's own code"
 done
 
+# The shells, with the same lines; how help says it is each one's own.
+cat >typed <<'END'
+top
+top3
+top20 --cum
+top --lines
+top5 -keep_large
+text5
+list keep_deep
+disasm keep_deep
+callgrind calls.grind
+
+  top2
+nosuch
+quit now
+END
+shells() { # COMMAND PROFILE
+    "$1" --interactive plain "$2" <typed 2>real.err | own | python3 "$canon" disasm >real.out
+    mv calls.grind real.grind
+    "links/$1" --interactive plain "$2" <typed 2>ours.err | own | python3 "$canon" disasm >ours.out
+    differ "the shell of $1"
+    mv calls.grind ours.grind
+    for name in real ours; do
+        python3 "$canon" callgrind <$name.grind >$name.calls
+        grep -v '^Use of uninit' $name.err >$name.said
+    done
+    [ "$1" = google-pprof ] || cmp -s real.calls ours.calls || fail "the shell of $1 writes other calls"
+    cmp -s real.said ours.said || fail "the shell of $1 says something else: $(diff real.said ours.said)"
+}
+shells jeprof je_plain.heap
+sed -i '/^list/d; /^disasm/d' typed # for which google-pprof disassembles all libraries
+shells google-pprof gp_plain.heap
+printf 'top (\nlist (\ntop2\n' | links/jeprof --interactive plain je_plain.heap 2>/dev/null | grep -q keep_large ||
+    fail "a wrong expression ends the shell"
+
 # A library and a program without symbols: sums are the same, what is unknown has its place.
 links/jeprof --text --show_bytes store_strip je_store_strip.heap 2>/dev/null >ours.out
 jeprof --text --show_bytes store_strip je_store_strip.heap 2>/dev/null | head -n 1 >real.out

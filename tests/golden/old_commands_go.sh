@@ -92,9 +92,11 @@ if (cd "$package" && go tool compile -p strconv -o "$place/strconv.o" -cpuprofil
         # shellcheck disable=SC2086
         go_same $option compile.cpu
     done
-    for option in -top -dot -callgrind -traces -tags '-top -sample_index=alloc_objects'; do
+    go_same -tags compile.heap
+    go tool pprof -proto -output=compile.pb.gz compile.heap >/dev/null 2>&1
+    for option in -top -dot -callgrind -traces '-top -sample_index=alloc_objects'; do
         # shellcheck disable=SC2086
-        go_same $option compile.heap
+        go_same $option compile.pb.gz
     done
 fi
 # Files: callgrind's byte for byte, profiles as the real one reads them.
@@ -114,6 +116,68 @@ for option in -proto '-proto -focus=put' '-proto -hide=put' '-proto -taghide=wai
     done
     differ pprof "$option"
 done
+# The shell: the same lines to both, and all that they answer.
+cat >typed <<'END'
+o
+top
+top10
+top 3 main
+top -cum
+top3 > typed.out
+focus=put
+top
+focus
+:
+peek put
+tree 3
+lines=true
+top2
+granularity=functions
+granularity=nosuch
+sort=cum
+top 2
+sample_index=alloc_space
+top2
+sample_index=nosuch
+sample_index=7
+unit=kb
+top2
+nodecount=2
+top
+nosuch
+nosuch=3
+traces 1
+tags
+tags get
+comments
+list
+list put
+help nosuch
+options
+tagroot=thread
+top3
+tagroot=
+hide=run
+tree 2
+top3 -put
+divide_by=0
+top1
+divide_by=1
+
+proto
+callgrind
+raw
+quit
+END
+go tool pprof -symbolize=none labels.pb.gz <typed >real.out 2>real.err
+mv typed.out typed.real && rm -f profile0*
+links/pprof -symbolize=none labels.pb.gz <typed >ours.out 2>ours.err
+differ "the shell of Go's pprof"
+cmp -s real.err ours.err || fail "the shell says something else: $(diff real.err ours.err | head -n 12)"
+cmp -s typed.real typed.out || fail "> FILE has something else"
+[ -s profile001.pb.gz ] && [ -s profile001.callgraph.out ] || fail "the shell writes no files"
+printf 'focus=(\ntop1\nfocus=\ntop2\n' | links/pprof labels.pb.gz 2>ours.err | grep -q 'Showing top 2' ||
+    fail "a wrong expression ends the shell"
 # Names of C++ are cut unless they are to stay; what is said about missing programs is its own.
 for mode in '' =local =remote =nosuch =demangle=templates =demangle=full =demangle=none =force; do
     # shellcheck disable=SC2086

@@ -7,7 +7,7 @@ canon=$sources/canon.py
 # Rows that are not the programs' own.
 own() {
     sed -E 's/ \(discriminator [0-9]+\)//
-        /^ .* ([^ ]*(csu|sysdeps|nptl|elf|malloc|include)\/[^ ]*|0*[0-9a-f]{16}|\?\?:.|:\?|~.*|lib[^ ]*\+0x[0-9a-f]+|_start.*|__libc_.*|_dl_.*|.*call_init.*|(__)?clone3?.*|start_thread.*|.*@@.*|__GI_.*|allocate_.*|.*pthread_create.*|calloc \(inline\).*|malloc_usable_size.*)( [^ ]*)?( \([0-9a-f]+\))?$/d'
+        /^ .* ([^ ]*(csu|sysdeps|nptl|elf|malloc|include)\/[^ ]*|0*[0-9a-f]{16}|\?\?:.|:\?|~.*|_start.*|__libc_.*|_dl_.*|.*call_init.*|(__)?clone3?.*|start_thread.*|.*@@.*|__GI_.*|allocate_.*|.*pthread_create.*|calloc \(inline\).*|malloc_usable_size.*|[^ ]*\.so[.0-9]*\+0x[0-9a-f]+)( [^ ]*)?( \([0-9a-f]+\))?$/d'
 }
 
 # near: the two outputs are equal but for the last unit of large numbers. The real ones add floating
