@@ -376,8 +376,8 @@ static void warn_unknown(struct reader *reader, const char *key, size_t length)
 {
     char buffer[WARNING_SIZE];
     struct print line;
-    size_t best = 0;
-    size_t best_distance = SIZE_MAX;
+    size_t best = CONFIG_COUNT;
+    size_t best_distance = nearest_most(length) + 2; /* one more than for words: keys have parts */
 
     if (!warn_start(reader, &line, buffer))
         return;
@@ -397,7 +397,10 @@ static void warn_unknown(struct reader *reader, const char *key, size_t length)
     }
     print_text(&line, "no option '");
     print_clean(&line, key, length, QUOTE_MAX);
-    print_format(&line, "', the nearest is '%s' (all: memoir options)\n", config_options[best].key);
+    print_text(&line, "'");
+    if (best < CONFIG_COUNT)
+        print_format(&line, ", the nearest is '%s'", config_options[best].key);
+    print_text(&line, " (all: memoir options)\n");
     warn_end(&line);
 }
 

@@ -41,5 +41,5 @@ size_t nearest_distance(const char *a, size_t a_length, const char *b, size_t b_
 
 size_t nearest_most(size_t length)
 {
-    return length > 5 ? 2 : length > 2 ? 1 : 0;
+    return length > 7 ? 2 : length > 2 ? 1 : 0;
 }

@@ -22,6 +22,7 @@ static bool flag_unknown(const struct command *command, const char *word, size_t
                          struct error *error);
 static bool is_pattern(const struct arguments *arguments, const char *word);
 static bool operands_check(const struct arguments *arguments, struct error *error);
+static bool flags_agree(const struct arguments *arguments, struct error *error);
 
 /* Whether `words`, joined by '|', has the word; the index tells which. */
 static bool words_have(const char *words, const char *word, unsigned *index)
@@ -73,7 +74,7 @@ bool arguments_parse(struct arguments *arguments, const struct command *command,
         *keep++ = *words++;
     *keep = NULL;
     arguments->operands_count = (size_t)(keep - arguments->operands);
-    return arguments->help || operands_check(arguments, error);
+    return arguments->help || (operands_check(arguments, error) && flags_agree(arguments, error));
 }
 
 void arguments_free(struct arguments *arguments)
@@ -157,9 +158,11 @@ static bool flag_apply(struct arguments *arguments, const struct command_flag *f
                        const char *value, struct error *error)
 {
     unsigned word = 0;
-    if (strchr(flag->argument, '|') && !words_have(flag->argument, value, &word))
-        return error_set(error, ERROR_USAGE, "%s can't be '%s', accepted: %s", flag->name, value,
-                         flag->argument);
+    if (strchr(flag->argument, '|') && !words_have(flag->argument, value, &word)) {
+        error_set(error, ERROR_USAGE, "%s can't be '%s', accepted: %s", flag->name, value,
+                  flag->argument);
+        return error_hint(error, "memoir help %s", arguments->command->verb);
+    }
     if (value && strcmp(flag->argument, "NUMBER") == 0 && !is_number(value)) {
         error_set(error, ERROR_USAGE, "%s can't be '%s': it takes a whole number", flag->name,
                   value);
@@ -200,6 +203,24 @@ static bool flag_unknown(const struct command *command, const char *word, size_t
               best ? ", the nearest is '" : "", best ? best : "", best ? "'" : "");
     return !best && other ? error_hint(error, "memoir help %s   has it", other)
                           : error_hint(error, "memoir help %s", command->verb);
+}
+
+/* Flags of which the one says what the other denies. */
+static bool flags_agree(const struct arguments *arguments, struct error *error)
+{
+    static const char *const pairs[][3] = {
+        {"--json", "--csv", "one format at a time"},
+        {"--exact", "--rate", "--exact is --rate 0"},
+        {"--json", "--github", "one format at a time"},
+        {"--csv", "--github", "one format at a time"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (arguments_value(arguments, pairs[i][0]) && arguments_value(arguments, pairs[i][1])) {
+            error_set(error, ERROR_USAGE, "%s and %s can't be given both", pairs[i][0],
+                      pairs[i][1]);
+            return error_hint(error, "%s", pairs[i][2]);
+        }
+    return true;
 }
 
 static bool operands_check(const struct arguments *arguments, struct error *error)

@@ -8,6 +8,7 @@
 #include "tool/suggest.h"
 #include "tool/terminal.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,9 +37,13 @@ bool load(struct loaded *loaded, const struct arguments *arguments, struct error
     loaded->keep = calloc(1, sizeof *loaded->keep);
     if (!loaded->keep || loaded->profile.failed || loaded->base.failed)
         return error_set(error, ERROR_INPUT, "out of memory");
-    if (!load_moment_check(arguments, error) || !words_sort(loaded, arguments, error) ||
-        !profiles_read(loaded, arguments, error) || !names_find(loaded, arguments, error) ||
-        !load_view_options(loaded, arguments, error))
+    if (!load_moment_check(arguments, error) || !words_sort(loaded, arguments, error))
+        return false;
+    if (!profiles_read(loaded, arguments, error))
+        return loaded->keep->newest && error->status == ERROR_INPUT
+                   ? error_hint(error, "it is the newest *.memoir of this folder: name another one")
+                   : false;
+    if (!names_find(loaded, arguments, error) || !load_view_options(loaded, arguments, error))
         return false;
     warnings_print(&loaded->profile);
     if (loaded->has_base)
@@ -99,6 +104,11 @@ bool load_missing(const char *word, struct error *error)
 static bool word_sort(struct loaded *loaded, char *word, bool own, struct error *error)
 {
     struct load_words *words = loaded->keep;
+    if (strncmp(word, "--", 2) == 0 && strcspn(word, "=") > 2) { /* it stands behind one */
+        error_set(error, ERROR_USAGE, "'%s' stands behind '--', where nothing is a flag", word);
+        return error_hint(error, "put it before the '--'; as a pattern it is --ignore '%s'",
+                          word + 1);
+    }
     if (word[0] == '-' && word[1] != '\0') {
         words->ignore[words->ignore_count++] = word + 1;
         return true;
@@ -123,6 +133,23 @@ static bool word_sort(struct loaded *loaded, char *word, bool own, struct error 
         words->rest[words->rest_count++] = word;
     else
         words->focus[words->focus_count++] = word;
+    return true;
+}
+
+/* No profile is among the words. A folder or a program was not meant as a pattern then. */
+static bool lone_words_fit(const struct loaded *loaded, const struct arguments *arguments,
+                           struct error *error)
+{
+    for (size_t i = 0; i < arguments->operands_count; i++) {
+        const char *word = arguments->operands[i];
+        enum load_kind kind = load_kind_of(word);
+        if (kind == LOAD_PROGRAM && word == loaded->program) {
+            error_set(error, ERROR_USAGE, "%s is a program, not a profile", word);
+            return error_hint(error, "memoir run -- %s%s", strchr(word, '/') ? "" : "./", word);
+        }
+        if (kind == LOAD_NOTHING && access(word, F_OK) == 0)
+            return load_missing(word, error);
+    }
     return true;
 }
 
@@ -154,6 +181,8 @@ static bool words_sort(struct loaded *loaded, const struct arguments *arguments,
     loaded->view.ignore = words->ignore;
     if (words->inputs_count > 0 || given)
         return true;
+    if (!lone_words_fit(loaded, arguments, error))
+        return false;
     words->newest = load_newest();
     if (words->newest) {
         words->inputs[words->inputs_count++] = words->newest;
@@ -175,6 +204,36 @@ static char *name_of(const char *const *inputs, size_t count)
     if (count > 1 && length > 0 && (size_t)length < sizeof text)
         snprintf(text + length, sizeof text - (size_t)length, " and %zu more", count - 1);
     return strdup(text);
+}
+
+/* Whether two names differ in numbers only: prof.0001.heap and prof.0002.heap. */
+static bool names_alike(const char *a, const char *b)
+{
+    while (*a && *b) {
+        if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
+            a += strspn(a, "0123456789");
+            b += strspn(b, "0123456789");
+        } else if (*a++ != *b++) {
+            return false;
+        }
+    }
+    return *a == *b;
+}
+
+/* Dumps of one run each have all that is live: as a sum it counts again and again. Those that do not
+ * say whose they are may have names that do. */
+static void same_run_warn(const struct profile *profile, const struct profile *more, const char *a,
+                          const char *b)
+{
+    bool dumps =
+        profile->kind == PROFILE_HEAP && profile->format == more->format &&
+        (profile->format == reader_jemalloc.name || profile->format == reader_heap_text.name) &&
+        names_alike(a, b);
+    if (!dumps)
+        return;
+    terminal_warn("%s and %s look like dumps of one run: what is live in both counts twice; "
+                  "memoir diff %s %s   compares them",
+                  a, b, a, b);
 }
 
 /* A profile and those behind it that are of the same process: moments of one run. *taken: how many
@@ -226,6 +285,8 @@ static bool inputs_read(struct profile *profile, const char *const *inputs, size
         struct profile more;
         profile_start(&more);
         bool right = run_read(&more, inputs + i, count - i, options, pid, &taken, error);
+        if (right && i == 1 && !options->add_up)
+            same_run_warn(profile, &more, inputs[0], inputs[1]);
         if (right && !profile_merge(profile, &more, 1))
             right = error_set(error, ERROR_INPUT, "%s can't be added to %s: %s", inputs[i],
                               inputs[0], profile->failed ? "out of memory" : "too large numbers");

@@ -77,7 +77,9 @@ static bool file_read(struct profile *profile, const char *path, const char *nam
     if (reason.offset > 0)
         error_set(error, ERROR_INPUT, "%s: %s, at byte %lu", name, reason.reason,
                   (unsigned long)reason.offset);
-    return error_hint(error, "memoir help formats lists what can be read");
+    return profile->format == reader_capture.name
+               ? error_hint(error, "memoir doctor %s", name)
+               : error_hint(error, "memoir help formats lists what can be read");
 }
 
 /* A file of our own that nobody else sees the name of for long. */

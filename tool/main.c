@@ -46,6 +46,8 @@ int main(int argc, char **argv)
     right = terminal_end(&error);
 done:
     arguments_free(&arguments);
+    if (!right && error.status == ERROR_USAGE && error.hint[0] == '\0' && command)
+        error_hint(&error, "memoir help %s", command->verb);
     if (!right)
         terminal_error(&error);
     return right && error.status != ERROR_FOUND ? 0 : (int)error.status;
@@ -93,9 +95,10 @@ static const struct command *verb_find(char *verb, struct error *error)
     const struct command *command = commands_find(verb);
     if (command)
         return command;
-    if (strchr(verb, '/') && access(verb, X_OK) == 0) {
+    if (load_kind_of(verb) == LOAD_PROGRAM ||
+        (strchr(verb, '/') && load_kind_of(verb) == LOAD_FILE && access(verb, X_OK) == 0)) {
         error_set(error, ERROR_USAGE, "'%s' is a program, not a command of memoir", verb);
-        error_hint(error, "memoir run -- %s", verb);
+        error_hint(error, "memoir run -- %s%s", strchr(verb, '/') ? "" : "./", verb);
         return NULL;
     }
     if (verb[0] == '-') {

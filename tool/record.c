@@ -72,8 +72,9 @@ static bool folder_make(struct record *record, struct error *error)
         *strrchr(here, '/') = '\0';
         if (folder_try(record, here))
             return true;
-        return error_set(error, ERROR_INPUT, "--output %s: no file can be made there: %s",
-                         record->wanted, strerror(errno));
+        error_set(error, ERROR_INPUT, "--output %s: no file can be made there: %s", record->wanted,
+                  strerror(errno));
+        return error_hint(error, "-o FILE in a folder that is there and yours");
     }
     const char *temporary = getenv("TMPDIR");
     if ((getcwd(here, sizeof here) && folder_try(record, here)) ||

@@ -45,7 +45,8 @@ static bool is_setting(const struct command_flag *flag)
 {
     static const char *const others[] = {"--base",    "--json",       "--csv",      "--output",
                                          "--at",      "--program",    "--fetch",    "--sysroot",
-                                         "--verbose", "--debug-path", "--no-cache", "--seconds"};
+                                         "--verbose", "--debug-path", "--no-cache", "--seconds",
+                                         "--since",   "--until"};
     for (size_t i = 0; i < COUNT_OF(others); i++)
         if (strcmp(flag->name, others[i]) == 0)
             return false;
@@ -82,6 +83,24 @@ static void setting_set(struct shell *shell, const char *name, const char *value
     setting->value = *value ? strdup(value) : NULL;
 }
 
+/* Whether a verb would take the value; says why not. */
+static bool setting_fits(const struct shell *shell, const struct setting *setting, char *value)
+{
+    struct error error = {.status = ERROR_USAGE};
+    struct arguments arguments = {0};
+    struct loaded like = *shell->loaded;
+    char flag[64], *words[] = {flag, value, NULL};
+    snprintf(flag, sizeof flag, "%s", setting->flag);
+    if (*value == '\0' || strcmp(setting->flag, "--no-inlines") == 0)
+        return true;
+    bool right = arguments_parse(&arguments, commands_find("top"), words, &error) &&
+                 (strcmp(setting->flag, "--metric") != 0 || load_metric(&like, value, &error));
+    arguments_free(&arguments);
+    if (!right)
+        terminal_error(&error);
+    return right;
+}
+
 static void settings_show(const struct shell *shell)
 {
     for (size_t i = 0; i < shell->settings_count; i++)
@@ -108,7 +127,8 @@ static bool setting_take(struct shell *shell, char **words)
         char *value = words[0] + length + 1;
         if (*value == '\0' && words[1])
             value = words[1];
-        setting_set(shell, setting->flag + 2, value);
+        if (setting_fits(shell, setting, value))
+            setting_set(shell, setting->flag + 2, value);
         return true;
     }
     for (size_t i = 0; i < COUNT_OF(alone) && !words[1]; i++)
@@ -193,6 +213,8 @@ static _Noreturn void command_run(struct shell *shell, const struct command *com
             right = command->run(&arguments, &error) || error.status == ERROR_FOUND;
         right = right && terminal_end(&error);
     }
+    if (!right && error.status == ERROR_USAGE && error.hint[0] == '\0')
+        error_hint(&error, "help %s", command->verb);
     if (!right)
         terminal_error(&error);
     fflush(stdout);
@@ -224,7 +246,7 @@ static void command_start(struct shell *shell, const struct command *command, ch
         continue;
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
         fputc('\n', stderr);
-    else if (WIFSIGNALED(status))
+    else if (WIFSIGNALED(status) && WTERMSIG(status) != SIGPIPE) /* of `top | head` */
         fprintf(stderr, "the command was ended by %s\n", strsignal(WTERMSIG(status)));
 }
 
@@ -251,8 +273,8 @@ static void line_run(struct shell *shell, struct shell_words *line)
     char **words = line->words, *rows;
     if (!words[0])
         return;
-    if (!words[1] && (strcmp(words[0], "quit") == 0 || strcmp(words[0], "exit") == 0 ||
-                      strcmp(words[0], "q") == 0)) {
+    if (strcmp(words[0], "quit") == 0 || strcmp(words[0], "exit") == 0 ||
+        strcmp(words[0], "q") == 0) {
         shell->ended = true;
         return;
     }
@@ -263,7 +285,11 @@ static void line_run(struct shell *shell, struct shell_words *line)
     if (setting_take(shell, words))
         return;
     const struct command *command = command_find(words[0], &rows);
-    if (!command || strcmp(command->verb, "shell") == 0) {
+    if (command && strcmp(command->verb, "shell") == 0) {
+        fprintf(stderr, "this is it; 'quit' leaves it\n");
+        return;
+    }
+    if (!command) {
         const char *nearest = commands_nearest(words[0]);
         fprintf(stderr, "no command '%s'%s%s%s; 'help' lists them\n", words[0],
                 nearest ? ", the nearest is '" : "", nearest ? nearest : "", nearest ? "'" : "");

@@ -110,6 +110,8 @@ void suggest_filters(const struct loaded *loaded, const struct view *view)
         return;
     if (!focus || !focus[0])
         terminal_warn("nothing is left: the filters fit no stack");
+    else if (commands_find(focus[0]))
+        terminal_warn("no stack fits '%s'; it is a command, and one is done at a time", focus[0]);
     else if (file_nearest(focus[0], name))
         terminal_warn("no stack fits '%s'; did you mean the file %s?", focus[0], name);
     else if (function_nearest(&loaded->profile, focus[0], name))

@@ -2,6 +2,8 @@
 /* See tool/text_file.h. */
 #include "tool/text_file.h"
 
+#include "tool/suggest.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +29,8 @@ char *text_file_read(const char *path, struct error *error)
         text[size] = '\0';
     if (reason) {
         error_set(error, ERROR_INPUT, "%s can't be read: %s", path, reason);
+        suggest_file(path, "a text of lines is wanted: memoir help leaks, memoir help check",
+                     error);
         free(text);
         text = NULL;
     }

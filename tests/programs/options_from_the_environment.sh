@@ -38,6 +38,8 @@ numa.node:1 numa.nodes
 heap.rate:banana heap.rate
 thp:perhaps thp
 END
+run "xyzzy:on"
+says "no option 'xyzzy' (all: memoir options)"
 run "stats:on"
 [ -s "$place/errors" ] || fail "stats:on printed nothing"
 # ls closes standard error before the end.

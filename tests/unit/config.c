@@ -393,7 +393,7 @@ static void later_sources_win(void)
              "memoir: memoir_conf: no option 'stat', the nearest is 'stats' (all: memoir options)\n"
              "memoir: MEMOIR: no option 'verbos', the nearest is 'verbose' (all: memoir options)\n"
              "memoir: %s:4: conf has no effect in the file that conf names\n"
-             "memoir: %s:5: no option 'bad', the nearest is 'heap' (all: memoir options)\n",
+             "memoir: %s:5: no option 'bad' (all: memoir options)\n",
              path, path);
     WARNED(wanted);
 

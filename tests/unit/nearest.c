@@ -27,8 +27,8 @@ int main(void)
     assert(distance("heap", "thp") == 3);
 
     assert(nearest_most(0) == 0 && nearest_most(2) == 0);
-    assert(nearest_most(3) == 1 && nearest_most(5) == 1);
-    assert(nearest_most(6) == 2 && nearest_most(60) == 2);
+    assert(nearest_most(3) == 1 && nearest_most(7) == 1);
+    assert(nearest_most(8) == 2 && nearest_most(60) == 2);
 
     char a[200];
     char b[200];

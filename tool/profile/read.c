@@ -148,7 +148,9 @@ static bool read_plain(struct profile *profile, const struct read_input *input,
     rest.bytes += skipped;
     rest.size -= skipped;
     if (rest.size == 0)
-        return read_refuse(error, skipped, "it is empty");
+        return read_refuse(error, skipped,
+                           profile->torn ? "it ends before anything of it can be unpacked"
+                                         : "it is empty");
     for (size_t i = 0; i < COUNT_OF(readers); i++) {
         if (!readers[i]->is(&rest))
             continue;
