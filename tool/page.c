@@ -64,13 +64,6 @@ static char *filters_text(const struct arguments *arguments, const struct loaded
     return fclose(file) == 0 ? text : NULL;
 }
 
-static double unnamed_share(const struct symbol_report *report)
-{
-    return report->locations > 0
-               ? 1 - (double)(report->named - report->guessed) / (double)report->locations
-               : 0;
-}
-
 bool page_write(const struct arguments *arguments, const struct loaded *loaded, FILE *file,
                 struct error *error)
 {
@@ -86,7 +79,6 @@ bool page_write(const struct arguments *arguments, const struct loaded *loaded, 
         .version = MEMOIR_VERSION,
         .notes = notes.items,
         .notes_count = notes.count,
-        .unnamed = unnamed_share(&loaded->symbols),
         .by_given = arguments_value(arguments, "--by") != NULL,
         .frames_given = arguments_value(arguments, "--frames") != NULL,
         .reversed = arguments_value(arguments, "--reversed") != NULL,

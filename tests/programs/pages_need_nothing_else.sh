@@ -188,6 +188,8 @@ page = read("empty.html")
 check(page.data["metrics"][0]["total"] == 0 and len(page.data["metrics"]) == 1, "nothing is left")
 sys.exit(1 if failures else 0)
 END
+"$MEMOIR_TOOL" top exact.memoir | sed -n '1s/.*    \([0-9.]* % of frames named\)$/\1/p' >named.txt
+[ -s named.txt ] && grep -qFf named.txt exact.html || fail "top has other names: $(cat named.txt)"
 python3 check.py || fail "pages are not right"
 
 expect 2 "$MEMOIR_TOOL" export hostile.folded -o x.html --picture time 2>/dev/null

@@ -193,8 +193,8 @@ static void facts_put(struct html *html)
     exactness_put(html);
     text[0] = '\0';
     if (profile->samples.count > 0)
-        snprintf(text, sizeof text, "%.*f %% of the frames have one",
-                 html->options->unnamed > 0 ? 1 : 0, 100 * (1 - html->options->unnamed));
+        snprintf(text, sizeof text, "%.*f %% of frames named", html->unnamed > 0 ? 1 : 0,
+                 100 * (1 - html->unnamed));
     fact_put(file, "names", text);
     fact_put(file, "filters", html->options->filters);
     fputs("</dl>\n", file);

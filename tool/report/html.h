@@ -23,7 +23,6 @@ struct html_options {
     const char *version;   /* of this command */
     const struct html_note *notes;
     size_t notes_count;
-    double unnamed;              /* share of frames without a name */
     bool by_given, frames_given; /* the flame graph, too, has what the view's options say */
     bool reversed;               /* it is merged from the leaf at first */
 };

@@ -190,6 +190,8 @@ static bool metric_rows(struct html *html, struct html_metric *metric,
     metric->title = html_metric_title(&view, is_short);
     metric->unit = view.unit;
     metric->total = view.total;
+    if (first)
+        html->unnamed = view.unnamed;
     metric->compared = view.base != NULL;
     bool right = html_text_start(&metric->rows) && (!first || html_text_start(&metric->plain)) &&
                  (view.base ? rows_compared(html, metric, &view) : rows_plain(html, metric, &view));

@@ -38,6 +38,7 @@ struct html {
     struct flame_data data;
     struct html_metric metrics[HTML_METRICS_MOST];
     unsigned metrics_count;
+    double unnamed;         /* share of frames without a name, as top has it */
     struct html_text leaks; /* HTML; NULL: there is nothing to tell */
     struct view_error *error;
 };
