@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NO_STACK = -1, NAME_MOST = 1 << 16 };
+#include "tool/profile/order.h"
+
+enum { NAME_MOST = 1 << 16 };
 
 /* What makes a frame another one. Of those without a name, the address. */
 struct key {
@@ -21,11 +23,22 @@ struct known {
     uint64_t address; /* one of those that are this frame */
 };
 
-struct maker {
+/* Frames of a location: numbers, leaf first. */
+struct pieces {
+    uint32_t first, count; /* in maker->items; count 0: not met yet */
+};
+
+struct flat_maker {
     const struct profile *profile;
     struct flat_options options;
     struct known *known; /* of flat->frames */
-    size_t known_room, path_count, path_room;
+    size_t known_room;
+    struct pieces *pieces; /* by location */
+    uint32_t *items;
+    size_t items_count, items_room;
+    uint32_t *path[2]; /* of a stack, in turns */
+    size_t path_room[2];
+    unsigned turn;
     uint32_t *slots; /* number + 1; 0: free */
     size_t slots_size;
 };
@@ -55,7 +68,7 @@ static size_t hash(const struct key *key)
     return (size_t)sum;
 }
 
-static bool more_slots(struct maker *maker, size_t keys)
+static bool more_slots(struct flat_maker *maker, size_t keys)
 {
     size_t size = maker->slots_size == 0 ? 256 : maker->slots_size * 2;
     uint32_t *slots = calloc(size, sizeof *slots);
@@ -74,7 +87,7 @@ static bool more_slots(struct maker *maker, size_t keys)
 }
 
 /* The frame's number, or UINT32_MAX when memory is out. */
-static uint32_t frame(struct flat *flat, struct maker *maker, const struct key *key,
+static uint32_t frame(struct flat *flat, struct flat_maker *maker, const struct key *key,
                       uint64_t address)
 {
     size_t keys = flat->frames_count;
@@ -92,19 +105,19 @@ static uint32_t frame(struct flat *flat, struct maker *maker, const struct key *
     return (uint32_t)keys;
 }
 
-static bool path_add(struct flat *flat, struct maker *maker, const struct key *key,
+static bool item_add(struct flat *flat, struct flat_maker *maker, const struct key *key,
                      uint64_t address)
 {
     uint32_t number = frame(flat, maker, key, address);
     if (number == UINT32_MAX ||
-        !grow(&flat->path, &maker->path_room, maker->path_count, sizeof *flat->path))
+        !grow(&maker->items, &maker->items_room, maker->items_count, sizeof *maker->items))
         return false;
-    flat->path[maker->path_count++] = number;
+    maker->items[maker->items_count++] = number;
     return true;
 }
 
 /* The frames of a location, leaf first. */
-static bool location_add(struct flat *flat, struct maker *maker, uint32_t number)
+static bool location_add(struct flat *flat, struct flat_maker *maker, uint32_t number)
 {
     const struct profile *profile = maker->profile;
     const struct profile_location *location = profile_location_at(profile, number);
@@ -123,7 +136,7 @@ static bool location_add(struct flat *flat, struct maker *maker, uint32_t number
             key.mapping = location->mapping;
         }
         named = true;
-        if (!path_add(flat, maker, &key, location->address))
+        if (!item_add(flat, maker, &key, location->address))
             return false;
     }
     struct key key = {.mapping = location->mapping, .address = location->address};
@@ -132,26 +145,76 @@ static bool location_add(struct flat *flat, struct maker *maker, uint32_t number
     uint64_t start = profile_mapping_at(profile, key.mapping)->start;
     if (!maker->options.lines && key.address >= start && key.address - start >= location->behind)
         key.address -= location->behind; /* one frame for all of a function */
-    return named || path_add(flat, maker, &key, location->address);
+    return named || item_add(flat, maker, &key, location->address);
 }
 
-static bool stack_add(struct flat *flat, struct maker *maker, uint32_t stack)
+/* Makes the frames of all locations of a stack. */
+static bool stack_meet(struct flat *flat, struct flat_maker *maker, uint32_t stack)
 {
     uint32_t count;
-    const uint32_t *frames = profile_frames_of(maker->profile, stack, &count);
-    struct flat_stack *made = &flat->stacks[flat->stacks_count++];
-    made->first = maker->path_count;
-    for (uint32_t i = 0; i < count; i++)
-        if (!location_add(flat, maker, frames[i]))
+    const uint32_t *locations = profile_frames_of(maker->profile, stack, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct pieces *pieces = &maker->pieces[locations[i]];
+        if (pieces->count > 0)
+            continue;
+        pieces->first = (uint32_t)maker->items_count;
+        if (!location_add(flat, maker, locations[i]))
             return false;
-    made->count = (uint32_t)(maker->path_count - made->first);
-    uint32_t *path = flat->path + made->first;
-    for (uint32_t i = 0; i < made->count / 2 && !maker->options.leaf_first; i++) {
-        uint32_t kept = path[i];
-        path[i] = path[made->count - 1 - i];
-        path[made->count - 1 - i] = kept;
+        pieces->count = (uint32_t)maker->items_count - pieces->first;
     }
     return true;
+}
+
+/* The frames of a stack of the profile, in the order that is wanted. */
+static const uint32_t *stack_path(const void *context, uint32_t stack, uint32_t *count)
+{
+    struct flat_maker *maker = (struct flat_maker *)context;
+    uint32_t locations_count;
+    const uint32_t *locations = profile_frames_of(maker->profile, stack, &locations_count);
+    size_t length = 0;
+    unsigned turn = maker->turn++ % 2;
+    for (uint32_t i = 0; i < locations_count; i++)
+        length += maker->pieces[locations[i]].count;
+    if (length >= maker->path_room[turn]) {
+        free(maker->path[turn]);
+        maker->path_room[turn] = 2 * length + 64;
+        maker->path[turn] = malloc(maker->path_room[turn] * sizeof(uint32_t));
+    }
+    uint32_t *path = maker->path[turn];
+    *count = path ? (uint32_t)length : 0;
+    if (!path) {
+        maker->path_room[turn] = 0;
+        return NULL;
+    }
+    size_t at = maker->options.leaf_first ? 0 : length;
+    for (uint32_t i = 0; i < locations_count; i++) {
+        const struct pieces *pieces = &maker->pieces[locations[i]];
+        for (uint32_t k = 0; k < pieces->count; k++)
+            path[maker->options.leaf_first ? at++ : --at] = maker->items[pieces->first + k];
+    }
+    return path;
+}
+
+struct flat_stack flat_stack(const struct flat *flat, size_t stack)
+{
+    struct flat_stack made;
+    const struct profile_samples *samples = &flat->maker->profile->samples;
+    made.frames = stack_path(flat->maker, samples->stacks[flat->first[stack]], &made.count);
+    return made;
+}
+
+int64_t flat_value(const struct flat *flat, size_t stack, unsigned type)
+{
+    const struct profile *profile = flat->maker->profile;
+    const int64_t *values =
+        type < profile->types ? profile->samples.values[type] : flat->maker->options.more;
+    int64_t sum = 0;
+    uint32_t sample = flat->first[stack];
+    do {
+        sum += values[sample];
+        sample = flat->next ? flat->next[sample] : UINT32_MAX;
+    } while (sample != UINT32_MAX);
+    return sum;
 }
 
 char *flat_unnamed(const struct profile *profile, uint32_t number, uint64_t address)
@@ -198,7 +261,7 @@ static int compare_frames(const void *one, const void *other, void *context)
 }
 
 /* Makes the frames, and numbers them anew, by name. */
-static bool frames_make(struct flat *flat, struct maker *maker)
+static bool frames_make(struct flat *flat, struct flat_maker *maker)
 {
     size_t count = flat->frames_count;
     struct flat_frame *made = calloc(count + 1, sizeof *made);
@@ -226,8 +289,8 @@ static bool frames_make(struct flat *flat, struct maker *maker)
         made[order[i]].name = NULL;
         place[order[i]] = (uint32_t)i;
     }
-    for (size_t i = 0; i < maker->path_count && done; i++)
-        flat->path[i] = place[flat->path[i]];
+    for (size_t i = 0; i < maker->items_count && done; i++)
+        maker->items[i] = place[maker->items[i]];
     for (size_t i = 0; i < count && made; i++)
         free(made[i].name);
     free(made);
@@ -236,80 +299,70 @@ static bool frames_make(struct flat *flat, struct maker *maker)
     return done;
 }
 
-static int compare_stacks(const void *one, const void *other, void *context)
+/* Numbers the stacks in their order; those that have become the same are one. *places: by stack of
+ * the profile, its number; UINT32_MAX: no sample has it. */
+static bool stacks_sort(struct flat *flat, struct flat_maker *maker, uint32_t *places)
 {
-    const struct flat *flat = context;
-    const struct flat_stack *a = &flat->stacks[*(const size_t *)one];
-    const struct flat_stack *b = &flat->stacks[*(const size_t *)other];
-    for (uint32_t i = 0; i < a->count && i < b->count; i++) {
-        uint32_t left = flat->path[a->first + i], right = flat->path[b->first + i];
-        if (left != right)
-            return left < right ? -1 : 1;
+    struct order order;
+    bool done = order_make(&order, maker->profile->stacks.count, stack_path, maker, false);
+    uint32_t before = 0, count, shared = UINT32_MAX; /* with the last one that a sample has */
+    for (size_t i = 0; i < order.count && done; i++) {
+        uint32_t stack = order_stack(&order, i);
+        shared = order_shared(&order, i) < shared ? order_shared(&order, i) : shared;
+        if (places[stack] == UINT32_MAX)
+            continue;
+        stack_path(maker, stack, &count);
+        flat->stacks_count += flat->stacks_count == 0 || before != count || shared != count;
+        places[stack] = (uint32_t)flat->stacks_count - 1;
+        before = count;
+        shared = UINT32_MAX;
     }
-    return a->count < b->count ? -1 : a->count > b->count;
+    order_free(&order);
+    return done;
 }
 
-/* Sorts the stacks; those that have become the same are added up. */
-static bool stacks_sort(struct flat *flat)
+/* Which samples each stack has. */
+static bool stacks_link(struct flat *flat, const struct profile *profile, const uint32_t *places)
 {
-    size_t count = flat->stacks_count, kept = 0;
-    size_t *order = calloc(count + 1, sizeof *order);
-    struct flat_stack *stacks = calloc(count + 1, sizeof *stacks);
-    int64_t *values = calloc(count + 1, flat->types * sizeof *values);
-    bool done = order && stacks && values;
-    if (done) {
-        for (size_t i = 0; i < count; i++)
-            order[i] = i;
-        qsort_r(order, count, sizeof *order, compare_stacks, flat);
-        for (size_t i = 0; i < count; i++) {
-            bool same = i > 0 && compare_stacks(&order[i - 1], &order[i], flat) == 0;
-            kept += same ? 0 : 1;
-            stacks[kept - 1] = flat->stacks[order[i]];
-            for (unsigned type = 0; type < flat->types; type++)
-                values[(kept - 1) * flat->types + type] += flat_value(flat, order[i], type);
-        }
-        free(flat->stacks);
-        free(flat->values);
-        flat->stacks = stacks;
-        flat->values = values;
-        flat->stacks_count = kept;
-    } else {
-        free(stacks);
-        free(values);
+    const struct profile_samples *samples = &profile->samples;
+    bool several = samples->count > flat->stacks_count;
+    flat->first = malloc((flat->stacks_count + 1) * sizeof *flat->first);
+    flat->next = several ? malloc(samples->count * sizeof *flat->next) : NULL;
+    if (!flat->first || (several && !flat->next))
+        return false;
+    memset(flat->first, 0xff, (flat->stacks_count + 1) * sizeof *flat->first);
+    for (size_t i = samples->count; i-- > 0;) {
+        uint32_t *first = &flat->first[places[samples->stacks[i]]];
+        if (several)
+            flat->next[i] = *first;
+        *first = (uint32_t)i;
     }
-    free(order);
-    return done;
+    return true;
 }
 
 bool flat_make(struct flat *flat, const struct profile *profile, const struct flat_options *options)
 {
     const struct profile_samples *samples = &profile->samples;
-    struct maker maker = {.profile = profile, .options = *options};
     size_t stacks = profile->stacks.count;
     memset(flat, 0, sizeof *flat);
     flat->types = profile->types + (options->more ? 1 : 0);
-    int64_t *place = malloc((stacks + 1) * sizeof *place);
-    flat->stacks = calloc(stacks + 1, sizeof *flat->stacks);
-    flat->values = calloc(stacks + 1, (flat->types + 1) * sizeof *flat->values);
-    bool done = place && flat->stacks && flat->values;
-    for (size_t i = 0; i < stacks && done; i++)
-        place[i] = NO_STACK;
+    struct flat_maker *maker = flat->maker = calloc(1, sizeof *maker);
+    uint32_t *places = malloc((stacks + 1) * sizeof *places);
+    bool done = maker && places && samples->count < UINT32_MAX;
+    if (done) {
+        memset(places, 0xff, (stacks + 1) * sizeof *places);
+        *maker = (struct flat_maker){.profile = profile, .options = *options};
+        maker->pieces = calloc(profile->locations.count + 1, sizeof *maker->pieces);
+        done = maker->pieces != NULL;
+    }
     for (size_t i = 0; i < samples->count && done; i++) {
         uint32_t stack = samples->stacks[i];
-        if (place[stack] == NO_STACK) {
-            place[stack] = (int64_t)flat->stacks_count;
-            done = stack_add(flat, &maker, stack);
-        }
-        int64_t *values = flat->values + (size_t)place[stack] * flat->types;
-        for (unsigned type = 0; type < profile->types; type++)
-            values[type] += samples->values[type][i];
-        if (options->more)
-            values[profile->types] += options->more[i];
+        done = places[stack] != UINT32_MAX || stack_meet(flat, maker, stack);
+        places[stack] = 0;
     }
-    done = done && frames_make(flat, &maker) && stacks_sort(flat);
-    free(place);
-    free(maker.known);
-    free(maker.slots);
+    done = done && frames_make(flat, maker) && stacks_sort(flat, maker, places) &&
+           stacks_link(flat, profile, places);
+    free(places);
     return done;
 }
 
@@ -318,9 +371,17 @@ void flat_free(struct flat *flat)
     for (size_t i = 0; i < flat->frames_count && flat->frames; i++)
         free(flat->frames[i].name);
     free(flat->frames);
-    free(flat->path);
-    free(flat->stacks);
-    free(flat->values);
+    free(flat->first);
+    free(flat->next);
+    if (flat->maker) {
+        free(flat->maker->known);
+        free(flat->maker->slots);
+        free(flat->maker->pieces);
+        free(flat->maker->items);
+        free(flat->maker->path[0]);
+        free(flat->maker->path[1]);
+    }
+    free(flat->maker);
     memset(flat, 0, sizeof *flat);
 }
 
@@ -348,10 +409,9 @@ char *flat_place(const struct flat_frame *frame)
 
 uint32_t flat_common(const struct flat *flat, size_t one, size_t other)
 {
-    const struct flat_stack *a = &flat->stacks[one], *b = &flat->stacks[other];
+    struct flat_stack a = flat_stack(flat, one), b = flat_stack(flat, other);
     uint32_t same = 0;
-    while (same < a->count && same < b->count &&
-           flat->path[a->first + same] == flat->path[b->first + same])
+    while (same < a.count && same < b.count && a.frames[same] == b.frames[same])
         same++;
     return same;
 }

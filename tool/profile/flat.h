@@ -5,7 +5,7 @@
  *
  * Stacks are in order, frame by frame from the first on, and frames are numbered in the order of
  * name, file, module and line: stacks with the same beginning lie side by side, and so do the
- * frames of a function.
+ * frames of a function. Cost: 4 to 8 bytes a sample.
  */
 #ifndef PROFILE_FLAT_H
 #define PROFILE_FLAT_H
@@ -15,7 +15,8 @@
 struct flat_options {
     bool lines;          /* frames of one function that differ in line are different frames */
     bool leaf_first;     /* stacks begin at the leaf, not at the root */
-    const int64_t *more; /* another column of values, which becomes the last one; NULL: none */
+    const int64_t *more; /* another column of values, which becomes the last one; NULL: none. It
+                            must stay */
 };
 
 struct flat_frame {
@@ -27,7 +28,7 @@ struct flat_frame {
 };
 
 struct flat_stack {
-    uint64_t first; /* in flat->path */
+    const uint32_t *frames;
     uint32_t count;
 };
 
@@ -35,10 +36,10 @@ struct flat {
     unsigned types; /* the profile's, and perhaps one more */
     struct flat_frame *frames;
     size_t frames_count;
-    uint32_t *path;
-    struct flat_stack *stacks;
-    int64_t *values; /* stacks_count rows of `types` */
+    uint32_t *first; /* by stack: a chain of the samples that have it, which UINT32_MAX ends */
+    uint32_t *next;  /* by sample; NULL: each stack has one */
     size_t stacks_count;
+    struct flat_maker *maker; /* what their frames are made with */
 };
 
 /* Texts live as long as the profile. False when memory is out. Pair with flat_free, always. */
@@ -46,10 +47,11 @@ bool flat_make(struct flat *flat, const struct profile *profile,
                const struct flat_options *options);
 void flat_free(struct flat *flat);
 
-static inline int64_t flat_value(const struct flat *flat, size_t stack, unsigned type)
-{
-    return flat->values[stack * flat->types + type];
-}
+/* The frames of a stack are made when they are asked for, and stay until the call after the next
+ * one. */
+struct flat_stack flat_stack(const struct flat *flat, size_t stack);
+
+int64_t flat_value(const struct flat *flat, size_t stack, unsigned type);
 
 /* Whether two frames are of the same function. */
 bool flat_same_function(const struct flat *flat, uint32_t one, uint32_t other);

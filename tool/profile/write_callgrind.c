@@ -5,7 +5,8 @@
  * something, then its calls, each with what the callee cost, callees of that one included.
  *
  * How often functions were called is not known; where a call must have a number, it is that of
- * stacks that contain it.
+ * stacks that contain it. Of a large profile the calls do not fit into memory all at once: they are
+ * collected for some callers at a time, from all stacks.
  */
 #include "tool/profile/write.h"
 
@@ -14,14 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/profile/finder.h"
 #include "tool/profile/flat.h"
 #include "tool/profile/line.h"
 
-/* In one stack. */
 struct call {
     uint32_t caller; /* frame */
     uint32_t callee; /* frame: the first of its function */
-    size_t stack;
+    uint32_t number; /* of its costs */
+    uint32_t last;   /* stack + 1 that was counted */
+    uint64_t stacks;
 };
 
 struct grind {
@@ -31,8 +34,11 @@ struct grind {
     unsigned order[PROFILE_TYPES_MOST]; /* of the events: types */
     uint32_t *function;                 /* by frame: the first frame of its function */
     int64_t *self;                      /* by frame, `types` each */
-    struct call *calls;
-    size_t calls_count;
+    uint64_t *often;                    /* by frame: how many calls all stacks have of it */
+    struct finder finder;
+    struct call *calls; /* of some callers */
+    int64_t *costs;     /* `types` each */
+    size_t calls_count, calls_room, costs_room;
     bool *known; /* by first frame: the function's name was there */
 };
 
@@ -87,40 +93,116 @@ static int compare_calls(const void *one, const void *other)
     const struct call *a = one, *b = other;
     if (a->caller != b->caller)
         return a->caller < b->caller ? -1 : 1;
-    if (a->callee != b->callee)
-        return a->callee < b->callee ? -1 : 1;
-    return a->stack < b->stack ? -1 : a->stack > b->stack;
+    return a->callee < b->callee ? -1 : a->callee > b->callee;
 }
 
-/* Who called whom in which stack, and what leaves cost. */
+/* What leaves cost, and how many calls there are. */
 static bool prepare(struct grind *grind)
 {
     struct flat *flat = &grind->flat;
-    size_t most = 0;
-    for (size_t i = 0; i < flat->stacks_count; i++)
-        most += flat->stacks[i].count;
     grind->function = calloc(flat->frames_count + 1, sizeof *grind->function);
     grind->self = calloc(flat->frames_count + 1, (flat->types + 1) * sizeof *grind->self);
-    grind->calls = calloc(most + 1, sizeof *grind->calls);
+    grind->often = calloc(flat->frames_count + 1, sizeof *grind->often);
     grind->known = calloc(flat->frames_count + 1, sizeof *grind->known);
-    if (!grind->function || !grind->self || !grind->calls || !grind->known)
+    if (!grind->function || !grind->self || !grind->often || !grind->known)
         return false;
     for (uint32_t i = 1; i < flat->frames_count; i++)
         grind->function[i] = flat_same_function(flat, i - 1, i) ? grind->function[i - 1] : i;
     for (size_t i = 0; i < flat->stacks_count; i++) {
-        const struct flat_stack *stack = &flat->stacks[i];
-        const uint32_t *path = flat->path + stack->first;
-        for (uint32_t k = 0; k + 1 < stack->count; k++)
-            grind->calls[grind->calls_count++] =
-                (struct call){path[k], grind->function[path[k + 1]], i};
-        if (stack->count == 0)
+        struct flat_stack stack = flat_stack(flat, i);
+        for (uint32_t k = 0; k + 1 < stack.count; k++)
+            grind->often[stack.frames[k]]++;
+        if (stack.count == 0)
             continue;
-        int64_t *self = grind->self + (size_t)path[stack->count - 1] * flat->types;
+        int64_t *self = grind->self + (size_t)stack.frames[stack.count - 1] * flat->types;
         for (unsigned type = 0; type < flat->types; type++)
             self[type] += flat_value(flat, i, type);
     }
-    qsort(grind->calls, grind->calls_count, sizeof *grind->calls, compare_calls);
     return true;
+}
+
+static bool grow(void *array, size_t *room, size_t count, size_t item_size)
+{
+    void **place = array;
+    if (count <= *room)
+        return true;
+    void *items = reallocarray(*place, count + count / 2 + 256, item_size);
+    if (!items)
+        return false;
+    *place = items;
+    *room = count + count / 2 + 256;
+    return true;
+}
+
+static const void *call_bytes(const void *context, uint32_t number, size_t *size)
+{
+    const struct call *call = &((const struct grind *)context)->calls[number];
+    *size = sizeof call->caller + sizeof call->callee;
+    return call;
+}
+
+static struct call *call_find(struct grind *grind, uint32_t caller, uint32_t callee)
+{
+    struct call call = {.caller = caller, .callee = callee};
+    size_t types = grind->flat.types, count = grind->calls_count;
+    uint32_t number;
+    if (!finder_find(&grind->finder, grind, call_bytes, &call,
+                     sizeof call.caller + sizeof call.callee, &number))
+        return NULL;
+    if (number != FINDER_NONE)
+        return &grind->calls[number];
+    if (!grow(&grind->calls, &grind->calls_room, count + 1, sizeof call) ||
+        !grow(&grind->costs, &grind->costs_room, (count + 1) * types, sizeof *grind->costs))
+        return NULL;
+    memset(grind->costs + count * types, 0, types * sizeof *grind->costs);
+    call.number = (uint32_t)count;
+    grind->calls[grind->calls_count++] = call;
+    finder_add(&grind->finder, call.number);
+    return &grind->calls[count];
+}
+
+/* The calls of the frames [first, end); a stack that has one more than once counts once. */
+static bool calls_collect(struct grind *grind, uint32_t first, uint32_t end)
+{
+    const struct flat *flat = &grind->flat;
+    finder_free(&grind->finder);
+    grind->calls_count = 0;
+    for (size_t i = 0; i < flat->stacks_count; i++) {
+        struct flat_stack stack = flat_stack(flat, i);
+        for (uint32_t k = 0; k + 1 < stack.count; k++) {
+            if (stack.frames[k] < first || stack.frames[k] >= end)
+                continue;
+            struct call *call =
+                call_find(grind, stack.frames[k], grind->function[stack.frames[k + 1]]);
+            if (!call)
+                return false;
+            if (call->last == i + 1)
+                continue;
+            call->last = (uint32_t)i + 1;
+            call->stacks++;
+            for (unsigned type = 0; type < flat->types; type++)
+                grind->costs[call->number * flat->types + type] += flat_value(flat, i, type);
+        }
+    }
+    if (grind->calls_count > 0)
+        qsort(grind->calls, grind->calls_count, sizeof *grind->calls, compare_calls);
+    return true;
+}
+
+/* How many frames from `first` on have calls that fit into memory. */
+static uint32_t callers_end(const struct grind *grind, uint32_t first)
+{
+    enum { CALLS_LEAST = 1 << 20, PARTS = 16 };
+    uint64_t all = 0, some = 0;
+    uint32_t end = first;
+    for (uint32_t i = 0; i < grind->flat.frames_count; i++)
+        all += grind->often[i];
+    for (; end < grind->flat.frames_count; end++) {
+        some += grind->often[end];
+        if (end > first && some > CALLS_LEAST && some > all / PARTS)
+            break;
+    }
+    return end;
 }
 
 /* Which object, file and function follow; a number stands for a name that was there before. */
@@ -136,36 +218,32 @@ static void place_put(struct grind *grind, uint32_t frame, bool callee)
     grind->known[frame] = true;
 }
 
-/* The calls of a frame, from `at` on; a stack that has a call more than once counts once. */
+/* The calls of a frame, from `at` on. */
 static size_t calls_put(struct grind *grind, uint32_t frame, size_t at)
 {
     const struct flat *flat = &grind->flat;
-    const struct call *calls = grind->calls;
-    while (at < grind->calls_count && calls[at].caller == frame) {
-        int64_t cost[PROFILE_TYPES_MOST] = {0};
-        uint32_t callee = calls[at].callee;
-        uint64_t stacks = 0;
-        for (; at < grind->calls_count && calls[at].caller == frame && calls[at].callee == callee;
-             at++) {
-            if (stacks > 0 && calls[at].stack == calls[at - 1].stack)
-                continue;
-            stacks++;
-            for (unsigned type = 0; type < flat->types; type++)
-                cost[type] += flat_value(flat, calls[at].stack, type);
-        }
-        place_put(grind, callee, true);
-        fprintf(grind->file, "calls=%" PRIu64 " %" PRIu32 "\n%" PRIu32, stacks,
-                flat->frames[callee].line, flat->frames[frame].line);
-        costs_put(grind, cost);
+    for (; at < grind->calls_count && grind->calls[at].caller == frame; at++) {
+        const struct call *call = &grind->calls[at];
+        place_put(grind, call->callee, true);
+        fprintf(grind->file, "calls=%" PRIu64 " %" PRIu32 "\n%" PRIu32, call->stacks,
+                flat->frames[call->callee].line, flat->frames[frame].line);
+        costs_put(grind, grind->costs + (size_t)call->number * flat->types);
     }
     return at;
 }
 
-static void functions_put(struct grind *grind)
+static bool functions_put(struct grind *grind)
 {
     const struct flat *flat = &grind->flat;
+    uint32_t end = 0;
     size_t at = 0;
     for (uint32_t i = 0; i < flat->frames_count; i++) {
+        if (i == end) {
+            end = callers_end(grind, i);
+            at = 0;
+            if (!calls_collect(grind, i, end))
+                return false;
+        }
         if (grind->function[i] == i) {
             putc_unlocked('\n', grind->file);
             place_put(grind, i, false);
@@ -174,6 +252,7 @@ static void functions_put(struct grind *grind)
         costs_put(grind, grind->self + (size_t)i * flat->types);
         at = calls_put(grind, i, at);
     }
+    return true;
 }
 
 static bool callgrind(const struct profile *profile, const struct write_options *options,
@@ -188,12 +267,15 @@ static bool callgrind(const struct profile *profile, const struct write_options 
         flat_make(&grind.flat, profile, &(struct flat_options){.lines = true}) && prepare(&grind);
     if (done) {
         head_put(&grind);
-        functions_put(&grind);
+        done = functions_put(&grind);
     }
     flat_free(&grind.flat);
     free(grind.function);
     free(grind.self);
+    free(grind.often);
     free(grind.calls);
+    free(grind.costs);
+    finder_free(&grind.finder);
     free(grind.known);
     return done;
 }

@@ -39,9 +39,9 @@ static void field_put(const char *text, FILE *file)
 
 static void stack_put(const struct flat *flat, size_t number, FILE *file)
 {
-    const struct flat_stack *stack = &flat->stacks[number];
-    const uint32_t *path = flat->path + stack->first;
-    const struct flat_frame *leaf = stack->count > 0 ? &flat->frames[path[stack->count - 1]] : NULL;
+    struct flat_stack stack = flat_stack(flat, number);
+    const uint32_t *path = stack.frames;
+    const struct flat_frame *leaf = stack.count > 0 ? &flat->frames[path[stack.count - 1]] : NULL;
     field_put(leaf ? leaf->name : "", file);
     putc_unlocked(',', file);
     field_put(leaf ? leaf->file : "", file);
@@ -53,7 +53,7 @@ static void stack_put(const struct flat *flat, size_t number, FILE *file)
     for (unsigned i = 0; i < flat->types; i++)
         fprintf(file, ",%" PRId64, flat_value(flat, number, i));
     fputs(",\"", file);
-    for (uint32_t i = 0; i < stack->count; i++) {
+    for (uint32_t i = 0; i < stack.count; i++) {
         if (i > 0)
             putc_unlocked(';', file);
         text_put(flat->frames[path[i]].name, file);

@@ -104,7 +104,7 @@ static void point_put(struct json *json, const struct flat *flat, size_t stack,
         value[i] = *column[i] < 0 ? 0 : flat_value(flat, stack, (unsigned)*column[i]);
     if (value[0] == 0 && value[2] == 0 && value[4] == 0)
         return;
-    const struct flat_stack *there = &flat->stacks[stack];
+    struct flat_stack there = flat_stack(flat, stack);
     json_object(json, NULL);
     json_number(json, "tb", value[0]);
     json_number(json, "tbk", value[1]);
@@ -119,8 +119,8 @@ static void point_put(struct json *json, const struct flat *flat, size_t stack,
         json_number(json, "ebk", value[5]);
     }
     json_array(json, "fs");
-    for (uint32_t i = 0; i < there->count; i++)
-        json_number(json, NULL, (int64_t)flat->path[there->first + i] + 1);
+    for (uint32_t i = 0; i < there.count; i++)
+        json_number(json, NULL, (int64_t)there.frames[i] + 1);
     json_end(json);
     json_end(json);
 }

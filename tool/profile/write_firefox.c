@@ -62,7 +62,8 @@ static bool start(struct fox *fox)
     if (!flat_make(flat, fox->profile, &(struct flat_options){.lines = true}))
         return false;
     for (size_t i = 0; i < flat->stacks_count; i++)
-        depth = flat->stacks[i].count > depth ? flat->stacks[i].count : depth;
+        if (flat_stack(flat, i).count > depth)
+            depth = flat_stack(flat, i).count;
     fox->functions = calloc(flat->frames_count + 1, sizeof *fox->functions);
     fox->firsts = calloc(flat->frames_count + 1, sizeof *fox->firsts);
     fox->rows = calloc((size_t)depth + 1, sizeof *fox->rows);
@@ -202,19 +203,19 @@ static size_t stacks_put(struct fox *fox, unsigned type, enum stack_part part)
     const struct flat *flat = &fox->flat;
     size_t rows = 0, before = flat->stacks_count; /* that has a value, too */
     for (size_t i = 0; i < flat->stacks_count; i++) {
-        const struct flat_stack *stack = &flat->stacks[i];
         if (flat_value(flat, i, type) == 0)
             continue;
         uint32_t depth = before < flat->stacks_count ? flat_common(flat, before, i) : 0;
-        for (; depth < stack->count; depth++) {
+        struct flat_stack stack = flat_stack(flat, i);
+        for (; depth < stack.count; depth++) {
             if (part == STACK_FRAMES)
-                json_number(json, NULL, flat->path[stack->first + depth]);
+                json_number(json, NULL, stack.frames[depth]);
             else if (part == STACK_CALLERS)
                 maybe_put(json, depth > 0, depth > 0 ? fox->rows[depth - 1] : 0);
             fox->rows[depth] = (uint32_t)rows++;
         }
         if (part == STACK_SAMPLES)
-            maybe_put(json, stack->count > 0, stack->count > 0 ? fox->rows[stack->count - 1] : 0);
+            maybe_put(json, stack.count > 0, stack.count > 0 ? fox->rows[stack.count - 1] : 0);
         before = i;
     }
     return rows;

@@ -47,11 +47,11 @@ static void name_put(const char *name, FILE *file)
 
 static void stack_put(const struct flat *flat, const bool *plain, size_t stack, FILE *file)
 {
-    const struct flat_stack *there = &flat->stacks[stack];
-    if (there->count == 0)
+    struct flat_stack there = flat_stack(flat, stack);
+    if (there.count == 0)
         fputs("[unknown]", file);
-    for (uint32_t i = 0; i < there->count; i++) {
-        uint32_t frame = flat->path[there->first + i];
+    for (uint32_t i = 0; i < there.count; i++) {
+        uint32_t frame = there.frames[i];
         if (i > 0)
             putc_unlocked(';', file);
         if (plain[frame])
@@ -82,14 +82,13 @@ static bool folded(const struct profile *profile, const struct write_options *op
 /* By name, as each of the two is sorted. */
 static int compare(const struct flat *one, size_t a, const struct flat *other, size_t b)
 {
-    const struct flat_stack *left = &one->stacks[a], *right = &other->stacks[b];
-    for (uint32_t i = 0; i < left->count && i < right->count; i++) {
-        int order = strcmp(one->frames[one->path[left->first + i]].name,
-                           other->frames[other->path[right->first + i]].name);
+    struct flat_stack left = flat_stack(one, a), right = flat_stack(other, b);
+    for (uint32_t i = 0; i < left.count && i < right.count; i++) {
+        int order = strcmp(one->frames[left.frames[i]].name, other->frames[right.frames[i]].name);
         if (order != 0)
             return order;
     }
-    return left->count < right->count ? -1 : left->count > right->count;
+    return left.count < right.count ? -1 : left.count > right.count;
 }
 
 static bool both(const struct flat *base, unsigned base_type, const struct flat *flat,

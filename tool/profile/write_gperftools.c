@@ -157,14 +157,16 @@ static bool symbolized(const struct profile *profile, const struct write_options
         head_put(profile, columns, file);
     }
     for (size_t i = 0; i < flat.stacks_count && done; i++) {
-        const struct flat_stack *stack = &flat.stacks[i];
         int64_t numbers[COLUMNS] = {0};
-        if (!numbers_add(numbers, columns, flat.values + i * flat.types))
+        int64_t values[PROFILE_TYPES_MOST];
+        for (unsigned type = 0; type < flat.types; type++)
+            values[type] = flat_value(&flat, i, type);
+        if (!numbers_add(numbers, columns, values))
             continue;
+        struct flat_stack stack = flat_stack(&flat, i);
         numbers_put(numbers, file);
-        for (uint32_t k = 0; k < stack->count; k++)
-            fprintf(file, " 0x%016zx",
-                    INVENTED + (size_t)flat.path[stack->first + k] * INVENTED_STEP + 1);
+        for (uint32_t k = 0; k < stack.count; k++)
+            fprintf(file, " 0x%016zx", INVENTED + (size_t)stack.frames[k] * INVENTED_STEP + 1);
         putc_unlocked('\n', file);
     }
     if (done)

@@ -107,18 +107,19 @@ static struct node *nodes_below(const struct flat *flat, unsigned type, const st
                                 uint32_t depth, size_t *count)
 {
     struct node *nodes = calloc(node->end - node->first + 1, sizeof *nodes);
+    uint32_t frame = 0; /* of the last one */
     *count = 0;
     if (!nodes)
         return NULL;
     for (size_t i = node->first; i < node->end && depth < DEPTH_MOST; i++) {
-        const struct flat_stack *stack = &flat->stacks[i];
-        if (stack->count <= depth)
+        struct flat_stack stack = flat_stack(flat, i);
+        if (stack.count <= depth)
             continue;
         struct node *last = *count > 0 ? &nodes[*count - 1] : NULL;
-        if (!last || flat->path[flat->stacks[last->first].first + depth] !=
-                         flat->path[stack->first + depth]) {
+        if (!last || frame != stack.frames[depth]) {
             last = &nodes[(*count)++];
             last->first = i;
+            frame = stack.frames[depth];
         }
         last->end = i + 1;
         last->value += flat_value(flat, i, type);
@@ -155,10 +156,9 @@ static bool node_put(struct massif *massif, const struct flat *flat, unsigned ty
     if (!nodes)
         return false;
     fprintf(massif->file, "%*sn%zu: %" PRId64 " ", (int)depth, "", count, node->value);
-    const struct flat_stack *stack = &flat->stacks[node->first];
-    const char *text = depth == 0
-                           ? "(heap allocation functions) malloc/new/new[], --alloc-fns, etc."
-                           : place_of(massif, flat, flat->path[stack->first + depth - 1]);
+    const char *text = "(heap allocation functions) malloc/new/new[], --alloc-fns, etc.";
+    if (depth > 0)
+        text = place_of(massif, flat, flat_stack(flat, node->first).frames[depth - 1]);
     bool done = text != NULL;
     fputs_unlocked(done ? text : "", massif->file);
     putc_unlocked('\n', massif->file);

@@ -113,13 +113,13 @@ static bool flame_put(struct trace *trace, const struct flat *flat, unsigned typ
         width_us = WIDTH_LEAST_US;
     double scale = done && before[count] > 0 ? (double)width_us / (double)before[count] : 1;
     for (size_t i = 0; i < count && done; i++) {
-        const struct flat_stack *stack = &flat->stacks[i];
-        for (uint32_t depth = i == 0 ? 0 : common[i - 1]; depth < stack->count; depth++) {
+        struct flat_stack stack = flat_stack(flat, i);
+        for (uint32_t depth = i == 0 ? 0 : common[i - 1]; depth < stack.count; depth++) {
             size_t end = i + 1;
             while (common[end - 1] > depth)
                 end++;
             if (before[end] > before[i])
-                box_put(trace, &flat->frames[flat->path[stack->first + depth]],
+                box_put(trace, &flat->frames[stack.frames[depth]],
                         (int64_t)((double)before[i] * scale),
                         (int64_t)((double)before[end] * scale), before[end] - before[i], unit);
         }

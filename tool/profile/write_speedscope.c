@@ -47,12 +47,12 @@ static void profile_put(struct json *json, const struct profile *profile, const 
     json_text(json, "unit", unit_of(profile_text(profile, profile->type[type].unit)));
     json_array(json, "samples");
     for (size_t i = 0; i < flat->stacks_count; i++) {
-        const struct flat_stack *stack = &flat->stacks[i];
         if (flat_value(flat, i, type) == 0)
             continue;
+        struct flat_stack stack = flat_stack(flat, i);
         json_array(json, NULL);
-        for (uint32_t k = 0; k < stack->count; k++)
-            json_number(json, NULL, flat->path[stack->first + k]);
+        for (uint32_t k = 0; k < stack.count; k++)
+            json_number(json, NULL, stack.frames[k]);
         json_end(json);
     }
     json_end(json);
