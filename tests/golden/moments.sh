@@ -121,7 +121,6 @@ for verb in report sizes symbols doctor; do
     wrong "$verb is about one moment, and can do nothing with --since" $verb steps.memoir --since 200ms
     wrong "$verb is about one moment, and can do nothing with --base" $verb steps.memoir --base short.memoir
 done
-wrong 'disasm is about one moment' disasm steps.memoir step --base short.memoir
 wrong 'redact is about one moment' redact steps.memoir --base short.memoir -o r.pb.gz
 wrong 'time shows a whole run' time steps.memoir --at 200ms
 wrong 'time shows a whole run' time steps.memoir --base short.memoir
