@@ -415,6 +415,20 @@ static void symbols_progress(void *context, const char *module, uint64_t done, u
     progress_update(slash ? slash + 1 : module, done, all);
 }
 
+static void fetch_warn(const struct symbol_report *report)
+{
+    const char *urls = getenv("DEBUGINFOD_URLS");
+    if (report->fetch == SYMBOL_FETCH_NO_LIBRARY)
+        terminal_warn("--fetch needs libdebuginfod: apt-get install libdebuginfod1");
+    else if (!urls || !*urls)
+        terminal_warn("--fetch: DEBUGINFOD_URLS is not set, so there is nobody to ask; for "
+                      "example DEBUGINFOD_URLS=https://debuginfod.elfutils.org");
+    else if (report->fetch == SYMBOL_FETCH_LATE)
+        terminal_warn("--fetch: no answer from %s in %s seconds (DEBUGINFOD_TIMEOUT); names are "
+                      "what is here",
+                      urls, getenv("DEBUGINFOD_TIMEOUT"));
+}
+
 static bool names_find(struct loaded *loaded, const struct arguments *arguments,
                        struct error *error)
 {
@@ -432,6 +446,8 @@ static bool names_find(struct loaded *loaded, const struct arguments *arguments,
         right = symbol_resolve(&loaded->base, options, &base_report);
     progress_end();
     symbol_report_free(&base_report);
+    if (right && options->fetch)
+        fetch_warn(&loaded->symbols);
     const char *input = loaded->keep->inputs[0];
     if (right && input && load_kind_of(input) == LOAD_URL)
         fetch_names(input, &loaded->profile);

@@ -163,9 +163,6 @@ bool verb_symbols(const struct arguments *arguments, struct error *error)
         return error_set(error, ERROR_USAGE, "--embed needs a file to write, -o FILE.pb.gz") &&
                error_hint(error, "memoir symbols PROFILE --embed -o named.pb.gz");
     bool right = load(&loaded, arguments, error);
-    if (right && loaded.symbol_options.fetch && !getenv("DEBUGINFOD_URLS"))
-        terminal_warn("--fetch: DEBUGINFOD_URLS is not set, so there is nobody to ask; for "
-                      "example DEBUGINFOD_URLS=https://debuginfod.elfutils.org");
     if (right && embed) {
         right = profile_embed(&loaded, output, error);
         if (right)

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <elfutils/debuginfod.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 static volatile sig_atomic_t fetch_skipped;
+static enum symbol_fetch fetch_state;
 static struct sigaction fetch_before;
 
 /* The functions of libdebuginfod; all or none. */
@@ -40,6 +42,8 @@ void fetch_start(void)
     void *handle = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
     struct library library = {0};
     fetch_skipped = 0;
+    fetch_state = handle ? SYMBOL_FETCH_FINE : SYMBOL_FETCH_NO_LIBRARY;
+    setenv(DEBUGINFOD_TIMEOUT_ENV_VAR, "30", 0);
     sigaction(SIGINT, &skip, &fetch_before);
     if (!handle)
         return;
@@ -64,9 +68,10 @@ void fetch_start(void)
     fetch_library = library;
 }
 
-void fetch_end(void)
+enum symbol_fetch fetch_end(void)
 {
     sigaction(SIGINT, &fetch_before, NULL);
+    return __atomic_load_n(&fetch_state, __ATOMIC_RELAXED);
 }
 
 /* Not 0: leave it. */
@@ -94,6 +99,10 @@ bool fetch_file(struct module *module, const char *build_id, bool debug, char *p
     int fd = (debug ? library->find_debuginfo
                     : library->find_executable)(client, (const unsigned char *)build_id, 0, &found);
     __atomic_store_n(&module->fetching, false, __ATOMIC_RELAXED);
+    if (fd == -ETIME || fd == -ETIMEDOUT) { /* so would all others, one after the other */
+        __atomic_store_n(&fetch_state, SYMBOL_FETCH_LATE, __ATOMIC_RELAXED);
+        fetch_skipped = 1;
+    }
     bool right = fd >= 0 && found && (size_t)snprintf(path, size, "%s", found) < size;
     if (fd >= 0)
         close(fd);

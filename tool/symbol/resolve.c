@@ -281,7 +281,7 @@ bool symbol_resolve(struct profile *profile, const struct symbol_options *option
             fetch_start();
         modules_work(&modules, options);
         if (options->fetch)
-            fetch_end();
+            report->fetch = fetch_end();
         for (size_t i = 0; i < modules.count; i++)
             right &= !modules.items[i].answers.failed;
         right = report_start(report, &modules) && right;

@@ -42,10 +42,18 @@ struct symbol_module {
     uint64_t locations, named, guessed; /* of this module in the profile */
 };
 
+/* How asking debuginfod went. */
+enum symbol_fetch {
+    SYMBOL_FETCH_FINE,
+    SYMBOL_FETCH_LATE, /* it did not answer in time; what came after was not asked for */
+    SYMBOL_FETCH_NO_LIBRARY,
+};
+
 struct symbol_report {
     struct symbol_module *modules; /* most locations first */
     size_t count;
     uint64_t locations, named, guessed;
+    enum symbol_fetch fetch;
 };
 
 /* False when memory is out. Locations that can't be named stay without lines. */
