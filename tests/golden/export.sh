@@ -139,6 +139,12 @@ if have speedscope node "$speedscope"; then
     node "$root/tests/golden/readers/speedscope.js" "$speedscope" a.speedscope.json a.folded >out ||
         fail "speedscope refuses it"
     same "speedscope, its own" "$(awk -F '\t' '$1 == "a.speedscope.json" && $2 == "inuse_space" && $3 == "bytes" { print $5, $6 }' out)"
+    # A trace of Chrome's: boxes are as wide as their share, and say what they stand for.
+    node "$root/tests/golden/readers/speedscope.js" "$speedscope" a.perfetto.json | grep a.perfetto >out.trace ||
+        fail "speedscope refuses the trace"
+    same "speedscope, trace" "$(awk -F '\t' '{ sub(/ .*"bytes":/, " ", $5); sub(/,.*/, "", $5); print $5 }' out.trace)"
+    awk -F '\t' -v big="$big" -v all="$all" '{ d = $6 / $4 - big / all; exit !(d * d < 0.0001) }' out.trace ||
+        fail "speedscope, trace: another share: $(cat out.trace)"
     same "speedscope, folded" "$(awk -F '\t' '$1 == "a.folded" { print $5, $6 }' out)"
 fi
 fox=${FIREFOX_PROFILER:-$(npm root -g 2>/dev/null)/@firefox-devtools/profiler-cli}/dist/profiler-cli.js
