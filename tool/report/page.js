@@ -330,7 +330,9 @@
             if (!inside)
                 return;
             const words = curves.map((points, i) => {
-                const near = points.filter(p => p[0] <= at.x + 0.5).pop();
+                // The highest that the pointer touches, else what was there before.
+                const near = points.filter(p => Math.abs(p[0] - at.x) <= 2)
+                    .sort((a, b) => a[1] - b[1])[0] || points.filter(p => p[0] <= at.x).pop();
                 const value = near ? (bottom - near[1]) / (bottom - number("top")) * number("most") : 0;
                 return near ? ["heap ", "before ", "RSS "][i] + flame_amount(value, "bytes") : "";
             });
