@@ -62,14 +62,28 @@ bool record_start(struct record *record, const struct arguments *arguments, stru
     return folder_make(record, error);
 }
 
+enum place { PLACE_FILE, PLACE_FOLDER, PLACE_OTHER };
+
+/* What --output names: a file that may take another's place, a folder, or something to be written
+ * into, such as a device, a pipe or a link, which must stay what it is. */
+static enum place place_of(const struct record *record)
+{
+    struct stat itself, behind;
+    if (lstat(record->wanted, &itself) != 0 || S_ISREG(itself.st_mode))
+        return PLACE_FILE;
+    return stat(record->wanted, &behind) == 0 && S_ISDIR(behind.st_mode) ? PLACE_FOLDER
+                                                                         : PLACE_OTHER;
+}
+
 /* Beside the file to be, so that it only needs another name in the end; or else here, or where
  * temporary files go. */
 static bool folder_make(struct record *record, struct error *error)
 {
     char here[PATH_MAX];
-    if (record->wanted[0]) {
+    if (record->wanted[0] && place_of(record) != PLACE_OTHER) {
         snprintf(here, sizeof here, "%s", record->wanted);
-        *strrchr(here, '/') = '\0';
+        if (place_of(record) == PLACE_FILE)
+            *strrchr(here, '/') = '\0';
         if (folder_try(record, here))
             return true;
         error_set(error, ERROR_INPUT, "--output %s: no file can be made there: %s", record->wanted,
@@ -303,23 +317,38 @@ static void file_name(const struct record *record, const struct summary *summary
              (long)summary_pid(summary), size_short(peak, summary_peak(summary)), suffix);
 }
 
+/* The bytes of one file into another that is there, or that a link leads to. */
+static bool file_copy(const char *from, const char *to)
+{
+    char bytes[65536];
+    size_t got;
+    FILE *in = fopen(from, "re"), *out = in ? fopen(to, "we") : NULL;
+    bool right = out != NULL;
+    while (right && (got = fread(bytes, 1, sizeof bytes, in)) > 0)
+        right = fwrite(bytes, 1, got, out) == got;
+    right = right && !ferror(in);
+    if (out && fclose(out) != 0)
+        right = false;
+    if (in)
+        fclose(in);
+    return right;
+}
+
 /* Moves the file to its place: as --output says, else below a name of ours beside the folder. */
 static void file_keep(const struct record *record, const struct summary *summary, const char *name,
                       char *path, size_t size)
 {
     const char *suffix = record->format ? strstr(name, ".pb.gz") ? ".pb.gz" : ".heap" : ".memoir";
+    enum place place = record->wanted[0] ? place_of(record) : PLACE_FOLDER;
     char from[2 * PATH_MAX], beside[PATH_MAX];
-    struct stat wanted;
     snprintf(from, sizeof from, "%s/%s", record->folder, name);
     snprintf(beside, sizeof beside, "%s", record->folder);
     *strrchr(beside, '/') = '\0';
-    if (record->wanted[0] && stat(record->wanted, &wanted) == 0 && S_ISDIR(wanted.st_mode))
-        file_name(record, summary, record->wanted, suffix, path, size);
-    else if (record->wanted[0])
-        snprintf(path, size, "%s", record->wanted);
+    if (place == PLACE_FOLDER)
+        file_name(record, summary, record->wanted[0] ? record->wanted : beside, suffix, path, size);
     else
-        file_name(record, summary, beside, suffix, path, size);
-    if (rename(from, path) == 0)
+        snprintf(path, size, "%s", record->wanted);
+    if (place == PLACE_OTHER ? file_copy(from, path) : rename(from, path) == 0)
         return;
     terminal_warn("%s can't be made: %s", path, strerror(errno));
     file_name(record, summary, beside, suffix, path, size);

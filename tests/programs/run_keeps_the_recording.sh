@@ -45,6 +45,22 @@ expect 0 memoir run ../target 2>"$place/errors"
 only './target-*.memoir'
 cd "$place/here" || exit 2
 
+# what is no file is written into, and stays what it is: links, pipes, devices
+ln -s "$place/behind.memoir" link
+expect 0 memoir run --output link ../target 2>"$place/errors"
+[ -L link ] || fail "a link was replaced"
+memoir top "$place/behind.memoir" 2>/dev/null | grep -q keep_some || fail "nothing is behind the link"
+mkfifo pipe
+cat pipe >"$place/piped" &
+expect 0 memoir run --output pipe ../target 2>"$place/errors"
+wait $!
+[ -p pipe ] && memoir top "$place/piped" 2>/dev/null | grep -q keep_some || fail "a pipe: $(cat "$place/errors")"
+if [ "$(id -u)" -eq 0 ] && mknod nothing c 1 3 2>"$place/errors"; then
+    expect 0 memoir run --output nothing ../target 2>"$place/errors"
+    [ -c nothing ] || fail "a device was replaced"
+fi
+find . -mindepth 1 -delete
+
 # one's own preloaded library stays
 build -shared -fPIC "$root/tests/programs/user_library.c" -o "$place/libuser.so"
 LD_PRELOAD=$place/libuser.so expect 0 memoir run sh -c 'echo "$LD_PRELOAD"' >"$place/out" 2>"$place/errors"
