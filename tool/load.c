@@ -220,8 +220,8 @@ static bool names_alike(const char *a, const char *b)
     return *a == *b;
 }
 
-/* Dumps of one run each have all that is live: as a sum it counts again and again. Those that do not
- * say whose they are may have names that do. */
+/* Dumps of one run each have all that is live: as a sum it counts again and again. Those that do
+ * not say whose they are may have names that do. */
 static void same_run_warn(const struct profile *profile, const struct profile *more, const char *a,
                           const char *b)
 {
