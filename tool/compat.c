@@ -152,12 +152,23 @@ static void show_threads(const struct compat_words *words)
     size_t count;
     if (words->operands_count == 0)
         compat_usage(words, "Did not specify program");
-    uint64_t *threads = compat_threads(words->operands[words->operands_count - 1], &count);
+    const char *path = words->operands[words->operands_count - 1];
+    uint64_t *threads = compat_threads(path, &count);
+    size_t shown = 0;
     for (size_t i = 0; i < count; i++) {
         char text[24];
         snprintf(text, sizeof text, "%llu", (unsigned long long)threads[i]);
-        if (strcmp(wanted, "*") == 0 || strcmp(wanted, text) == 0)
-            show(words, text);
+        if (strcmp(wanted, "*") != 0 && strcmp(wanted, text) != 0)
+            continue;
+        show(words, text);
+        shown++;
+    }
+    if (shown == 0) {
+        fprintf(stderr, count > 0 ? "there is no thread %s in %s; it has" : "no thread %s in %s",
+                wanted, path);
+        for (size_t i = 0; i < count; i++)
+            fprintf(stderr, " %llu", (unsigned long long)threads[i]);
+        fputc('\n', stderr);
     }
     free(threads);
 }

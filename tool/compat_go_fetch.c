@@ -50,7 +50,10 @@ static bool read_one(struct profile *profile, const struct compat_words *words, 
     if (access(path, F_OK) != 0)
         fprintf(stderr, "%s: open %s: no such file or directory\n", path, path);
     else if (!profile_read_file(profile, path, &options, &error))
-        fprintf(stderr, "%s: parsing profile: %s\n", path, error.reason);
+        fprintf(stderr, "%s: parsing profile: %s\n", path,
+                load_kind_of(path) == LOAD_PROGRAM
+                    ? "it is a program, which comes before the profiles"
+                    : error.reason);
     else
         done = true;
     if (!done)

@@ -184,8 +184,11 @@ static void read_one(struct profile *profile, const struct compat_words *words, 
     if (access(path, F_OK) != 0)
         compat_fail("%s: %s", path, strerror(errno));
     profile_start(profile);
-    if (!profile_read_file(profile, path, &options, &error))
+    if (!profile_read_file(profile, path, &options, &error)) {
+        if (load_kind_of(path) == LOAD_PROGRAM)
+            compat_fail("%s: it is a program, not a profile; the program comes first", path);
         compat_fail("%s: %s", path, error.reason);
+    }
     if (head.version > 0 && !head.threaded) {
         fprintf(stderr, "Adjusting heap profiles for 1-in-%.0f sampling rate\n", head.period);
         if (head.version == 2)
@@ -322,6 +325,29 @@ void compat_own(struct profile *profile, const char *path)
         fclose(file);
 }
 
+/* --lib_prefix: the first of these folders that has a library under its path is where it is. */
+static void move_libraries(struct profile *profile, const char *prefixes)
+{
+    for (uint32_t i = 1; i < profile->mappings.count && prefixes[0]; i++) {
+        const char *path = profile_text(profile, profile_mapping_at(profile, i)->path);
+        for (const char *at = prefixes; *at && path[0] == '/'; at += at[0] == ',') {
+            size_t length = strcspn(at, ","), bare = length;
+            char *moved;
+            while (bare > 0 && at[bare - 1] == '/')
+                bare--;
+            if (asprintf(&moved, "%.*s%s", (int)bare, at, path) < 0)
+                compat_fail("out of memory");
+            if (bare > 0 && access(moved, F_OK) == 0) {
+                uint32_t text = profile_string_of(profile, moved);
+                ((struct profile_mapping *)profile->mappings.items)[i].path = text;
+                path = "";
+            }
+            free(moved);
+            at += length;
+        }
+    }
+}
+
 void compat_load(struct compat_profile *loaded, const struct compat_words *words,
                  const char *thread)
 {
@@ -338,11 +364,11 @@ void compat_load(struct compat_profile *loaded, const struct compat_words *words
         add(&loaded->profile, words, words->operands[i], 1);
     for (size_t i = 0; i < words->bases_count && !thread; i++)
         add(&loaded->profile, words, words->bases[i], -1);
+    move_libraries(&loaded->profile, compat_text(words, COMPAT_LIB_PREFIX));
     compat_own(&loaded->profile, loaded->program);
     loaded->kind = loaded->profile.kind;
     loaded->digits = 16;
     loaded->symbols.program = loaded->program[0] ? loaded->program : NULL;
-    loaded->symbols.sysroot = words->value[COMPAT_LIB_PREFIX].text;
     if (!symbol_resolve(&loaded->profile, &loaded->symbols, &report) || loaded->profile.failed)
         compat_fail("out of memory");
     symbol_report_free(&report);

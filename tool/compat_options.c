@@ -114,6 +114,8 @@ static bool take_value(struct compat_words *words, int option, const char *text)
     value->on = true;
     value->text = text;
     if (option == COMPAT_BASE || option == COMPAT_DIFF_BASE) {
+        if (words->command != COMPAT_GO)
+            words->bases_count = 0; /* the last one counts there */
         if (text[0] != '\0')
             words->bases[words->bases_count++] = text;
         return true;

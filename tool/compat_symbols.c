@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* "start-end r-xp offset device inode path" or "start-end: path"; other lines say nothing. */
 static void take_map(struct profile *profile, const char *line)
@@ -54,6 +55,9 @@ void compat_print_symbols(const struct compat_words *words)
     if (words->operands_count == 0)
         compat_usage(words, "Did not specify program");
     loaded.program = loaded.symbols.program = words->operands[0];
+    if (access(loaded.program, F_OK) != 0)
+        compat_fail("%s does not exist.", loaded.program);
+    fprintf(stderr, "Using local file %s.\n", loaded.program);
     profile_start(profile);
     while (getline(&line, &line_room, stdin) > 0) {
         if (!find_address(line, &address)) {

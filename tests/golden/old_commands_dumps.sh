@@ -178,6 +178,40 @@ LD_LIBRARY_PATH=$place/stripped MALLOC_CONF=prof:true,prof_final:true,lg_prof_sa
 mv bare.*.heap bare.heap
 same jeprof --text --show_bytes plain bare.heap
 
+# A library that was moved, found by --lib_prefix as it is there.
+mkdir -p "moved$place" && mv libshared.so "moved$place/" && cp stripped/libshared.so .
+same jeprof --text --lines --lib_prefix="$place/nosuch/,$place/moved" plain je_plain.heap
+links/jeprof --text --lines --lib_prefix="$place/nosuch,$place/moved/" plain je_plain.heap 2>/dev/null |
+    grep -q 'shared_keep .*shared\.c:10' || fail "--lib_prefix finds no lines"
+cp "moved$place/libshared.so" .
+
+# What is odd ends as it does there, and says what is wrong.
+odd() { # PATTERN COMMAND OPTION...
+    pattern=$1 command=$2
+    shift 2
+    "$command" "$@" >real.out 2>real.err </dev/null
+    real=$?
+    "links/$command" "$@" >ours.out 2>ours.err </dev/null
+    ours=$?
+    compared=$((compared + 1))
+    [ "$real" -eq "$ours" ] || fail "exit code $ours, not $real: $command $*"
+    grep -q "$pattern" ours.err || fail "no '$pattern' in: $(cat ours.err)"
+}
+: >empty.heap
+odd 'comes first' jeprof --text je_plain.heap plain
+odd 'comes first' google-pprof --text plain plain
+odd 'it is empty' jeprof --text plain empty.heap
+odd 'it is empty' google-pprof --text plain --base=empty.heap gp_plain.heap
+odd 'does not exist' jeprof --text nosuch je_plain.heap
+odd 'No nodes to print' jeprof --dot --focus=nosuch plain je_plain.heap
+odd 'No nodes to print' google-pprof --svg --focus=nosuch plain gp_plain.heap
+odd 'has 0 1' jeprof --text --thread=77 plain je_plain.heap
+odd 'Using local' jeprof --list=nosuch plain je_plain.heap
+said google-pprof --text --no-auto-signal-frm plain plain.cpu
+# A program of another kind names nothing that it does not have.
+links/jeprof --text --show_bytes /bin/true je_plain.heap 2>/dev/null >ours.out
+grep -q 'plain+0x' ours.out || fail "the code of another program has no place"
+
 # gperftools' checker of leaks calls pprof for names, and its dump is read with --heapcheck.
 leaks() { # PPROF
     PPROF_PATH=$1 HEAPCHECK=normal HEAP_CHECK_DUMP_DIRECTORY=$place LD_PRELOAD=$tcmalloc ./plain 3 2>&1 |
