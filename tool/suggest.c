@@ -101,12 +101,29 @@ const char *suggest_quoted(char *text, size_t size, const char *word)
     return text;
 }
 
+void suggest_nothing(const struct loaded *loaded)
+{
+    const struct profile *profile = &loaded->profile;
+    char name[NAME_ROOM];
+    const char *word = load_word(loaded) ? load_word(loaded) : loaded->name;
+    if (profile->samples.count == 0)
+        terminal_warn("%s has no samples; memoir doctor %s   says what to do", loaded->name,
+                      suggest_quoted(name, sizeof name, word));
+    else
+        terminal_warn("%s has nothing of %s; --metric picks another: memoir help metrics",
+                      loaded->name, profile_text(profile, profile->type[loaded->view.type].name));
+}
+
 void suggest_filters(const struct loaded *loaded, const struct view *view)
 {
     const char *const *focus = loaded->view.focus;
     const struct view_value *total = &view->total, *whole = &view->whole;
     char name[NAME_ROOM];
-    if (total->value || total->base || total->objects || (!whole->value && !whole->base))
+    bool nothing = loaded->profile.samples.count == 0 &&
+                   (!loaded->has_base || loaded->base.samples.count == 0);
+    if (nothing)
+        suggest_nothing(loaded);
+    if (nothing || total->value || total->base || total->objects || (!whole->value && !whole->base))
         return;
     if (!focus || !focus[0])
         terminal_warn("nothing is left: the filters fit no stack");

@@ -11,6 +11,8 @@ bool suggest_refuse(const struct loaded *loaded, const char *text, struct error 
 bool suggest_file(const char *word, const char *otherwise, struct error *error);
 /* A word as a shell reads it: in quotes if it must be. Answers `text`. */
 const char *suggest_quoted(char *text, size_t size, const char *word);
+/* A warning: there is nothing in the profile, or nothing of its metric, and what to do. */
+void suggest_nothing(const struct loaded *loaded);
 /* A warning, if the filters left nothing: which word fits nothing, and what may be meant. */
 void suggest_filters(const struct loaded *loaded, const struct view *view);
 

@@ -56,8 +56,8 @@ void terminal_start(void)
     terminal.output_tty = isatty(1);
     terminal.error_tty = isatty(2);
     terminal.width = WIDTH_PIPED;
-    if (terminal.output_tty && ioctl(1, TIOCGWINSZ, &size) == 0 && size.ws_col >= WIDTH_MIN)
-        terminal.width = size.ws_col;
+    if (terminal.output_tty && ioctl(1, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        terminal.width = size.ws_col < WIDTH_MIN ? WIDTH_MIN : size.ws_col;
     terminal.error_width = UINT_MAX;
     if (terminal.error_tty && ioctl(2, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         terminal.error_width = size.ws_col < WIDTH_MIN ? WIDTH_MIN : size.ws_col;

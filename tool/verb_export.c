@@ -9,6 +9,7 @@
 #include "tool/pack.h"
 #include "tool/picture.h"
 #include "tool/progress.h"
+#include "tool/suggest.h"
 #include "tool/terminal.h"
 
 #include <inttypes.h>
@@ -104,6 +105,16 @@ static bool profile_filter(struct loaded *loaded, struct profile *profile, struc
            error_set(error, ERROR_USAGE, "%s", reason.text);
 }
 
+/* Whether there will be nothing in the file; formats of one column have none of the others. */
+static bool is_nothing(const struct profile *profile, const struct target *target, unsigned type)
+{
+    bool one = strcmp(target->writer->word, "folded") == 0;
+    bool any = !one && profile->samples.count > 0;
+    for (size_t i = 0; i < profile->samples.count && !any; i++)
+        any = profile->samples.values[type][i] != 0;
+    return !any;
+}
+
 static bool export_profile(struct loaded *loaded, const struct target *target, struct error *error)
 {
     struct write_options options = {.type = loaded->view.type};
@@ -120,6 +131,8 @@ static bool export_profile(struct loaded *loaded, const struct target *target, s
     } else if (loaded->has_base && !profile_merge(&loaded->profile, &loaded->base, -1)) {
         return error_set(error, ERROR_INPUT, "out of memory");
     }
+    if (is_nothing(&loaded->profile, target, options.type))
+        suggest_nothing(loaded);
     return target_write(target, &loaded->profile, &options, error);
 }
 

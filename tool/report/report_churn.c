@@ -75,8 +75,11 @@ static void put_text(const struct view *view, const struct churn *churn, const s
         return;
     }
     if (!churn->known) {
-        fputs("This profile does not tell how long blocks lived; captures of memoir run do.\n",
-              style->out);
+        fputs(
+            view->profile->samples.count == 0
+                ? "No block was recorded.\n"
+                : "This profile does not tell how long blocks lived; captures of memoir run do.\n",
+            style->out);
         return;
     }
     fprintf(style->out, "%s    short-lived: %s of %s blocks that were freed",

@@ -161,6 +161,8 @@ static void put_text(const struct view *view, const struct threads *threads,
     char text[32], share[16];
     fprintf(style->out, "%s    %zu %s\n", style->name ? style->name : "?", threads->count,
             threads->count == 1 ? "thread" : "threads");
+    if (threads->count == 0)
+        return;
     for (unsigned k = 0; k < SHOWN; k++)
         if (columns.shown[k])
             fprintf(style->out, "%12s%s", column_word(view, threads, k),

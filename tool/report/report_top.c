@@ -187,6 +187,8 @@ static void top_text(const struct view *view, const struct style *style,
     char share[16];
     struct columns columns = columns_choose(view, style, rows, shown);
     table_head(view, style);
+    if (count == 0)
+        return;
     if (columns.self)
         fprintf(style->out, "%*s%*s", VALUE_WIDTH, "self",
                 SHARE_WIDTH + (columns.error ? ERROR_WIDTH : 0), "");

@@ -183,8 +183,9 @@ void report_tree(const struct view *view, const struct style *style)
     if (!tree_make(&tree, view, walk.least))
         return;
     table_head(view, style);
-    fprintf(style->out, "%*s%*s%s\n", VALUE_WIDTH, "total", (int)numbers_width(style) - VALUE_WIDTH,
-            "", table_by_word(view->options.by));
+    if (tree.count > 1)
+        fprintf(style->out, "%*s%*s%s\n", VALUE_WIDTH, "total",
+                (int)numbers_width(style) - VALUE_WIDTH, "", table_by_word(view->options.by));
     node_text(&walk, 0, "", 0);
     tree_free(&tree);
 }

@@ -347,9 +347,18 @@ void style_place(const struct style *style, const char *file, uint32_t line)
         return;
     snprintf(text, sizeof text, line > 0 ? "%s:%u" : "%s", file, line);
     style_clean(text);
-    if (style->links && file[0] == '/')
-        fprintf(style->out, "\033]8;;file://%.*s\033\\", (int)strcspn(text, ":"), text);
-    fputs(text, style->out);
-    if (style->links && file[0] == '/')
+    style_place_as(style, file, text);
+}
+
+void style_place_as(const struct style *style, const char *file, const char *shown)
+{
+    char path[1024];
+    bool link = style->links && file[0] == '/';
+    snprintf(path, sizeof path, "%s", file);
+    style_clean(path);
+    if (link)
+        fprintf(style->out, "\033]8;;file://%s\033\\", path);
+    fputs(shown, style->out);
+    if (link)
         fputs("\033]8;;\033\\", style->out);
 }

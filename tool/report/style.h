@@ -50,5 +50,7 @@ const char *style_cell(const struct style *style, char *text, size_t size, const
 void style_cut(char *text, size_t size, unsigned width);
 /* file:line, as a link where the terminal knows them. */
 void style_place(const struct style *style, const char *file, uint32_t line);
+/* The same for as much of it as there is room for. */
+void style_place_as(const struct style *style, const char *file, const char *shown);
 
 #endif

@@ -107,8 +107,10 @@ void table_head(const struct view *view, const struct style *style)
     if (view->total.value != view->whole.value && !taken)
         fprintf(style->out, ", %s of all",
                 style_share(text, (double)view->total.value, (double)view->whole.value));
-    fprintf(style->out, "    %.*f %% of frames named\n", view->unnamed > 0 ? 1 : 0,
-            100 * (1 - view->unnamed));
+    if (view->frames_count > 0)
+        fprintf(style->out, "    %.*f %% of frames named", view->unnamed > 0 ? 1 : 0,
+                100 * (1 - view->unnamed));
+    putc('\n', style->out);
 }
 
 void table_foot(const struct view *view, const struct style *style)
@@ -229,10 +231,7 @@ void table_site(const struct view *view, const struct style *style, uint32_t num
     unsigned left = width > used ? width - used : 1;
     while (style->fits && style_columns(shown) > left && strchr(shown, '/')) /* folders go first */
         shown = strchr(shown, '/') + 1;
-    if (shown == rest && place)
-        style_place(style, frame->file, frame->line);
-    else
-        fputs(shown, style->out);
+    style_place_as(style, place ? frame->file : "", shown);
 }
 
 unsigned table_name_width(const struct view *view, const struct view_row *rows, size_t count,
