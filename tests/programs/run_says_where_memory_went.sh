@@ -148,6 +148,9 @@ strip -o ../bare ../target
 expect 0 memoir run --exact ../bare 2>"$place/errors"
 said '^ +biggest at peak +(4[789]|5[0-2])\.[0-9] MiB +8[34] % +bare\+0x[0-9a-f]+'
 if grep -q 'build_index' "$place/errors"; then fail "a name from nowhere"; fi
+said '^    places without a name: memoir symbols says how to get them$'
+memoir symbols >"$place/out" 2>&1
+grep -q ' bare ' "$place/out" || fail "symbols does not say whose: $(cat "$place/out")"
 rm -f ./*
 
 # nothing of ours: no file, no line

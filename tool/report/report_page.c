@@ -327,9 +327,12 @@ void report_brief(const struct view *view, const struct style *style, int64_t ti
         unsigned wanted = table_name_wanted(&brief->view, brief->rows, brief->count, room);
         name = wanted > name ? wanted : name;
     }
+    bool nameless = false;
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
         struct brief *brief = &briefs[i];
         for (size_t k = 0; k < brief->count; k++) {
+            uint8_t flags = brief->view.frames[brief->rows[k].frame].flags;
+            nameless = nameless || flags & (FRAME_UNNAMED | FRAME_GUESS);
             if (first)
                 putc('\n', style->out);
             first = false;
@@ -345,4 +348,6 @@ void report_brief(const struct view *view, const struct style *style, int64_t ti
         free(brief->rows);
         view_free(&brief->view);
     }
+    if (nameless)
+        fputs("    places without a name: memoir symbols says how to get them\n", style->out);
 }
