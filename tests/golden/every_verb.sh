@@ -135,7 +135,7 @@ for verb, operands in verbs:
         add(verb, first, [])
         for name, argument in own:
             if name == "--format":  # of ctl: of a dump
-                add(verb, [process, "dump"], [name, argument.split("|")[0], "--output", "dump.memoir"], codes=(0, 2))
+                add(verb, [process, "dump", os.path.abspath("dump.%d" % count)], [name, argument.split("|")[0]], answer=False)
             else:
                 add(verb, first, [name], form="json" if name == "--json" else "text")
         continue

@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -374,6 +375,40 @@ static void code_is_what_is_in_memory(void)
     profile_free(&profile);
 }
 
+/* The kernel's own code has its names by the build id, and none of another kernel's. */
+static void the_kernels_code_has_names(void)
+{
+    static const struct symbol_options options = {.no_cache = true};
+    const char *ids[] = {NULL, "0123456789abcdef0123456789abcdef01234567"};
+    struct image *image = image_vdso();
+    if (!image || image->build_id[0] == '\0') {
+        image_close(image);
+        return;
+    }
+    ids[0] = image->build_id;
+    const uint64_t start = getauxval(AT_SYSINFO_EHDR);
+    for (unsigned i = 0; i < 2; i++) {
+        struct profile profile;
+        struct symbol_report report;
+        profile_start(&profile);
+        struct profile_mapping mapping = {.start = start, .limit = start + 8192};
+        mapping.path = profile_string_of(&profile, "[vdso]");
+        mapping.build_id = profile_string_of(&profile, ids[i]);
+        profile_mapping(&profile, &mapping);
+        unsigned named = 0;
+        for (uint64_t at = 0; at < 4096; at += 16)
+            profile_address(&profile, start + at, LOCATION_EXACT);
+        assert(symbol_resolve(&profile, &options, &report));
+        for (uint32_t k = 0; k < profile.locations.count; k++)
+            named += strstr(name_at(&profile, k, 0), "getcpu") != NULL ||
+                     strstr(name_at(&profile, k, 0), "clock") != NULL;
+        assert((named > 0) == (i == 0));
+        symbol_report_free(&report);
+        profile_free(&profile);
+    }
+    image_close(image);
+}
+
 /* The last stub of this program, which calls some function of another file. */
 static void stubs_have_names(void)
 {
@@ -422,6 +457,7 @@ int main(void)
     names_are_readable();
     code_is_what_is_in_memory();
     stubs_have_names();
+    the_kernels_code_has_names();
     damage_does_no_harm();
     return 0;
 }
