@@ -5,6 +5,7 @@
  * be run, of a process, or of a profile.
  */
 #include "base/print.h"
+#include "tool/advice.h"
 #include "tool/arguments.h"
 #include "tool/attach.h"
 #include "tool/doctor.h"
@@ -279,6 +280,28 @@ static bool check_process(struct doctor *doctor, pid_t pid, struct error *error)
     return true;
 }
 
+/* The modules that most addresses without a name are in, and what would help. */
+static void check_modules(struct doctor *doctor, const struct symbol_report *report)
+{
+    enum { MODULES_MOST = 5 };
+    char advice[ADVICE_SIZE];
+    for (size_t i = 0, said = 0; i < report->count && said < MODULES_MOST; i++) {
+        const struct symbol_module *module = &report->modules[i];
+        uint64_t known = module->named - module->guessed;
+        advice_of(module, advice);
+        if (advice[0] == '\0' || module->quality == SYMBOL_MISMATCH ||
+            (module->locations - known) * 100 < report->locations)
+            continue;
+        const char *slash = strrchr(module->path, '/');
+        said++;
+        doctor_say(doctor, MARK_NOTE, advice, "%s: %lu of %lu addresses have a name",
+                   slash             ? slash + 1
+                   : module->path[0] ? module->path
+                                     : "code of no file",
+                   known, module->locations);
+    }
+}
+
 static void check_names(struct doctor *doctor, const struct symbol_report *report)
 {
     double named = report->locations > 0
@@ -301,6 +324,7 @@ static void check_names(struct doctor *doctor, const struct symbol_report *repor
             doctor_say(doctor, MARK_NOTE, NULL,
                        "%s: taken by its path, the profile has no build id", module->path);
     }
+    check_modules(doctor, report);
 }
 
 /* How many blocks the values of a column were estimated from. */

@@ -3,16 +3,16 @@
  * `memoir symbols`: for each program and library of a profile, how good its names are, where they
  * came from, and what would make them better.
  */
+#include "tool/advice.h"
 #include "tool/arguments.h"
 #include "tool/load.h"
-#include "tool/package.h"
 #include "tool/terminal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ADVICE_SIZE = 512, ADVICE_MOST = 5 };
+enum { ADVICE_MOST = 5 };
 
 static const char *const quality_words[] = {
     [SYMBOL_NOTHING] = "no file", [SYMBOL_MISMATCH] = "another build",
@@ -24,39 +24,6 @@ static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
-}
-
-/* What would bring better names; "" if nothing would. */
-static void advice_of(const struct symbol_module *module, char text[ADVICE_SIZE])
-{
-    char package[ADVICE_SIZE / 2];
-    text[0] = '\0';
-    if (symbol_is_made(module->path)) {
-        if (module->path[0] != '[' && module->named == 0)
-            snprintf(text, ADVICE_SIZE, "%s",
-                     "made at run time: have its compiler write /tmp/perf-PID.map (node "
-                     "--perf-basic-prof, java -XX:+DumpPerfMapAtExit, PYTHONPERFSUPPORT=1, "
-                     "DOTNET_PerfMapEnabled=1)");
-        return;
-    }
-    if (module->quality == SYMBOL_NOTHING)
-        snprintf(text, ADVICE_SIZE,
-                 module->build_id[0] ? "the file is not here: --sysroot or --debug-path FOLDER "
-                                       "that has it, or --fetch"
-                                     : "the file is not here: --program or --sysroot PATH");
-    else if (module->quality == SYMBOL_MISMATCH)
-        snprintf(text, ADVICE_SIZE,
-                 "%s is another build: --program or --debug-path with the right one, or --fetch",
-                 module->other_file ? module->other_file : module->path);
-    else if (module->quality != SYMBOL_EXPORTS && module->quality != SYMBOL_TABLE)
-        return;
-    else if (package_debug(module->path, package, sizeof package))
-        snprintf(text, ADVICE_SIZE, "%s   or   --fetch", package);
-    else
-        snprintf(text, ADVICE_SIZE, "%s",
-                 module->quality == SYMBOL_EXPORTS
-                     ? "it is stripped: build it with -g and leave its symbols, or --fetch"
-                     : "build it with -g for lines and inlined functions");
 }
 
 static void modules_print(const struct symbol_report *report, const struct style *style)
@@ -82,7 +49,9 @@ static void modules_print(const struct symbol_report *report, const struct style
                  module->path[0] ? base_name(module->path) : "(of no file)");
         style_clean(path);
         fprintf(style->out, "    %15s  %-14s  %-8.8s  %-24s  ", named,
-                quality_words[module->quality], module->build_id[0] ? module->build_id : "-", path);
+                module->quality == SYMBOL_NOTHING && module->file ? "no symbols"
+                                                                  : quality_words[module->quality],
+                module->build_id[0] ? module->build_id : "-", path);
         style_dim(style, from);
         fprintf(style->out, "%s\n", module->unsure ? "  (by its path: no build id)" : "");
     }

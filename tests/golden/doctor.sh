@@ -62,6 +62,28 @@ LC_ALL=C said 1 '^NO ./static' ./static
 
 "$MEMOIR_TOOL" run --exact -o run.memoir ./good >/dev/null 2>&1 || fail "run: status $?"
 said 0 '✓ it is whole' run.memoir
+# Names that are missing, and what would bring them.
+cat >library.c <<'C'
+#include <stdlib.h>
+static void *kept[8];
+static __attribute__((noinline)) void one(void) { kept[0] = malloc(1000); }
+static __attribute__((noinline)) void two(void) { one(); kept[1] = malloc(1000); }
+static __attribute__((noinline)) void three(void) { two(); kept[2] = malloc(1000); }
+static __attribute__((noinline)) void four(void) { three(); kept[3] = malloc(1000); }
+void entry(void) { four(); kept[4] = malloc(1000); }
+C
+echo 'void entry(void); int main(void) { entry(); return 0; }' >main.c
+build -fPIC -shared library.c -o libpart.so && strip libpart.so
+build main.c -L. -lpart -Wl,-rpath,"$place" -o main
+"$MEMOIR_TOOL" run --exact -o part.memoir ./main >/dev/null 2>&1 || fail "run: status $?"
+"$MEMOIR_TOOL" doctor part.memoir >out 2>&1
+grep -A 1 '• libpart.so: [0-9]* of [0-9]* addresses' out | grep -q 'it is stripped: build it with -g' || fail "a stripped library: $(cat out)"
+rm libpart.so
+"$MEMOIR_TOOL" doctor part.memoir --no-cache >out 2>&1
+grep -A 1 '• libpart.so: 0 of [0-9]* addresses' out | grep -q 'the file is not here' || fail "a library that is gone: $(cat out)"
+"$MEMOIR_TOOL" symbols part.memoir --no-cache >out
+grep -q 'libpart.so  *the file is not here: --sysroot or --debug-path' out || fail "symbols of it: $(cat out)"
+
 head -c $(($(wc -c <run.memoir) - 40)) run.memoir >torn.memoir
 "$MEMOIR_TOOL" doctor torn.memoir >out 2>&1
 case $? in

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/advice.h. */
+#include "tool/advice.h"
+
+#include "tool/package.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void advice_of(const struct symbol_module *module, char text[ADVICE_SIZE])
+{
+    char package[ADVICE_SIZE / 2];
+    text[0] = '\0';
+    if (symbol_is_made(module->path)) {
+        if (module->path[0] != '[' && module->named == 0)
+            snprintf(text, ADVICE_SIZE, "%s",
+                     "made at run time: have its compiler write /tmp/perf-PID.map (node "
+                     "--perf-basic-prof, java -XX:+DumpPerfMapAtExit, PYTHONPERFSUPPORT=1, "
+                     "DOTNET_PerfMapEnabled=1)");
+        return;
+    }
+    if (module->quality == SYMBOL_NOTHING && !module->file)
+        snprintf(text, ADVICE_SIZE,
+                 module->build_id[0] ? "the file is not here: --sysroot or --debug-path FOLDER "
+                                       "that has it, or --fetch"
+                                     : "the file is not here: --program or --sysroot PATH");
+    else if (module->quality == SYMBOL_MISMATCH)
+        snprintf(text, ADVICE_SIZE,
+                 "%s is another build: --program or --debug-path with the right one, or --fetch",
+                 module->other_file ? module->other_file : module->path);
+    else if (module->quality == SYMBOL_FULL || module->quality == SYMBOL_GIVEN)
+        return;
+    else if (package_debug(module->path, package, sizeof package))
+        snprintf(text, ADVICE_SIZE, "%s   or   --fetch", package);
+    else
+        snprintf(text, ADVICE_SIZE, "%s",
+                 module->quality == SYMBOL_TABLE
+                     ? "build it with -g for lines and inlined functions"
+                     : "it is stripped: build it with -g and leave its symbols, or --fetch");
+}
