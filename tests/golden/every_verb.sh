@@ -53,7 +53,7 @@ MEMOIR=dump.format:jemalloc,heap.rate:0,dump.exit:true,dump.prefix:je preload ./
 MEMOIR=dump.format:gperftools,heap.rate:0,dump.exit:true,dump.prefix:gp preload ./work 2>err
 MEMOIR=dump.format:pprof,heap.rate:0,dump.exit:true,dump.prefix:pb preload ./work 2>err
 wait_there() { # until it is the program, and waits
-    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    for _ in $(seq 100); do
         grep -q /work "/proc/$1/maps" && grep -q '^State:.S' "/proc/$1/status" && return
         sleep 0.1
     done

@@ -70,10 +70,14 @@ named --fetch && fail "names from nowhere"
 python3 -c '
 import socket, sys, time
 server = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+print("listens", flush=True)
 time.sleep(60)
-' $((port + 1)) &
+' $((port + 1)) >mute.log &
 mute=$!
-sleep 0.3
+for _ in $(seq 100); do
+    grep -q listens mute.log && break
+    sleep 0.1
+done
 DEBUGINFOD_URLS="http://127.0.0.1:$((port + 1))/" DEBUGINFOD_TIMEOUT=1 timeout 30 "$MEMOIR_TOOL" top run.memoir --fetch >said 2>err ||
     fail "a server that does not answer: status $?"
 grep -q "no answer from http://127.0.0.1:$((port + 1))/ in 1 seconds" err || fail "nothing is said of it: $(cat err)"

@@ -59,7 +59,7 @@ named run.memoir --debug-path "$place/kept" && fail "names of an older process w
 
 LD_PRELOAD=$MEMOIR_LIB MEMOIR=heap.rate:0 ./made wait >out &
 process=$!
-for _ in 1 2 3 4 5 6 7 8 9 10; do
+for _ in $(seq 100); do
     [ -s out ] && break
     sleep 0.2
 done
@@ -80,7 +80,7 @@ for (let j = 0; j < 100; j++)
     all = keepBuffers(20);
 require("fs").writeFileSync("node.pid", String(process.pid));
 JS
-    "$MEMOIR_TOOL" run --rate 64K -o node.memoir node --perf-basic-prof work.js >/dev/null 2>err || fail "node: $(cat err)"
+    "$MEMOIR_TOOL" run --rate 64K -o node.memoir node --perf-basic-prof --interpreted-frames-native-stack work.js >/dev/null 2>err || fail "node: $(cat err)"
     "$MEMOIR_TOOL" traces node.memoir --frames all >said
     grep -q 'keepBuffers .*work.js' said || fail "no function of JavaScript: $(head -n 30 said)"
     rm -f "/tmp/perf-$(cat node.pid).map"

@@ -64,7 +64,7 @@ start() { # COMMAND...: with the library, until it waits
     LD_PRELOAD=$MEMOIR_LIB MEMOIR=heap.rate:0 "$@" wait >there &
     process=$!
     processes="$processes $process"
-    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    for _ in $(seq 100); do
         grep -q there there && return
         sleep 0.1
     done
