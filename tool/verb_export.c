@@ -74,8 +74,9 @@ static bool target_find(struct target *target, const struct arguments *arguments
         target->packed = false; /* the ending is the format's own */
     if (!target->writer)
         return format_unknown(target->name, error);
-    if (strcmp(target->writer->word, "pprof") == 0 && strcmp(target->path, "-") == 0 &&
-        isatty(STDOUT_FILENO))
+    const char *format = target->writer->word;
+    bool text = strcmp(format, "pprof") != 0 && strcmp(format, "pftrace") != 0;
+    if (!text && strcmp(target->path, "-") == 0 && isatty(STDOUT_FILENO))
         return error_set(error, ERROR_USAGE, "this format is not for terminals: -o FILE");
     return true;
 }

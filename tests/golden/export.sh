@@ -35,7 +35,7 @@ build program.c -o program
 "$memoir" run --exact --output a.memoir ./program >/dev/null 2>&1
 [ -s a.memoir ] || { echo "no capture"; exit 2; }
 
-for ending in pb.gz folded callgrind speedscope.json firefox.json perfetto.json trace.json dhat.json \
+for ending in pb.gz folded callgrind speedscope.json firefox.json perfetto.json trace.json pftrace dhat.json \
     massif heaptrack heap symbolized csv svg; do
     "$memoir" export -q a.memoir -o "a.$ending" || fail "no a.$ending"
     [ -s "a.$ending" ] || fail "a.$ending is empty"
@@ -118,6 +118,12 @@ if have dhat node "${view:-dh_view.js}"; then
     node "$root/tests/golden/readers/dhat.js" "$view" a.dhat.json >out || fail "dh_view.js refuses it"
     same dhat "$(sed -n 's/^\([0-9]*\)\t.*: \(keep_big\) .*/\2 \1/p' out)"
     [ "$(awk 'NR == 1 { print $2, $4 }' out)" = "3000 $all" ] || fail "dhat: $(head -n 1 out)"
+fi
+if have "Perfetto's definitions" python3; then
+    python3 "$root/tests/golden/readers/pftrace.py" a.pftrace >out || fail "pftrace: it is not by the definitions"
+    same "Perfetto's own format" "$(awk '/^[0-9]/ { last = $5 " " $6 } END { print last }' out)"
+    [ "$(awk '/^[0-9]/ { last = $2 } END { print last }' out)" = "$all" ] && grep -q '^counter live heap' out ||
+        fail "pftrace: $(cat out)"
 fi
 if have perfetto node; then
     same perfetto "$(node -e '
@@ -225,7 +231,7 @@ expect 2 "$memoir" export a.memoir -o b.diff.folded 2>err
 grep -q -- --base err || fail "no word of --base"
 
 # Redacted: no name is left in any format, the numbers are.
-for ending in pb.gz folded callgrind speedscope.json firefox.json perfetto.json dhat.json massif heaptrack symbolized csv; do
+for ending in pb.gz folded callgrind speedscope.json firefox.json perfetto.json pftrace dhat.json massif heaptrack symbolized csv; do
     "$memoir" redact -q a.memoir -o "r.$ending" || fail "redact: no r.$ending"
     cp "r.$ending" plain
     case $ending in *.gz) gzip -dc "r.$ending" >plain ;; esac

@@ -15,6 +15,7 @@ memoir=$MEMOIR_TOOL
 # Much is gone at the end, some is there only then, and sizes differ.
 cat >program.c <<'END'
 #include <stdlib.h>
+#include <unistd.h>
 static void *volatile blocks[4000];
 __attribute__((noinline)) void early(int i) { blocks[i] = malloc(100 + (size_t)i * 7); }
 __attribute__((noinline)) void burst(int i) { blocks[i] = malloc(20000); }
@@ -26,6 +27,7 @@ int main(void)
         early(i);
     for (int i = 1000; i < 2000; i++)
         burst(i), brief();
+    usleep(50000);
     for (int i = 500; i < 2000; i++)
         free(blocks[i]);
     for (int i = 2000; i < 3000; i++)
@@ -120,5 +122,12 @@ if command -v node >/dev/null && [ -n "$view" ]; then
     same "dh_view.js, peak" "$peak" "$(awk 'NR == 1 { print $3 }' dhat.out)"
     same "dh_view.js, live" "$(cut -d ' ' -f 1 wanted.inuse_space)" "$(awk 'NR == 1 { print $4 }' dhat.out)"
 fi
+# Perfetto's heap profiles: at the peak and at the end, with all that was allocated.
+"$memoir" export -q a.memoir -o a.pftrace
+python3 "$root/tests/golden/readers/pftrace.py" a.pftrace >pftrace.out || fail "pftrace: it is not by the definitions"
+same "pftrace, end" "$(cut -d ' ' -f 1 wanted.inuse_space) $(cut -d ' ' -f 1 wanted.inuse_objects) $(cut -d ' ' -f 1 wanted.alloc_space)" \
+    "$(awk '/^[0-9]/ { last = $2 " " $3 " " $4 } END { print last }' pftrace.out)"
+same "pftrace, peak" "$peak $(cut -d ' ' -f 1 wanted.peak_objects)" \
+    "$(awk '/^[0-9]/ && $2 > most { most = $2; line = $2 " " $3 } END { print line }' pftrace.out)"
 echo "$compared numbers compared"
 finish

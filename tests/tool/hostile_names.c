@@ -194,7 +194,7 @@ static void written(const struct profile *profile, bool tame)
         assert(file && writers[i]->write(profile, &options, file));
         assert(!ferror(file) && fclose(file) == 0);
         size_t size = slurp(name, bytes);
-        if (!ends_in(name, ".pb.gz"))
+        if (!ends_in(name, ".pb.gz") && !ends_in(name, ".pftrace"))
             is_text(name, bytes, size);
         if (ends_in(name, ".json"))
             is_json(name, bytes, size);

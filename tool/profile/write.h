@@ -40,6 +40,7 @@ const struct writer *write_find(const char *path_or_word);
     X(firefox)     \
     X(perfetto)    \
     X(trace)       \
+    X(pftrace)     \
     X(dhat)        \
     X(massif)      \
     X(heaptrack)   \
