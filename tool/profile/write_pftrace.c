@@ -253,11 +253,11 @@ static bool frames_put(struct tracer *tracer)
 static void stacks_put(struct tracer *tracer)
 {
     for (size_t i = 0; i < tracer->flat.stacks_count; i++) {
-        const struct flat_stack *stack = &tracer->flat.stacks[i];
+        struct flat_stack stack = flat_stack(&tracer->flat, i);
         proto_number(&tracer->inner, 1, i + 1);
-        for (uint32_t k = 0; k < stack->count; k++)
-            proto_number(&tracer->inner, 2, tracer->flat.path[stack->first + k] + UINT64_C(1));
-        if (stack->count == 0)
+        for (uint32_t k = 0; k < stack.count; k++)
+            proto_number(&tracer->inner, 2, stack.frames[k] + UINT64_C(1));
+        if (stack.count == 0)
             proto_number(&tracer->inner, 2, tracer->flat.frames_count + 1);
         interned_send(tracer, INTERNED_STACKS);
     }
@@ -407,9 +407,10 @@ static bool start(struct tracer *tracer)
     uint32_t depth = 0;
     if (!flat_make(&tracer->flat, tracer->profile, &(struct flat_options){.lines = true}))
         return false;
-    for (size_t i = 0; i < tracer->flat.stacks_count; i++)
-        if (tracer->flat.stacks[i].count > depth)
-            depth = tracer->flat.stacks[i].count;
+    for (size_t i = 0; i < tracer->flat.stacks_count; i++) {
+        uint32_t count = flat_stack(&tracer->flat, i).count;
+        depth = count > depth ? count : depth;
+    }
     size_t sample = 8 * VARINT_MOST * 2, most = (size_t)(SAMPLES_MOST + 1) * sample;
     size_t stack = ((size_t)depth + 8) * VARINT_MOST * 2;
     size_t room = (stack > most ? stack : most) + TEXT_MOST;
