@@ -165,11 +165,25 @@ static struct recorder *kept_now(void)
     return recorder;
 }
 
-/* `own` is what this thread has not shared; NULL: nothing. */
+/* `own` is what this thread has not shared; NULL: nothing.
+ *
+ * Other threads may allocate and free any number of bytes between two loads, if this one has to
+ * wait for a processor there. What was allocated then must not be taken for live, or nothing would
+ * ever be a peak again: the loads are repeated until they fit, and if they never do, the frees are
+ * those of the later time. */
 static struct profile_now totals_now(const struct recorder *own)
 {
-    uint64_t freed = load_relaxed(&totals.freed) + (own == NULL ? 0 : own->batch.freed);
-    uint64_t allocated = load_relaxed(&totals.allocated) + (own == NULL ? 0 : own->batch.allocated);
+    enum { TRIES = 3 };
+    uint64_t freed = load_acquire(&totals.freed), allocated = 0;
+    for (unsigned i = 0; i < TRIES; i++) {
+        uint64_t before = freed;
+        allocated = load_acquire(&totals.allocated);
+        freed = load_acquire(&totals.freed);
+        if (likely(freed == before))
+            break;
+    }
+    freed += own == NULL ? 0 : own->batch.freed;
+    allocated += own == NULL ? 0 : own->batch.allocated;
     return (struct profile_now){allocated, freed, allocated > freed ? allocated - freed : 0};
 }
 
