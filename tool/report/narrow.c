@@ -160,9 +160,9 @@ static void whole_forget(struct profile *profile)
 
 bool narrow(struct profile *profile, const struct view_options *options, struct view_error *error)
 {
-    struct narrowing *it = wanted(options) ? calloc(1, sizeof *it) : NULL;
     if (!wanted(options))
         return true;
+    struct narrowing *it = calloc(1, sizeof *it);
     if (!it)
         return view_refuse(error, "out of memory");
     it->profile = profile;
