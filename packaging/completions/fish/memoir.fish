@@ -103,15 +103,15 @@ complete -c memoir -n '__fish_seen_subcommand_from run' -l lib -d 'use this libm
 complete -c memoir -n '__fish_seen_subcommand_from run' -l set -d 'set an option (memoir options lists them); may be repeated' -x -a '(__memoir_option)'
 complete -c memoir -n '__fish_seen_subcommand_from list' -l source-path -d 'folders with sources, joined by '\'':'\''' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from disasm' -l source-path -d 'folders with sources, joined by '\'':'\''' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from export' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope firefox perfetto dhat massif heaptrack gperftools symbolized csv'
+complete -c memoir -n '__fish_seen_subcommand_from export' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope firefox perfetto pftrace dhat massif heaptrack gperftools symbolized csv'
 complete -c memoir -n '__fish_seen_subcommand_from export' -l picture -d 'which picture, if the ending leaves it open' -x -a 'flame graph time sizes'
 complete -c memoir -n '__fish_seen_subcommand_from export' -l inverted -d 'flame graphs: roots on top'
 complete -c memoir -n '__fish_seen_subcommand_from export' -l reversed -d 'flame graphs: merged from the leaf, with callers on top of it'
 complete -c memoir -n '__fish_seen_subcommand_from export' -l title -d 'over the picture' -x
 complete -c memoir -n '__fish_seen_subcommand_from export' -l width -d 'of a picture, in pixels' -x
-complete -c memoir -n '__fish_seen_subcommand_from merge' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope firefox perfetto dhat massif heaptrack gperftools symbolized csv'
+complete -c memoir -n '__fish_seen_subcommand_from merge' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope firefox perfetto pftrace dhat massif heaptrack gperftools symbolized csv'
 complete -c memoir -n '__fish_seen_subcommand_from redact' -l keep -d 'keep names, files and paths that fit, and names in such files; may be repeated' -x
-complete -c memoir -n '__fish_seen_subcommand_from redact' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope firefox perfetto dhat massif heaptrack gperftools symbolized csv'
+complete -c memoir -n '__fish_seen_subcommand_from redact' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope firefox perfetto pftrace dhat massif heaptrack gperftools symbolized csv'
 complete -c memoir -n '__fish_seen_subcommand_from diff' -l normalize -d 'scale BEFORE to the size of AFTER: only shares are compared'
 complete -c memoir -n '__fish_seen_subcommand_from diff' -l exit-code -d 'end with status 1 if something has changed'
 complete -c memoir -n '__fish_seen_subcommand_from leaks' -l rule -d 'what is called a leak' -x -a 'auto exit growth'
