@@ -31,8 +31,9 @@ def integer(tag, value):
     return number(tag << 3) + number(value)
 
 
-def write_pprof(path, stacks):
-    """`stacks` samples, no two with the same stack, 24 frames deep, of 20,000 places."""
+def write_pprof(path, stacks, mixed=False):
+    """`stacks` samples, no two with the same stack, 26 frames deep, of 20,000 places. `mixed`: in
+    no order, so that neighbours have little in common."""
     dice, places, depth = random.Random(2), 20000, 24
     texts = ["", "inuse_objects", "count", "inuse_space", "bytes", "/opt/server"]
     texts += ["function_%d" % i for i in range(places)]
@@ -46,6 +47,7 @@ def write_pprof(path, stacks):
             file.write(field(4, integer(1, i + 1) + integer(2, 1) + integer(3, 0x400000 + 64 * i) +
                              field(4, integer(1, i + 1) + integer(2, 1 + i % 900))))
         trunk = [dice.randrange(1, places) for _ in range(depth)]
+        samples = []
         for i in range(stacks):
             if i % 16 == 0:
                 keep = dice.randrange(1, depth)
@@ -53,7 +55,13 @@ def write_pprof(path, stacks):
             leaf = [1 + i % places, 1 + i // places % places]
             frames = b"".join(number(f) for f in leaf + trunk[::-1])
             values = number(1 + i % 7) + number(64 * (1 + i % 1000))
-            file.write(field(2, field(1, frames) + field(2, values)))
+            sample = field(2, field(1, frames) + field(2, values))
+            if mixed:
+                samples.append(sample)
+            else:
+                file.write(sample)
+        dice.shuffle(samples)
+        file.write(b"".join(samples))
         for text in texts:
             file.write(field(6, text.encode()))
 

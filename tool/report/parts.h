@@ -100,6 +100,7 @@ struct maker {
     size_t frame_slots_count, first_room;
     uint64_t frames_all, frames_unnamed; /* seen */
     struct path *paths[2];               /* in turns */
+    size_t path_of[2];                   /* whose they are: stack + 1; 0 while the view is made */
     unsigned turn;
     struct texts *texts;
     bool failed; /* memory is out */

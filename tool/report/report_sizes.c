@@ -50,14 +50,44 @@ static bool same_power(uint64_t a, uint64_t b)
     return a > 0 && b > 0 && __builtin_clzll(a) == __builtin_clzll(b);
 }
 
-/* Rows of one size become one; or, with `powers`, those between two powers of two. */
-static void rows_join(struct sizes *sizes, bool powers)
+static const void *row_bytes(const void *context, uint32_t number, size_t *size)
+{
+    const struct sizes *sizes = context;
+    *size = sizeof sizes->rows[number].least;
+    return &sizes->rows[number].least;
+}
+
+/* To the row of its size. False when memory is out. */
+static bool row_count(struct sizes *sizes, struct finder *known, size_t *room,
+                      const struct sizes_row *row)
+{
+    uint32_t number;
+    if (!finder_find(known, sizes, row_bytes, &row->least, sizeof row->least, &number))
+        return false;
+    if (number != FINDER_NONE) {
+        row_add(&sizes->rows[number], row);
+        return true;
+    }
+    if (sizes->count == *room) {
+        struct sizes_row *rows = reallocarray(sizes->rows, 2 * *room, sizeof *rows);
+        if (!rows)
+            return false;
+        sizes->rows = rows;
+        *room *= 2;
+    }
+    finder_add(known, (uint32_t)sizes->count);
+    sizes->rows[sizes->count++] = *row;
+    return true;
+}
+
+/* Rows between two powers of two become one. */
+static void rows_join(struct sizes *sizes)
 {
     size_t kept = 0;
     for (size_t i = 0; i < sizes->count; i++) {
         struct sizes_row *last = kept > 0 ? &sizes->rows[kept - 1] : NULL;
         const struct sizes_row *row = &sizes->rows[i];
-        if (last && (last->least == row->least || (powers && same_power(last->least, row->least))))
+        if (last && same_power(last->least, row->least))
             row_add(last, row);
         else
             sizes->rows[kept++] = *row;
@@ -68,34 +98,39 @@ static void rows_join(struct sizes *sizes, bool powers)
 bool sizes_make(struct sizes *sizes, const struct view *view, size_t most)
 {
     const struct profile_samples *samples = &view->profile->samples;
+    struct finder known = {0};
+    size_t room = 64;
     int columns[3];
     columns_find(view, columns);
     *sizes = (struct sizes){.has_requested = columns[2] >= 0};
-    sizes->rows = calloc(samples->count + 1, sizeof *sizes->rows);
-    if (!sizes->rows)
-        return false;
-    for (size_t i = 0; i < samples->count && columns[0] >= 0 && columns[1] >= 0; i++) {
+    sizes->rows = calloc(room, sizeof *sizes->rows);
+    bool done = sizes->rows != NULL;
+    for (size_t i = 0; i < samples->count && columns[0] >= 0 && columns[1] >= 0 && done; i++) {
         if (question_stack(view, i) == UINT32_MAX || samples->values[columns[1]][i] <= 0)
             continue;
-        struct sizes_row *row = &sizes->rows[sizes->count++];
-        row->objects = samples->values[columns[0]][i];
-        row->bytes = samples->values[columns[1]][i];
-        row->requested = columns[2] >= 0 ? samples->values[columns[2]][i] : row->bytes;
+        struct sizes_row row = {.objects = samples->values[columns[0]][i],
+                                .bytes = samples->values[columns[1]][i]};
+        row.requested = columns[2] >= 0 ? samples->values[columns[2]][i] : row.bytes;
         const struct profile_label *label =
             profile_label_of(view->profile, samples->label_sets[i], "bytes");
         if (label && label->text == 0 && label->number > 0)
-            row->least = (uint64_t)label->number;
+            row.least = (uint64_t)label->number;
         else
-            row->least = (uint64_t)(row->objects > 0 ? row->bytes / row->objects : row->bytes);
-        row->most = row->least;
-        sizes->objects += row->objects;
-        sizes->bytes += row->bytes;
-        sizes->requested += row->requested;
+            row.least = (uint64_t)(row.objects > 0 ? row.bytes / row.objects : row.bytes);
+        row.most = row.least;
+        sizes->objects += row.objects;
+        sizes->bytes += row.bytes;
+        sizes->requested += row.requested;
+        done = row_count(sizes, &known, &room, &row);
+    }
+    finder_free(&known);
+    if (!done) {
+        sizes_free(sizes);
+        return false;
     }
     qsort(sizes->rows, sizes->count, sizeof *sizes->rows, row_order);
-    rows_join(sizes, false);
     if (most > 0 && sizes->count > most)
-        rows_join(sizes, true);
+        rows_join(sizes);
     return true;
 }
 

@@ -84,8 +84,17 @@ bool stacks_link(struct maker *maker)
 struct view_stack view_stack(const struct view *view, size_t stack)
 {
     struct maker *maker = view->maker;
-    struct path *path = maker->paths[maker->turn++ % 2];
-    if (!path_again(maker, maker->first[stack], path))
-        return (struct view_stack){path->frames, 0, 0};
+    for (unsigned i = 0; i < 2; i++) /* who asks for one often asks for it again */
+        if (maker->path_of[i] == stack + 1)
+            maker->turn = i;
+    unsigned turn = maker->turn;
+    struct path *path = maker->paths[turn];
+    maker->turn = 1 - turn;
+    if (maker->path_of[turn] != stack + 1) {
+        bool made = path_again(maker, maker->first[stack], path);
+        maker->path_of[turn] = made ? stack + 1 : 0;
+        if (!made)
+            return (struct view_stack){path->frames, 0, 0};
+    }
     return (struct view_stack){path->frames + path->start, path->count, path->folded};
 }
