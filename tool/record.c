@@ -9,6 +9,7 @@
 #include "tool/summary.h"
 #include "tool/terminal.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -34,7 +35,8 @@ static void nothing_print(const struct record *record, const struct child *child
 static bool dump_find(const struct record *record, int64_t pid, char *name, size_t size);
 static void file_keep(const struct record *record, const struct summary *summary, const char *name,
                       char *path, size_t size);
-static void file_print(const struct record *record, const char *path);
+static size_t others_keep(const struct record *record);
+static void file_print(const struct record *record, const char *path, size_t others);
 
 bool record_start(struct record *record, const struct arguments *arguments, struct error *error)
 {
@@ -155,12 +157,13 @@ void record_finish(struct record *record, const struct child *child, char **word
     bool there = !record->format || dump_find(record, summary_pid(summary), name, sizeof name);
     if (there)
         file_keep(record, summary, name, path, sizeof path);
+    size_t others = others_keep(record);
     if (!record->silent)
         all_print(record, child, summary, count, words);
     if (!there)
         terminal_warn("no dump in the format %s was made", record->format);
     if (path[0] && !record->silent)
-        file_print(record, path);
+        file_print(record, path, others);
     summary_free(summary);
     record_drop(record);
 }
@@ -304,17 +307,31 @@ static const char *size_short(char text[16], uint64_t bytes)
     return text;
 }
 
+/* The name of a process's program, from its command line, in letters that any file may have. */
+static const char *program_of(const struct summary *summary, char *text, size_t size)
+{
+    const char *command = summary_command(summary);
+    size_t length = strcspn(command, " "), from = 0;
+    for (size_t i = 0; i + 1 < length; i++)
+        from = command[i] == '/' ? i + 1 : from;
+    snprintf(text, size, "%.*s", (int)(length - from), command + from);
+    for (char *at = text; *at; at++)
+        if (!isalnum((unsigned char)*at) && !strchr("._+-", *at))
+            *at = '_';
+    return text[0] ? text : "process";
+}
+
 /* A name that tells what it is, in `folder`. */
-static void file_name(const struct record *record, const struct summary *summary,
-                      const char *folder, const char *suffix, char *path, size_t size)
+static void file_name(const char *program, const struct summary *summary, const char *folder,
+                      const char *suffix, char *path, size_t size)
 {
     char date[32] = "", peak[16];
     time_t seconds = time(NULL);
     struct tm now;
     if (localtime_r(&seconds, &now))
         strftime(date, sizeof date, "%Y%m%d-%H%M%S", &now);
-    snprintf(path, size, "%s/%s-%s-%ld-peak%s%s", folder, record->program, date,
-             (long)summary_pid(summary), size_short(peak, summary_peak(summary)), suffix);
+    snprintf(path, size, "%s/%s-%s-%ld-peak%s%s", folder, program, date, (long)summary_pid(summary),
+             size_short(peak, summary_peak(summary)), suffix);
 }
 
 /* The bytes of one file into another that is there, or that a link leads to. */
@@ -340,23 +357,49 @@ static void file_keep(const struct record *record, const struct summary *summary
 {
     const char *suffix = record->format ? strstr(name, ".pb.gz") ? ".pb.gz" : ".heap" : ".memoir";
     enum place place = record->wanted[0] ? place_of(record) : PLACE_FOLDER;
-    char from[2 * PATH_MAX], beside[PATH_MAX];
+    char from[2 * PATH_MAX], beside[PATH_MAX], program[NAME_MAX / 2];
     snprintf(from, sizeof from, "%s/%s", record->folder, name);
     snprintf(beside, sizeof beside, "%s", record->folder);
     *strrchr(beside, '/') = '\0';
-    if (place == PLACE_FOLDER)
-        file_name(record, summary, record->wanted[0] ? record->wanted : beside, suffix, path, size);
+    if (place == PLACE_FOLDER && record->wanted[0])
+        file_name(program_of(summary, program, sizeof program), summary, record->wanted, suffix,
+                  path, size);
+    else if (place == PLACE_FOLDER)
+        file_name(record->program, summary, beside, suffix, path, size);
     else
         snprintf(path, size, "%s", record->wanted);
     if (place == PLACE_OTHER ? file_copy(from, path) : rename(from, path) == 0)
         return;
     terminal_warn("%s can't be made: %s", path, strerror(errno));
-    file_name(record, summary, beside, suffix, path, size);
+    file_name(record->program, summary, beside, suffix, path, size);
     if (rename(from, path) != 0)
         path[0] = '\0';
 }
 
-static void file_print(const struct record *record, const char *path)
+/* Of a program that starts others, all recordings, if there is a folder for them. How many. */
+static size_t others_keep(const struct record *record)
+{
+    size_t count = 0;
+    struct dirent *entry;
+    bool wanted = record->wanted[0] && !record->format && place_of(record) == PLACE_FOLDER;
+    DIR *listing = wanted ? opendir(record->folder) : NULL;
+    while (listing && (entry = readdir(listing))) {
+        char from[2 * PATH_MAX], path[PATH_MAX + 2 * NAME_MAX], program[NAME_MAX / 2];
+        snprintf(from, sizeof from, "%s/%s", record->folder, entry->d_name);
+        struct summary *summary = entry->d_name[0] == '.' ? NULL : summary_read(from);
+        if (!summary)
+            continue;
+        file_name(program_of(summary, program, sizeof program), summary, record->wanted, ".memoir",
+                  path, sizeof path);
+        count += rename(from, path) == 0;
+        summary_free(summary);
+    }
+    if (listing)
+        closedir(listing);
+    return count;
+}
+
+static void file_print(const struct record *record, const char *path, size_t others)
 {
     char here[PATH_MAX], size[32];
     struct stat found = {0};
@@ -366,6 +409,8 @@ static void file_print(const struct record *record, const char *path)
     size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
     bool inside = length > 0 && strncmp(path, here, length) == 0 && path[length] == '/';
     fprintf(stderr, "\n    %s   %s\n", inside ? path + length + 1 : path, print_string(&print));
+    if (others > 0)
+        fprintf(stderr, "    and %zu more there, of the other processes\n", others);
     if (!record->wanted[0] && !inside)
         fputs("    (there, because nothing can be written here)\n", stderr);
     if (!record->wanted[0] && !record->format && inside) /* the newest here is what they take */

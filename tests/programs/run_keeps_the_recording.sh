@@ -45,6 +45,13 @@ expect 0 memoir run ../target 2>"$place/errors"
 only './target-*.memoir'
 cd "$place/here" || exit 2
 
+# of a program that starts others, a folder gets all
+rm -f "$place/out put/"*
+expect 3 memoir run --exact --output "$place/out put" bash -c '../target; ../target child; exit 3' 2>"$place/errors"
+grep -Eq '^    and [23] more there, of the other processes$' "$place/errors" || fail "all: $(cat "$place/errors")"
+[ "$(files "$place/out put" | grep -c '/target-[-0-9]*-peak[0-9]*M.memoir$')" -ge 1 ] || fail "all: $(files "$place/out put")"
+[ -z "$(files)" ] || fail "all: left behind $(files)"
+
 # what is no file is written into, and stays what it is: links, pipes, devices
 ln -s "$place/behind.memoir" link
 expect 0 memoir run --output link ../target 2>"$place/errors"

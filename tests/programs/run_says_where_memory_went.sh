@@ -102,12 +102,12 @@ grep -q '^signal 10$' "$place/out" || fail "the signal did not arrive"
 rm -f ./*
 for number in 1 2 9 15; do
     got=0
-    memoir run --exact --set capture.signals=off ../target signal $number 2>"$place/errors" || got=$?
+    memoir run --exact --every never --set capture.signals=off ../target signal $number 2>"$place/errors" || got=$?
     [ "$got" -eq $((128 + number)) ] || fail "signal $number: exit code $got"
     said "^memoir: nothing was recorded: the program was ended by signal $number "
     [ -z "$(files)" ] || fail "left behind: $(files)"
     got=0
-    memoir run --exact ../target signal $number 2>"$place/errors" || got=$?
+    memoir run --exact --every never ../target signal $number 2>"$place/errors" || got=$?
     [ "$got" -eq $((128 + number)) ] || fail "signal $number: exit code $got"
     if [ $number -eq 9 ]; then
         said "^memoir: nothing was recorded: the program was ended by signal 9 "
