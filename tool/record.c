@@ -36,6 +36,7 @@ static bool dump_find(const struct record *record, int64_t pid, char *name, size
 static void file_keep(const struct record *record, const struct summary *summary, const char *name,
                       char *path, size_t size);
 static size_t others_keep(const struct record *record);
+static bool running_keep(struct record *record);
 static void file_print(const struct record *record, const char *path, size_t others);
 
 bool record_start(struct record *record, const struct arguments *arguments, struct error *error)
@@ -150,7 +151,8 @@ void record_finish(struct record *record, const struct child *child, char **word
     signal(SIGPIPE, SIG_IGN); /* who reads no more of our words still gets the file */
     struct summary *summary = largest_find(record, child->pid, name, sizeof name, &count);
     if (!summary) {
-        nothing_print(record, child);
+        if (!running_keep(record))
+            nothing_print(record, child);
         record_drop(record);
         return;
     }
@@ -164,6 +166,7 @@ void record_finish(struct record *record, const struct child *child, char **word
         terminal_warn("no dump in the format %s was made", record->format);
     if (path[0] && !record->silent)
         file_print(record, path, others);
+    running_keep(record);
     summary_free(summary);
     record_drop(record);
 }
@@ -397,6 +400,54 @@ static size_t others_keep(const struct record *record)
     if (listing)
         closedir(listing);
     return count;
+}
+
+/* Whether a process was started with our folder in its environment. */
+static bool is_ours(const struct record *record, const char *pid)
+{
+    char path[64], text[65536];
+    snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
+    FILE *file = fopen(path, "re");
+    size_t got = file ? fread(text, 1, sizeof text, file) : 0;
+    if (file)
+        fclose(file);
+    return got > 0 && memmem(text, got, record->folder, strlen(record->folder)) != NULL;
+}
+
+/* One that still runs, or 0. */
+static pid_t running_find(const struct record *record)
+{
+    pid_t found = 0;
+    struct dirent *entry;
+    DIR *listing = opendir("/proc");
+    while (listing && found == 0 && (entry = readdir(listing))) {
+        pid_t pid =
+            isdigit((unsigned char)entry->d_name[0]) ? (pid_t)strtol(entry->d_name, NULL, 10) : 0;
+        if (pid > 0 && pid != getpid() && is_ours(record, entry->d_name))
+            found = pid;
+    }
+    if (listing)
+        closedir(listing);
+    return found;
+}
+
+/* Processes that outlive the program, such as daemons, go on with their recordings: the folder
+ * stays. */
+static bool running_keep(struct record *record)
+{
+    enum { WAIT_US = 50000 }; /* most that are found are about to end */
+    pid_t pid = record->format ? 0 : running_find(record);
+    if (pid > 0) {
+        usleep(WAIT_US);
+        pid = running_find(record);
+    }
+    if (pid > 0 && !record->silent)
+        fprintf(stderr,
+                "    process %ld goes on: memoir top %ld asks it; its recording will be in %s\n",
+                (long)pid, (long)pid, record->folder);
+    if (pid > 0)
+        record->folder[0] = '\0';
+    return pid > 0;
 }
 
 static void file_print(const struct record *record, const char *path, size_t others)

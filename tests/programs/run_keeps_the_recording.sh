@@ -52,6 +52,25 @@ grep -Eq '^    and [23] more there, of the other processes$' "$place/errors" || 
 [ "$(files "$place/out put" | grep -c '/target-[-0-9]*-peak[0-9]*M.memoir$')" -ge 1 ] || fail "all: $(files "$place/out put")"
 [ -z "$(files)" ] || fail "all: left behind $(files)"
 
+# what goes on when the program has ended is recorded on
+expect 0 memoir run --exact ../target daemon >"$place/out" 2>"$place/errors"
+pid=$(sed -n 's/^    process \([0-9]*\) goes on: memoir top .*; its recording will be in .*/\1/p' "$place/errors")
+if [ -n "$pid" ]; then
+    for _ in $(seq 100); do
+        grep -q ready "$place/out" && break
+        sleep 0.1
+    done
+    kill -USR1 "$pid"
+    for _ in $(seq 100); do
+        kill -0 "$pid" 2>/dev/null || break
+        sleep 0.1
+    done
+    memoir top .memoir-*/*.memoir 2>/dev/null | grep -q keep_some || fail "the daemon's recording: $(files)"
+else
+    fail "nothing is said of a daemon: $(cat "$place/errors")"
+fi
+find . -mindepth 1 -delete
+
 # what is no file is written into, and stays what it is: links, pipes, devices
 ln -s "$place/behind.memoir" link
 expect 0 memoir run --output link ../target 2>"$place/errors"
