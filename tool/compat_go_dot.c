@@ -273,8 +273,8 @@ static bool print_tags(struct drawing *drawing, uint32_t node)
 
 static int64_t part_of(int64_t value, int64_t parts, int64_t whole)
 {
-    int64_t part = llabs(value * parts / whole);
-    return part < parts ? part : parts;
+    double part = trunc(fabs((double)value * (double)parts / (double)whole));
+    return part < (double)parts ? (int64_t)part : parts;
 }
 
 static void print_edge(struct drawing *drawing, const struct go_edge *edge)
@@ -351,9 +351,12 @@ static void print_edges(struct drawing *drawing)
     struct go_graph *graph = drawing->graph;
     struct go_edge **edges = compat_room(NULL, graph->edges_count, sizeof(struct go_edge *));
     size_t count = 0;
-    for (size_t i = 0; i < graph->edges_count; i++)
-        if (!graph->edges[i].gone)
-            edges[count++] = &graph->edges[i];
+    for (size_t i = 0; i < graph->edges_count; i++) {
+        struct go_edge *edge = &graph->edges[i];
+        /* A node whose gains and losses cancel out is not drawn. */
+        if (!edge->gone && drawing->number[edge->from] != 0 && drawing->number[edge->to] != 0)
+            edges[count++] = edge;
+    }
     if (count > 0)
         qsort_r(edges, count, sizeof(struct go_edge *), compare_edges, graph->nodes);
     for (size_t i = 0; i < count; i++)
@@ -372,6 +375,7 @@ void go_print_dot(struct go_profile *go, struct go_graph *graph, double node_sha
     const char *slash = strrchr(path, '/'), *title = slash ? slash + 1 : path;
     drawing.number = compat_room(NULL, graph->nodes_count, sizeof *drawing.number);
     drawing.beside = compat_room(NULL, graph->nodes_count, sizeof *drawing.beside);
+    memset(drawing.number, 0, graph->nodes_count * sizeof *drawing.number);
     go_tags_make(&drawing.tags, go, graph, graph->node_cutoff); /* in the unit that was asked for */
     go_choose_unit(go, graph, false);
     fprintf(out, "digraph \"%s\" {\nnode [style=filled fillcolor=\"#f8f8f8\"]\n",

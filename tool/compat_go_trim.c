@@ -24,6 +24,19 @@ static double information(double part, double whole)
     return -share * log2(share);
 }
 
+/* Where gains and losses cancel out, a score is no number: then Go's is the least there is, and sums
+ * with it wrap. */
+static int64_t rank_of(double score, int64_t flat)
+{
+    int64_t whole = score > -9e18 && score < 9e18 ? (int64_t)score : INT64_MIN;
+    return (int64_t)((uint64_t)whole + (uint64_t)flat);
+}
+
+static int64_t size_of(int64_t rank)
+{
+    return rank < 0 ? (int64_t)(0 - (uint64_t)rank) : rank;
+}
+
 /* By node: its rank. */
 static int64_t *rank(const struct go_graph *graph)
 {
@@ -52,7 +65,7 @@ static int64_t *rank(const struct go_graph *graph)
         if (out->count > 0 && node->flat > 0 && out->total != 0)
             out->score += information((double)node->flat, out->total);
         double score = (in->count > 0 ? in->score : 1) + (out->count > 0 ? out->score : 1);
-        ranks[i] = (int64_t)(score * (double)node->cum) + node->flat;
+        ranks[i] = rank_of(score * (double)node->cum, node->flat);
     }
     free(sides);
     return ranks;
@@ -68,7 +81,7 @@ static int compare_ranks(const void *a, const void *b, void *context)
     const struct ranking *ranking = context;
     uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
     const struct go_node *nodes = ranking->graph->nodes;
-    int64_t x = llabs(ranking->ranks[left]), y = llabs(ranking->ranks[right]);
+    int64_t x = size_of(ranking->ranks[left]), y = size_of(ranking->ranks[right]);
     if (x != y)
         return x < y ? 1 : -1;
     int order = strcmp(nodes[left].name, nodes[right].name);
