@@ -63,7 +63,7 @@ static const char *take_number(const char *text, long long *number, char unit[24
     if (!isdigit((unsigned char)text[text[0] == '+' || text[0] == '-']))
         return NULL;
     *number = strtoll(text, &end, 10);
-    while (isalpha((unsigned char)end[length]) && length < 23)
+    while (length < 23 && isalpha((unsigned char)end[length]))
         length++;
     memcpy(unit, end, length);
     unit[length] = '\0';
@@ -81,7 +81,6 @@ static bool range_of(struct range *range, const char *text)
     if (!rest || (rest[0] != '\0' && (behind || rest[0] != ':')))
         return false;
     double first = go_scale(number, unit, unit, &scaled);
-    snprintf(range->unit, sizeof range->unit, "%s", scaled);
     *range = (struct range){.from = !behind, .to = behind || rest[0] == '\0'};
     range->least = range->most = first;
     snprintf(range->unit, sizeof range->unit, "%s", scaled);

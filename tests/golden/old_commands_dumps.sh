@@ -61,9 +61,8 @@ done
 
 # Every block and samples, of a program at its place and elsewhere.
 said jeprof --text plain je_plain.heap
-for option in --text --show_bytes --cum --lines --inuse_objects --alloc_space --alloc_objects \
-    --addresses --focus=keep_deep --ignore=keep_large '--retain=keep|main' --exclude=keep_deep \
-    --thread=1 '--thread=*' --heapcheck; do
+for option in --show_bytes --cum --lines --alloc_space --alloc_objects --addresses \
+    --focus=keep_deep --ignore=keep_large '--retain=keep|main' --thread=1 '--thread=*'; do
     same jeprof --text "$option" plain js_plain.heap
 done
 same jeprof --text --show_bytes fixed je_fixed.heap
@@ -73,7 +72,7 @@ same jeprof --list=keep_deep plain je_plain.heap
 alike disasm jeprof --disasm=keep_deep plain je_plain.heap
 alike collapsed jeprof --collapsed plain je_plain.heap
 alike callgrind jeprof --callgrind fixed je_fixed.heap
-for option in '' --lines --alloc_objects --nodecount=6 --focus=in_thread --ignore=keep; do
+for option in '' --lines --nodecount=6 --focus=in_thread; do
     # shellcheck disable=SC2086
     alike dot jeprof --dot $option plain je_plain.heap
 done
@@ -92,8 +91,8 @@ if [ -n "$(echo first.*.heap)" ] && [ -n "$(echo second.*.heap)" ]; then
 fi
 
 said google-pprof --text plain gp_plain.heap
-for option in --show_bytes --cum --lines --files --inuse_objects --alloc_space --alloc_objects \
-    --addresses --focus=keep_deep --ignore=keep_large --show_addresses; do
+for option in --show_bytes --lines --files --inuse_objects --alloc_space --addresses \
+    --focus=keep_deep --show_addresses; do
     same google-pprof --text "$option" plain gp_plain.heap
 done
 same google-pprof --text --show_bytes quick gp_quick.heap
@@ -111,7 +110,7 @@ google-pprof --text real.raw 2>/dev/null | own >real.out
 differ "a file of --raw"
 same google-pprof --text --cum real.raw
 
-for option in --text --cum --lines --addresses --files --focus=burn_more; do
+for option in --cum --lines --addresses --files --focus=burn_more; do
     same google-pprof --text $option plain plain.cpu
 done
 alike raw google-pprof --raw plain plain.cpu
@@ -124,8 +123,8 @@ same google-pprof --text --cum store_fixed store_fixed.cpu
 for program in store store_bare store_whole store_fixed; do
     alike cum jeprof --text --show_bytes $program je_$program.heap
     alike cum google-pprof --text --show_bytes $program gp_$program.heap
-    alike cum jeprof --text --alloc_objects $program js_$program.heap
 done
+alike cum jeprof --text --alloc_objects store js_store.heap
 links/jeprof --text --show_bytes store je_store.heap 2>/dev/null >ours.out
 grep -q 'helper (inline)' ours.out || fail "jeprof has no helper, which is inlined"
 for program in store store_bare; do
