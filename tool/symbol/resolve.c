@@ -158,6 +158,11 @@ static void locations_fill(struct profile *profile, const struct modules *module
     }
 }
 
+static bool row_is_made(const struct symbol_report *report, uint32_t module)
+{
+    return module < report->count && symbol_is_made(report->modules[module].path);
+}
+
 /* Code that no file has, where the compiler that made it has written names. */
 static bool jit_fill(struct profile *profile, const struct modules *modules,
                      const struct symbol_options *options, struct symbol_report *report)
@@ -166,7 +171,7 @@ static bool jit_fill(struct profile *profile, const struct modules *modules,
     struct jit jit;
     bool wanted = false;
     for (size_t i = 0; i < modules->places_count; i++)
-        wanted |= symbol_is_made(report->modules[places[i].module].path);
+        wanted |= row_is_made(report, places[i].module);
     if (!wanted)
         return true;
     bool right = jit_read(&jit, profile, options);
@@ -174,7 +179,7 @@ static bool jit_fill(struct profile *profile, const struct modules *modules,
         /* Not the module's own path: the texts of the profile have moved. */
         struct symbol_module *row = &report->modules[places[i].module];
         uint64_t code = modules->items[places[i].module].wanted[places[i].wanted];
-        const char *name = symbol_is_made(row->path) ? jit_find(&jit, code) : NULL;
+        const char *name = row_is_made(report, places[i].module) ? jit_find(&jit, code) : NULL;
         if (!name)
             continue;
         uint32_t text = profile_string_of(profile, name);
