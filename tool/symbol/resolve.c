@@ -160,7 +160,8 @@ static void locations_fill(struct profile *profile, const struct modules *module
 
 static bool row_is_made(const struct symbol_report *report, uint32_t module)
 {
-    return module < report->count && symbol_is_made(report->modules[module].path);
+    const char *path = module < report->count ? report->modules[module].path : NULL;
+    return path && symbol_is_made(path);
 }
 
 /* Code that no file has, where the compiler that made it has written names. */
