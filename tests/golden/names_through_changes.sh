@@ -113,6 +113,18 @@ build -fPIC -shared library.c -Wl,-Ttext-segment=0x3a00000 -o here/libpart.so &&
 "$MEMOIR_TOOL" run --exact -o moved.memoir here/work >/dev/null 2>err || fail "run: $(cat err)"
 right_names "a prelinked library" moved.memoir
 
+# Split debug information that is gone: lines are there, and it is said what is not.
+mkdir split
+build -gsplit-dwarf -fPIC -shared library.c -o split/libpart.so
+build -gsplit-dwarf work.c -Lsplit -lpart -Wl,-rpath,"$place/split" -o split/work
+"$MEMOIR_TOOL" run --exact -o split.memoir split/work >/dev/null 2>err || fail "run: $(cat err)"
+right_names "split debug information" split.memoir
+"$MEMOIR_TOOL" symbols split.memoir --no-cache | grep -q '[.]dwo' && fail "files are missed that are there"
+find . -name '*.dwo' -delete
+right_names "split debug information that is gone" split.memoir
+"$MEMOIR_TOOL" symbols split.memoir --no-cache >said
+grep -q '[.]dwo files that are not where it was built' said || fail "nothing is said of .dwo files: $(cat said)"
+
 # A container: only inside is the right program at this path.
 rm -rf here && cp -r other here
 if unshare -rm true 2>/dev/null; then

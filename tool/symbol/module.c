@@ -166,6 +166,7 @@ void module_answer(struct module *module, const struct symbol_options *options)
         open |= !answers->items[i].known;
     if (open)
         whole = files_ask(module, image, options);
+    module->split_missing = !whole && module->quality == SYMBOL_FULL;
     if (cache)
         cache_end(cache, module, whole && !answers->failed);
     free(cache);

@@ -29,6 +29,7 @@ struct module {
     struct image *mini; /* the image's own symbols, compressed; NULL: none, or not needed */
     char *other;        /* a file of another build that was there; NULL: none */
     bool unsure;        /* it was taken by its path alone */
+    bool split_missing; /* some of its debug information is in files that are not here */
     enum symbol_quality quality;
     struct answers answers;
     /* For progress, read by another thread. */

@@ -245,6 +245,7 @@ static bool report_start(struct symbol_report *report, const struct modules *mod
         if (module->other && !(row->other_file = strdup(module->other)))
             return false;
         row->unsure = module->unsure && module->image;
+        row->split_missing = module->split_missing;
     }
     return true;
 }

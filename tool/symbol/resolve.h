@@ -34,10 +34,11 @@ enum symbol_quality {
 
 struct symbol_module {
     char *path, *build_id;
-    char *file;       /* that the names came from; NULL: none */
-    char *debug_file; /* beside it; NULL: none */
-    char *other_file; /* of another build, which was not used; NULL: none */
-    bool unsure;      /* the profile has no build id: the file was taken by its path */
+    char *file;         /* that the names came from; NULL: none */
+    char *debug_file;   /* beside it; NULL: none */
+    char *other_file;   /* of another build, which was not used; NULL: none */
+    bool unsure;        /* the profile has no build id: the file was taken by its path */
+    bool split_missing; /* inlined functions are in .dwo files that are not here */
     enum symbol_quality quality;
     uint64_t locations, named, guessed; /* of this module in the profile */
 };
