@@ -90,7 +90,7 @@ static bool target_write(const struct target *target, const struct profile *prof
         return false;
     progress_start("writing", target->path);
     done = (!target->packed || output_pack(&output, target->path, error)) &&
-           (target->writer->write(profile, options, output.file) ||
+           ((target->writer && target->writer->write(profile, options, output.file)) ||
             error_set(error, ERROR_INPUT, "out of memory"));
     done = output_end(&output, done, error) && done;
     progress_end();
