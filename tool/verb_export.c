@@ -206,7 +206,7 @@ static void counts_say(const struct redact_counts *counts)
 static bool redact_load(struct loaded *loaded, const struct target *target,
                         const struct arguments *arguments, struct error *error)
 {
-    if (target->writer->compares) {
+    if (target->writer && target->writer->compares) {
         error_set(error, ERROR_USAGE, "%s compares two profiles, and redact writes one",
                   target->writer->word);
         return error_hint(error, "redact both, then   memoir export AFTER --base BEFORE -o %s",
