@@ -4,7 +4,7 @@
  * the profile is of something that is there. Checksums of captures are made right first, since no
  * fuzzer guesses them; every second input keeps its own.
  *
- * With PLANT_BUG the target believes that no stack has more than a dozen frames, as a careless user
+ * With PLANT_BUG the target believes that no stack has more than four frames, as a careless user
  * would; tests/fuzz/run proves with it that the fuzzer finds such things.
  */
 #include "tool/profile/model.h"
@@ -78,7 +78,7 @@ static void check_samples(const struct profile *profile)
         must(samples->label_sets[i] < profile->label_sets.count);
         const uint32_t *frames = profile_frames_of(profile, samples->stacks[i], &count);
 #ifdef PLANT_BUG
-        char *seen = malloc(12);
+        char *seen = malloc(4);
         for (uint32_t k = 0; k < count; k++)
             seen[k] = 1;
         free(seen);
