@@ -24,8 +24,8 @@ static double information(double part, double whole)
     return -share * log2(share);
 }
 
-/* Where gains and losses cancel out, a score is no number: then Go's is the least there is, and sums
- * with it wrap. */
+/* Where gains and losses cancel out, a score is no number: then Go's is the least there is, and
+ * sums with it wrap. */
 static int64_t rank_of(double score, int64_t flat)
 {
     int64_t whole = score > -9e18 && score < 9e18 ? (int64_t)score : INT64_MIN;
