@@ -4,10 +4,11 @@
  * that everybody uses stand between malloc and the code that wanted the memory; what they allocate
  * belongs to who called them. The list is data: blame.def.
  *
- * Cost: one walk over the table a function of a profile; most rows are told apart by a letter.
+ * Cost: a function of a profile is compared with the rows that begin with its first letter.
  */
 #include "tool/report/view.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -111,14 +112,13 @@ static struct name name_of(const char *function)
 
 static bool word_fits(const char *word, struct name name)
 {
+    if (word[0] != '*' && word[0] != name.start[0])
+        return false;
     size_t length = strlen(word);
     bool open = length > 1 && word[length - 1] == '*';
-    if (word[0] != '*') {
-        if (word[0] != name.start[0])
-            return false;
+    if (word[0] != '*')
         return open ? strncmp(word, name.start, length - 1) == 0
                     : length == name.length && memcmp(word, name.start, length) == 0;
-    }
     word++;
     length--;
     if (open)
@@ -175,51 +175,65 @@ static bool is_rust(const char *name, const char *file)
     return crate_fits(name + 1, as - 1) && crate_fits(name + as + 4, length - as - 4);
 }
 
-static bool is_kind(const char *function, enum blame_kind kind)
+/* Rows that are about names, as lists by the first letter; * is one of its own. A number is that
+ * of a row + 1. */
+static uint16_t letters[UCHAR_MAX + 1], next_row[COUNT_OF(blame_patterns)];
+
+static bool is_of_names(enum blame_kind kind)
 {
-    struct name name = name_of(function);
-    for (size_t i = 0; i < blame_patterns_count; i++)
-        if (blame_patterns[i].kind == kind && word_fits(blame_patterns[i].word, name))
-            return true;
-    return false;
+    return kind == BLAME_ALLOCATOR || kind == BLAME_WRAPPER || kind == BLAME_FUNCTION;
+}
+
+static void letters_fill(void)
+{
+    static bool filled;
+    for (size_t i = 0; i < blame_patterns_count && !filled; i++) {
+        unsigned char letter = (unsigned char)blame_patterns[i].word[0];
+        if (!is_of_names(blame_patterns[i].kind))
+            continue;
+        next_row[i] = letters[letter];
+        letters[letter] = (uint16_t)(i + 1);
+    }
+    filled = true;
+}
+
+/* A bit for each kind that a name fits. */
+static unsigned kinds_of(struct name name)
+{
+    const unsigned char first[] = {(unsigned char)name.start[0], '*'};
+    unsigned kinds = 0;
+    letters_fill();
+    for (size_t k = 0; k < COUNT_OF(first); k++)
+        for (unsigned row = letters[first[k]]; row != 0; row = next_row[row - 1]) {
+            const struct blame_pattern *pattern = &blame_patterns[row - 1];
+            if (!(kinds & 1u << pattern->kind) && word_fits(pattern->word, name))
+                kinds |= 1u << pattern->kind;
+        }
+    return kinds;
 }
 
 bool blame_is_allocator(const char *function)
 {
-    return is_kind(function, BLAME_ALLOCATOR);
+    return kinds_of(name_of(function)) & 1u << BLAME_ALLOCATOR;
 }
 
 bool blame_is_wrapper(const char *function)
 {
-    return is_kind(function, BLAME_WRAPPER);
+    return kinds_of(name_of(function)) & 1u << BLAME_WRAPPER;
 }
 
 bool blame_is_library(const char *function, const char *file, const char *module)
 {
     struct name name = name_of(function);
     const char *short_module = base_name(module);
+    if (kinds_of(name) != 0)
+        return true;
     for (size_t i = 0; i < blame_patterns_count; i++) {
         const char *word = blame_patterns[i].word;
-        bool fits = false;
-        switch (blame_patterns[i].kind) {
-        case BLAME_ALLOCATOR:
-        case BLAME_WRAPPER:
-        case BLAME_FUNCTION:
-            fits = word_fits(word, name);
-            break;
-        case BLAME_RUST: /* below, all crates at once */
-            break;
-        case BLAME_MODULE:
-            fits = begins(short_module, word);
-            break;
-        case BLAME_SOURCE:
-            fits = strstr(file, word) != NULL;
-            break;
-        case BLAME_HEADER:
-            fits = strcmp(file, word) == 0;
-            break;
-        }
-        if (fits)
+        enum blame_kind kind = blame_patterns[i].kind;
+        if ((kind == BLAME_MODULE && begins(short_module, word)) ||
+            (kind == BLAME_SOURCE && strstr(file, word)) ||
+            (kind == BLAME_HEADER && strcmp(file, word) == 0))
             return true;
     }
     return name.length > 0 && is_rust(name.start, file);
