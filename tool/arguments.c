@@ -87,7 +87,7 @@ const char *arguments_value(const struct arguments *arguments, const char *name)
 {
     for (size_t i = arguments->flags_count; i > 0; i--) {
         const struct arguments_flag *found = &arguments->flags[i - 1];
-        if (strcmp(found->flag->name, name) == 0)
+        if (found->flag && strcmp(found->flag->name, name) == 0)
             return found->value ? found->value : "";
     }
     return NULL;

@@ -106,11 +106,12 @@ static ssize_t fit_write(void *cookie, const char *bytes, size_t size)
             continue;
         }
         if (fit->used == fit->room) {
-            char *more = realloc(fit->line, 2 * fit->room);
+            size_t room = 2 * fit->room + 1;
+            char *more = realloc(fit->line, room);
             if (!more)
                 return 0;
             fit->line = more;
-            fit->room *= 2;
+            fit->room = room;
         }
         fit->line[fit->used++] = bytes[i];
     }

@@ -22,8 +22,8 @@ enum base_use {
 
 static enum base_use base_use(const char *verb)
 {
-    static const char *const compared[] = {"top",    "peak",  "diff", "leaks",  "check",
-                                           "export", "merge", "list", "disasm", "shell"};
+    static const char *const compared[] = {"top",   "peak", "diff",   "leaks",  "check", "export",
+                                           "merge", "list", "disasm", "redact", "shell"};
     static const char *const taken[] = {"tree", "traces", "peek", "threads", "churn"};
     for (size_t i = 0; i < COUNT_OF(compared); i++)
         if (strcmp(compared[i], verb) == 0)

@@ -119,10 +119,12 @@ static bool is_nothing(const struct profile *profile, const struct target *targe
 static bool export_profile(struct loaded *loaded, const struct target *target, struct error *error)
 {
     struct write_options options = {.type = loaded->view.type};
+    if (!target->writer)
+        return format_unknown(target->path, error);
     if (!profile_filter(loaded, &loaded->profile, error) ||
         (loaded->has_base && !profile_filter(loaded, &loaded->base, error)))
         return false;
-    if (target->writer && target->writer->compares) {
+    if (target->writer->compares) {
         if (!loaded->has_base) {
             error_set(error, ERROR_USAGE, "%s compares two profiles: --base FILE is missing",
                       target->writer->word);

@@ -121,7 +121,7 @@ for verb in report sizes symbols doctor; do
     wrong "$verb is about one moment, and can do nothing with --since" $verb steps.memoir --since 200ms
     wrong "$verb is about one moment, and can do nothing with --base" $verb steps.memoir --base short.memoir
 done
-wrong 'redact is about one moment' redact steps.memoir --base short.memoir -o r.pb.gz
+memoir redact steps.memoir --base short.memoir -q -o r.pb.gz || fail "redact --base: $?"
 wrong 'time shows a whole run' time steps.memoir --at 200ms
 wrong 'time shows a whole run' time steps.memoir --base short.memoir
 wrong 'a picture of time shows the whole run' time steps.memoir --since 200ms -o x.svg
