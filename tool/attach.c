@@ -158,7 +158,8 @@ static bool refuse_deaf(const struct process *process, struct error *error)
                   "process %d can't be called: all of its threads block SIGURG", pid);
         return error_hint(error, "unblock SIGURG in one thread of it");
     }
-    error_set(error, ERROR_TARGET, "process %d does not listen: its option control is off", pid);
+    error_set(error, ERROR_TARGET, "process %d does not listen: its option control is off%s", pid,
+              process->bell == PROCESS_BELL_OFF ? "" : ", or the program has reset SIGURG");
     return error_hint(error, "start it with: memoir run --set control=on -- COMMAND");
 }
 

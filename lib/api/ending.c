@@ -23,9 +23,13 @@ enum {
     /* A signal of one cause may come several times: to the process, its group and its session.
      * Later than this it is somebody who does not want to wait. */
     ECHO_MS = 250,
+    STANDARD_ERROR = 2,
     FIRST_PROCESS = 1, /* of a namespace: the kernel keeps signals without a handler from it */
 };
 
+static const char no_thread[] =
+    "memoir: the capture lacks the end of the run: the system gave no thread to write it; "
+    "capture.interval makes snapshots more frequent\n";
 static pid_t owner;       /* a child made by vfork has the handlers, and its parent's memory */
 static uint64_t since_ms; /* when the end began; 0: not yet */
 static int number_first;
@@ -64,8 +68,10 @@ void ending_handler(int number)
     if (__atomic_compare_exchange_n(&since_ms, &before, now_ms, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE)) {
         number_first = number;
-        if (os_thread_start(undertaker_run, STACK_SIZE) != 0)
+        if (os_thread_start(undertaker_run, STACK_SIZE) != 0) {
+            os_write_all(STANDARD_ERROR, no_thread, sizeof no_thread - 1);
             die(number);
+        }
     } else if (now_ms - before > ECHO_MS) {
         die(number);
     }

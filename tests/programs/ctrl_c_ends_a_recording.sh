@@ -148,6 +148,51 @@ press 1,15@0.3 nohup "$MEMOIR_TOOL" run --exact "$place/target" idle
 printed 'status -15 after .*'
 said 'ended by signal 15 '
 
+# no thread to be had: as it ever was, and a line
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && command -v prlimit >/dev/null; then
+    what='no thread'
+    mkdir "$place/open"
+    chmod 755 "$place"
+    chmod 777 "$place/open"
+    cp "$(readlink -f "$MEMOIR_LIB")" "$place/libmemoir.so"
+    press 15 prlimit --nproc=0 setpriv --reuid 65534 --regid 65534 --clear-groups env \
+        "LD_PRELOAD=$place/libmemoir.so" "MEMOIR=capture:$place/open/run.memoir" "$place/target" idle
+    printed 'status -15 after .*'
+    said '^memoir: the capture lacks the end of the run: '
+fi
+
+# Go, which asks the kernel itself and calls what it found there
+if command -v go >/dev/null; then
+    what=go
+    mkdir "$place/go"
+    cat >"$place/go/main.go" <<'END'
+package main
+
+// #include <stdio.h>
+// #include <stdlib.h>
+import "C"
+import "time"
+
+func main() {
+	for i := 0; i < 100; i++ {
+		C.malloc(100000)
+	}
+	C.puts(C.CString("ready"))
+	C.fflush(nil)
+	time.Sleep(time.Minute)
+}
+END
+    if (cd "$place/go" && CC=cc HOME=$place GOFLAGS=-mod=mod GO111MODULE=off go build -o main main.go) >"$place/errors" 2>&1; then
+        for event in c 15; do
+            press $event "$MEMOIR_TOOL" run "$place/go/main"
+            case $event in c) recorded 2 ;; *) recorded 15 ;; esac
+            said 'allocated 9\.[0-9]* MiB|allocated 10\.[0-9]* MiB'
+        done
+    else
+        echo "no Go program: $(tail -n 1 "$place/errors")"
+    fi
+fi
+
 # a snapshot that takes long: two seconds of it, or none when the signal comes again. strace holds
 # the writer up, and what is left of the process for as long.
 slowly() { # TENTHS...: of a second between signals; $spent: tenths from the last one to the end
