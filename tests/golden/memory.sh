@@ -36,9 +36,8 @@ def peak(words):
 CONSTANT = 4 << 20  # the boxes of a picture: there are only so many
 failed = False
 few, *sizes = [int(line) for line in open("bytes")]
-mixed = [["top"], ["tree"], ["export", "-o", "out.svg"], ["export", "-o", "out.folded"]]
-many = mixed + [["tree", "--json"], ["traces"], ["peek", "function_17"], ["sizes"],
-                ["export", "-o", "out.callgrind"], ["export", "--reversed", "-o", "out.svg"],
+mixed = [["tree"], ["export", "-o", "out.folded"]]
+many = mixed + [["traces"], ["export", "-o", "out.svg"], ["export", "-o", "out.callgrind"],
                 ["export", "-o", "out.pb.gz", "--hide", "function_17$"]]
 base = {str(command): peak([command[0], "few.pb.gz"] + command[1:]) for command in many}
 for name, size, commands in (("many", sizes[0], many), ("mixed", sizes[1], mixed)):
