@@ -245,7 +245,7 @@ static bool run_read(struct profile *profile, const char *const *inputs, size_t 
     *taken = 1;
     if (!load_input(profile, inputs[0], options, pid, error))
         return false;
-    if (count == 1 || options->add_up || profile->pid <= 0)
+    if (count <= 1 || options->add_up || profile->pid <= 0)
         return true;
     struct profile *moments = calloc(count, sizeof *moments);
     if (!moments)

@@ -190,13 +190,18 @@ static size_t keys_end(const uint64_t *places, size_t at, size_t end)
     return at;
 }
 
+static uint64_t place_of(uint32_t shared, uint64_t stack)
+{
+    return shared * (UINT64_C(1) << 32) | (uint32_t)stack;
+}
+
 /* Stacks that have no more frames are the same, and in their order already. */
 static size_t ended_skip(uint64_t *places, size_t first, size_t end, uint32_t depth,
                          uint32_t shared)
 {
     size_t at = first;
     for (; at < end && places[at] >> 32 == 0; at++)
-        places[at] |= (uint64_t)(at == first ? shared : depth) << 32;
+        places[at] = place_of(at == first ? shared : depth, places[at]);
     return at;
 }
 
@@ -240,7 +245,7 @@ static void sort_range(struct sorter *it, size_t first, size_t count, uint32_t d
         count = most_end - most;
         depth++;
     }
-    places[first] = (uint64_t)shared << 32 | (uint32_t)places[first];
+    places[first] = place_of(shared, places[first]);
 }
 
 bool order_make(struct order *order, size_t count, order_path *path, const void *context,

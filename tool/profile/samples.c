@@ -19,10 +19,13 @@ int profile_type_named(const struct profile *profile, const char *name)
 static bool column_grow(struct profile *profile, void *column, size_t item_size, size_t room)
 {
     void **place = column;
-    char *items = reallocarray(*place, room, item_size);
-    profile->failed |= items == NULL;
-    *place = items ? items : *place;
-    return items != NULL;
+    void *items = reallocarray(*place, room, item_size);
+    if (!items) {
+        profile->failed = true;
+        return false;
+    }
+    *place = items;
+    return true;
 }
 
 /* A column for samples that are there already: of zeros. */

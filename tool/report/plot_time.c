@@ -187,7 +187,7 @@ static void time_area(const struct time_plot *time)
     if (under)
         fprintf(file, "<clipPath id=\"heap%u\">", time->plot.width);
     for (unsigned i = 0, copies = under ? 2 : 1; i < copies; i++) {
-        fprintf(file, "<path class=\"c%u1\" d=\"M%.1f,%.1f", under ? SVG_FAMILIES - 1 : 0,
+        fprintf(file, "<path class=\"c%d1\" d=\"M%.1f,%.1f", under ? SVG_FAMILIES - 1 : 0,
                 time->course.points[0].x, time->plot.bottom);
         for (size_t k = 0; k < time->course.count; k++)
             fprintf(file, "L%.1f,%.1f", time->course.points[k].x,
@@ -347,7 +347,7 @@ static void time_legend(const struct time_plot *time, unsigned y)
     }
     if (time->bands_count > 0)
         fprintf(file,
-                "<rect class=\"c%u1\" x=\"%.0f\" y=\"%u\" width=\"14\" height=\"14\"/>"
+                "<rect class=\"c%d1\" x=\"%.0f\" y=\"%u\" width=\"14\" height=\"14\"/>"
                 "<text class=\"sub\" x=\"%.0f\" y=\"%u\">all others, and what came and went "
                 "between snapshots</text>\n",
                 SVG_FAMILIES - 1, 16 + (entry % columns) * room, y + entry / columns * 19,

@@ -67,7 +67,7 @@ bool stacks_link(struct maker *maker)
         kept += view->sample_stacks[i] != NONE;
     if (kept == view->stacks_count)
         return true;
-    maker->next = malloc(count * sizeof *maker->next);
+    maker->next = malloc((count + 1) * sizeof *maker->next);
     if (!maker->next)
         return false;
     memset(maker->first, 0xff, view->stacks_count * sizeof *maker->first);

@@ -33,8 +33,9 @@ static bool node_add(struct maker_tree *maker, const struct tree_node *node)
 {
     if (maker->count == maker->room) {
         size_t room = maker->room == 0 ? 256 : 2 * maker->room;
-        struct tree_node *nodes = realloc(maker->nodes, room * sizeof *nodes);
-        if (!nodes || room > UINT32_MAX)
+        struct tree_node *nodes =
+            room <= UINT32_MAX ? realloc(maker->nodes, room * sizeof *nodes) : NULL;
+        if (!nodes)
             return false;
         maker->nodes = nodes;
         maker->room = room;
@@ -157,8 +158,9 @@ bool tree_walk(const struct view *view, void (*each)(void *context, const struct
         for (uint32_t depth = order_shared(&order, i); depth < stack.count && right; depth++) {
             struct level *level = &levels[depth];
             bool leaf = depth + 1 == stack.count;
+            number++;
             *level =
-                (struct level){.number = ++number, .end = order_run(&order, i, order.count, depth)};
+                (struct level){.number = number, .end = order_run(&order, i, order.count, depth)};
             if (depth > order_shared(&order, i) && level[-1].end == level->end)
                 level->total = level[-1].total;
             else
