@@ -28,13 +28,14 @@ struct checking {
     struct error *error;
 };
 
+static const char *const view_words[METRICS] = {"live", "peak", "alloc", "count"};
+
 /* The view of a metric, made when first asked for. NULL: see the error. */
 static const struct view *view_of(struct checking *checking, unsigned metric)
 {
-    static const char *const words[METRICS] = {"live", "peak", "alloc", "count"};
     if (checking->has_view[metric])
         return &checking->views[metric];
-    if (!load_metric(&checking->loaded, words[metric], checking->error) ||
+    if (!load_metric(&checking->loaded, view_words[metric], checking->error) ||
         !load_view(&checking->views[metric], &checking->loaded, checking->error))
         return NULL;
     checking->has_view[metric] = true;
@@ -123,7 +124,17 @@ static bool add_metric(struct checking *checking, unsigned metric, struct check_
     return true;
 }
 
-/* --max-peak, --max-live, --max-allocs; --max-growth for those that were not named. */
+/* Whether the profile knows of it: a dump of what is live has no allocations and no peak. */
+static bool has_metric(struct checking *checking, unsigned metric)
+{
+    struct error unsaid = {0};
+    const struct profile *profile = &checking->loaded.profile;
+    return (metric == PEAK && points_peak(profile) > 0) ||
+           load_metric(&checking->loaded, view_words[metric], &unsaid);
+}
+
+/* --max-peak, --max-live, --max-allocs; --max-growth for those that were not named and that there
+ * are. */
 static bool add_limits(struct checking *checking)
 {
     static const struct {
@@ -151,7 +162,7 @@ static bool add_limits(struct checking *checking)
             return error_set(checking->error, ERROR_USAGE,
                              "%s can't be '%s'; accepted: 4096, 200M, 1.5G, or 5%% with --base",
                              flags[i].flag, text);
-        if (!text && !all)
+        if (!text && (!all || (flags[i].metric != LIVE && !has_metric(checking, flags[i].metric))))
             continue;
         if (!add_metric(checking, flags[i].metric, text ? limit : growth,
                         text ? flags[i].flag : "--max-growth"))
