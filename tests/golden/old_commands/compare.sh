@@ -7,7 +7,7 @@ canon=$sources/canon.py
 # Rows that are not the programs' own.
 own() {
     sed -E 's/ \(discriminator [0-9]+\)//
-        /^ .* ([^ ]*(csu|sysdeps|nptl|elf|malloc|include)\/[^ ]*|0*[0-9a-f]{16}|\?\?:.|:\?|~.*|_start.*|__libc_.*|_dl_.*|.*call_init.*|(__)?clone3?.*|start_thread.*|.*@@.*|__GI_.*|allocate_.*|.*pthread_create.*|calloc \(inline\).*|malloc_usable_size.*|[^ ]*\.so[.0-9]*\+0x[0-9a-f]+)( [^ ]*)?( \([0-9a-f]+\))?$/d'
+        /^ .* ([^ ]*(csu|sysdeps|nptl|elf|malloc|misc|include)\/[^ ]*|0*[0-9a-f]{16}|\?\?:.|:\?|~.*|_start.*|__libc_.*|_dl_.*|.*call_init.*|(__)?clone3?.*|start_thread.*|.*@@.*|__GI_.*|allocate_.*|.*pthread_create.*|calloc \(inline\).*|malloc_usable_size.*|[^ ]*\.so[.0-9]*\+0x[0-9a-f]+)( [^ ]*)?( \([0-9a-f]+\))?$/d'
 }
 
 # near: the two outputs are equal but for the last unit of large numbers. The real ones add floating
@@ -80,3 +80,14 @@ refused() {
 mkdir links && for name in jeprof google-pprof pprof memoir; do
     ln -s "$MEMOIR_TOOL" "links/$name"
 done
+
+# names_or_skip PROGRAM PROFILE: without its helpers (file, addr2line) and libc's debug file the real
+# one guesses names, and there is nothing that could be equal.
+names_or_skip() {
+    libc=$(ldd "./$1" | awk '/libc\.so/ { print $3 }')
+    id=$(readelf -n "$libc" 2>/dev/null | sed -n 's/.*Build ID: //p')
+    if [ ! -e "/usr/lib/debug/.build-id/$(printf '%.2s' "$id")/${id#??}.debug" ] ||
+        ! jeprof --text --lines "$1" "$2" 2>/dev/null | grep -q 'plain\.c:[0-9]'; then
+        skip "the real jeprof finds no lines here, or no debug file of libc"
+    fi
+}
