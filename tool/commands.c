@@ -10,53 +10,25 @@
 const struct command commands[] = {
 #define COMMAND(verb, function, operands, synopsis, brief, details) \
     {verb, function, operands, synopsis, brief, details},
-#define FLAG(...)
-#define QUESTION(...)
-#define TOPIC(...)
 #include "tool/commands.def"
-#undef COMMAND
-#undef FLAG
-#undef QUESTION
-#undef TOPIC
 };
 const size_t commands_count = sizeof commands / sizeof *commands;
 
 const struct command_flag commands_flags[] = {
-#define COMMAND(...)
 #define FLAG(verb, name, argument, brief) {verb, name, argument, brief},
-#define QUESTION(...)
-#define TOPIC(...)
 #include "tool/commands.def"
-#undef COMMAND
-#undef FLAG
-#undef QUESTION
-#undef TOPIC
 };
 const size_t commands_flags_count = sizeof commands_flags / sizeof *commands_flags;
 
 const struct command_question commands_questions[] = {
-#define COMMAND(...)
-#define FLAG(...)
 #define QUESTION(verb, question) {verb, question},
-#define TOPIC(...)
 #include "tool/commands.def"
-#undef COMMAND
-#undef FLAG
-#undef QUESTION
-#undef TOPIC
 };
 const size_t commands_questions_count = sizeof commands_questions / sizeof *commands_questions;
 
 const struct command_topic commands_topics[] = {
-#define COMMAND(...)
-#define FLAG(...)
-#define QUESTION(...)
 #define TOPIC(name, function, brief) {name, function, brief},
 #include "tool/commands.def"
-#undef COMMAND
-#undef FLAG
-#undef QUESTION
-#undef TOPIC
 };
 const size_t commands_topics_count = sizeof commands_topics / sizeof *commands_topics;
 

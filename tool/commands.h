@@ -63,13 +63,7 @@ bool commands_reads(const struct command *command);
 
 #define COMMAND(verb, function, ...) \
     bool function(const struct arguments *arguments, struct error *error);
-#define FLAG(...)
-#define QUESTION(...)
 #define TOPIC(name, function, brief) void function(void);
 #include "tool/commands.def"
-#undef COMMAND
-#undef FLAG
-#undef QUESTION
-#undef TOPIC
 
 #endif

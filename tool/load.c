@@ -236,38 +236,65 @@ static void same_run_warn(const struct profile *profile, const struct profile *m
                   a, b, a, b);
 }
 
-/* A profile and those behind it that are of the same process: moments of one run. *taken: how many
- * they are. */
-static bool run_read(struct profile *profile, const char *const *inputs, size_t count,
-                     const struct load_options *options, int64_t *pid, size_t *taken,
-                     struct error *error)
+/* Inputs, one after the other; of the next one it may be necessary to know whose it is. */
+struct reading {
+    const char *const *inputs;
+    size_t count, at;
+    const struct load_options *options;
+    int64_t *pid;
+    struct profile ahead; /* inputs[at], if that was read already */
+    bool is_ahead;
+};
+
+/* Into an empty profile. */
+static bool next_read(struct reading *reading, struct profile *profile, struct error *error)
 {
-    *taken = 1;
-    if (!load_input(profile, inputs[0], options, pid, error))
+    const char *input = reading->inputs[reading->at++];
+    if (!reading->is_ahead)
+        return load_input(profile, input, reading->options, reading->pid, error);
+    profile_free(profile);
+    *profile = reading->ahead;
+    reading->is_ahead = false;
+    return true;
+}
+
+static void put_back(struct reading *reading, const struct profile *profile)
+{
+    reading->ahead = *profile;
+    reading->is_ahead = true;
+    reading->at--;
+}
+
+/* A profile and those behind it that are of the same process: moments of one run. */
+static bool run_read(struct profile *profile, struct reading *reading, struct error *error)
+{
+    if (!next_read(reading, profile, error))
         return false;
-    if (count <= 1 || options->add_up || profile->pid <= 0)
+    size_t left = reading->count - reading->at, used = 1;
+    if (left == 0 || reading->options->add_up || profile->pid <= 0)
         return true;
-    struct profile *moments = calloc(count, sizeof *moments);
+    struct profile *moments = calloc(left + 1, sizeof *moments);
     if (!moments)
         return error_set(error, ERROR_INPUT, "out of memory");
-    size_t used = 1;
     bool right = true, one = true;
     moments[0] = *profile;
     profile_start(profile);
-    while (used < count && right && one) {
+    while (reading->at < reading->count && right && one) {
         profile_start(&moments[used]);
-        right = load_input(&moments[used], inputs[used], options, pid, error);
-        one = right && series_of_one(&moments[0], &moments[used]);
-        used++;
+        right = next_read(reading, &moments[used], error);
+        one = !right || series_of_one(&moments[0], &moments[used]);
+        if (one)
+            used++;
+        else
+            put_back(reading, &moments[used]);
     }
-    *taken = one ? used : used - 1;
-    if (right && !series_make(profile, moments, *taken))
+    if (right && !series_make(profile, moments, used))
         right = error_set(error, ERROR_INPUT, "out of memory");
-    if (right && *taken > 1)
+    if (right && used > 1)
         profile_warn(profile,
                      "%zu dumps of one process, %ld: the last is what counts, the others are its "
                      "history",
-                     *taken, (long)profile->pid);
+                     used, (long)profile->pid);
     for (size_t i = 0; i < used; i++)
         profile_free(&moments[i]);
     free(moments);
@@ -275,20 +302,20 @@ static bool run_read(struct profile *profile, const char *const *inputs, size_t 
 }
 
 /* Adds up, but for moments of one run. */
-static bool inputs_read(struct profile *profile, const char *const *inputs, size_t count,
-                        const struct load_options *options, int64_t *pid, struct error *error)
+static bool runs_add(struct profile *profile, struct reading *reading, struct error *error)
 {
-    size_t taken;
-    if (!run_read(profile, inputs, count, options, pid, &taken, error))
+    const char *const *inputs = reading->inputs;
+    if (!run_read(profile, reading, error))
         return false;
-    for (size_t i = taken; i < count; i += taken) {
+    while (reading->at < reading->count) {
+        size_t at = reading->at;
         struct profile more;
         profile_start(&more);
-        bool right = run_read(&more, inputs + i, count - i, options, pid, &taken, error);
-        if (right && i == 1 && !options->add_up)
+        bool right = run_read(&more, reading, error);
+        if (right && at == 1 && !reading->options->add_up)
             same_run_warn(profile, &more, inputs[0], inputs[1]);
         if (right && !profile_merge(profile, &more, 1))
-            right = error_set(error, ERROR_INPUT, "%s can't be added to %s: %s", inputs[i],
+            right = error_set(error, ERROR_INPUT, "%s can't be added to %s: %s", inputs[at],
                               inputs[0], profile->failed ? "out of memory" : "too large numbers");
         profile_free(&more);
         if (!right)
@@ -296,6 +323,16 @@ static bool inputs_read(struct profile *profile, const char *const *inputs, size
     }
     profile_settle(profile);
     return true;
+}
+
+static bool inputs_read(struct profile *profile, const char *const *inputs, size_t count,
+                        const struct load_options *options, int64_t *pid, struct error *error)
+{
+    struct reading reading = {.inputs = inputs, .count = count, .options = options, .pid = pid};
+    bool right = runs_add(profile, &reading, error);
+    if (reading.is_ahead)
+        profile_free(&reading.ahead);
+    return right;
 }
 
 /* What was given takes the place of a file. */
