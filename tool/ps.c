@@ -155,9 +155,8 @@ static void rows_print(const struct row *rows, size_t count)
     int width = (int)terminal_width() - 52;
     width = width < 20 ? 20 : width;
     FILE *out = fit_output();
-    if (count > 0)
-        fprintf(out, "%7s  %-8s  %10s  %10s  %-9s %s\n", "PID", "USER", "HEAP", "RSS", "SAMPLING",
-                "COMMAND");
+    fprintf(out, "%7s  %-8s  %10s  %10s  %-9s %s\n", "PID", "USER", "HEAP", "RSS", "SAMPLING",
+            "COMMAND");
     for (size_t i = 0; i < count; i++) {
         const struct row *row = &rows[i];
         bool asked = row->reason[0] == '\0';
