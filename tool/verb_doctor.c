@@ -13,6 +13,7 @@
 #include "tool/inspect.h"
 #include "tool/launch.h"
 #include "tool/load.h"
+#include "tool/output.h"
 #include "tool/package.h"
 #include "tool/process.h"
 #include "tool/terminal.h"
@@ -29,6 +30,7 @@ enum mark { MARK_GOOD, MARK_NOTE, MARK_BAD };
 
 struct doctor {
     FILE *out;
+    struct output output; /* with --output: where that goes */
     struct json json;
     bool as_json;
     bool plain; /* into a file: no colours, lines as they are */
@@ -428,18 +430,18 @@ void doctor_profile(const struct loaded *loaded, doctor_found *found, void *cont
 static bool doctor_open(struct doctor *doctor, const struct arguments *arguments,
                         struct error *error)
 {
-    const char *output = arguments_value(arguments, "--output");
-    const char *ending = output ? strrchr(output, '.') : NULL;
+    const char *path = arguments_value(arguments, "--output");
+    const char *ending = path ? strrchr(path, '.') : NULL;
     doctor->as_json =
         arguments_value(arguments, "--json") || (ending && strcmp(ending, ".json") == 0);
     if (arguments_value(arguments, "--csv") || (ending && strcmp(ending, ".csv") == 0)) {
         error_set(error, ERROR_USAGE, "doctor is no table, and has no CSV");
         return error_hint(error, "--json has all that it says");
     }
-    doctor->plain = output != NULL;
-    doctor->out = output ? fopen(output, "we") : fit_output();
-    if (!doctor->out)
-        return error_set(error, ERROR_INPUT, "%s can't be written: %s", output, strerror(errno));
+    doctor->plain = path != NULL;
+    if (path && !output_start(&doctor->output, path, error))
+        return false;
+    doctor->out = path ? doctor->output.file : fit_output();
     if (doctor->as_json) {
         json_start(&doctor->json, doctor->out, true);
         json_object(&doctor->json, NULL);
@@ -449,21 +451,17 @@ static bool doctor_open(struct doctor *doctor, const struct arguments *arguments
     return true;
 }
 
-static bool doctor_close(struct doctor *doctor, struct error *error)
+static bool doctor_close(struct doctor *doctor, bool right, struct error *error)
 {
     if (doctor->as_json) {
         json_end(&doctor->json);
         json_end(&doctor->json);
         fputc('\n', doctor->out);
     }
-    if (!doctor->plain) { /* standard output, whose errors are seen at the end */
-        fit_end(doctor->out);
-        return true;
-    }
-    bool wrong = ferror(doctor->out);
-    wrong |= fclose(doctor->out) != 0;
-    return !wrong ||
-           error_set(error, ERROR_INPUT, "--output can't be written: %s", strerror(errno));
+    if (doctor->plain)
+        return output_end(&doctor->output, right, error) && right;
+    fit_end(doctor->out); /* standard output, whose errors are seen at the end */
+    return right;
 }
 
 bool verb_doctor(const struct arguments *arguments, struct error *error)
@@ -485,6 +483,6 @@ bool verb_doctor(const struct arguments *arguments, struct error *error)
         check_program(&doctor, program);
     else
         right = false;
-    right = doctor_close(&doctor, error) && right;
+    right = doctor_close(&doctor, right, error);
     return right && doctor.bad > 0 ? error_found(error) : right;
 }

@@ -106,6 +106,19 @@ static bool profile_filter(struct loaded *loaded, struct profile *profile, struc
            error_set(error, ERROR_USAGE, "%s", reason.text);
 }
 
+static bool profiles_filter(struct loaded *loaded, struct error *error)
+{
+    return profile_filter(loaded, &loaded->profile, error) &&
+           (!loaded->has_base || profile_filter(loaded, &loaded->base, error));
+}
+
+/* The profile becomes what it has more than the base. */
+static bool base_take(struct loaded *loaded, struct error *error)
+{
+    return !loaded->has_base || profile_merge(&loaded->profile, &loaded->base, -1) ||
+           error_set(error, ERROR_INPUT, "out of memory");
+}
+
 /* Whether there will be nothing in the file; formats of one column have none of the others. */
 static bool is_nothing(const struct profile *profile, const struct target *target, unsigned type)
 {
@@ -121,8 +134,7 @@ static bool export_profile(struct loaded *loaded, const struct target *target, s
     struct write_options options = {.type = loaded->view.type};
     if (!target->writer)
         return format_unknown(target->path, error);
-    if (!profile_filter(loaded, &loaded->profile, error) ||
-        (loaded->has_base && !profile_filter(loaded, &loaded->base, error)))
+    if (!profiles_filter(loaded, error))
         return false;
     if (target->writer->compares) {
         if (!loaded->has_base) {
@@ -131,8 +143,8 @@ static bool export_profile(struct loaded *loaded, const struct target *target, s
             return error_hint(error, "memoir export AFTER --base BEFORE -o %s", target->path);
         }
         options.base = &loaded->base;
-    } else if (loaded->has_base && !profile_merge(&loaded->profile, &loaded->base, -1)) {
-        return error_set(error, ERROR_INPUT, "out of memory");
+    } else if (!base_take(loaded, error)) {
+        return false;
     }
     if (is_nothing(&loaded->profile, target, options.type))
         suggest_nothing(loaded);
@@ -214,11 +226,8 @@ static bool redact_load(struct loaded *loaded, const struct target *target,
         return error_hint(error, "redact both, then   memoir export AFTER --base BEFORE -o %s",
                           target->path);
     }
-    if (!load(loaded, arguments, error) || !profile_filter(loaded, &loaded->profile, error) ||
-        (loaded->has_base && !profile_filter(loaded, &loaded->base, error)))
-        return false;
-    return !loaded->has_base || profile_merge(&loaded->profile, &loaded->base, -1) ||
-           error_set(error, ERROR_INPUT, "out of memory");
+    return load(loaded, arguments, error) && profiles_filter(loaded, error) &&
+           base_take(loaded, error);
 }
 
 bool verb_redact(const struct arguments *arguments, struct error *error)

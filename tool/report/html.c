@@ -288,19 +288,27 @@ static void plots_put(struct html *html, const struct view *view,
     }
 }
 
-static bool time_put(struct html *html)
+const struct view *html_past(struct html *html)
 {
-    struct view view = {0};
     struct view_options options = html->view;
     int type = profile_type_named(html->profile, "inuse_space");
-    if (html->profile->points.count < 2 && html->profile->history_moments < 2)
-        return true;
+    if (html->has_past)
+        return &html->past;
     if (type >= 0)
         options.type = (unsigned)type;
     options.by = VIEW_SITE;
     options.past = true;
     options.age_least_us = options.age_most_us = 0;
-    if (!view_make(&view, html->profile, &options, html->error))
+    html->has_past = view_make(&html->past, html->profile, &options, html->error);
+    return html->has_past ? &html->past : NULL;
+}
+
+static bool time_put(struct html *html)
+{
+    if (html->profile->points.count < 2 && html->profile->history_moments < 2)
+        return true;
+    const struct view *view = html_past(html);
+    if (!view)
         return false;
     fputs("<section id=\"time\">\n<h2>Memory over time", html->file);
     if (html->options->base_name) {
@@ -309,9 +317,8 @@ static bool time_put(struct html *html)
         fputs("</small>", html->file);
     }
     fputs("</h2>\n", html->file);
-    plots_put(html, &view, picture_time);
+    plots_put(html, view, picture_time);
     fputs("</section>\n", html->file);
-    view_free(&view);
     return true;
 }
 
@@ -471,6 +478,7 @@ bool html_write(const struct profile *profile, const struct view_options *view,
         free(html.metrics[i].nodes.text);
     }
     free(html.leaks.text);
+    view_free(&html.past);
     flame_data_free(&html.data);
     return right;
 }

@@ -110,27 +110,22 @@ static void table_put(FILE *file, const struct view *view, const struct leaks *l
 
 bool html_leaks_make(struct html *html)
 {
-    struct view view = {0};
     struct leaks leaks = {0};
-    struct view_options options = html->view;
-    int type = profile_type_named(html->profile, "inuse_space");
-    if (type < 0 || html->profile->kind != PROFILE_HEAP ||
-        (options.base && profile_type_named(options.base, "inuse_space") < 0))
+    const struct profile *base = html->view.base;
+    if (profile_type_named(html->profile, "inuse_space") < 0 ||
+        html->profile->kind != PROFILE_HEAP ||
+        (base && profile_type_named(base, "inuse_space") < 0))
         return true;
-    options.type = (unsigned)type;
-    options.by = VIEW_SITE;
-    options.past = true;
-    options.age_least_us = options.age_most_us = 0;
-    if (!view_make(&view, html->profile, &options, html->error))
+    const struct view *view = html_past(html);
+    if (!view)
         return false;
-    bool right = leaks_make(&leaks, &view, &(struct leaks_options){.rule = LEAKS_AUTO});
-    if (right && (leaks.rule != LEAKS_NONE || view.total.value > 0)) {
+    bool right = leaks_make(&leaks, view, &(struct leaks_options){.rule = LEAKS_AUTO});
+    if (right && (leaks.rule != LEAKS_NONE || view->total.value > 0)) {
         right = html_text_start(&html->leaks);
         if (right)
-            table_put(html->leaks.file, &view, &leaks);
+            table_put(html->leaks.file, view, &leaks);
         right = right && html_text_end(&html->leaks);
     }
     leaks_free(&leaks);
-    view_free(&view);
     return right;
 }

@@ -38,6 +38,8 @@ struct html {
     struct flame_data data;
     struct html_metric metrics[HTML_METRICS_MOST];
     unsigned metrics_count;
+    struct view past; /* live memory with its history, by site; of the plot and of leaks */
+    bool has_past;
     double unnamed;         /* share of frames without a name, as top has it */
     struct html_text leaks; /* HTML; NULL: there is nothing to tell */
     struct view_error *error;
@@ -45,6 +47,8 @@ struct html {
 
 /* The metrics that the profile has, the wanted one first. False: the error says why. */
 bool html_metrics_make(struct html *html);
+/* The view `past`, made when first asked for. NULL: the error says why. */
+const struct view *html_past(struct html *html);
 /* The table of leaks. */
 bool html_leaks_make(struct html *html);
 /* The title of a metric, as a word in a sentence. */
