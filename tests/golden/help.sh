@@ -5,10 +5,7 @@
 # into the terminal, and what was misspelt is named only if it is near.
 . "$(dirname "$0")/../programs/common.sh"
 need python3
-cd "$place" || exit 2
-LC_ALL=C.UTF-8
-export LC_ALL
-unset NO_COLOR CLICOLOR_FORCE MEMOIR PAGER
+settle
 memoir() { "$MEMOIR_TOOL" "$@"; }
 
 # ten commands of every day, and no more; the same without a word

@@ -5,11 +5,7 @@
 # which moments it looked at, or refuses with the reason and the next step.
 . "$(dirname "$0")/../programs/common.sh"
 need python3
-cd "$place" || exit 2
-LC_ALL=C.UTF-8
-XDG_CACHE_HOME=$place/cache
-export LC_ALL XDG_CACHE_HOME
-unset NO_COLOR CLICOLOR_FORCE MEMOIR PAGER
+settle
 memoir() { "$MEMOIR_TOOL" "$@"; }
 
 # 80 KiB a step in ten steps of 100 ms, then all but 40 KiB is freed

@@ -4,11 +4,7 @@
 # Profiles with nothing in them, with one row, with the largest numbers there are, and differences
 # below zero: every verb has an answer, and where that is nothing, it says what to do.
 . "$(dirname "$0")/../programs/common.sh"
-cd "$place" || exit 2
-LC_ALL=C.UTF-8
-XDG_CACHE_HOME=$place/cache
-export LC_ALL XDG_CACHE_HOME
-unset NO_COLOR CLICOLOR_FORCE MEMOIR PAGER
+settle
 memoir() { "$MEMOIR_TOOL" "$@"; }
 
 echo 'int main(void) { return 0; }' >idle.c

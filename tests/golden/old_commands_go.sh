@@ -17,16 +17,7 @@ python3 "$sources/labels.py" labels later cpu other empty || exit 2
 
 # go_same OPTION...: output, what is said and the way it ends are the same.
 go_same() {
-    go tool pprof -symbolize=none "$@" >real.out 2>real.err </dev/null
-    real=$?
-    links/pprof -symbolize=none "$@" >ours.out 2>ours.err </dev/null
-    ours=$?
-    compared=$((compared + 1))
-    [ "$real" -eq "$ours" ] || fail "pprof $* exits with $ours, the real one with $real"
-    if ! cmp -s real.out ours.out; then
-        fail "pprof $* differs:"
-        diff -a real.out ours.out | head -n 12
-    fi
+    go_ends "$@"
     cmp -s real.err ours.err || fail "pprof $* says something else: $(diff real.err ours.err)"
 }
 

@@ -5,10 +5,7 @@
 # is gone afterwards; what is quick, quiet or no terminal says nothing.
 . "$(dirname "$0")/../programs/common.sh"
 need python3
-cd "$place" || exit 2
-LC_ALL=C.UTF-8
-export LC_ALL
-unset NO_COLOR CLICOLOR_FORCE MEMOIR PAGER
+settle
 PATH=$(dirname "$MEMOIR_TOOL"):$PATH
 terminal=$root/tests/golden/terminal/pty.py
 

@@ -5,10 +5,8 @@
 # are closed early, standard output that is closed or full.
 . "$(dirname "$0")/../programs/common.sh"
 need python3 less
-cd "$place" || exit 2
-LC_ALL=C.UTF-8
-export LC_ALL
-unset NO_COLOR CLICOLOR_FORCE MEMOIR PAGER MEMOIR_PAGER LESS TERM
+settle
+unset TERM
 PATH=$(dirname "$MEMOIR_TOOL"):$PATH
 escape=$(printf '\033')
 on() { # SETTING... COMMAND...: on a terminal

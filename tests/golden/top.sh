@@ -6,10 +6,7 @@
 # the letter, JSON and CSV with exact numbers, filters by word and by flag, colours, width.
 . "$(dirname "$0")/../programs/common.sh"
 need python3
-cd "$place" || exit 2
-LC_ALL=C.UTF-8
-export LC_ALL
-unset NO_COLOR CLICOLOR_FORCE MEMOIR PAGER
+settle
 memoir() { "$MEMOIR_TOOL" "$@"; }
 
 cat >heap.raw <<'END'

@@ -5,11 +5,7 @@
 # and what goes into a pipe is not cut at all.
 . "$(dirname "$0")/../programs/common.sh"
 need python3 less
-cd "$place" || exit 2
-LC_ALL=C.UTF-8
-XDG_CACHE_HOME=$place/cache
-export LC_ALL XDG_CACHE_HOME
-unset NO_COLOR CLICOLOR_FORCE MEMOIR PAGER LESS
+settle
 PATH=$(dirname "$MEMOIR_TOOL"):$PATH
 terminal=$root/tests/golden/terminal/pty.py
 

@@ -4,10 +4,7 @@
 # Words, files and lines that make no sense: each is refused with its cause and the next step, with
 # the status for it (2 usage, 3 input, 4 target), and with nothing on standard output.
 . "$(dirname "$0")/../programs/common.sh"
-cd "$place" || exit 2
-LC_ALL=C.UTF-8
-export LC_ALL
-unset NO_COLOR CLICOLOR_FORCE MEMOIR PAGER
+settle
 PATH=$(dirname "$MEMOIR_TOOL"):$PATH
 
 echo 'main;f 5' >few.folded

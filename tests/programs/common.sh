@@ -6,6 +6,8 @@
 #   preload COMMAND...              runs it with the library under test
 #   expect CODE COMMAND...          runs it and complains unless it exits with CODE
 #   quiet FILE                      complains if FILE holds a line of ours
+#   settle                          goes to $place, where no setting of the user's reaches the command
+#   browse TEXT                     runs drive.py with browser.py; TEXT: what does not work if it fails
 #   fail TEXT                       complains; the script goes on and `finish` exits with 1
 set -u
 root=${MEMOIR_ROOT:-$(cd "$(dirname "$0")" && pwd)}
@@ -65,4 +67,19 @@ quiet() { # FILE
     if grep -q '^memoir:' "$1"; then
         fail "the library said: $(grep '^memoir:' "$1" | head -n 1)"
     fi
+}
+
+settle() {
+    cd "$place" || exit 2
+    export LC_ALL=C.UTF-8 XDG_CACHE_HOME="$place/cache"
+    unset NO_COLOR CLICOLOR_FORCE MEMOIR PAGER MEMOIR_PAGER LESS
+}
+
+browse() { # TEXT
+    PYTHONPATH=$root/tests/programs PYTHONDONTWRITEBYTECODE=1 python3 drive.py
+    case $? in
+    0) ;;
+    77) skip "the browser does not start" ;;
+    *) fail "$1" ;;
+    esac
 }

@@ -99,10 +99,5 @@ check(page.run("document.getElementById('i').naturalWidth") == 1200, "an <img> s
 
 finish()
 END
-PYTHONPATH=$root/tests/programs PYTHONDONTWRITEBYTECODE=1 python3 drive.py
-case $? in
-0) ;;
-77) skip "the browser does not start" ;;
-*) fail "the flame graph does not work" ;;
-esac
+browse "the flame graph does not work"
 finish

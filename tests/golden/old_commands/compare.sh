@@ -63,8 +63,8 @@ said() {
     fi
 }
 
-# refused COMMAND OPTION...: exit code and last line of standard error are the same.
-refused() {
+# ends COMMAND OPTION...: exit codes are the same.
+ends() {
     command=$1
     shift
     "$command" "$@" >real.out 2>real.err </dev/null
@@ -73,13 +73,33 @@ refused() {
     ours=$?
     compared=$((compared + 1))
     [ "$real" -eq "$ours" ] || fail "exit code $ours, not $real: $command $*"
+}
+
+# refused COMMAND OPTION...: exit code and last line of standard error are the same.
+refused() {
+    ends "$@"
     [ "$(tail -n 1 real.err)" = "$(tail -n 1 ours.err)" ] ||
-        fail "$command $* says '$(tail -n 1 ours.err)', not '$(tail -n 1 real.err)'"
+        fail "$* says '$(tail -n 1 ours.err)', not '$(tail -n 1 real.err)'"
 }
 
 mkdir links && for name in jeprof google-pprof pprof memoir; do
     ln -s "$MEMOIR_TOOL" "links/$name"
 done
+
+# go_ends OPTION...: Go's pprof, on profiles that have their names in them: what it prints and the way
+# it ends are the same.
+go_ends() {
+    go tool pprof -symbolize=none "$@" >real.out 2>real.err </dev/null
+    real=$?
+    links/pprof -symbolize=none "$@" >ours.out 2>ours.err </dev/null
+    ours=$?
+    compared=$((compared + 1))
+    [ "$real" -eq "$ours" ] || fail "pprof $* exits with $ours, the real one with $real"
+    if ! cmp -s real.out ours.out; then
+        fail "pprof $* differs:"
+        diff -a real.out ours.out | head -n 12
+    fi
+}
 
 # names_or_skip PROGRAM PROFILE: without its helpers (file, addr2line) and libc's debug file the real
 # one guesses names, and there is nothing that could be equal.
