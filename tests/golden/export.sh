@@ -5,8 +5,7 @@
 # Every export is opened by the program that it is made for: the function with the most memory and
 # its bytes are the same there. Filters, redaction and merging show in other programs as well.
 # A reader that is not installed is passed over; without any, the test is skipped.
-#   SPEEDSCOPE=FOLDER  where dist/release of an unpacked speedscope is
-#   FIREFOX_PROFILER=FOLDER  where dist of an unpacked @firefox-devtools/profiler-cli is
+#   MEMOIR_READERS=FOLDER  where npm has put speedscope and @firefox-devtools/profiler-cli
 # shellcheck disable=SC2015,SC2016 # `fail` may follow both; programs of awk
 set -u
 . "${MEMOIR_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}/tests/programs/common.sh"
@@ -140,7 +139,8 @@ if have perfetto node; then
         const big = boxes.find((box) => box.name === "keep_big");
         console.log(big.name, big.args.bytes);')"
 fi
-speedscope=${SPEEDSCOPE:-$(npm root -g 2>/dev/null)/speedscope}/dist/release
+npm=${MEMOIR_READERS:-$root/build/readers}/node_modules
+speedscope=$npm/speedscope/dist/release
 if have speedscope node "$speedscope"; then
     node "$root/tests/golden/readers/speedscope.js" "$speedscope" a.speedscope.json a.folded >out ||
         fail "speedscope refuses it"
@@ -153,7 +153,7 @@ if have speedscope node "$speedscope"; then
         fail "speedscope, trace: another share: $(cat out.trace)"
     same "speedscope, folded" "$(awk -F '\t' '$1 == "a.folded" { print $5, $6 }' out)"
 fi
-fox=${FIREFOX_PROFILER:-$(npm root -g 2>/dev/null)/@firefox-devtools/profiler-cli}/dist/profiler-cli.js
+fox=$npm/@firefox-devtools/profiler-cli/dist/profiler-cli.js
 if have 'Firefox Profiler' node "$fox"; then
     # Its command asks a server that it starts itself, but waits only half a second for that one.
     export PROFILER_CLI_SESSION_DIR="$place/fox" PROFILER_CLI_NO_SYMBOLICATE=1

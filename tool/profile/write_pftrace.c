@@ -311,9 +311,9 @@ static void samples_send(struct tracer *tracer, const struct dump *dump, bool go
     proto_number(&tracer->inner, 1, pid_of(tracer));
     proto_number(&tracer->inner, 3, 1);
     proto_number(&tracer->inner, 9, time_of(dump->time_ns));
-    proto_number(&tracer->inner, 10,
-                 tracer->profile->period > 0 ? (uint64_t)tracer->profile->period : 1);
     text_put(&tracer->inner, 11, tracer->heap);
+    proto_number(&tracer->inner, 12,
+                 tracer->profile->period > 0 ? (uint64_t)tracer->profile->period : 1);
     proto_message(&tracer->part, 5, &tracer->inner);
     tracer->inner.used = 0;
     proto_number(&tracer->part, 6, goes_on);

@@ -117,7 +117,7 @@ for number, packet in fields(open(sys.argv[1], "rb").read()):
         for process in profile[5]:
             process = message(process, (2,))
             pending += [message(sample) for sample in process[2]]
-            assert process[1] > 0 and 4 in clocks and process[11] and process[10] > 0
+            assert process[1] > 0 and 4 in clocks and process[11] and process[12] > 0
         if not profile.get(6):
             dump(pending, process[9] - clocks[4] + clocks[6])
             pending = []
