@@ -24,7 +24,8 @@ def plumb():
 
 browser = subprocess.Popen(
     ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-     "--no-first-run", "--remote-debugging-pipe", "--user-data-dir=" + os.path.abspath("user"),
+     "--no-first-run", "--disable-background-networking", "--disable-component-update",
+     "--disable-sync", "--remote-debugging-pipe", "--user-data-dir=" + os.path.abspath("user"),
      "--window-size=1216,700"],
     preexec_fn=plumb, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 os.close(to_browser)
