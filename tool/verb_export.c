@@ -33,14 +33,20 @@ static void target_free(struct target *target)
     free(target->name);
 }
 
-static bool format_unknown(const char *path, struct error *error)
+static bool format_unknown(const char *verb, const char *path, struct error *error)
 {
+    bool redacts = strcmp(verb, "redact") == 0;
     char known[512] = "";
     size_t used = 0;
     for (size_t i = 0; i < writers_count && used < sizeof known; i++)
         used += (size_t)snprintf(known + used, sizeof known - used, " %s", writers[i]->ending);
-    if (used < sizeof known)
+    if (!redacts && used < sizeof known)
         snprintf(known + used, sizeof known - used, "%s", picture_endings);
+    if (redacts && picture_ending(path)) {
+        error_set(error, ERROR_USAGE, "%s: redact writes profiles, and no pictures", path);
+        return error_hint(error, "memoir redact ... -o x.pb.gz, then memoir export x.pb.gz -o %s",
+                          path);
+    }
     error_set(error, ERROR_USAGE, "%s: no format has this ending", path);
     return error_hint(error, "endings are:%s", known);
 }
@@ -63,7 +69,7 @@ static bool target_find(struct target *target, const struct arguments *arguments
     if (!target->name)
         return error_set(error, ERROR_INPUT, "out of memory");
     target->packed = strcmp(target->name, target->path) != 0;
-    if (!word && strcmp(verb, "export") == 0 && picture_wanted(arguments, target->name)) {
+    if (!word && strcmp(verb, "redact") != 0 && picture_wanted(arguments, target->name)) {
         target->picture = true;
         return picture_check(arguments, target->name, error);
     }
@@ -73,7 +79,7 @@ static bool target_find(struct target *target, const struct arguments *arguments
     else if (!word || strcmp(target->writer->word, "pprof") == 0)
         target->packed = false; /* the ending is the format's own */
     if (!target->writer)
-        return format_unknown(target->name, error);
+        return format_unknown(verb, target->name, error);
     const char *format = target->writer->word;
     bool text = strcmp(format, "pprof") != 0 && strcmp(format, "pftrace") != 0;
     if (!text && strcmp(target->path, "-") == 0 && isatty(STDOUT_FILENO))
@@ -122,18 +128,20 @@ static bool base_take(struct loaded *loaded, struct error *error)
 /* Whether there will be nothing in the file; formats of one column have none of the others. */
 static bool is_nothing(const struct profile *profile, const struct target *target, unsigned type)
 {
-    bool one = strcmp(target->writer->word, "folded") == 0;
-    bool any = !one && profile->samples.count > 0;
+    bool any = !target->writer->one && profile->samples.count > 0;
     for (size_t i = 0; i < profile->samples.count && !any; i++)
         any = profile->samples.values[type][i] != 0;
     return !any;
 }
 
-static bool export_profile(struct loaded *loaded, const struct target *target, struct error *error)
+static bool export_profile(struct loaded *loaded, const struct arguments *arguments,
+                           const struct target *target, struct error *error)
 {
-    struct write_options options = {.type = loaded->view.type};
     if (!target->writer)
-        return format_unknown(target->path, error);
+        return format_unknown(arguments->command->verb, target->path, error);
+    if (target->writer->one) /* the same as in tables and pictures */
+        load_moment(loaded, arguments);
+    struct write_options options = {.type = loaded->view.type};
     if (!profiles_filter(loaded, error))
         return false;
     if (target->writer->compares) {
@@ -157,7 +165,7 @@ bool verb_export(const struct arguments *arguments, struct error *error)
     struct target target;
     bool done = target_find(&target, arguments, error) && load(&loaded, arguments, error) &&
                 (target.picture ? picture_write(arguments, &loaded, target.path, true, error)
-                                : export_profile(&loaded, &target, error));
+                                : export_profile(&loaded, arguments, &target, error));
     load_free(&loaded);
     target_free(&target);
     return done;
@@ -244,6 +252,8 @@ bool verb_redact(const struct arguments *arguments, struct error *error)
                         &(struct redact_options){.keep = keeps, .context = &keepers}, &counts))
         done = error_set(error, ERROR_INPUT, "out of memory");
     if (done) {
+        if (target.writer->one)
+            load_moment(&loaded, arguments);
         struct write_options options = {.type = loaded.view.type};
         done = target_write(&target, &loaded.profile, &options, error);
     }

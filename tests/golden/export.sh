@@ -47,6 +47,14 @@ big=$(self keep_big a.folded)
 all=$(total a.folded)
 [ "$big" -ge 10000000 ] && [ "$all" -ge $((big + 100000)) ] || fail "folded: $big of $all"
 
+# Formats of one value have the one of tables and flame graphs: of a program that has ended, its peak.
+seen=$("$memoir" top a.memoir --json | sed -n 's/^  "total": \([0-9]*\),$/\1/p')
+[ "$all" = "$seen" ] || fail "folded has $all, top $seen"
+"$memoir" export -q a.memoir --metric live -o live.folded
+live=$(total live.folded)
+[ "$live" -lt "$all" ] || fail "at the end $live, at the peak $all"
+grep -q 'width is peak_space' a.perfetto.json || fail "perfetto.json: not of the peak"
+
 # same WHAT GOT: a reader's "function bytes" for the function with the most
 same() {
     readers=$((readers + 1))
@@ -94,7 +102,7 @@ done
 if have callgrind callgrind_annotate; then
     same callgrind_annotate "$(callgrind_annotate a.callgrind |
         sed -n 's/^ *\([0-9,]*\) ([^)]*).*:\(keep_big\)\( .*\)*$/\2 \1/p' | tr -d , | head -n 1)"
-    callgrind_annotate --inclusive=yes a.callgrind | grep -q "^ *$(echo "$all" | sed ':a;s/\B[0-9]\{3\}\>/,&/;ta') (100.0%).*:main" ||
+    callgrind_annotate --inclusive=yes a.callgrind | grep -q "^ *$(echo "$live" | sed ':a;s/\B[0-9]\{3\}\>/,&/;ta') (100.0%).*:main" ||
         fail "callgrind_annotate: main has not all"
 fi
 if have massif ms_print; then
@@ -116,12 +124,12 @@ view=$(find /usr/libexec/valgrind /usr/lib/valgrind -name dh_view.js 2>/dev/null
 if have dhat node "${view:-dh_view.js}"; then
     node "$root/tests/golden/readers/dhat.js" "$view" a.dhat.json >out || fail "dh_view.js refuses it"
     same dhat "$(sed -n 's/^\([0-9]*\)\t.*: \(keep_big\) .*/\2 \1/p' out)"
-    [ "$(awk 'NR == 1 { print $2, $4 }' out)" = "3000 $all" ] || fail "dhat: $(head -n 1 out)"
+    [ "$(awk 'NR == 1 { print $2, $4 }' out)" = "3000 $live" ] || fail "dhat: $(head -n 1 out)"
 fi
 if have "Perfetto's definitions" python3; then
     python3 "$root/tests/golden/readers/pftrace.py" a.pftrace >out || fail "pftrace: it is not by the definitions"
     same "Perfetto's own format" "$(awk '/^[0-9]/ { last = $5 " " $6 } END { print last }' out)"
-    [ "$(awk '/^[0-9]/ { last = $2 } END { print last }' out)" = "$all" ] && grep -q '^counter live heap' out ||
+    [ "$(awk '/^[0-9]/ { last = $2 } END { print last }' out)" = "$live" ] && grep -q '^counter live heap' out ||
         fail "pftrace: $(cat out)"
 fi
 if have perfetto node; then
@@ -244,7 +252,7 @@ done
 [ "$(self keep_big k.folded)" = "$big" ] && ! grep -q keep_small k.folded || fail "redact --keep"
 
 # Two are twice as many.
-"$memoir" merge -q a.memoir a.pb.gz -o m.folded && [ "$(total m.folded)" = $((2 * all)) ] || fail "merge"
+"$memoir" merge -q a.memoir a.pb.gz --metric live -o m.folded && [ "$(total m.folded)" = $((2 * live)) ] || fail "merge"
 
 # What was there stays when there is nothing to write, and no part of a file is left.
 echo kept >there.folded
@@ -258,6 +266,9 @@ expect 3 "$memoir" export -q a.memoir -o folder/none/x.folded 2>/dev/null
 expect 2 "$memoir" export a.memoir -o x.docx 2>/dev/null
 expect 2 "$memoir" export a.memoir -o x.unknown 2>/dev/null
 expect 2 "$memoir" export a.memoir 2>/dev/null
+expect 2 "$memoir" redact a.memoir -o x.svg 2>err
+grep -q 'export x.pb.gz -o x.svg' err || fail "redact, pictures: $(cat err)"
+"$memoir" merge -q a.memoir a.memoir -o m.svg && grep -q '</svg>' m.svg || fail "merge into a picture"
 
 [ "$failures" -ne 0 ] || [ "$readers" -gt 0 ] || skip "no reader is installed"
 finish

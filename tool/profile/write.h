@@ -11,7 +11,7 @@
 #include "tool/profile/model.h"
 
 struct write_options {
-    unsigned type;              /* for formats with one value a stack */
+    unsigned type;              /* the one value, or the first to be seen */
     const struct profile *base; /* for the differential ones; NULL: none */
 };
 
@@ -22,6 +22,7 @@ struct writer {
     bool compares; /* options->base must be there */
     /* False when memory is out. Whether the bytes reached the file, the caller asks the file. */
     bool (*write)(const struct profile *profile, const struct write_options *options, FILE *file);
+    bool one; /* it has room for one value a stack: options->type */
 };
 
 extern const struct writer *const writers[];

@@ -280,5 +280,5 @@ static bool callgrind(const struct profile *profile, const struct write_options 
     return done;
 }
 
-const struct writer writer_callgrind = {"callgrind", ".callgrind",
-                                        "for callgrind_annotate and KCachegrind", false, callgrind};
+const struct writer writer_callgrind = {
+    "callgrind", ".callgrind", "for callgrind_annotate and KCachegrind", false, callgrind, false};

@@ -168,5 +168,5 @@ static bool dhat(const struct profile *profile, const struct write_options *opti
     return done;
 }
 
-const struct writer writer_dhat = {"dhat", ".dhat.json", "for DHAT's viewer, dh_view.html", false,
-                                   dhat};
+const struct writer writer_dhat = {"dhat", ".dhat.json", "for DHAT's viewer, dh_view.html",
+                                   false,  dhat,         false};

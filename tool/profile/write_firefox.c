@@ -483,5 +483,5 @@ static bool firefox(const struct profile *profile, const struct write_options *o
     return done && !fox.failed;
 }
 
-const struct writer writer_firefox = {"firefox", ".firefox.json", "for profiler.firefox.com", false,
-                                      firefox};
+const struct writer writer_firefox = {"firefox", ".firefox.json", "for profiler.firefox.com",
+                                      false,     firefox,         false};

@@ -191,7 +191,8 @@ static bool gperftools(const struct profile *profile, const struct write_options
 }
 
 const struct writer writer_gperftools = {
-    "gperftools", ".heap", "for google-pprof and jeprof, with the program", false, gperftools};
-const struct writer writer_symbolized = {"symbolized", ".symbolized",
-                                         "for google-pprof and jeprof alone, with names", false,
-                                         symbolized};
+    "gperftools", ".heap",    "for google-pprof and jeprof, with the program",
+    false,        gperftools, false};
+const struct writer writer_symbolized = {
+    "symbolized", ".symbolized", "for google-pprof and jeprof alone, with names",
+    false,        symbolized,    false};

@@ -388,5 +388,5 @@ static bool heaptrack(const struct profile *profile, const struct write_options 
     return done;
 }
 
-const struct writer writer_heaptrack = {"heaptrack", ".heaptrack",
-                                        "for heaptrack_print and heaptrack_gui", false, heaptrack};
+const struct writer writer_heaptrack = {
+    "heaptrack", ".heaptrack", "for heaptrack_print and heaptrack_gui", false, heaptrack, false};

@@ -156,6 +156,7 @@ static bool perfetto(const struct profile *profile, const struct write_options *
     return done;
 }
 
-const struct writer writer_perfetto = {"perfetto", ".perfetto.json",
-                                       "for ui.perfetto.dev and chrome://tracing", false, perfetto};
-const struct writer writer_trace = {"trace", ".trace.json", "the same", false, perfetto};
+const struct writer writer_perfetto = {
+    "perfetto", ".perfetto.json", "for ui.perfetto.dev and chrome://tracing",
+    false,      perfetto,         true};
+const struct writer writer_trace = {"trace", ".trace.json", "the same", false, perfetto, true};
