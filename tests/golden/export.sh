@@ -254,6 +254,11 @@ done
 # Two are twice as many.
 "$memoir" merge -q a.memoir a.pb.gz --metric live -o m.folded && [ "$(total m.folded)" = $((2 * live)) ] || fail "merge"
 
+# heaptrack's format has a line for each event: of more objects than any disk has room for, some stand for all.
+printf '%s\n' '--- heapz 1 ---' 'format = java' '40000000000 1000000000 @ 0x1' ' 0x1 Main.run (Main.java:12)' >many.heapz
+[ "$("$memoir" export -q many.heapz --format heaptrack | head -c 200000000 | wc -c)" -lt 200000000 ] ||
+    fail "a line for each of 13 trillion objects"
+
 # What was there stays when there is nothing to write, and no part of a file is left.
 echo kept >there.folded
 mkdir folder

@@ -351,12 +351,14 @@ static uint64_t resident_most(const struct profile *profile)
 static bool start(struct heaptrack *track)
 {
     const struct profile *profile = track->profile;
-    int64_t events = 0;
+    int64_t objects = 0;
+    track->scale = 1;
     for (size_t i = 0; i < profile->samples.count; i++) {
-        events += value(track, track->columns.total_objects, i) / 4 + 1;
+        for (enum part part = PART_BEFORE; part <= PART_END; part++)
+            objects += objects_of(track, i, part).count;
         track->most += value(track, track->columns.peak, i);
     }
-    track->scale = events / (EVENTS_MOST / 4) + 1;
+    track->scale = objects / EVENTS_MOST + 1;
     track->strings = calloc(profile->strings.count + 1, sizeof *track->strings);
     track->addresses = calloc(profile->locations.count + 1, sizeof *track->addresses);
     track->samples = calloc(profile->samples.count + 1, sizeof *track->samples);
