@@ -5,10 +5,13 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 
 to_browser, ours_out = os.pipe()
 ours_in, from_browser = os.pipe()
+# The browser's own files: sockets are among them, whose paths must be short.
+own = tempfile.TemporaryDirectory(dir="/tmp", ignore_cleanup_errors=True)
 failures = 0
 number = 0
 complaints = []  # what the browser had to say against pages
@@ -25,9 +28,9 @@ def plumb():
 browser = subprocess.Popen(
     ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
      "--no-first-run", "--disable-background-networking", "--disable-component-update",
-     "--disable-sync", "--remote-debugging-pipe", "--user-data-dir=" + os.path.abspath("user"),
+     "--disable-sync", "--remote-debugging-pipe", "--user-data-dir=" + own.name + "/user",
      "--window-size=1216,700"],
-    preexec_fn=plumb, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    env={**os.environ, "TMPDIR": own.name}, preexec_fn=plumb, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 os.close(to_browser)
 os.close(from_browser)
 reader = os.fdopen(ours_in, "rb")
