@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Perfetto's own format, for ui.perfetto.dev: heap profiles at the moments whose stacks are known,
- * each a diamond on the time line that opens as a flame graph with four measures; and the heap over
- * time as counters. (write_perfetto.c has the older JSON, which more programs read.)
+ * each a box on the time line, from the moment before it, that opens as a flame graph with four
+ * measures; and the heap over time as counters. (write_perfetto.c has the older JSON, which more
+ * programs read.)
  *
  * A trace is a row of packets, here of one writer. Texts, frames and stacks are sent once and then
  * meant by their numbers. A heap profile has what each stack allocated and freed since the start;
  * readers refuse sums that shrink. Of moments in between only the live bytes are known: what must
- * have come and gone for them is what is said.
+ * have come and gone for them is what is said, in objects of the size that those of the stack
+ * usually have: the flame graph leaves out what has bytes but no object.
  */
 #include "tool/profile/write.h"
 
@@ -39,13 +41,15 @@ enum {
     INTERNED_MAPPINGS = 19,
     FLAG_CLEARED = 1,
     FLAG_NEEDS = 2,
-    CLOCKS = 6, /* of the kernel: all show the same here */
+    CLOCKS_OF_DAY = 2, /* of these, */
+    CLOCKS = 6,        /* the kernel's; the others all show the same here */
     EVENT_COUNTER = 4,
     UNIT_BYTES = 3,
 };
 enum { TRACK_PROCESS = 1, TRACK_LIVE, TRACK_RESIDENT };
 enum { SAMPLES_MOST = 4096, TEXT_MOST = 4000, SINK_BYTES = 1 << 16 };
-static const uint64_t start_ns = 1000000000; /* 0 would be no time */
+static const uint64_t start_ns = 1000000000;       /* 0 would be no time */
+static const uint64_t nowhere = UINT64_C(1) << 47; /* and on: places that no file of code has */
 static const char unknown[] = "[unknown]";
 
 struct dump {
@@ -68,7 +72,9 @@ struct tracer {
     FILE *file;
     struct proto packet, part, inner, entry;
     void *buffers[4];
-    struct keys texts[3]; /* functions, sources, modules: by the place of the text */
+    struct keys texts[2]; /* sources, modules: by the place of the text */
+    struct keys places;   /* of frames: module, name, place in it */
+    uint64_t names;       /* of functions, sent */
     struct dump dumps[PROFILE_MOMENTS_MOST + 2];
     unsigned dumps_count;
     struct sums *sums;
@@ -120,7 +126,9 @@ static void head_put(struct tracer *tracer)
     const struct profile *profile = tracer->profile;
     for (uint64_t clock = 1; clock <= CLOCKS; clock++) {
         proto_number(&tracer->inner, 1, clock);
-        proto_number(&tracer->inner, 2, start_ns);
+        proto_number(&tracer->inner, 2,
+                     clock <= CLOCKS_OF_DAY && profile->time_ns > 0 ? (uint64_t)profile->time_ns
+                                                                    : start_ns);
         proto_message(&tracer->part, 1, &tracer->inner);
         tracer->inner.used = 0;
     }
@@ -179,75 +187,120 @@ static void string_send(struct tracer *tracer, unsigned field, uint64_t number, 
     interned_send(tracer, field);
 }
 
-/* The first mapping of a file, which must be there. */
-static const struct profile_mapping *mapping_of(const struct profile *profile, const char *module)
+/* Of a file: the mapping that has the address, or else its first one. */
+static const struct profile_mapping *mapping_of(const struct profile *profile, const char *module,
+                                                uint64_t address)
 {
-    for (uint32_t i = 1; i < profile->mappings.count; i++)
-        if (strcmp(profile_text(profile, profile_mapping_at(profile, i)->path), module) == 0)
-            return profile_mapping_at(profile, i);
-    return profile_mapping_at(profile, 0);
+    const struct profile_mapping *first = NULL;
+    for (uint32_t i = 1; i < profile->mappings.count; i++) {
+        const struct profile_mapping *mapping = profile_mapping_at(profile, i);
+        if (strcmp(profile_text(profile, mapping->path), module) != 0)
+            continue;
+        if (address >= mapping->start && address < mapping->limit)
+            return mapping;
+        first = first ? first : mapping;
+    }
+    return first ? first : profile_mapping_at(profile, 0);
 }
 
-/* A file of code; readers want one for each frame, so that "" is one as well. */
+/* Readers want the bytes that we have in hex. What is no hex is sent as it is. */
+static void build_id_send(struct tracer *tracer, uint64_t number, const char *text)
+{
+    static const char digits[] = "0123456789abcdef";
+    uint8_t bytes[TEXT_MOST / 2];
+    size_t length = strlen(text);
+    bool hex = length % 2 == 0 && length <= TEXT_MOST && strspn(text, digits) == length;
+    for (size_t i = 0; i < length / 2 && hex; i++)
+        bytes[i] = (uint8_t)((strchr(digits, text[2 * i]) - digits) * 16 +
+                             (strchr(digits, text[2 * i + 1]) - digits));
+    proto_number(&tracer->inner, 1, number);
+    if (hex)
+        proto_bytes(&tracer->inner, 2, bytes, length / 2);
+    else
+        text_put(&tracer->inner, 2, text);
+    interned_send(tracer, INTERNED_BUILD_IDS);
+}
+
+/* A file of code; readers want one for each frame, so that "" is one as well. They abort
+ * on one that ends before it starts. */
 static void module_send(struct tracer *tracer, uint64_t number, const char *module)
 {
     const struct profile *profile = tracer->profile;
-    const struct profile_mapping *mapping = mapping_of(profile, module);
+    const struct profile_mapping *mapping = mapping_of(profile, module, 0);
     string_send(tracer, INTERNED_PATHS, number, module[0] != '\0' ? module : unknown);
-    string_send(tracer, INTERNED_BUILD_IDS, number, profile_text(profile, mapping->build_id));
+    build_id_send(tracer, number, profile_text(profile, mapping->build_id));
     proto_number(&tracer->inner, 1, number);
     proto_number(&tracer->inner, 2, number);
     proto_number(&tracer->inner, 4, mapping->start);
-    proto_number(&tracer->inner, 5, mapping->limit);
+    proto_number(&tracer->inner, 5,
+                 mapping->limit > mapping->start ? mapping->limit : mapping->start);
     proto_number(&tracer->inner, 7, number);
     proto_number(&tracer->inner, 8, mapping->offset);
     interned_send(tracer, INTERNED_MAPPINGS);
 }
 
-/* The number of a text, from 1; 0 when memory is out. */
-static uint64_t text_number(struct tracer *tracer, unsigned kind, const char *text)
+/* The number of a file, from 1; 0 when memory is out. */
+static uint64_t file_number(struct tracer *tracer, bool module, const char *text)
 {
     bool fresh;
-    uint32_t number = keys_add(&tracer->texts[kind], (struct key){{(uintptr_t)text, 0, 0}}, &fresh);
+    uint32_t number =
+        keys_add(&tracer->texts[module], (struct key){{(uintptr_t)text, 0, 0}}, &fresh);
     if (number == KEYS_NONE)
         return 0;
-    if (fresh && kind == 2)
+    if (fresh && module)
         module_send(tracer, number + UINT64_C(1), text);
     else if (fresh)
-        string_send(tracer, kind == 0 ? INTERNED_FUNCTIONS : INTERNED_SOURCES, number + UINT64_C(1),
-                    text);
+        string_send(tracer, INTERNED_SOURCES, number + UINT64_C(1), text);
     return number + UINT64_C(1);
 }
 
+/* Where in its file the frame's code is. To readers frames of the same name and place are one,
+ * which would make one of stacks that differ in lines: the second one is put nowhere. */
+static uint64_t place_of(struct tracer *tracer, size_t number, uint64_t module)
+{
+    const struct flat_frame *frame = &tracer->flat.frames[number];
+    const struct profile_mapping *mapping =
+        mapping_of(tracer->profile, frame->module, frame->address);
+    uint64_t place = frame->address - mapping->start + mapping->offset;
+    bool fresh, inside = frame->address >= mapping->start && frame->address < mapping->limit;
+    if (inside && frame->module[0] != '\0' && place != 0 && place < nowhere &&
+        keys_add(&tracer->places, (struct key){{module, tracer->names, place}}, &fresh) !=
+            KEYS_NONE &&
+        fresh)
+        return place;
+    return nowhere + number;
+}
+
+/* Frames of one name follow each other. */
 static bool frames_put(struct tracer *tracer)
 {
+    const char *last = NULL;
     for (size_t i = 0; i < tracer->flat.frames_count; i++) {
         const struct flat_frame *frame = &tracer->flat.frames[i];
-        const struct profile_mapping *mapping = mapping_of(tracer->profile, frame->module);
-        uint64_t name = text_number(tracer, 0, frame->name);
-        uint64_t module = text_number(tracer, 2, frame->module);
-        uint64_t source = frame->file[0] != '\0' ? text_number(tracer, 1, frame->file) : 0;
-        uint64_t place = frame->address > mapping->start && frame->module[0] != '\0'
-                             ? frame->address - mapping->start + mapping->offset
-                             : i + 1;
-        if (name == 0 || module == 0 || (frame->file[0] != '\0' && source == 0))
+        if (!last || strcmp(last, frame->name) != 0)
+            string_send(tracer, INTERNED_FUNCTIONS, ++tracer->names, frame->name);
+        last = frame->name;
+        uint64_t module = file_number(tracer, true, frame->module);
+        uint64_t source = frame->file[0] != '\0' ? file_number(tracer, false, frame->file) : 0;
+        if (module == 0 || (frame->file[0] != '\0' && source == 0))
             return false;
         proto_number(&tracer->inner, 1, i + 1);
-        proto_number(&tracer->inner, 2, name);
+        proto_number(&tracer->inner, 2, tracer->names);
         proto_number(&tracer->inner, 3, module);
-        proto_number(&tracer->inner, 4, place);
+        proto_number(&tracer->inner, 4, place_of(tracer, i, module));
         proto_number(&tracer->inner, 5, source);
         proto_number(&tracer->inner, 6, frame->line);
         interned_send(tracer, INTERNED_FRAMES);
     }
     /* What a stack without frames has. */
-    uint64_t name = text_number(tracer, 0, unknown), module = text_number(tracer, 2, unknown);
+    uint64_t module = file_number(tracer, true, unknown);
+    string_send(tracer, INTERNED_FUNCTIONS, ++tracer->names, unknown);
     proto_number(&tracer->inner, 1, tracer->flat.frames_count + 1);
-    proto_number(&tracer->inner, 2, name);
+    proto_number(&tracer->inner, 2, tracer->names);
     proto_number(&tracer->inner, 3, module);
-    proto_number(&tracer->inner, 4, tracer->flat.frames_count + 1);
+    proto_number(&tracer->inner, 4, nowhere + tracer->flat.frames_count);
     interned_send(tracer, INTERNED_FRAMES);
-    return name != 0 && module != 0;
+    return module != 0;
 }
 
 static void stacks_put(struct tracer *tracer)
@@ -289,11 +342,24 @@ static int64_t column(const struct flat *flat, size_t stack, int type)
     return value > 0 ? value : 0;
 }
 
+/* How many objects so many bytes are. */
+static int64_t objects_of(const struct tracer *tracer, const struct flat *flat,
+                          const struct dump *dump, size_t stack, int64_t live)
+{
+    int64_t all = column(flat, stack, tracer->total);
+    double share = live < all ? (double)live / (double)all : live > 0;
+    int64_t objects = (int64_t)(share * (double)column(flat, stack, tracer->total_objects));
+    if (dump->objects >= 0)
+        objects = column(flat, stack, dump->objects);
+    return objects == 0 && live > 0 ? 1 : objects;
+}
+
 static void sums_move(struct tracer *tracer, const struct flat *flat, const struct dump *dump,
                       size_t stack)
 {
     struct sums *sums = &tracer->sums[stack];
-    int64_t live = column(flat, stack, dump->bytes), objects = column(flat, stack, dump->objects);
+    int64_t live = column(flat, stack, dump->bytes);
+    int64_t objects = objects_of(tracer, flat, dump, stack, live);
     if (dump->end) {
         finish(&sums->allocated, &sums->freed, live, column(flat, stack, tracer->total));
         finish(&sums->allocated_objects, &sums->freed_objects, objects,
@@ -301,8 +367,7 @@ static void sums_move(struct tracer *tracer, const struct flat *flat, const stru
         return;
     }
     move(&sums->allocated, &sums->freed, live);
-    if (dump->objects >= 0)
-        move(&sums->allocated_objects, &sums->freed_objects, objects);
+    move(&sums->allocated_objects, &sums->freed_objects, objects);
 }
 
 /* Some of the samples of a dump; others of the same one follow if it goes on. */
@@ -377,10 +442,11 @@ static void dumps_choose(struct tracer *tracer, unsigned type)
     int peak = profile_type_named(profile, "peak_space");
     tracer->total = profile_type_named(profile, "alloc_space");
     tracer->total_objects = profile_type_named(profile, "alloc_objects");
-    tracer->heap = "malloc";
-    if (end.bytes < 0) { /* no heap, or of another kind: what was asked for */
+    tracer->heap = "libc.malloc"; /* as Perfetto calls what malloc gave */
+    if (end.bytes < 0) {          /* no heap, or of another kind: what was asked for */
         end.bytes = (int)type;
-        end.objects = profile_type_partner(profile, type);
+        bool counts = strcmp(profile_text(profile, profile->type[type].unit), "count") == 0;
+        end.objects = counts ? (int)type : profile_type_partner(profile, type);
         tracer->total = tracer->total_objects = -1;
         tracer->heap = profile_text(profile, profile->type[type].name);
         peak = -1;
@@ -446,8 +512,9 @@ static bool pftrace(const struct profile *profile, const struct write_options *o
     for (unsigned i = 0; i < tracer->dumps_count && done; i++)
         done = dump_put(tracer, &tracer->dumps[i]);
     sink_flush(&tracer->sink);
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < 2; i++)
         keys_free(&tracer->texts[i]);
+    keys_free(&tracer->places);
     for (unsigned i = 0; i < 4; i++)
         free(tracer->buffers[i]);
     free(tracer->sums);

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: MIT
 """helper: opens a trace in Perfetto's own format by the public definitions of its messages, as
 trace_processor does: numbers of heap profiles count up from 0, sums never shrink, whatever is meant
-by a number was said before, times are those of a clock that was compared with others.
+by a number was said before, times are those of a clock that was compared with others, no two frames
+have the same name and place in a file, no file ends before it starts. And as the flame graph does:
+what is live but has no object is not there.
 
     pftrace.py FILE     a line for each heap profile: its time in ns since the first clock, live bytes,
                         live objects, all bytes, the function at whose leaf most is live, its bytes
                         then: counter NAME POINTS LAST
+                        then: file PATH BUILD-ID
+                        then: heap NAME DATE
 """
 import sys
 
@@ -51,6 +55,7 @@ def message(data, repeated=()):
 FUNCTIONS, FRAMES, STACKS, BUILD_IDS, PATHS, SOURCES, MAPPINGS = 5, 6, 7, 16, 17, 18, 19
 known = {table: {} for table in (FUNCTIONS, FRAMES, STACKS, BUILD_IDS, PATHS, SOURCES, MAPPINGS)}
 clocks, tracks, points, sums, pending = {}, {}, {}, {}, []
+places, heaps = set(), set()
 index = 0
 
 
@@ -60,15 +65,24 @@ def intern(data):
         entry = message(entry, repeated)
         assert entry[1] > 0 and entry[1] not in known[table], "a number is given twice"
         known[table][entry[1]] = entry
-        if table in (FUNCTIONS, PATHS, SOURCES, BUILD_IDS):
+        if table in (FUNCTIONS, PATHS, SOURCES):
             entry[2].decode()
         elif table == FRAMES:
             assert entry[2] in known[FUNCTIONS] and entry[3] in known[MAPPINGS] and entry[4] > 0
+            place = (file_of(known[MAPPINGS][entry[3]]), entry[4], known[FUNCTIONS][entry[2]][2])
+            assert place not in places, "two frames are the same: %s" % (place,)
+            places.add(place)
             assert 5 not in entry or entry[5] in known[SOURCES]
         elif table == STACKS:
             assert entry[2] and all(frame in known[FRAMES] for frame in entry[2])
-        else:
+        elif table == MAPPINGS:
             assert all(path in known[PATHS] for path in entry[7]) and entry[2] in known[BUILD_IDS]
+            assert entry.get(4, 0) <= entry.get(5, 0), "a file ends before it starts"
+
+
+def file_of(mapping):
+    return (known[PATHS][mapping[7][0]][2].decode(), known[BUILD_IDS][mapping[2]].get(2, b"").hex(),
+            *(mapping.get(field, 0) for field in (4, 5, 8)))
 
 
 def dump(samples, time):
@@ -82,8 +96,9 @@ def dump(samples, time):
     for stack, (allocated, freed, count, gone) in sums.items():
         leaf = known[FRAMES][known[STACKS][stack][2][-1]]
         name = known[FUNCTIONS][leaf[2]][2].decode()
-        leaves[name] = leaves.get(name, 0) + allocated - freed
-        live += allocated - freed
+        leaves[name] = leaves.get(name, 0) + (allocated - freed if count > gone else 0)
+        if count > gone:
+            live += allocated - freed
         objects += count - gone
     best = max(leaves, key=lambda name: leaves[name]) if leaves else "-"
     total = sum(numbers[0] for numbers in sums.values())
@@ -117,7 +132,8 @@ for number, packet in fields(open(sys.argv[1], "rb").read()):
         for process in profile[5]:
             process = message(process, (2,))
             pending += [message(sample) for sample in process[2]]
-            assert process[1] > 0 and 4 in clocks and process[11] and process[12] > 0
+            assert process[1] > 0 and 4 in clocks and process[12] > 0
+            heaps.add(process[11].decode())
         if not profile.get(6):
             dump(pending, process[9] - clocks[4] + clocks[6])
             pending = []
@@ -125,3 +141,6 @@ assert not pending
 for track, values in points.items():
     assert [time for time, _ in values] == sorted(time for time, _ in values)
     print("counter", tracks[track][2].decode(), len(values), values[-1][1])
+for mapping in known[MAPPINGS].values():
+    print("file", *file_of(mapping)[:2])
+print("heap", *heaps, clocks[1] // 10**9)
