@@ -4,8 +4,8 @@
 #
 # Perfetto's own format, by its definitions and, where trace_processor_shell is on the PATH, by
 # Perfetto itself: what was live at each snapshot is what the program counted then, profiles of time
-# and those without objects have their boxes, frames of one name at one address stay two, a file that
-# ends before it starts ends nobody.
+# and those without objects have their boxes, frames of one name at one address stay two, a file of
+# code that ends before it starts does no harm.
 set -u
 . "${MEMOIR_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}/tests/programs/common.sh"
 need python3
@@ -73,6 +73,22 @@ got=$(live a.pftrace | tr ' ' '\n' | uniq | tr '\n' ' ')
 grep -q '^heap libc.malloc 1[0-9]*$' out || fail "it is no heap of today's: $(grep ^heap out)"
 id=$(readelf -n program 2>/dev/null | sed -n 's/.*Build ID: //p')
 [ -z "$id" ] || grep -q "^file .*/program $id\$" out || fail "not the build id $id: $(grep ^file out)"
+
+# The peak of a run is there, however short by the clock it was.
+cat >short.c <<'END'
+#include <stdlib.h>
+int main(void)
+{
+    void *volatile block = malloc(500000);
+    free(block);
+    return 0;
+}
+END
+build short.c -o short
+"$memoir" run -q --exact --output short.memoir ./short 2>said || fail "no capture: $(cat said)"
+"$memoir" export -q short.memoir -o short.pftrace
+peak=$("$memoir" peak -q short.memoir --json | sed -n 's/^  "total": \([0-9]*\),$/\1/p')
+[ "$(live short.pftrace | cut -d ' ' -f 1)" = "$peak" ] || fail "no peak of $peak: $(cat out)"
 
 # Time, and something that counts nothing else.
 printf 'main;work 30\nmain;rest 12\n' >b.folded

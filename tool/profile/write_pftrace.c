@@ -433,6 +433,14 @@ static int compare_times(const void *one, const void *other)
     return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
 }
 
+static bool differ(const struct profile *profile, int one, int other)
+{
+    for (size_t i = 0; i < profile->samples.count; i++)
+        if (profile->samples.values[one][i] != profile->samples.values[other][i])
+            return true;
+    return false;
+}
+
 static void dumps_choose(struct tracer *tracer, unsigned type)
 {
     const struct profile *profile = tracer->profile;
@@ -459,9 +467,12 @@ static void dumps_choose(struct tracer *tracer, unsigned type)
                     (struct dump){moments[i].time_ns, -1, -1, (int)place, false};
             place++;
         }
-    if (peak >= 0 && profile->peak_time_ns > 0 && profile->peak_time_ns < profile->duration_ns)
-        tracer->dumps[tracer->dumps_count++] = (struct dump){
-            profile->peak_time_ns, peak, profile_type_named(profile, "peak_objects"), -1, false};
+    int64_t peak_ns = profile->peak_time_ns;
+    if (peak >= 0 && peak_ns > 0 && (peak_ns < end.time_ns || differ(profile, peak, end.bytes))) {
+        tracer->dumps[tracer->dumps_count++] =
+            (struct dump){peak_ns, peak, profile_type_named(profile, "peak_objects"), -1, false};
+        end.time_ns = peak_ns < end.time_ns ? end.time_ns : peak_ns + 1; /* clocks are coarse */
+    }
     tracer->dumps[tracer->dumps_count++] = end;
     qsort(tracer->dumps, tracer->dumps_count, sizeof *tracer->dumps, compare_times);
 }
