@@ -10,7 +10,7 @@
 
 struct go_line {
     const char *name, *system_name, *file;
-    uint32_t line, start_line;
+    uint32_t line, column, start_line;
     bool none; /* there is no name for it */
 };
 
@@ -55,8 +55,9 @@ struct go_profile {
 struct go_node {
     char *name; /* as it is printed */
     const char *function, *file, *object;
-    uint32_t line, start_line; /* start_line: where files count, or there is no name */
+    uint32_t line, column, start_line; /* start_line: where files count, or there is no name */
     uint64_t address;
+    uint32_t kind, above; /* of a tree: which of its kinds, and the node that calls it, from 1 */
     int64_t flat, flat_divisor, cum, cum_divisor;
     size_t seen;
     bool kept;
@@ -72,8 +73,13 @@ struct go_edge {
 struct go_graph {
     struct go_node *nodes;
     size_t nodes_count;
-    uint32_t *node_of_line; /* by line; behind them, by place without lines */
-    uint32_t *order;        /* of those that are left */
+    struct go_node
+        *kinds; /* what nodes there may be; of a tree many are of one kind, else the same */
+    size_t kinds_count;
+    uint32_t *kind_of_line; /* by line; behind them, by place without lines */
+    uint32_t *below;        /* of a tree: its nodes by caller and kind, from 1 */
+    size_t below_size;
+    uint32_t *order; /* of those that are left */
     size_t count;
     struct go_edge *edges;
     size_t edges_count, edges_room;
@@ -121,12 +127,15 @@ void go_focus(struct go_profile *go);
 /* The allocator's own frames. */
 void go_drop_frames(struct go_profile *go);
 
-/* compat_go_graph.c */
-void go_graph_make(struct go_graph *graph, const struct go_profile *go, bool cum, double nodes_most,
-                   double node_share, double edge_share);
+/* compat_go_graph.c; `tree`: a node for each way that leads to it (-call_tree). */
+void go_graph_make(struct go_graph *graph, const struct go_profile *go, bool tree, bool cum,
+                   double nodes_most, double node_share, double edge_share);
 /* The same for a picture: the nodes that tell most, and no edges that say nothing. */
-void go_graph_draw(struct go_graph *graph, const struct go_profile *go, double nodes_most,
-                   double node_share, double edge_share);
+void go_graph_draw(struct go_graph *graph, const struct go_profile *go, bool tree,
+                   double nodes_most, double node_share, double edge_share);
+/* The node of a frame (its line, or behind all lines its place), called by that of `above`; -1: it
+ * is outermost. */
+uint32_t go_graph_node(const struct go_graph *graph, int64_t above, size_t slot);
 /* Sums and edges anew, of the nodes that are kept; the first `count` are, by order. */
 void go_graph_keep(struct go_graph *graph, const struct go_profile *go, size_t count);
 void go_graph_free(struct go_graph *graph);
@@ -137,6 +146,10 @@ int64_t go_cum(const struct go_node *node);
 int go_compare_edges(const struct go_node *nodes, const struct go_edge *left,
                      const struct go_edge *right);
 struct go_edge **go_edges(struct go_graph *graph, uint32_t node, bool into, size_t *count);
+
+/* compat_go_tree.c */
+void go_tree_make(struct go_graph *graph, const struct go_profile *go);
+uint32_t go_tree_node(const struct go_graph *graph, int64_t above, uint32_t kind);
 
 /* compat_go_unit.c */
 double go_scale(int64_t value, const char *from, const char *to, const char **unit);

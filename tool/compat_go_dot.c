@@ -102,7 +102,9 @@ static void print_name(FILE *out, const struct go_node *node)
     }
     if (name[0])
         fputs("\\n", out);
-    if (node->line != 0)
+    if (node->line != 0 && node->column != 0)
+        fprintf(out, "%s:%" PRIu32 ":%" PRIu32 "\\n", base, node->line, node->column);
+    else if (node->line != 0)
         fprintf(out, "%s:%" PRIu32 "\\n", base, node->line);
     else if (node->file[0])
         fprintf(out, "%s\\n", base);

@@ -246,7 +246,8 @@ void go_drop_frames(struct go_profile *go)
     bool own = strcmp(go->from->format, "pprof") == 0;
     struct compat_pattern *dropped, *kept;
     char text[2048];
-    if (drop[0] == '\0' && (own || go->from->kind != PROFILE_HEAP))
+    if (go->words->value[COMPAT_ALL_FRAMES].on ||
+        (drop[0] == '\0' && (own || go->from->kind != PROFILE_HEAP)))
         return;
     snprintf(text, sizeof text, "^(%s)$", drop[0] ? drop : usual);
     start(&dropped, text);

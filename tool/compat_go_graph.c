@@ -28,7 +28,10 @@ static char *printable(const struct go_node *node)
         used = snprintf(text, size, "%016" PRIx64 " ", node->address);
     if (node->function[0])
         used += snprintf(text + used, size - (size_t)used, "%s ", node->function);
-    if (node->line != 0)
+    if (node->line != 0 && node->column != 0)
+        used += snprintf(text + used, size - (size_t)used, "%s:%" PRIu32 ":%" PRIu32 " ",
+                         node->file, node->line, node->column);
+    else if (node->line != 0)
         used +=
             snprintf(text + used, size - (size_t)used, "%s:%" PRIu32 " ", node->file, node->line);
     else if (node->file[0])
@@ -49,6 +52,8 @@ static int compare_identity(const struct go_node *left, const struct go_node *ri
     if (order == 0)
         order = (left->line > right->line) - (left->line < right->line);
     if (order == 0)
+        order = (left->column > right->column) - (left->column < right->column);
+    if (order == 0)
         order = (left->start_line > right->start_line) - (left->start_line < right->start_line);
     if (order == 0)
         order = (left->address > right->address) - (left->address < right->address);
@@ -58,7 +63,7 @@ static int compare_identity(const struct go_node *left, const struct go_node *ri
 /* A line of a place, which may be the node of many. */
 struct use {
     struct go_node node;
-    uint32_t slot; /* in node_of_line */
+    uint32_t slot; /* in kind_of_line */
 };
 
 static int compare_uses(const void *a, const void *b)
@@ -79,11 +84,12 @@ static struct go_node node_of(const struct go_profile *go, const struct go_place
                             .file = go_trim(go, line->file),
                             .object = line->name[0] && !go->objects ? "" : object,
                             .line = line->line,
+                            .column = line->column,
                             .start_line = line->name[0] && !go->objects ? 0 : line->start_line,
                             .address = place->address};
 }
 
-static void find_nodes(struct go_graph *graph, const struct go_profile *go)
+static void find_kinds(struct go_graph *graph, const struct go_profile *go)
 {
     size_t places = go->places_count, count = 0;
     struct use *uses = compat_room(NULL, go->lines_count + places, sizeof *uses);
@@ -97,18 +103,24 @@ static void find_nodes(struct go_graph *graph, const struct go_profile *go)
     }
     if (count > 0)
         qsort(uses, count, sizeof *uses, compare_uses);
-    graph->nodes = compat_room(NULL, count, sizeof *graph->nodes);
-    graph->node_of_line = compat_room(NULL, go->lines_count + places, sizeof *graph->node_of_line);
+    graph->kinds = compat_room(NULL, count, sizeof *graph->kinds);
+    graph->kind_of_line = compat_room(NULL, go->lines_count + places, sizeof *graph->kind_of_line);
     for (size_t i = 0; i < count; i++) {
         if (i == 0 || compare_uses(&uses[i - 1], &uses[i]) != 0) {
-            struct go_node *node = &graph->nodes[graph->nodes_count++];
-            *node = uses[i].node;
-            node->name = printable(node);
-            node->kept = true;
+            struct go_node *kind = &graph->kinds[graph->kinds_count++];
+            *kind = uses[i].node;
+            kind->name = printable(kind);
+            kind->kept = true;
         }
-        graph->node_of_line[uses[i].slot] = (uint32_t)graph->nodes_count - 1;
+        graph->kind_of_line[uses[i].slot] = (uint32_t)graph->kinds_count - 1;
     }
     free(uses);
+}
+
+uint32_t go_graph_node(const struct go_graph *graph, int64_t above, size_t slot)
+{
+    uint32_t kind = graph->kind_of_line[slot];
+    return graph->below ? go_tree_node(graph, above, kind) : kind;
 }
 
 static size_t edge_slot(const struct go_graph *graph, uint32_t from, uint32_t to)
@@ -152,16 +164,21 @@ struct walk {
     struct go_graph *graph;
     const struct go_sample *sample;
     size_t number;
-    int64_t parent; /* node, or -1 */
-    bool residual;  /* nodes that are left out lie between */
+    int64_t above;  /* the node before, or -1 */
+    int64_t parent; /* the one that is kept, or -1 */
+    bool residual;  /* nodes that are left out lie between, */
+    bool called;    /* of a tree, and not all of them are inlined */
 };
 
-static void step(struct walk *walk, uint32_t number, bool inlined)
+static void step(struct walk *walk, size_t slot, bool inlined)
 {
+    uint32_t number = go_graph_node(walk->graph, walk->above, slot);
     struct go_node *node = &walk->graph->nodes[number];
     const struct go_sample *sample = walk->sample;
+    walk->above = number;
     if (!node->kept) {
         walk->residual = true;
+        walk->called |= walk->graph->below && !inlined;
         return;
     }
     if (node->seen != walk->number) {
@@ -176,16 +193,16 @@ static void step(struct walk *walk, uint32_t number, bool inlined)
             edge->weight += sample->value;
             edge->divisor += sample->divisor;
             edge->residual |= walk->residual;
-            edge->inlined &= inlined;
+            edge->inlined &= inlined && !walk->called;
         }
     }
     walk->parent = number;
-    walk->residual = false;
+    walk->residual = walk->called = false;
 }
 
 static void add_sample(struct go_graph *graph, const struct go_profile *go, size_t index)
 {
-    struct walk walk = {graph, &go->samples[index], index + 1, -1, false};
+    struct walk walk = {graph, &go->samples[index], index + 1, -1, -1, false, false};
     const struct go_sample *sample = walk.sample;
     if (sample->value == 0 && sample->divisor == 0)
         return;
@@ -193,9 +210,9 @@ static void add_sample(struct go_graph *graph, const struct go_profile *go, size
         uint32_t number = go->path[sample->first + k - 1];
         const struct go_place *place = &go->places[number];
         for (uint32_t i = place->count; i > 0; i--)
-            step(&walk, graph->node_of_line[place->first + i - 1], i < place->count);
+            step(&walk, place->first + i - 1, i < place->count);
         if (place->count == 0)
-            step(&walk, graph->node_of_line[go->lines_count + number], false);
+            step(&walk, go->lines_count + number, false);
     }
     if (walk.parent >= 0 && !walk.residual) {
         graph->nodes[walk.parent].flat += sample->value;
@@ -252,10 +269,11 @@ static void sort(struct go_graph *graph, bool cum)
         qsort(graph->order, graph->count, sizeof *graph->order, compare_order);
 }
 
+/* Of a tree only nodes that could be shown go: what is below the others is no one's. */
 static void keep_only(struct go_graph *graph, size_t count, int64_t cutoff)
 {
-    for (size_t i = 0; i < graph->nodes_count; i++)
-        graph->nodes[i].kept = false;
+    for (size_t i = 0; i < (graph->below ? graph->count : graph->nodes_count); i++)
+        graph->nodes[graph->below ? graph->order[i] : i].kept = false;
     for (size_t i = 0; i < count; i++) {
         struct go_node *node = &graph->nodes[graph->order[i]];
         node->kept = llabs(node->cum) >= cutoff;
@@ -263,12 +281,16 @@ static void keep_only(struct go_graph *graph, size_t count, int64_t cutoff)
 }
 
 /* All nodes, without those that are too small. */
-static void graph_start(struct go_graph *graph, const struct go_profile *go, double node_share,
-                        double edge_share)
+static void graph_start(struct go_graph *graph, const struct go_profile *go, bool tree,
+                        double node_share, double edge_share)
 {
     int64_t total = 0;
     memset(graph, 0, sizeof *graph);
-    find_nodes(graph, go);
+    find_kinds(graph, go);
+    graph->nodes = graph->kinds;
+    graph->nodes_count = graph->kinds_count;
+    if (tree)
+        go_tree_make(graph, go);
     graph->order = compat_room(NULL, graph->nodes_count, sizeof *graph->order);
     count_up(graph, go);
     for (size_t i = 0; i < graph->count; i++)
@@ -278,8 +300,8 @@ static void graph_start(struct go_graph *graph, const struct go_profile *go, dou
     if (graph->node_cutoff > 0) {
         size_t before = graph->count, kept = 0;
         keep_only(graph, graph->count, graph->node_cutoff);
-        for (size_t i = 0; i < graph->nodes_count; i++)
-            kept += graph->nodes[i].kept;
+        for (size_t i = 0; i < graph->count; i++)
+            kept += graph->nodes[graph->order[i]].kept;
         graph->dropped_nodes = before - kept;
         if (kept < before)
             count_up(graph, go);
@@ -293,10 +315,10 @@ void go_graph_keep(struct go_graph *graph, const struct go_profile *go, size_t c
     count_up(graph, go);
 }
 
-void go_graph_make(struct go_graph *graph, const struct go_profile *go, bool cum, double nodes_most,
-                   double node_share, double edge_share)
+void go_graph_make(struct go_graph *graph, const struct go_profile *go, bool tree, bool cum,
+                   double nodes_most, double node_share, double edge_share)
 {
-    graph_start(graph, go, node_share, edge_share);
+    graph_start(graph, go, tree, node_share, edge_share);
     sort(graph, cum);
     if (nodes_most > 0 && (double)graph->count > nodes_most) {
         go_graph_keep(graph, go, (size_t)nodes_most);
@@ -306,10 +328,10 @@ void go_graph_make(struct go_graph *graph, const struct go_profile *go, bool cum
         graph->edges[i].gone = llabs(graph->edges[i].weight) < graph->edge_cutoff;
 }
 
-void go_graph_draw(struct go_graph *graph, const struct go_profile *go, double nodes_most,
-                   double node_share, double edge_share)
+void go_graph_draw(struct go_graph *graph, const struct go_profile *go, bool tree,
+                   double nodes_most, double node_share, double edge_share)
 {
-    graph_start(graph, go, node_share, edge_share);
+    graph_start(graph, go, tree, node_share, edge_share);
     go_graph_trim(graph, go, nodes_most);
 }
 
@@ -371,10 +393,13 @@ struct go_edge **go_edges(struct go_graph *graph, uint32_t node, bool into, size
 
 void go_graph_free(struct go_graph *graph)
 {
-    for (size_t i = 0; i < graph->nodes_count; i++)
-        free(graph->nodes[i].name);
-    free(graph->nodes);
-    free(graph->node_of_line);
+    for (size_t i = 0; i < graph->kinds_count; i++)
+        free(graph->kinds[i].name);
+    if (graph->nodes != graph->kinds)
+        free(graph->nodes);
+    free(graph->kinds);
+    free(graph->kind_of_line);
+    free(graph->below);
     free(graph->order);
     free(graph->edges);
     free(graph->table);

@@ -172,7 +172,7 @@ void go_tags_make(struct go_tags *tags, const struct go_profile *go, const struc
     for (size_t i = 0; i < go->count; i++) {
         const struct go_sample *sample = &go->samples[i];
         struct labelled labelled;
-        int64_t leaf = -1;
+        int64_t leaf = -1, above = -1;
         if (sample->value == 0 && sample->divisor == 0)
             continue;
         label(&labelled, tags, go, sample);
@@ -184,7 +184,8 @@ void go_tags_make(struct go_tags *tags, const struct go_profile *go, const struc
             uint32_t lines = place->count > 0 ? place->count : 1;
             for (uint32_t n = lines; n > 0; n--) {
                 size_t slot = place->count > 0 ? place->first + n - 1 : go->lines_count + number;
-                uint32_t node = graph->node_of_line[slot];
+                uint32_t node = go_graph_node(graph, above, slot);
+                above = node;
                 leaf = graph->nodes[node].kept ? (int64_t)node : -1;
                 if (leaf >= 0 && seen[node] != i + 1)
                     add_all(tags, &labelled, sample, node, false);

@@ -94,7 +94,7 @@ void go_print_traces(struct go_profile *go, const struct go_graph *graph)
                 uint32_t slot =
                     lines > 0 ? go->places[place].first + n : (uint32_t)go->lines_count + place;
                 printf("%10s   %s%s\n", first ? go_format(go, value, number) : "",
-                       graph->nodes[graph->node_of_line[slot]].name,
+                       graph->kinds[graph->kind_of_line[slot]].name,
                        n + 1 < lines ? " (inline)" : "");
                 first = false;
             }

@@ -35,6 +35,9 @@ static void aggregate(struct go_profile *go, enum compat_option report)
     bool lines = value[COMPAT_LINES].on || source || addresses;
     bool files = value[COMPAT_FILES].on || value[COMPAT_FILEFUNCTIONS].on || lines;
     bool functions = !value[COMPAT_FILES].on || lines;
+    /* What is written keeps them; 0 in all that is printed is none. */
+    bool columns = lines && (value[COMPAT_SHOWCOLUMNS].on ||
+                             (report == COMPAT_PROTO && !value[COMPAT_NOINLINES].on));
     for (size_t i = 0; i < go->places_count; i++) {
         struct go_place *place = &go->places[i];
         if ((value[COMPAT_NOINLINES].on || code) && !whole && place->count > 1) {
@@ -48,6 +51,8 @@ static void aggregate(struct go_profile *go, enum compat_option report)
         struct go_line *line = &go->lines[i];
         if (!lines)
             line->line = 0;
+        if (!columns)
+            line->column = 0;
         if (!files)
             line->file = "";
         if (!functions)
@@ -180,6 +185,7 @@ static void copy_lines(struct go_profile *go)
                                         .system_name = profile_text(from, function->system_name),
                                         .file = profile_text(from, function->file),
                                         .line = lines[i].line,
+                                        .column = lines[i].column,
                                         .start_line = function->start_line,
                                         .none = number == 0};
     }

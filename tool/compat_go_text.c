@@ -242,6 +242,11 @@ static bool is_picture(enum compat_option report)
     return false;
 }
 
+static bool is_callgrind(enum compat_option report)
+{
+    return report == COMPAT_CALLGRIND || report == COMPAT_KCACHEGRIND;
+}
+
 bool go_report(struct go_profile *go, const struct go_settings *settings)
 {
     const struct compat_value *value = go->words->value;
@@ -256,14 +261,16 @@ bool go_report(struct go_profile *go, const struct go_settings *settings)
     if (settings->report == COMPAT_DISASM || settings->report == COMPAT_PEEK ||
         settings->report == COMPAT_TRACES || settings->report == COMPAT_LIST ||
         settings->report == COMPAT_WEBLIST || settings->report == COMPAT_PROTO ||
-        settings->report == COMPAT_CALLGRIND || settings->report == COMPAT_KCACHEGRIND)
+        is_callgrind(settings->report))
         trim = false;
     double share = trim ? value[COMPAT_NODEFRACTION].number : 0;
     double edge_share = trim ? value[COMPAT_EDGEFRACTION].number : 0;
+    bool tree = value[COMPAT_CALL_TREE].on;
     if (is_picture(settings->report))
-        go_graph_draw(&graph, go, trim ? most : 0, share, edge_share);
+        go_graph_draw(&graph, go, tree, trim ? most : 0, share, edge_share);
     else
-        go_graph_make(&graph, go, value[COMPAT_CUM].on, trim ? most : 0, share, edge_share);
+        go_graph_make(&graph, go, tree && is_callgrind(settings->report), value[COMPAT_CUM].on,
+                      trim ? most : 0, share, edge_share);
     switch (settings->report) {
     case COMPAT_TREE:
         print_tree(go, &graph, share, NULL);

@@ -26,7 +26,7 @@ static uint32_t copy_text(struct profile *to, const struct profile *from, uint32
 }
 
 /* All that is not of a sample. */
-static void copy_head(struct profile *to, const struct profile *from)
+static void copy_head(struct profile *to, const struct profile *from, bool all_frames)
 {
     const uint32_t *comments = from->comments.items;
     to->kind = from->kind;
@@ -36,8 +36,8 @@ static void copy_head(struct profile *to, const struct profile *from)
     to->period = from->period;
     to->period_type.name = copy_text(to, from, from->period_type.name);
     to->period_type.unit = copy_text(to, from, from->period_type.unit);
-    to->drop_frames = copy_text(to, from, from->drop_frames);
-    to->keep_frames = copy_text(to, from, from->keep_frames);
+    to->drop_frames = all_frames ? 0 : copy_text(to, from, from->drop_frames);
+    to->keep_frames = all_frames ? 0 : copy_text(to, from, from->keep_frames);
     to->doc_url = copy_text(to, from, from->doc_url);
     for (size_t i = 0; i < from->comments.count; i++) {
         uint32_t text = copy_text(to, from, comments[i]);
@@ -72,8 +72,10 @@ static uint32_t copy_place(struct profile *to, const struct go_profile *go, uint
                                             .system_name = profile_string_of(to, line->system_name),
                                             .file = profile_string_of(to, line->file),
                                             .start_line = line->start_line};
-        lines[i] = (struct profile_line){
-            .function = line->none ? 0 : profile_function(to, &function), .line = line->line};
+        lines[i] =
+            (struct profile_line){.function = line->none ? 0 : profile_function(to, &function),
+                                  .line = line->line,
+                                  .column = line->column};
     }
     uint32_t copy = profile_location(to, &location, lines, place->count);
     free(lines);
@@ -107,7 +109,7 @@ static bool write_filtered(const struct go_profile *go)
         profile_type(&to, profile_text(from, from->type[i].name),
                      profile_text(from, from->type[i].unit));
     to.default_type = from->default_type;
-    copy_head(&to, from);
+    copy_head(&to, from, go->words->value[COMPAT_ALL_FRAMES].on);
     copy_mappings(&to, go);
     uint32_t *places = compat_room(NULL, go->places_count, sizeof *places), *path = NULL;
     memset(places, 0, go->places_count * sizeof *places);
@@ -160,7 +162,8 @@ static bool write_top(struct go_profile *go, const struct go_graph *graph)
                                             .file = profile_string_of(&top, node->file),
                                             .start_line = node->start_line};
         struct profile_line line = {.function = profile_function(&top, &function),
-                                    .line = node->line};
+                                    .line = node->line,
+                                    .column = node->column};
         struct profile_location location = {.address = node->address,
                                             .flags = LOCATION_LOOKED | LOCATION_EXACT};
         uint32_t place = profile_location(&top, &location, &line, 1);
@@ -223,69 +226,84 @@ static const char *place_text(const struct go_node *before, uint64_t address, ch
     return text;
 }
 
-/* Functions of one name and one source that begin elsewhere or are of another file are numbered, in
- * the order in which they are met. */
+/* Functions of one name and one source that begin elsewhere, are of another file or, in a tree,
+ * have another caller are numbered, in the order in which they are met. */
+struct spot {
+    const struct go_node *node;
+    uint32_t order;  /* of the node */
+    uint32_t leader; /* of the first one of the same function */
+};
+
 static int compare_functions(const struct go_node *left, const struct go_node *right)
 {
     int order = strcmp(left->file, right->file);
     return order != 0 ? order : strcmp(left->function, right->function);
 }
 
-static int compare_places(const void *a, const void *b, void *context)
+static int compare_twins(const struct go_node *left, const struct go_node *right)
 {
-    const struct go_graph *graph = context;
-    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-    int order =
-        compare_functions(&graph->nodes[graph->order[left]], &graph->nodes[graph->order[right]]);
-    return order != 0 ? order : (left > right) - (left < right);
+    int order = strcmp(left->object, right->object);
+    if (order == 0)
+        order = (left->start_line > right->start_line) - (left->start_line < right->start_line);
+    return order != 0 ? order : (left->above > right->above) - (left->above < right->above);
 }
 
-enum { KINDS_MOST = 64 };
-
-/* Which of the kinds seen before the node is of, or how many those are. */
-static size_t kind_of(const struct go_graph *graph, const uint32_t *seen, size_t kinds,
-                      uint32_t number)
+static int compare_spots(const void *a, const void *b)
 {
-    const struct go_node *node = &graph->nodes[number];
-    size_t kind = 0;
-    while (kind < kinds && (graph->nodes[seen[kind]].start_line != node->start_line ||
-                            strcmp(graph->nodes[seen[kind]].object, node->object) != 0))
-        kind++;
-    return kind;
+    const struct spot *left = a, *right = b;
+    int order = compare_functions(left->node, right->node);
+    if (order == 0)
+        order = compare_twins(left->node, right->node);
+    return order != 0 ? order : (left->order > right->order) - (left->order < right->order);
+}
+
+static int compare_leaders(const void *a, const void *b)
+{
+    const struct spot *left = a, *right = b;
+    int order = compare_functions(left->node, right->node);
+    return order != 0 ? order : (left->leader > right->leader) - (left->leader < right->leader);
+}
+
+/* All nodes, those of one name together, and among them those of one function. */
+static struct spot *find_spots(const struct go_graph *graph)
+{
+    struct spot *spots = compat_room(NULL, graph->count, sizeof *spots);
+    for (uint32_t i = 0; i < graph->count; i++)
+        spots[i] = (struct spot){&graph->nodes[graph->order[i]], i, i};
+    if (graph->count == 0)
+        return spots;
+    qsort(spots, graph->count, sizeof *spots, compare_spots);
+    for (size_t i = 1; i < graph->count; i++)
+        if (compare_functions(spots[i - 1].node, spots[i].node) == 0 &&
+            compare_twins(spots[i - 1].node, spots[i].node) == 0)
+            spots[i].leader = spots[i - 1].leader;
+    qsort(spots, graph->count, sizeof *spots, compare_leaders);
+    return spots;
 }
 
 /* By node: the name that a call of it has. */
 static char **call_names(const struct go_graph *graph)
 {
     char **names = compat_room(NULL, graph->nodes_count, sizeof(char *));
-    uint32_t *places = compat_room(NULL, graph->count, sizeof *places);
+    struct spot *spots = find_spots(graph);
     memset(names, 0, graph->nodes_count * sizeof(char *));
-    for (uint32_t i = 0; i < graph->count; i++)
-        places[i] = i;
-    if (graph->count > 0)
-        qsort_r(places, graph->count, sizeof *places, compare_places, (void *)graph);
     for (size_t first = 0, end; first < graph->count; first = end) {
-        const struct go_node *leader = &graph->nodes[graph->order[places[first]]];
-        uint32_t seen[KINDS_MOST];
-        size_t kinds = 0;
-        for (end = first; end < graph->count; end++) {
-            uint32_t number = graph->order[places[end]];
-            if (compare_functions(leader, &graph->nodes[number]) != 0)
+        const char *name = spots[first].node->function;
+        size_t kinds = 1, kind = 1;
+        for (end = first + 1; end < graph->count; end++) {
+            if (compare_functions(spots[first].node, spots[end].node) != 0)
                 break;
-            if (kind_of(graph, seen, kinds, number) == kinds && kinds < KINDS_MOST)
-                seen[kinds++] = number;
+            kinds += spots[end].leader != spots[end - 1].leader;
         }
         for (size_t i = first; i < end; i++) {
-            uint32_t number = graph->order[places[i]];
-            size_t kind = kind_of(graph, seen, kinds, number) + 1;
-            int made = kinds > 1
-                           ? asprintf(&names[number], "%s [%zu/%zu]", leader->function, kind, kinds)
-                           : asprintf(&names[number], "%s", leader->function);
-            if (made < 0)
+            char **made = &names[graph->order[spots[i].order]];
+            kind += i > first && spots[i].leader != spots[i - 1].leader;
+            if ((kinds > 1 ? asprintf(made, "%s [%zu/%zu]", name, kind, kinds)
+                           : asprintf(made, "%s", name)) < 0)
                 compat_fail("out of memory");
         }
     }
-    free(places);
+    free(spots);
     return names;
 }
 
@@ -314,7 +332,7 @@ static bool write_callgrind(struct go_profile *go, struct go_graph *graph)
         for (size_t k = 0; k < count; k++) {
             const struct go_node *callee = &graph->nodes[edges[k]->to];
             print_name(&files, "cfl", callee->file);
-            print_name(&functions, "cfn", calls[edges[k]->to]);
+            print_name(&functions, "cfn", calls[edges[k]->to] ? calls[edges[k]->to] : "");
             printf("calls=0 %s %" PRIu32 "\n* * %" PRId64 "\n",
                    place_text(before, callee->address, text), callee->line,
                    scaled(go, edges[k]->weight));

@@ -13,7 +13,7 @@ cd "$place" || exit 2
 unset PPROF_TOOLS
 export HOME="$place" PPROF_TMPDIR="$place/pprof" MEMOIR_CACHE="$place/cache" PPROF_BINARY_PATH="$place"
 . "$sources/compare.sh"
-python3 "$sources/labels.py" labels later cpu other empty || exit 2
+python3 "$sources/labels.py" labels later cpu other empty columns || exit 2
 
 # go_same OPTION...: output, what is said and the way it ends are the same.
 go_same() {
@@ -73,6 +73,45 @@ for option in '' -lines -files -addresses -mean -nodecount=5 -nodefraction=0.2 -
 done
 go_same -dot cpu.pb.gz
 go_same -dot empty.pb.gz
+# Trees. Nodes that rank the same stand in an order that is drawn anew there.
+go_tree() {
+    go tool pprof -symbolize=none -dot -call_tree "$@" 2>/dev/null | python3 "$canon" tree >real.out
+    links/pprof -symbolize=none -dot -call_tree "$@" 2>/dev/null | python3 "$canon" tree >ours.out
+    differ pprof -dot -call_tree "$@"
+}
+for option in '' -lines -files -addresses -noinlines -mean -nodecount=5 -nodefraction=0.2 \
+    -edgefraction=0.3 -trim=false -focus=put -base=later.pb.gz -diff_base=later.pb.gz; do
+    # shellcheck disable=SC2086
+    go_tree $option labels.pb.gz
+done
+for option in -top -tree -callgrind '-callgrind -noinlines' '-callgrind -base=later.pb.gz'; do
+    # shellcheck disable=SC2086
+    go_same $option -call_tree labels.pb.gz
+done
+# A file that says itself what is not to be shown, and columns; these two options are of later ones.
+for option in -top -tree -raw '-top -lines' '-dot -lines' -callgrind; do
+    # shellcheck disable=SC2086
+    go_same $option columns.pb.gz
+done
+links/pprof -symbolize=none -top -lines -showcolumns -all_frames columns.pb.gz 2>/dev/null >ours.out
+cat >real.out <<'END'
+File: server
+Type: space
+Showing nodes accounting for 3770B, 100% of 3770B total
+      flat  flat%   sum%        cum   cum%
+     3020B 80.11% 80.11%      3020B 80.11%  take_pages src/take.cc:99:1
+      700B 18.57% 98.67%      3700B 98.14%  take src/take.cc:20
+       50B  1.33%   100%       770B 20.42%  both src/fill.cc:15:31
+         0     0%   100%      3000B 79.58%  both src/fill.cc:15:2
+         0     0%   100%      3000B 79.58%  fill src/fill.cc:7:9 (inline)
+         0     0%   100%      3770B   100%  main src/main.cc:30:5
+END
+differ pprof -showcolumns -all_frames
+if go tool pprof -h 2>&1 | grep -q -- -all_frames; then
+    for option in -top -tree -traces -dot; do
+        go_same $option -lines -showcolumns -all_frames columns.pb.gz
+    done
+fi
 # What a real program of Go's writes: the compiler's CPU profile, and its heap as text.
 package=$(go env GOROOT)/src/strconv
 if (cd "$package" && go tool compile -p strconv -o "$place/strconv.o" -cpuprofile "$place/compile.cpu" \
@@ -83,6 +122,7 @@ if (cd "$package" && go tool compile -p strconv -o "$place/strconv.o" -cpuprofil
         # shellcheck disable=SC2086
         go_same $option compile.cpu
     done
+    go_tree -trim=false compile.cpu
     go_same -tags compile.heap
     go tool pprof -proto -output=compile.pb.gz compile.heap >/dev/null 2>&1
     for option in -top -dot -callgrind -traces '-top -sample_index=alloc_objects'; do

@@ -3,7 +3,7 @@
 """What the old commands print in no order, in one:  canon.py KIND <OUTPUT
 
 Functions that are not the program's own are left out: where libc and others have no symbols, the
-real commands guess. KIND is dot, callgrind, stacks, collapsed, raw, disasm or cum.
+real commands guess. KIND is dot, tree, callgrind, stacks, collapsed, raw, disasm or cum.
 """
 import re
 import struct
@@ -38,6 +38,26 @@ def dot(text):
         elif line.startswith(("digraph", "Legend", "node", "}", "size")):
             nodes.append(line)
     return sorted(nodes) + sorted(edges)
+
+
+def tree(text):
+    """A tree of Go's, each node by the way that leads to it instead of by its number."""
+    labels, above = {}, {}
+    for line in text.splitlines():
+        node = re.match(r'N(\d+) \[label="(.*?)" id=', line)
+        edge = re.match(r"N(\d+) -> N(\d+) \[", line)
+        if node:
+            labels[node.group(1)] = node.group(2)
+        elif edge:
+            above[edge.group(2)] = edge.group(1)
+
+    def way(number):
+        caller = above.get(number)
+        return (way(caller) + "/" if caller else "") + labels[number]
+
+    text = re.sub(r'id="node\d+" ', "", text)
+    return sorted(re.sub(r"(?<![\w.])(N+)(\d+)(?=[ _])", lambda at: way(at.group(2)), line)
+                  for line in text.splitlines())
 
 
 def callgrind(text):

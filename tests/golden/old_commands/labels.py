@@ -4,7 +4,8 @@
 
 Writes NAME.pb.gz for each name: `labels` has labels with text and numbers, inlined functions, two
 mappings, comments, times and four columns; `later` is of the same program some time on; `other` has
-other columns; `empty` has no samples; `cpu` is a CPU profile.
+other values; `empty` has no samples; `cpu` is a CPU profile; `columns` has
+columns of lines and frames that are not to be shown.
 """
 import gzip
 import sys
@@ -59,11 +60,13 @@ class Profile:
         return self.functions[key]
 
     def location(self, address, mapping, lines):
-        """lines: (name, file, line, first line), the innermost first."""
+        """lines: (name, file, line, first line[, column]), the innermost first."""
         self.locations += 1
         data = number(1, self.locations) + number(2, mapping) + number(3, address)
-        for name, path, line, start in lines:
-            data += block(4, number(1, self.function(name, name, path, start)) + number(2, line))
+        for name, path, line, start, *columns in lines:
+            column = columns[0] if columns else 0
+            data += block(4, number(1, self.function(name, name, path, start)) + number(2, line)
+                          + number(3, column))
         self.body += block(4, data)
         return self.locations
 
@@ -148,12 +151,29 @@ def cpu(name):
     profile.write(name)
 
 
+def columns(name):
+    """Two calls in one line, and frames that the file itself wants to see dropped."""
+    profile = Profile([("objects", "count"), ("space", "bytes")])
+    profile.mapping(1, 0x400000, 0x500000, "/srv/bin/server", "")
+    spots = [(0x401000, [("main", "src/main.cc", 30, 10, 5)]),
+             (0x402000, [("fill", "src/fill.cc", 7, 3, 9), ("both", "src/fill.cc", 15, 12, 2)]),
+             (0x402010, [("both", "src/fill.cc", 15, 12, 31)]),
+             (0x403000, [("take_pages", "src/take.cc", 99, 90, 1)]),
+             (0x403010, [("take", "src/take.cc", 20, 18)])]
+    main, fill, both, pages, take = [profile.location(at, 1, lines) for at, lines in spots]
+    for path, values in (([pages, take, fill, main], [3, 3000]), ([take, both, main], [5, 700]),
+                         ([pages, both, main], [1, 20]), ([both, main], [2, 50])):
+        profile.sample(path, values)
+    profile.body += number(7, profile.text("take|take_.*")) + number(8, profile.text("take"))
+    profile.write(name)
+
+
 def main():
     for name in sys.argv[1:]:
         if name in ("labels", "later"):
             heap(name, 1 if name == "labels" else 3)
-        elif name == "cpu":
-            cpu(name)
+        elif name in ("cpu", "columns"):
+            globals()[name](name)
         else:
             profile = Profile([("things", "count")] if name == "other" else
                               [("inuse_objects", "count"), ("inuse_space", "bytes")])
