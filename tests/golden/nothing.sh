@@ -59,6 +59,16 @@ echo 'main;f 9000000000000000000' >more.folded
 expect 3 memoir top more.folded >said 2>errors
 grep -q 'add up to more than any program could do' errors || fail "too much: $(cat errors)"
 
+# Of many, the heavy ones have the lines, wherever they are; what is left out is said and counted.
+{ for i in $(seq 1 60); do echo "main;many;f$i 5"; done; echo "main;one 200"; echo "other;two 150"; } >many.folded
+memoir tree many.folded --rows 8 >said
+for name in main many one other two; do
+    grep -q " $name\$" said || fail "tree --rows 8 lacks $name: $(cat said)"
+done
+[ "$(grep -c '^ .*%' said)" -le 8 ] && grep -q -- '--rows 0' said || fail "tree --rows 8: $(cat said)"
+memoir tree many.folded --rows 0 | grep -q 'f60$' || fail "tree --rows 0 has not all"
+! memoir tree many.folded --rows 0 | grep -q -- '--rows' || fail "tree --rows 0 wants more"
+
 # less than nothing
 printf 'main;f 5\nmain;g 7\n' >before.folded
 printf 'main;f 9\n' >after.folded

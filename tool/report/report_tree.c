@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `memoir tree`: who called whom, from the roots. The heavy path is open; what is small is one
- * line at the end of its family. A chain of frames with one callee each stays in its column.
+ * `memoir tree`: who called whom, from the roots. What is heavy has a line, wherever it is in the
+ * tree; what is small is one line at the end of its family. A chain of frames with one callee each
+ * stays in its column.
  */
 #include "tool/report/report.h"
 
@@ -24,8 +25,9 @@ struct walk {
     const struct view *view;
     const struct style *style;
     const struct tree *tree;
-    double least; /* value of a node worth a line */
-    size_t lines, lines_most;
+    double least;    /* value of a node worth a line */
+    uint32_t *ranks; /* of each node: how many come before it, if there is not room for all */
+    uint32_t shown;  /* nodes of lower ranks have a line */
     struct json json;
 };
 
@@ -79,17 +81,24 @@ static void node_line(struct walk *walk, const struct tree_node *node, const cha
     name = name > indent + 16 ? name - indent : 16;
     table_site(walk->view, style, node->frame, name, room);
     putc('\n', style->out);
-    walk->lines++;
 }
 
-static void hidden_line(struct walk *walk, size_t count, double value, const char *prefix)
+/* The children of a node that have no line. */
+struct rest {
+    size_t count;
+    double value;
+    bool full; /* some of them for want of lines */
+    bool line; /* together they have one */
+};
+
+static void hidden_line(const struct walk *walk, const struct rest *rest, const char *prefix)
 {
     char text[64];
-    numbers_print(walk, (int64_t)value);
+    numbers_print(walk, (int64_t)rest->value);
     style_dim(walk->style, prefix);
-    snprintf(text, sizeof text, "%s %zu smaller\n", walk->style->utf8 ? "…" : "...", count);
+    snprintf(text, sizeof text, "%s %zu %s\n", walk->style->utf8 ? "…" : "...", rest->count,
+             rest->full ? "more" : "smaller");
     style_dim(walk->style, text);
-    walk->lines++;
 }
 
 /* The prefix of a child among several: of its own line, or of those below it. */
@@ -105,40 +114,100 @@ static void prefix_make(const struct walk *walk, char *text, const char *prefix,
     snprintf(text, PREFIX_SIZE, "%s%s", prefix, style_columns(prefix) < most ? mark : "");
 }
 
+static struct rest rest_of(const struct walk *walk, uint32_t parent)
+{
+    const struct tree_node *nodes = walk->tree->nodes;
+    struct rest rest = {.count = nodes[parent].hidden, .value = nodes[parent].hidden_value};
+    for (uint32_t i = nodes[parent].first; i != 0; i = nodes[i].next) {
+        if (walk->ranks[i] < walk->shown)
+            continue;
+        rest.count++;
+        rest.value += (double)nodes[i].value;
+        rest.full = true;
+    }
+    rest.line = rest.count > 0 && (rest.full || rest.value >= walk->least);
+    return rest;
+}
+
 /* The children of a node, and theirs. An only child stands right below its caller. */
 static void node_text(struct walk *walk, uint32_t parent, const char *prefix, unsigned level)
 {
     enum { LEVELS_MOST = 2000 };
     const struct tree_node *nodes = walk->tree->nodes;
-    size_t hidden = nodes[parent].hidden, visible = 0;
-    double hidden_value = nodes[parent].hidden_value;
+    struct rest rest = rest_of(walk, parent);
+    size_t lines = rest.line;
     char own[PREFIX_SIZE], below[PREFIX_SIZE];
     for (uint32_t i = nodes[parent].first; i != 0; i = nodes[i].next)
-        visible++;
-    bool rest = hidden > 0 && hidden_value >= walk->least, several = visible + rest > 1;
+        lines += walk->ranks[i] < walk->shown;
+    bool several = lines > 1 && parent != 0;
     for (uint32_t i = nodes[parent].first; i != 0; i = nodes[i].next) {
-        visible--;
-        if (walk->lines >= walk->lines_most) {
-            hidden++;
-            hidden_value += (double)nodes[i].value;
-            rest = true;
+        if (walk->ranks[i] >= walk->shown)
             continue;
-        }
-        bool last = visible == 0 && !rest;
+        lines--;
         snprintf(own, sizeof own, "%s", prefix);
         snprintf(below, sizeof below, "%s", prefix);
-        if (several && parent != 0) {
-            prefix_make(walk, own, prefix, last, true);
-            prefix_make(walk, below, prefix, last, false);
+        if (several) {
+            prefix_make(walk, own, prefix, lines == 0, true);
+            prefix_make(walk, below, prefix, lines == 0, false);
         }
         node_line(walk, &nodes[i], own);
         if (level < LEVELS_MOST)
             node_text(walk, i, below, level + 1);
     }
-    if (rest && walk->lines < walk->lines_most + 10) {
+    if (rest.line) {
         prefix_make(walk, own, prefix, true, true);
-        hidden_line(walk, hidden, hidden_value, several && parent != 0 ? own : prefix);
+        hidden_line(walk, &rest, several ? own : prefix);
     }
+}
+
+/* ---- which nodes have a line ------------------------------------------------------------ */
+
+/* The heaviest first; a caller, which has a lower number, before a callee that has as much. */
+static int heavier(const void *left, const void *right, void *nodes)
+{
+    const struct tree_node *a = (struct tree_node *)nodes + *(const uint32_t *)left;
+    const struct tree_node *b = (struct tree_node *)nodes + *(const uint32_t *)right;
+    int64_t one = a->value < 0 ? -a->value : a->value, other = b->value < 0 ? -b->value : b->value;
+    if (one != other)
+        return one > other ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+static size_t lines_of(const struct walk *walk)
+{
+    size_t lines = rest_of(walk, 0).line;
+    for (uint32_t i = 1; i < walk->tree->count; i++)
+        if (walk->ranks[i] < walk->shown)
+            lines += 1 + rest_of(walk, i).line;
+    return lines;
+}
+
+/* The heaviest nodes of all, as many as there may be lines: cut off at the end, the text would
+ * lack large branches for the sake of small ones. */
+static bool nodes_choose(struct walk *walk, size_t most)
+{
+    uint32_t count = (uint32_t)walk->tree->count, low = 1, high = count;
+    uint32_t *order = malloc(count * sizeof *order);
+    walk->ranks = malloc(count * sizeof *walk->ranks);
+    if (!order || !walk->ranks) {
+        free(order);
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = i;
+    qsort_r(order + 1, count - 1, sizeof *order, heavier, walk->tree->nodes);
+    for (uint32_t i = 0; i < count; i++)
+        walk->ranks[order[i]] = i;
+    while (low < high) { /* `low` nodes have room, and the one above all roots */
+        walk->shown = low + (high - low + 1) / 2;
+        if (lines_of(walk) <= most)
+            low = walk->shown;
+        else
+            high = walk->shown - 1;
+    }
+    walk->shown = low > 1 ? low : 2;
+    free(order);
+    return true;
 }
 
 static void step_json(void *context, const struct tree_step *step)
@@ -174,7 +243,6 @@ void report_tree(const struct view *view, const struct style *style)
     struct tree tree;
     struct walk walk = {.view = view, .style = style, .tree = &tree};
     double total = (double)view->total.value;
-    walk.lines_most = style->rows > 0 ? style->rows : LINES_MOST;
     walk.least = (total < 0 ? -total : total) * (style->rows > 0 ? 0.001 : 0.01);
     if (style->format == STYLE_JSON) {
         tree_json(&walk);
@@ -186,6 +254,10 @@ void report_tree(const struct view *view, const struct style *style)
     if (tree.count > 1)
         fprintf(style->out, "%*s%*s%s\n", VALUE_WIDTH, "total",
                 (int)numbers_width(style) - VALUE_WIDTH, "", table_by_word(view->options.by));
-    node_text(&walk, 0, "", 0);
+    if (nodes_choose(&walk, style->rows > 0 ? style->rows : LINES_MOST))
+        node_text(&walk, 0, "", 0);
+    if (walk.shown < tree.count && tree.count > 1)
+        style_dim(style, "more: there is no room for all (--rows 0 shows them)\n");
+    free(walk.ranks);
     tree_free(&tree);
 }
