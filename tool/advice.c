@@ -14,7 +14,8 @@ void advice_of(const struct symbol_module *module, char text[ADVICE_SIZE])
     if (symbol_is_made(module->path)) {
         if (module->path[0] != '[' && module->named == 0)
             snprintf(text, ADVICE_SIZE, "%s",
-                     "made at run time: have its compiler write /tmp/perf-PID.map (node "
+                     "of a library that is unloaded by now (leave out its dlclose), or made at run "
+                     "time: have its compiler write /tmp/perf-PID.map (node "
                      "--perf-basic-prof, java -XX:+DumpPerfMapAtExit, PYTHONPERFSUPPORT=1, "
                      "DOTNET_PerfMapEnabled=1)");
         return;

@@ -4,6 +4,7 @@
  * with a mark, and what to do where something is wrong: of this machine, of a program that is to
  * be run, of a process, or of a profile.
  */
+#include "base/compiler.h"
 #include "base/print.h"
 #include "tool/advice.h"
 #include "tool/arguments.h"
@@ -388,6 +389,44 @@ static void check_samples(struct doctor *doctor, const struct loaded *loaded)
     view_free(&view);
 }
 
+/* Depths at which recorders give up. */
+static bool is_limit(uint32_t depth)
+{
+    static const uint32_t limits[] = {30, 31, 32, 62, 63, 64, 127, 128, 254, 255, 256};
+    for (size_t i = 0; i < COUNT_OF(limits); i++)
+        if (limits[i] == depth)
+            return true;
+    return false;
+}
+
+/* The longest stacks, if they have the length of such a limit and begin where no other does. */
+static void check_depth(struct doctor *doctor, const struct profile *profile)
+{
+    const struct profile_samples *samples = &profile->samples;
+    uint8_t *roots = calloc(profile->locations.count + 1, 1);
+    uint32_t count, most = 0;
+    size_t cut = 0;
+    for (size_t i = 0; i < samples->count; i++) {
+        profile_frames_of(profile, samples->stacks[i], &count);
+        most = count > most ? count : most;
+    }
+    for (int pass = 0; pass < 2 && roots && is_limit(most); pass++)
+        for (size_t i = 0; i < samples->count; i++) {
+            const uint32_t *frames = profile_frames_of(profile, samples->stacks[i], &count);
+            if (count > 0 && count < most)
+                roots[frames[count - 1]] = 1;
+            else if (pass == 1 && count == most)
+                cut += !roots[frames[count - 1]];
+        }
+    free(roots);
+    if (cut > 0)
+        doctor_say(doctor, MARK_NOTE,
+                   most < 256 ? "memoir run --set heap.depth=256 records longer ones" : NULL,
+                   "%zu of its stacks end after %u frames, which looks cut off: who called those "
+                   "is not known, and has none of it in its total",
+                   cut, most);
+}
+
 static void check_loaded(struct doctor *doctor, const struct loaded *loaded)
 {
     const struct profile *profile = &loaded->profile;
@@ -400,6 +439,7 @@ static void check_loaded(struct doctor *doctor, const struct loaded *loaded)
         doctor_say(doctor, MARK_BAD, "run longer, or with a smaller rate: memoir run --exact",
                    "it has no samples");
     check_samples(doctor, loaded);
+    check_depth(doctor, profile);
     if (profile->lost > 0 || profile->refused > 0)
         doctor_say(doctor, MARK_BAD, "memoir run --set heap.memory=256M, or a larger rate",
                    "%lu stacks and %lu blocks had no room in the recorder", profile->refused,

@@ -129,4 +129,29 @@ grep -Eq '→ memoir run --rate [0-9]+K for ±10 %, --exact for none' out || fai
 "$MEMOIR_TOOL" run --exact --output exact.memoir ./many 2>/dev/null
 said 0 'it is whole' exact.memoir
 grep -q 'one block in' out && fail "every block was recorded: $(cat out)"
+grep -q 'looks cut' out && fail "nothing is cut: $(cat out)"
+# stacks that were longer than what is kept of one, and code that is gone
+cat >deep.c <<'C'
+#include <dlfcn.h>
+#include <stdlib.h>
+void *kept[3];
+__attribute__((noinline)) int deep(int n) { if (n == 0) { kept[0] = malloc(1000); return 0; } return deep(n - 1) + (kept[0] != NULL); }
+int main(void)
+{
+    void *library = dlopen("./libgone.so", RTLD_NOW);
+    void *(*gone)(void) = (void *(*)(void))dlsym(library, "gone");
+    kept[1] = malloc(100);
+    kept[2] = gone();
+    dlclose(library);
+    return deep(500) == 500 ? 0 : 1;
+}
+C
+echo '#include <stdlib.h>
+void *gone(void) { void *block = malloc(5000); return (char *)block + 0; }' >gone.c
+build -fPIC -shared gone.c -o libgone.so
+build deep.c -ldl -o deep
+"$MEMOIR_TOOL" run --exact --output deep.memoir ./deep 2>/dev/null || fail "deep: status $?"
+said 0 '• 1 of its stacks end after 128 frames, which looks cut' deep.memoir
+grep -q -- '--set heap.depth=256' out || fail "no way to longer stacks: $(cat out)"
+grep -q 'library that is unloaded' out || fail "no word of dlclose: $(cat out)"
 finish
