@@ -157,16 +157,16 @@ static void normalize(struct profile *profile, const struct profile *base)
 static void mark_base(struct profile *profile)
 {
     for (size_t i = 0; i < profile->samples.count; i++) {
-        struct profile_label labels[65];
+        struct profile_label labels[PROFILE_LABELS_MOST + 1] = {
+            {.key = profile_string_of(profile, "pprof::base"),
+             .text = profile_string_of(profile, "true")}};
         uint32_t set = profile->samples.label_sets[i], count = 0;
         const struct profile_label_set *range =
             (const struct profile_label_set *)profile->label_sets.items + set;
-        for (; set > 0 && count < range->count && count < 64; count++)
-            labels[count] =
+        for (; set > 0 && count < range->count; count++)
+            labels[1 + count] =
                 ((const struct profile_label *)profile->labels.items)[range->first + count];
-        labels[count++] = (struct profile_label){.key = profile_string_of(profile, "pprof::base"),
-                                                 .text = profile_string_of(profile, "true")};
-        profile->samples.label_sets[i] = profile_label_set(profile, labels, count);
+        profile->samples.label_sets[i] = profile_label_set(profile, labels, 1 + count);
     }
 }
 

@@ -11,8 +11,6 @@
 
 #include "tool/terminal.h"
 
-enum { LABELS_MOST = 64 };
-
 static int compare_texts(const void *a, const void *b)
 {
     return strcmp(a, b);
@@ -75,7 +73,7 @@ static void add(struct go_tags *tags, const struct go_tag *wanted, const struct 
 /* What a sample is labelled with. */
 struct labelled {
     const char *labels; /* all texts, by key, or "" */
-    struct go_tag sizes[LABELS_MOST + 1];
+    struct go_tag sizes[PROFILE_LABELS_MOST + 1];
     size_t count;
 };
 
@@ -99,9 +97,9 @@ static int compare_lines(const void *a, const void *b)
 static void label(struct labelled *labelled, struct go_tags *tags, const struct go_profile *go,
                   const struct go_sample *sample)
 {
-    struct profile_label labels[LABELS_MOST];
-    size_t count = go_labels(go, sample, labels, LABELS_MOST), lines_count = 0, used = 0;
-    char *lines[LABELS_MOST], text[8192] = "";
+    struct profile_label labels[PROFILE_LABELS_MOST];
+    size_t count = go_labels(go, sample, labels), lines_count = 0, used = 0;
+    char *lines[PROFILE_LABELS_MOST], text[8192] = "";
     for (size_t i = 0; i < count; i++) {
         const char *key = profile_text(go->from, labels[i].key);
         if (labels[i].text != 0 && strcmp(key, "pprof::base") != 0 &&

@@ -10,8 +10,6 @@
 
 #include "base/compiler.h"
 
-enum { LABELS_MOST = 64 };
-
 /* A label as a line of text, to be sorted. */
 struct text {
     char *text;
@@ -43,9 +41,9 @@ static void print_clean(const char *before, const char *text, const char *after)
 
 static void print_trace_labels(const struct go_profile *go, const struct go_sample *sample)
 {
-    struct profile_label labels[LABELS_MOST];
-    struct text texts[LABELS_MOST + 1];
-    size_t count = go_labels(go, sample, labels, LABELS_MOST);
+    struct profile_label labels[PROFILE_LABELS_MOST];
+    struct text texts[PROFILE_LABELS_MOST + 1];
+    size_t count = go_labels(go, sample, labels);
     char number[64];
     for (unsigned numeric = 0; numeric < 2; numeric++) {
         size_t found = 0;
@@ -124,9 +122,9 @@ static struct tag *gather_tags(const struct go_profile *go, size_t *count)
     char number[64];
     *count = 0;
     for (size_t i = 0; i < go->count; i++) {
-        struct profile_label labels[LABELS_MOST];
+        struct profile_label labels[PROFILE_LABELS_MOST];
         const struct go_sample *sample = &go->samples[i];
-        size_t found = go_labels(go, sample, labels, LABELS_MOST);
+        size_t found = go_labels(go, sample, labels);
         for (size_t k = 0; k < found + (sample->bytes > 0); k++) {
             bool own = k == found;
             const char *value;
@@ -266,10 +264,10 @@ static void number_all(const struct go_profile *go, struct numbers *numbers)
 /* Labels by key: texts on a line, numbers on the next. */
 static void print_raw_labels(const struct go_profile *go, const struct go_sample *sample)
 {
-    struct profile_label labels[LABELS_MOST];
-    size_t count = go_labels(go, sample, labels, LABELS_MOST);
+    struct profile_label labels[PROFILE_LABELS_MOST];
+    size_t count = go_labels(go, sample, labels);
     for (unsigned numeric = 0; numeric < 2; numeric++) {
-        struct text texts[LABELS_MOST + 1];
+        struct text texts[PROFILE_LABELS_MOST + 1];
         size_t found = 0;
         int made = 0;
         for (size_t i = 0; i < count && made >= 0; i++) {

@@ -11,10 +11,10 @@
 
 #include "base/compiler.h"
 
-enum { LABELS_MOST = 64, PATTERNS_MOST = 32 };
+enum { PATTERNS_MOST = 32 };
 
 size_t go_labels(const struct go_profile *go, const struct go_sample *sample,
-                 struct profile_label *labels, size_t most)
+                 struct profile_label labels[PROFILE_LABELS_MOST])
 {
     const struct profile *from = go->from;
     uint32_t set = from->samples.label_sets[sample->row];
@@ -22,7 +22,7 @@ size_t go_labels(const struct go_profile *go, const struct go_sample *sample,
         (const struct profile_label_set *)from->label_sets.items + set;
     const struct profile_label *all = from->labels.items;
     size_t count = 0;
-    for (uint32_t i = 0; set > 0 && i < range->count && count < most; i++)
+    for (uint32_t i = 0; set > 0 && i < range->count; i++)
         if (go_tag_shown(go, profile_text(from, all[range->first + i].key)))
             labels[count++] = all[range->first + i];
     return count;
@@ -114,8 +114,8 @@ struct filter {
 static bool range_fits(const struct go_profile *go, const struct go_sample *sample,
                        const struct filter *filter)
 {
-    struct profile_label labels[LABELS_MOST];
-    size_t count = go_labels(go, sample, labels, LABELS_MOST);
+    struct profile_label labels[PROFILE_LABELS_MOST];
+    size_t count = go_labels(go, sample, labels);
     if (sample->bytes > 0 && (!filter->key[0] || strcmp(filter->key, "bytes") == 0) &&
         in_range(&filter->range, sample->bytes, "bytes"))
         return true;
@@ -131,8 +131,8 @@ static bool range_fits(const struct go_profile *go, const struct go_sample *samp
 static bool pattern_fits(const struct go_profile *go, const struct go_sample *sample,
                          const struct filter *filter, const struct compat_pattern *pattern)
 {
-    struct profile_label labels[LABELS_MOST];
-    size_t count = go_labels(go, sample, labels, LABELS_MOST);
+    struct profile_label labels[PROFILE_LABELS_MOST];
+    size_t count = go_labels(go, sample, labels);
     char text[2048];
     for (size_t i = 0; i < count; i++) {
         const char *name = profile_text(go->from, labels[i].key);
@@ -211,9 +211,9 @@ static void show(struct go_profile *go)
     struct compat_pattern *unwanted = hidden[0] ? compat_pattern(hidden) : NULL;
     bool any_shown = false, any_hidden = false;
     for (size_t i = 0; i < go->count; i++) {
-        struct profile_label labels[LABELS_MOST];
+        struct profile_label labels[PROFILE_LABELS_MOST];
         struct go_sample *sample = &go->samples[i];
-        size_t count = go_labels(go, sample, labels, LABELS_MOST);
+        size_t count = go_labels(go, sample, labels);
         for (size_t k = 0; k < count + (sample->bytes > 0); k++) {
             const char *key = k < count ? profile_text(go->from, labels[k].key) : "bytes";
             bool fits = !wanted || compat_pattern_fits(wanted, key);
@@ -259,8 +259,8 @@ static uint32_t frame_of(struct go_profile *go, const char *key, const char *val
 static bool values_of(const struct go_profile *go, const struct go_sample *sample, const char *key,
                       char *text, size_t size)
 {
-    struct profile_label labels[LABELS_MOST];
-    size_t count = go_labels(go, sample, labels, LABELS_MOST), used = 0;
+    struct profile_label labels[PROFILE_LABELS_MOST];
+    size_t count = go_labels(go, sample, labels), used = 0;
     char number[64];
     bool any = false;
     text[0] = '\0';

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LABELS_MOST = 64 };
-
 static bool write_profile(struct profile *profile)
 {
     struct write_options options = {.type = profile->default_type};
@@ -85,8 +83,8 @@ static uint32_t copy_place(struct profile *to, const struct go_profile *go, uint
 static uint32_t copy_labels(struct profile *to, const struct go_profile *go,
                             const struct go_sample *sample)
 {
-    struct profile_label labels[LABELS_MOST + 1];
-    size_t count = go_labels(go, sample, labels, LABELS_MOST);
+    struct profile_label labels[PROFILE_LABELS_MOST + 1];
+    size_t count = go_labels(go, sample, labels);
     for (size_t i = 0; i < count; i++) {
         labels[i].key = copy_text(to, go->from, labels[i].key);
         labels[i].text = copy_text(to, go->from, labels[i].text);

@@ -280,6 +280,28 @@ static void callgrind_costs_are_shared_by_callers(void)
     profile_free(&profile);
 }
 
+/* A goroutine may have more labels than most have; beyond all bounds, some are left. */
+static void goroutines_keep_their_labels(void)
+{
+    static const unsigned counts[] = {1, 20, PROFILE_LABELS_MOST, PROFILE_LABELS_MOST + 1};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        char text[4096];
+        struct profile profile;
+        size_t used = (size_t)snprintf(text, sizeof text,
+                                       "goroutine profile: total 3\n3 @ 0x1000\n# labels: {");
+        for (unsigned k = 0; k < counts[i]; k++)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s\"key%u\":\"value\"",
+                                     k > 0 ? ", " : "", k);
+        snprintf(text + used, sizeof text - used, "}\n\n");
+        read_whole(&profile, text, "Go's counted stacks");
+        uint32_t set = profile.samples.label_sets[0];
+        unsigned kept = ((const struct profile_label_set *)profile.label_sets.items)[set].count;
+        assert(kept == (counts[i] < PROFILE_LABELS_MOST ? counts[i] : PROFILE_LABELS_MOST));
+        assert(profile_label_of(&profile, set, "key0") != NULL);
+        profile_free(&profile);
+    }
+}
+
 /* Whether it is read or refused, somebody looks at all of it. */
 static void damage(const char *text, size_t size)
 {
@@ -315,6 +337,7 @@ int main(void)
     speedscope_has_several();
     perf_script_has_events();
     callgrind_costs_are_shared_by_callers();
+    goroutines_keep_their_labels();
     damage(heaptrack, sizeof heaptrack - 1);
     damage(heaptrack_raw, sizeof heaptrack_raw - 1);
     damage(massif, sizeof massif - 1);

@@ -311,12 +311,11 @@ static void merge_stacks(struct merging *it)
 
 static void merge_label_sets(struct merging *it)
 {
-    enum { MOST = 16 }; /* as the model takes them */
     const struct profile_label_set *sets = it->from->label_sets.items;
     const struct profile_label *labels = it->from->labels.items;
     for (uint32_t i = 1; i < it->from->label_sets.count && !it->to->failed; i++) {
-        struct profile_label moved[MOST];
-        for (uint32_t k = 0; k < sets[i].count && k < MOST; k++) {
+        struct profile_label moved[PROFILE_LABELS_MOST];
+        for (uint32_t k = 0; k < sets[i].count; k++) {
             moved[k] = labels[sets[i].first + k];
             moved[k].key = string_of(it, moved[k].key);
             moved[k].text = string_of(it, moved[k].text);

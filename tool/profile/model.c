@@ -315,10 +315,10 @@ static int compare_labels(const void *a, const void *b)
 uint32_t profile_label_set(struct profile *profile, const struct profile_label *labels,
                            uint32_t count)
 {
-    enum { FEW = 16 };
-    struct profile_label sorted[FEW];
-    if (count == 0 || count > FEW || profile->failed)
+    struct profile_label sorted[PROFILE_LABELS_MOST];
+    if (count == 0 || profile->failed)
         return 0;
+    count = count < PROFILE_LABELS_MOST ? count : PROFILE_LABELS_MOST;
     for (uint32_t i = 0; i < count; i++) { /* field by field: no padding may differ */
         memset(&sorted[i], 0, sizeof sorted[i]);
         sorted[i].key = labels[i].key, sorted[i].text = labels[i].text;

@@ -24,7 +24,7 @@
 
 #include "base/format.h"
 
-enum { PROFILE_TYPES_MOST = 16, PROFILE_MOMENTS_MOST = 16 };
+enum { PROFILE_TYPES_MOST = 16, PROFILE_MOMENTS_MOST = 16, PROFILE_LABELS_MOST = 64 };
 
 enum profile_kind { PROFILE_OTHER, PROFILE_HEAP, PROFILE_GROWTH, PROFILE_CPU, PROFILE_CONTENTION };
 
@@ -180,7 +180,7 @@ uint32_t profile_string_of(struct profile *profile, const char *text);
 bool profile_has_string(struct profile *profile, const char *text, uint32_t *string);
 uint32_t profile_function(struct profile *profile, const struct profile_function *function);
 uint32_t profile_stack(struct profile *profile, const uint32_t *locations, uint32_t count);
-/* Labels in any order. */
+/* Labels in any order; those behind the first PROFILE_LABELS_MOST are left out. */
 uint32_t profile_label_set(struct profile *profile, const struct profile_label *labels,
                            uint32_t count);
 /* By mapping and address; one that has lines already is left as it is. */

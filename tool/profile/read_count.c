@@ -13,7 +13,7 @@
 
 #include "tool/profile/text.h"
 
-enum { LABELS_MOST = 32, LABEL_BYTES = 1024, NAME_MOST = 100 };
+enum { LABEL_BYTES = 1024, NAME_MOST = 100 };
 
 struct reading {
     const struct read_input *input;
@@ -66,7 +66,7 @@ static bool take_quoted(struct profile *profile, struct text *line, uint32_t *st
 /* {"key":"value", "key":"value"}, if the next line has it: the set of labels. */
 static uint32_t take_labels(struct reading *it)
 {
-    struct profile_label labels[LABELS_MOST];
+    struct profile_label labels[PROFILE_LABELS_MOST];
     struct text rest = it->text, line;
     uint32_t count = 0;
     if (!text_line(&rest, &line) || !text_word(&line, "# labels: {"))
@@ -79,7 +79,7 @@ static uint32_t take_labels(struct reading *it)
             break;
         labels[count++] = label;
         text_blank(&line);
-    } while (count < LABELS_MOST && text_word(&line, ","));
+    } while (count < PROFILE_LABELS_MOST && text_word(&line, ","));
     return profile_label_set(it->profile, labels, count);
 }
 

@@ -19,7 +19,7 @@
 #include "tool/profile/unsample.h"
 #include "tool/profile/wire.h"
 
-enum { FIELDS = 16, LABELS_MOST = 16, RELEASE_BYTES = 4 << 20 };
+enum { FIELDS = 16, RELEASE_BYTES = 4 << 20 };
 
 /* Of struct Profile in profile.proto. */
 enum {
@@ -246,7 +246,7 @@ static bool push_location(struct reading *it, const struct wire *at, uint64_t id
 struct sample {
     int64_t values[PROFILE_TYPES_MOST];
     unsigned value_count, label_count;
-    struct profile_label labels[LABELS_MOST];
+    struct profile_label labels[PROFILE_LABELS_MOST];
 };
 
 static bool add_value(struct sample *sample, uint64_t value)
@@ -280,9 +280,9 @@ static bool read_sample(struct reading *it, struct wire message)
     enum { PLACES = 1, VALUES, LABEL };
     struct profile *profile = it->profile;
     const uint8_t *start = message.at;
-    struct sample sample = {.value_count = 0};
+    struct sample sample;
     struct wire_field field;
-    it->stack.count = 0;
+    it->stack.count = sample.value_count = sample.label_count = 0;
     while (wire_next(&message, &field)) {
         if (field.number == PLACES || field.number == VALUES) {
             if (!read_numbers(it, &field, &sample))
@@ -290,7 +290,7 @@ static bool read_sample(struct reading *it, struct wire message)
         } else if (field.number == LABEL) {
             if (field.type != WIRE_BYTES)
                 return refuse_at(it, field.inside.at, "a field is not of its type");
-            if (sample.label_count == LABELS_MOST)
+            if (sample.label_count == PROFILE_LABELS_MOST)
                 it->labels_lost = true;
             else if (!read_label(it, field.inside, &sample.labels[sample.label_count++]))
                 return false;
@@ -535,7 +535,8 @@ static bool read(const struct read_input *input, struct profile *profile, struct
         find_kind(&it);
         find_weights(profile);
         if (it.labels_lost)
-            profile_warn(profile, "samples with more than %d labels lost some", LABELS_MOST);
+            profile_warn(profile, "samples with more than %d labels lost some",
+                         PROFILE_LABELS_MOST);
     }
     free(it.strings);
     free(it.mappings.pairs);
