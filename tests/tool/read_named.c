@@ -280,6 +280,45 @@ static void callgrind_costs_are_shared_by_callers(void)
     profile_free(&profile);
 }
 
+/* Mappings come in any order, one at a time or many; addresses are asked for in between. */
+static void addresses_are_in_their_mappings(void)
+{
+    enum { COUNT = 1000, STEP = 37, SIZE = 0x1000 };
+    struct profile profile;
+    for (unsigned at_once = 1; at_once <= 100; at_once += 33) {
+        profile_start(&profile);
+        for (unsigned i = 0; i < COUNT; i++) {
+            uint64_t place = (uint64_t)(i * STEP % COUNT + 1) * 2 * SIZE;
+            struct profile_mapping mapping = {.start = place, .limit = place + SIZE};
+            uint32_t number = profile_mapping(&profile, &mapping);
+            if (i % at_once != 0)
+                continue;
+            assert(profile_find_mapping(&profile, place) == number);
+            assert(profile_find_mapping(&profile, place + SIZE - 1) == number);
+            assert(profile_find_mapping(&profile, place + SIZE) == 0);
+            assert(profile_find_mapping(&profile, 2 * SIZE) == 1); /* the first */
+        }
+        profile_free(&profile);
+    }
+}
+
+/* What has the same name in two files is in both. */
+static void callgrind_tells_files_apart(void)
+{
+    struct profile profile;
+    read_whole(&profile,
+               "version: 1\npositions: line\nevents: Ir\n\nob=liba.so\nfl=x.c\nfn=init\n10 5\n"
+               "ob=libb.so\nfl=x.c\nfn=init\n10 7\n",
+               "callgrind");
+    assert(profile.samples.count == 2 && profile.mappings.count == 3);
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t count, frame = *profile_frames_of(&profile, profile.samples.stacks[i], &count);
+        assert(count == 1 && profile_location_at(&profile, frame)->mapping == i + 1);
+        assert(profile.samples.values[0][i] == (i == 0 ? 5 : 7));
+    }
+    profile_free(&profile);
+}
+
 /* A goroutine may have more labels than most have; beyond all bounds, some are left. */
 static void goroutines_keep_their_labels(void)
 {
@@ -337,6 +376,8 @@ int main(void)
     speedscope_has_several();
     perf_script_has_events();
     callgrind_costs_are_shared_by_callers();
+    addresses_are_in_their_mappings();
+    callgrind_tells_files_apart();
     goroutines_keep_their_labels();
     damage(heaptrack, sizeof heaptrack - 1);
     damage(heaptrack_raw, sizeof heaptrack_raw - 1);

@@ -10,15 +10,21 @@
 #include "base/compiler.h"
 #include "tool/profile/finder.h"
 
+/* What makes a location another one, if it has no address. */
+struct named {
+    uint32_t function, line, mapping;
+};
+
 struct profile_index {
     struct finder strings, functions, stacks, label_sets, addresses, named;
+    struct named last_named;
     uint8_t *packed; /* a stack on its way in, */
     size_t packed_room;
     uint32_t *frames[2]; /* and stacks on their way out, in turns */
     size_t frames_room[2];
     unsigned turn;
     uint32_t *by_start; /* mappings by address */
-    size_t by_start_count;
+    size_t by_start_count, by_start_room;
 };
 
 /* The number of a thing that is there, or FINDER_NONE: also if it can't be added. */
@@ -361,33 +367,19 @@ uint32_t profile_mapping(struct profile *profile, const struct profile_mapping *
     return (uint32_t)profile->mappings.count - 1;
 }
 
-static const struct profile *sorting; /* qsort has no context */
-
-static int compare_starts(const void *a, const void *b)
+static int compare_starts(const void *a, const void *b, void *context)
 {
-    uint64_t left = profile_mapping_at(sorting, *(const uint32_t *)a)->start,
-             right = profile_mapping_at(sorting, *(const uint32_t *)b)->start;
-    return left < right ? -1 : left > right;
+    uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
+    uint64_t left = profile_mapping_at(context, one)->start,
+             right = profile_mapping_at(context, other)->start;
+    return left != right ? (left < right ? -1 : 1) : one < other ? -1 : one > other;
 }
 
-uint32_t profile_find_mapping(struct profile *profile, uint64_t address)
+/* How many of those in order start at the address or before. */
+static size_t starts_before(const struct profile *profile, uint64_t address)
 {
-    struct profile_index *index = profile->index;
-    size_t count = profile->mappings.count - 1;
-    if (index->by_start_count != count) {
-        uint32_t *order = realloc(index->by_start, (count + 1) * sizeof *order);
-        if (!order) {
-            profile->failed = true;
-            return 0;
-        }
-        for (uint32_t i = 0; i < count; i++)
-            order[i] = i + 1;
-        sorting = profile;
-        qsort(order, count, sizeof *order, compare_starts);
-        index->by_start = order;
-        index->by_start_count = count;
-    }
-    size_t low = 0, high = count;
+    const struct profile_index *index = profile->index;
+    size_t low = 0, high = index->by_start_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (profile_mapping_at(profile, index->by_start[middle])->start <= address)
@@ -395,6 +387,45 @@ uint32_t profile_find_mapping(struct profile *profile, uint64_t address)
         else
             high = middle;
     }
+    return low;
+}
+
+/* Puts those that are new in their places. A file may name one whenever it is loaded: few at a time
+ * must not cost a look at all. */
+static bool mappings_order(struct profile *profile)
+{
+    enum { FEW = 16 };
+    struct profile_index *index = profile->index;
+    size_t count = profile->mappings.count - 1;
+    bool few = count - index->by_start_count <= FEW;
+    if (count > index->by_start_room) {
+        uint32_t *larger = reallocarray(index->by_start, count + count / 2, sizeof *larger);
+        if (!larger)
+            return false;
+        index->by_start = larger;
+        index->by_start_room = count + count / 2;
+    }
+    for (; index->by_start_count < count; index->by_start_count++) {
+        uint32_t number = (uint32_t)index->by_start_count + 1;
+        uint64_t start = profile_mapping_at(profile, number)->start;
+        size_t place = few ? starts_before(profile, start) : index->by_start_count;
+        uint32_t *there = index->by_start + place;
+        memmove(there + 1, there, (index->by_start_count - place) * sizeof *there);
+        *there = number;
+    }
+    if (!few)
+        qsort_r(index->by_start, count, sizeof *index->by_start, compare_starts, profile);
+    return true;
+}
+
+uint32_t profile_find_mapping(struct profile *profile, uint64_t address)
+{
+    const struct profile_index *index = profile->index;
+    if (!mappings_order(profile)) {
+        profile->failed = true;
+        return 0;
+    }
+    size_t low = starts_before(profile, address);
     if (low == 0)
         return 0;
     uint32_t found = index->by_start[low - 1];
@@ -436,18 +467,24 @@ uint32_t profile_address(struct profile *profile, uint64_t address, uint8_t flag
     return number;
 }
 
-static const void *line_bytes(const void *context, uint32_t number, size_t *size)
+/* Its parts lie in two lists: they are put together where the next one will be. */
+static const void *named_bytes(const void *context, uint32_t number, size_t *size)
 {
     const struct profile *profile = context;
-    *size = sizeof(struct profile_line);
-    return profile_lines_of(profile, number);
+    const struct profile_line *line = profile_lines_of(profile, number);
+    struct named *named = &profile->index->last_named;
+    *named =
+        (struct named){line->function, line->line, profile_location_at(profile, number)->mapping};
+    *size = sizeof *named;
+    return named;
 }
 
 uint32_t profile_named(struct profile *profile, uint32_t function, uint32_t line, uint32_t mapping)
 {
     struct profile_line only = {function, line, 0};
+    struct named wanted = {function, line, mapping};
     struct finder *finder = profile->index ? &profile->index->named : NULL;
-    uint32_t there = find(profile, finder, line_bytes, &only, sizeof only);
+    uint32_t there = find(profile, finder, named_bytes, &wanted, sizeof wanted);
     if (there != FINDER_NONE || profile->failed)
         return profile->failed ? 0 : there;
     struct profile_location location = {.mapping = mapping, .flags = LOCATION_LOOKED};
