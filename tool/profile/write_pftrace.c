@@ -75,6 +75,7 @@ struct tracer {
     struct keys texts[2]; /* sources, modules: by the place of the text */
     struct keys places;   /* of frames: module, name, place in it */
     uint64_t names;       /* of functions, sent */
+    uint32_t *mappings;   /* by file and start */
     struct dump dumps[PROFILE_MOMENTS_MOST + 2];
     unsigned dumps_count;
     struct sums *sums;
@@ -187,20 +188,62 @@ static void string_send(struct tracer *tracer, unsigned field, uint64_t number, 
     interned_send(tracer, field);
 }
 
-/* Of a file: the mapping that has the address, or else its first one. */
-static const struct profile_mapping *mapping_of(const struct profile *profile, const char *module,
+/* A mapping by its number in the order of files and starts; texts of a profile are the same
+ * where they lie in the same place. */
+static const struct profile_mapping *mapping_sorted(const struct tracer *tracer, size_t number,
+                                                    uintptr_t *file)
+{
+    const struct profile_mapping *mapping =
+        profile_mapping_at(tracer->profile, tracer->mappings[number]);
+    *file = (uintptr_t)profile_text(tracer->profile, mapping->path);
+    return mapping;
+}
+
+static int mappings_compare(const void *one, const void *other, void *context)
+{
+    const struct profile *profile = context;
+    const struct profile_mapping *a = profile_mapping_at(profile, *(const uint32_t *)one);
+    const struct profile_mapping *b = profile_mapping_at(profile, *(const uint32_t *)other);
+    uintptr_t file = (uintptr_t)profile_text(profile, a->path);
+    uintptr_t file_b = (uintptr_t)profile_text(profile, b->path);
+    if (file != file_b)
+        return file < file_b ? -1 : 1;
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static bool mappings_sort(struct tracer *tracer)
+{
+    size_t count = tracer->profile->mappings.count;
+    tracer->mappings = calloc(count, sizeof *tracer->mappings);
+    for (uint32_t i = 0; i < count && tracer->mappings; i++)
+        tracer->mappings[i] = i;
+    if (tracer->mappings)
+        qsort_r(tracer->mappings, count, sizeof *tracer->mappings, mappings_compare,
+                (void *)tracer->profile);
+    return tracer->mappings != NULL;
+}
+
+/* Of a file: the last mapping that starts no later than the address, or else its first one. */
+static const struct profile_mapping *mapping_of(const struct tracer *tracer, const char *module,
                                                 uint64_t address)
 {
-    const struct profile_mapping *first = NULL;
-    for (uint32_t i = 1; i < profile->mappings.count; i++) {
-        const struct profile_mapping *mapping = profile_mapping_at(profile, i);
-        if (strcmp(profile_text(profile, mapping->path), module) != 0)
-            continue;
-        if (address >= mapping->start && address < mapping->limit)
-            return mapping;
-        first = first ? first : mapping;
+    const struct profile_mapping *mapping;
+    uintptr_t wanted = (uintptr_t)module, file;
+    size_t low = 0, high = tracer->profile->mappings.count;
+    while (low < high) { /* to the first one that is beyond */
+        size_t middle = low + (high - low) / 2;
+        mapping = mapping_sorted(tracer, middle, &file);
+        if (file < wanted || (file == wanted && mapping->start <= address))
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return first ? first : profile_mapping_at(profile, 0);
+    if (low > 0 && (mapping = mapping_sorted(tracer, low - 1, &file), file == wanted))
+        return mapping;
+    if (low < tracer->profile->mappings.count &&
+        (mapping = mapping_sorted(tracer, low, &file), file == wanted))
+        return mapping;
+    return profile_mapping_at(tracer->profile, 0);
 }
 
 /* Readers want the bytes that we have in hex. What is no hex is sent as it is. */
@@ -226,7 +269,7 @@ static void build_id_send(struct tracer *tracer, uint64_t number, const char *te
 static void module_send(struct tracer *tracer, uint64_t number, const char *module)
 {
     const struct profile *profile = tracer->profile;
-    const struct profile_mapping *mapping = mapping_of(profile, module, 0);
+    const struct profile_mapping *mapping = mapping_of(tracer, module, 0);
     string_send(tracer, INTERNED_PATHS, number, module[0] != '\0' ? module : unknown);
     build_id_send(tracer, number, profile_text(profile, mapping->build_id));
     proto_number(&tracer->inner, 1, number);
@@ -259,8 +302,7 @@ static uint64_t file_number(struct tracer *tracer, bool module, const char *text
 static uint64_t place_of(struct tracer *tracer, size_t number, uint64_t module)
 {
     const struct flat_frame *frame = &tracer->flat.frames[number];
-    const struct profile_mapping *mapping =
-        mapping_of(tracer->profile, frame->module, frame->address);
+    const struct profile_mapping *mapping = mapping_of(tracer, frame->module, frame->address);
     uint64_t place = frame->address - mapping->start + mapping->offset;
     bool fresh, inside = frame->address >= mapping->start && frame->address < mapping->limit;
     if (inside && frame->module[0] != '\0' && place != 0 && place < nowhere &&
@@ -500,7 +542,7 @@ static bool start(struct tracer *tracer)
         proto_start(messages[i], tracer->buffers[i], size);
     }
     tracer->sums = calloc(tracer->flat.stacks_count + 1, sizeof *tracer->sums);
-    return tracer->sums != NULL;
+    return tracer->sums && mappings_sort(tracer);
 }
 
 static bool pftrace(const struct profile *profile, const struct write_options *options, FILE *file)
@@ -526,6 +568,7 @@ static bool pftrace(const struct profile *profile, const struct write_options *o
     for (unsigned i = 0; i < 2; i++)
         keys_free(&tracer->texts[i]);
     keys_free(&tracer->places);
+    free(tracer->mappings);
     for (unsigned i = 0; i < 4; i++)
         free(tracer->buffers[i]);
     free(tracer->sums);
