@@ -190,6 +190,10 @@ static bool words_sort(struct loaded *loaded, const struct arguments *arguments,
     }
     error_set(error, ERROR_USAGE, "%s needs a profile, and this folder has no *.memoir",
               arguments->command->verb);
+    if (words->focus && words->focus[0])
+        error_set(error, ERROR_USAGE,
+                  "%s needs a profile: there is no file '%s', and this folder has no *.memoir",
+                  arguments->command->verb, words->focus[0]);
     return error_hint(error,
                       "give a file of any format, the id of a process (memoir ps), or a URL; "
                       "memoir run -- ./program   makes one");

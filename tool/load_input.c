@@ -49,6 +49,8 @@ enum load_kind load_kind_of(const char *word)
             fclose(file);
         return program ? LOAD_PROGRAM : LOAD_FILE;
     }
+    if (lstat(word, &stat_) == 0 && S_ISLNK(stat_.st_mode))
+        return LOAD_FILE; /* that can't be opened, which is said then */
     return all_digits(word) ? LOAD_PROCESS : is_url(word) ? LOAD_URL : LOAD_NOTHING;
 }
 

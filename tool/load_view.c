@@ -3,6 +3,7 @@
 #include "tool/load_parts.h"
 
 #include "tool/fit.h"
+#include "tool/output.h"
 #include "tool/picture.h"
 #include "tool/progress.h"
 #include "tool/suggest.h"
@@ -257,6 +258,9 @@ static const char *output_file(const struct arguments *arguments)
     return output && strcmp(output, "-") != 0 ? output : NULL;
 }
 
+/* The file of --output: a command has one. */
+static struct output table;
+
 bool load_open(struct style *style, const struct arguments *arguments, const struct loaded *loaded,
                struct error *error)
 {
@@ -284,11 +288,9 @@ bool load_open(struct style *style, const struct arguments *arguments, const str
         return true;
     }
     style->color = style->links = style->fits = false;
-    style->out = fopen(output, "we");
-    if (!style->out) {
-        error_set(error, ERROR_INPUT, "%s can't be written: %s", output, strerror(errno));
+    if (!output_start(&table, output, error))
         return error_hint(error, "-o FILE in a folder that is there and yours");
-    }
+    style->out = table.file;
     progress_start("drawing", loaded->name);
     return true;
 }
@@ -296,12 +298,9 @@ bool load_open(struct style *style, const struct arguments *arguments, const str
 bool load_close(struct style *style, const struct arguments *arguments, struct error *error)
 {
     progress_end();
-    if (style->out == stdout)
-        return true;
-    bool right = !ferror(style->out);
-    right = fclose(style->out) == 0 && right;
-    if (!output_file(arguments))
-        return true; /* standard output is looked at in the end */
-    return right || error_set(error, ERROR_INPUT, "%s can't be written: %s",
-                              arguments_value(arguments, "--output"), strerror(errno));
+    if (output_file(arguments))
+        return output_end(&table, true, error);
+    if (style->out != stdout)
+        fclose(style->out); /* standard output is looked at in the end */
+    return true;
 }

@@ -2,11 +2,13 @@
 /* See tool/output.h. */
 #include "tool/output.h"
 
+#include "base/compiler.h"
 #include "tool/pack.h"
 #include "tool/report/report.h"
 #include "tool/terminal.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,6 +19,42 @@ static bool failed(struct output *output, const char *what, struct error *error)
     return error_set(error, ERROR_INPUT, "%s: %s: %s", output->path ? output->path : "-", what,
                      strerror(errno));
 }
+
+/* ---- the temporary file goes when we have to -------------------------------------------- */
+
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+static const char *volatile unfinished; /* its name */
+static struct sigaction before[COUNT_OF(ends)], before_limit;
+
+/* Then again without us, so that who waits sees what it was. */
+static void leave(int number)
+{
+    if (unfinished)
+        unlink(unfinished);
+    raise(number);
+}
+
+static void cleanup_start(const char *path)
+{
+    struct sigaction leaves = {.sa_handler = leave, .sa_flags = (int)SA_RESETHAND | SA_NODEFER};
+    struct sigaction ignores = {.sa_handler = SIG_IGN};
+    unfinished = path;
+    for (size_t i = 0; i < COUNT_OF(ends); i++)
+        if (sigaction(ends[i], NULL, &before[i]) == 0 && before[i].sa_handler == SIG_DFL)
+            sigaction(ends[i], &leaves, NULL);
+    sigaction(SIGXFSZ, &ignores, &before_limit); /* a limit of size is an error as others are */
+}
+
+static void cleanup_end(void)
+{
+    for (size_t i = 0; i < COUNT_OF(ends); i++)
+        if (before[i].sa_handler == SIG_DFL)
+            sigaction(ends[i], &before[i], NULL);
+    sigaction(SIGXFSZ, &before_limit, NULL);
+    unfinished = NULL;
+}
+
+/* ---- a file ----------------------------------------------------------------------------- */
 
 /* A file of the mode that the one in its place has, or that a new one would have. */
 static FILE *temporary_open(struct output *output, const struct stat *there)
@@ -42,21 +80,33 @@ static FILE *temporary_open(struct output *output, const struct stat *there)
             close(fd);
         return NULL;
     }
+    cleanup_start(output->temporary);
     return file;
+}
+
+/* What was opened by the name of a file that is open already is not to be replaced. */
+static bool is_standard(const char *path)
+{
+    static const char *const names[] = {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"};
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (strcmp(path, names[i]) == 0)
+            return true;
+    return false;
 }
 
 bool output_start(struct output *output, const char *path, struct error *error)
 {
     struct stat there;
     memset(output, 0, sizeof *output);
-    if (strcmp(path, "-") == 0) {
+    if (is_standard(path)) {
         output->file = stdout;
         return true;
     }
     bool exists = stat(path, &there) == 0;
     /* Behind a symbolic link, the file that it leads to is replaced. */
-    output->path = exists ? realpath(path, NULL) : strdup(path);
-    if (output->path && exists && !S_ISREG(there.st_mode))
+    bool special = exists && !S_ISREG(there.st_mode);
+    output->path = exists && !special ? realpath(path, NULL) : strdup(path);
+    if (output->path && special)
         output->file = fopen(path, "we");
     else if (output->path)
         output->file = temporary_open(output, exists ? &there : NULL);
@@ -110,6 +160,8 @@ bool output_end(struct output *output, bool whole, struct error *error)
         done = failed(output, "it can't be renamed", error);
     if (output->temporary && !done)
         unlink(output->temporary);
+    if (output->temporary)
+        cleanup_end();
     free(output->temporary);
     free(output->path);
     output->file = NULL;
@@ -120,7 +172,7 @@ bool output_end(struct output *output, bool whole, struct error *error)
 void output_say(const struct output *output, const char *path)
 {
     char size[32];
-    if (strcmp(path, "-") != 0 && !terminal_is_quiet())
+    if (!is_standard(path) && !terminal_is_quiet())
         fprintf(stderr, "memoir: %s, %s\n", path,
                 style_value(size, (double)output->bytes, "bytes"));
 }

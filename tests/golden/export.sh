@@ -211,6 +211,28 @@ done
 "$memoir" export -q a.memoir --format pprof -o p.gz && cmp -s p.gz a.pb.gz || fail "pprof's format is packed twice"
 "$memoir" export -q a.memoir --format csv -o c.gz && gzip -dc c.gz | cmp -s - a.csv || fail "--format: not packed"
 expect 3 "$memoir" export -q a.memoir -o /dev/full --format folded 2>/dev/null
+# Standard output by its name; in a file that others write to as well, nothing of theirs is lost.
+"$memoir" export -q a.memoir -o /dev/stdout --format folded | cmp -s - a.folded || fail "/dev/stdout, a pipe"
+{ echo first; "$memoir" export -q a.memoir -o /dev/stdout --format folded; } >shared
+[ "$(head -n 1 shared)" = first ] && tail -n +2 shared | cmp -s - a.folded || fail "/dev/stdout, a file"
+# A limit of size is an error, and leaves what was there; a signal leaves nothing of ours.
+awk 'BEGIN { for (i = 0; i < 300000; i++) print "main;f" i % 5000 ";g" i " 5" }' >big.folded
+echo kept >limit.csv
+for verb in export 'top --rows 0'; do
+    # shellcheck disable=SC2086 # words
+    (ulimit -f 1; expect 3 "$memoir" $verb -q big.folded -o limit.csv 2>err; exit "$failures") || fail "$verb, a limit"
+    grep -q 'limit.csv: it can.t be written: File too large' err || fail "$verb, a limit: $(cat err)"
+    [ "$(cat limit.csv)" = kept ] || fail "$verb: a limit changed the file"
+done
+"$memoir" export -q big.folded -o slow.speedscope.json &
+pid=$!
+while kill -0 $pid && ! ls slow.speedscope.json.?????? && ! [ -e slow.speedscope.json ]; do :; done >/dev/null 2>&1
+kill -TERM $pid
+wait $pid
+status=$?
+[ -e slow.speedscope.json ] || [ $status -eq 143 ] || fail "a signal: status $status"
+rm -f slow.speedscope.json
+[ "$(find . -name 'slow*' -o -name 'limit.csv.*' | wc -l)" -eq 0 ] || fail "left behind: $(ls -d slow* limit*)"
 ln -s /dev/full full.folded.gz
 expect 3 "$memoir" export -q a.memoir -o full.folded.gz 2>/dev/null
 

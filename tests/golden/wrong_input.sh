@@ -14,6 +14,7 @@ printf '\000\001\002binary' >junk.bin
 echo hello >text.txt
 gzip -c few.folded | head -c 12 >cut.gz
 ln -s nowhere dangling
+ln -s loop loop
 cp "$MEMOIR_TOOL" program
 cat >prof.0001.heap <<'E'
 heap profile:      1:     100 [     1:     100] @ heapprofile
@@ -49,7 +50,9 @@ done <<'E'
 2~program is a program, not a profile[|]→ memoir run -- ./program~top program
 2~'program' is a program, not a command of memoir[|]→ memoir run -- ./program~program
 2~top needs a profile, and this folder has no~top
-2~top needs a profile~top nosuchword
+2~top needs a profile: there is no file 'nosuchword'~top nosuchword
+3~dangling: it can't be opened: No such file~top dangling
+3~loop: it can't be opened: Too many levels~top loop
 2~'--rows' stands behind '--'~top -- few.folded --rows 3
 2~--rows needs a value: NUMBER~top few.folded --rows
 2~--rows can't be 'x': it takes a whole number~top few.folded --rows x
