@@ -43,6 +43,18 @@ said '^ +biggest at peak .* build_index '
 said '^ +still alive at end .* keep_some '
 rm -f ./*
 
+# what no sample tells is not said to be nothing, and no sample tells of more than there was
+cat >little.c <<'E'
+#include <stdlib.h>
+int main(void) { for (int i = 0; i < 100; i++) { void *volatile block = malloc(1000); free(block); } return 0; }
+E
+build little.c -o little
+expect 0 memoir run ./little 2>"$place/errors"
+said '^ +peak below 1[0-9][0-9](\.[0-9])? KiB     end below 1[0-9][0-9](\.[0-9])? KiB     allocated 1[0-9][0-9](\.[0-9])? KiB in'
+expect 0 memoir run --exact ./little 2>"$place/errors"
+said '^ +peak [0-9.]+ KiB .*end 0 B '
+rm -f ./*
+
 # the peak is the same number wherever it is said
 number() { # COMMAND WORD...: the only number that the words make of its JSON
     memoir "$@" --json >"$place/json" || fail "$*"

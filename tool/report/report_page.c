@@ -123,24 +123,38 @@ static void allocated_print(const struct profile *profile, const struct style *s
                 style_value(rate, (double)calls * 1e9 / (double)time_ns, "count"));
 }
 
+/* "214 MiB"; "below 1.50 MiB" where no sample says how much, or one says more than there can be: so
+ * much would have had a sample in 19 of 20 runs, and more than all was never live. */
+static bool total_print(const struct profile *profile, const struct style *style, int64_t value)
+{
+    char size[32];
+    int64_t most = profile->exact_alloc_bytes, unseen = 3 * profile->period;
+    bool known = profile->period <= 0 || most < 0 || (value > 0 && value <= most);
+    if (!known && value == 0 && unseen < most)
+        most = unseen;
+    fprintf(style->out, "%s%s", known ? "" : "below ",
+            style_value(size, (double)(known ? value : most), "bytes"));
+    return known;
+}
+
 /* peak 1.31 GiB at 1m02s     end 214 MiB     allocated 88.4 GiB in 412 M calls (3.1 M/s) */
 static void totals_print(const struct view *view, const struct style *style, int64_t time_ns)
 {
     const struct profile *profile = view->profile;
-    char size[32], time[32];
+    char time[32];
     struct view peak = {0};
     if (list_view(view, &lists[LIST_PEAK], &peak)) {
         double error = view_error_share(peak.whole.value, peak.whole.variance);
-        fprintf(style->out, "    peak %s", style_value(size, (double)peak.whole.value, "bytes"));
-        if (error > 0.02)
+        fputs("    peak ", style->out);
+        if (total_print(profile, style, peak.whole.value) && error > 0.02)
             fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-",
                     100 * (error < 1 ? error : 1));
         if (profile->peak_time_ns >= 1000000)
             fprintf(style->out, " at %s", style_time(time, profile->peak_time_ns));
         view_free(&peak);
     }
-    fprintf(style->out, "     %s %s", profile->ended ? "end" : "last seen",
-            style_value(size, (double)type_sum(profile, "inuse_space"), "bytes"));
+    fputs(profile->ended ? "     end " : "     last seen ", style->out);
+    total_print(profile, style, type_sum(profile, "inuse_space"));
     if (profile->torn && profile->duration_ns > 0)
         fprintf(style->out, " at %s", style_time(time, profile->duration_ns));
     allocated_print(profile, style, time_ns);
