@@ -4,6 +4,7 @@
  * as their values, nothing that was there before vanishes in a comparison, and a great many stacks
  * make no great file.
  */
+#include "tool/report/flame_data.h"
 #include "tool/report/report.h"
 
 #include "tests/unit/unit.h"
@@ -385,6 +386,22 @@ static void many_stacks_make_no_great_file(void)
     profile_free(&profile);
 }
 
+/* A program may have hundreds of libraries: no frame is said to be in another one than its own. */
+static void frames_stay_in_their_modules(void)
+{
+    static struct flame_data data;
+    for (unsigned i = 0; i < 2 * FLAME_MODULES_MOST; i++) {
+        char module[32];
+        snprintf(module, sizeof module, "lib%u.so", i);
+        struct view_frame frame = {.name = "f", .file = "", .module = module, .line = i};
+        uint32_t number = flame_data_frame(&data, &frame) - 2;
+        const char *path = data.modules[data.frames[number].module].path;
+        assert(strcmp(path, module) == 0 || (path[0] == '\0' && i >= FLAME_MODULES_MOST - 1));
+    }
+    assert(data.modules_count == FLAME_MODULES_MOST && !data.failed);
+    flame_data_free(&data);
+}
+
 static void nothing_is_a_picture_too(void)
 {
     begin(&profile);
@@ -412,6 +429,7 @@ int main(void)
     nothing_vanishes();
     history_is_stacked();
     many_stacks_make_no_great_file();
+    frames_stay_in_their_modules();
     nothing_is_a_picture_too();
     return 0;
 }

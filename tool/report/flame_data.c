@@ -37,13 +37,14 @@ static const char *data_text(struct flame_data *data, const char *text)
     return copy;
 }
 
+/* Where there are very many, the last of them is no module, which has the frames of all others. */
 static uint32_t data_module(struct flame_data *data, const char *path)
 {
     for (unsigned i = 0; i < data->modules_count; i++)
         if (strcmp(data->modules[i].path, path) == 0)
             return i;
-    if (data->modules_count == FLAME_MODULES_MOST)
-        return 0;
+    if (data->modules_count >= FLAME_MODULES_MOST - 1 && path[0] != '\0')
+        return data_module(data, "");
     data->modules[data->modules_count] = (struct flame_module){.path = data_text(data, path)};
     return data->modules_count++;
 }
