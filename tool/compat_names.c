@@ -174,26 +174,43 @@ static int compare_twins(const void *a, const void *b)
                       : (left->function > right->function) - (left->function < right->function);
 }
 
-/* Where the function begins, in the file's own addresses; 0: not known. */
-static uint64_t find_start(const struct compat_profile *from, uint32_t location)
+/* Whether it is of the same function as the one before. */
+static bool is_known(const struct twin *twins, size_t index)
 {
-    const struct profile *profile = &from->profile;
-    const struct profile_location *place = profile_location_at(profile, location);
-    const struct profile_mapping *mapping = profile_mapping_at(profile, place->mapping);
-    return place->mapping == 0 || place->address == 0
-               ? 0
-               : symbol_start(profile_text(profile, mapping->path), mapping->start, mapping->offset,
-                              place->address - 1);
+    return index > 0 && twins[index].function == twins[index - 1].function &&
+           strcmp(twins[index].text, twins[index - 1].text) == 0;
 }
 
+/* Where their functions begin, in the files' own addresses. */
+static void find_starts(const struct compat_profile *from, struct twin *twins, size_t count)
+{
+    const struct profile *profile = &from->profile;
+    struct symbol_at *places = compat_room(NULL, count, sizeof *places);
+    size_t places_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct profile_location *place = profile_location_at(profile, twins[i].location);
+        const struct profile_mapping *mapping = profile_mapping_at(profile, place->mapping);
+        bool mapped = place->mapping != 0;
+        if (!is_known(twins, i))
+            places[places_count++] =
+                (struct symbol_at){.path = mapped ? profile_text(profile, mapping->path) : "",
+                                   .start = mapped ? mapping->start : 0,
+                                   .offset = mapped ? mapping->offset : 0,
+                                   .address = place->address - 1};
+    }
+    if (!symbol_starts(places, places_count))
+        compat_fail("out of memory");
+    for (size_t i = 0, at = 0; i < count; i++)
+        twins[i].start = is_known(twins, i) ? twins[i - 1].start : places[at++].found;
+    free(places);
+}
+
+/* Those of one short name. */
 static void tag_twins(struct compat_stacks *stacks, struct twin *twins, size_t count)
 {
     bool differ = false;
-    for (size_t i = 0; i < count; i++) {
-        bool known = i > 0 && twins[i].function == twins[i - 1].function;
-        twins[i].start = known ? twins[i - 1].start : find_start(stacks->from, twins[i].location);
+    for (size_t i = 0; i < count; i++)
         differ |= twins[i].start != twins[0].start;
-    }
     for (size_t i = 0; i < count && differ; i++) {
         struct compat_name *name = &stacks->names[twins[i].name];
         size_t size = strlen(twins[i].text) + 20;
@@ -201,17 +218,24 @@ static void tag_twins(struct compat_stacks *stacks, struct twin *twins, size_t c
             continue;
         char *text = compat_room(NULL, size, 1);
         snprintf(text, size, "%s@%" PRIx64, twins[i].text, twins[i].start);
-        twins[i].text = "";
         free(name->name);
         name->name = text;
     }
+}
+
+static size_t name_end(const struct twin *twins, size_t count, size_t first)
+{
+    size_t end = first + 1;
+    while (end < count && strcmp(twins[end].text, twins[first].text) == 0)
+        end++;
+    return end;
 }
 
 /* Only outermost names are told apart, and only those that are not cut in front. */
 static void name_twins(struct compat_stacks *stacks)
 {
     const struct profile *profile = &stacks->from->profile;
-    size_t locations = profile->locations.count, count = 0;
+    size_t locations = profile->locations.count, count = 0, kept = 0;
     struct twin *twins = compat_room(NULL, locations, sizeof *twins);
     for (uint32_t i = 0; i < locations; i++) {
         const struct profile_location *place = profile_location_at(profile, i);
@@ -225,11 +249,18 @@ static void name_twins(struct compat_stacks *stacks)
     }
     if (count > 0)
         qsort(twins, count, sizeof *twins, compare_twins);
+    /* Those that share their name with another function move to the front. */
     for (size_t first = 0, end; first < count; first = end) {
-        for (end = first + 1; end < count && strcmp(twins[end].text, twins[first].text) == 0;)
-            end++;
-        if (twins[end - 1].function != twins[first].function)
-            tag_twins(stacks, twins + first, end - first);
+        end = name_end(twins, count, first);
+        if (twins[end - 1].function == twins[first].function)
+            continue;
+        memmove(twins + kept, twins + first, (end - first) * sizeof *twins);
+        kept += end - first;
+    }
+    find_starts(stacks->from, twins, kept);
+    for (size_t first = 0, end; first < kept; first = end) {
+        end = name_end(twins, kept, first);
+        tag_twins(stacks, twins + first, end - first);
     }
     free(twins);
 }

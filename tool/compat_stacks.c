@@ -181,11 +181,15 @@ static void drop_handler(struct compat_stacks *stacks)
 static void drop_noise(struct compat_stacks *stacks)
 {
     bool before = stacks->words->command == COMPAT_JEPROF;
+    size_t locations = stacks->from->profile.locations.count;
+    bool *noisy = compat_room(NULL, locations, sizeof *noisy);
+    for (uint32_t i = 0; i < locations; i++)
+        noisy[i] = is_noise(stacks, i);
     for (size_t i = 0; i < stacks->count; i++) {
         struct compat_stack *stack = &stacks->stacks[i];
         uint32_t *path = stacks->path + stack->first, kept = 0;
         for (uint32_t k = 0; k < stack->count; k++) {
-            bool noise = is_noise(stacks, path[k]);
+            bool noise = noisy[path[k]];
             if (!noise)
                 path[kept++] = path[k];
             else if (before)
@@ -194,6 +198,7 @@ static void drop_noise(struct compat_stacks *stacks)
         }
         stack->count = kept;
     }
+    free(noisy);
 }
 
 /* --retain and --exclude: frames by name. */

@@ -106,8 +106,14 @@ void symbol_codes_free(struct symbol_code *codes, size_t count);
  * known. */
 bool symbol_code_name(const struct symbol_code *code, uint64_t address, char *text, size_t size);
 
-/* Where the function begins that an address of a process is in, in the file's own addresses, by the
- * file's symbol table; 0: not known. The mapping at `start` begins with the byte `offset` of it. */
-uint64_t symbol_start(const char *path, uint64_t start, uint64_t offset, uint64_t address);
+/* Where a function begins, by the file's symbol table. */
+struct symbol_at {
+    const char *path;
+    uint64_t start, offset; /* the mapping at `start` begins with the byte `offset` of it */
+    uint64_t address;       /* in the function, of the process */
+    uint64_t found;         /* in the file's own addresses; 0: not known */
+};
+/* Each file is read once, and only what is near the addresses. False when memory is out. */
+bool symbol_starts(struct symbol_at *places, size_t count);
 
 #endif

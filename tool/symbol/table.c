@@ -8,9 +8,6 @@
 
 enum { SYMBOLS_MOST = 1 << 26 };
 
-static bool symbols_read(struct table *table, const struct image *image, uint32_t type,
-                         size_t *room);
-
 static int symbol_order(const void *left, const void *right)
 {
     const struct table_symbol *a = left, *b = right;
@@ -42,24 +39,36 @@ struct growing {
     size_t room;
 };
 
-static bool stub_take(void *context, struct table_symbol *stub)
+static bool symbol_take(void *context, const struct table_symbol *symbol)
 {
     struct growing *growing = context;
-    return symbol_add(growing->table, &growing->room, stub);
+    return symbol_add(growing->table, &growing->room, symbol);
+}
+
+static bool stub_take(void *context, struct table_symbol *stub)
+{
+    return symbol_take(context, stub);
+}
+
+static bool all_wanted(void *context, uint64_t start)
+{
+    (void)context, (void)start;
+    return true;
 }
 
 bool table_read(struct table *table, const struct image *image, const struct image *code)
 {
-    size_t room = 0, kept = 0;
+    struct growing growing = {table, 0};
+    struct table_scan scan = {all_wanted, symbol_take, &growing};
+    size_t kept = 0;
     memset(table, 0, sizeof *table);
-    if (!symbols_read(table, image, SHT_SYMTAB, &room))
+    if (!table_scan(image, SHT_SYMTAB, &scan))
         return false;
     table->exports_only = table->count == 0;
-    if (table->exports_only && !symbols_read(table, image, SHT_DYNSYM, &room))
+    if (table->exports_only && !table_scan(image, SHT_DYNSYM, &scan))
         return false;
-    if (image->partial && !symbols_read(table, code, SHT_DYNSYM, &room))
+    if (image->partial && !table_scan(code, SHT_DYNSYM, &scan))
         return false;
-    struct growing growing = {table, room};
     if (!code->empty && !stubs_read(code, stub_take, &growing))
         return false;
     if (table->count == 0)
@@ -118,9 +127,7 @@ static bool in_code(const struct image *image, uint64_t address)
     return false;
 }
 
-/* Takes the functions of the first table of that type. False when memory is out. */
-static bool symbols_read(struct table *table, const struct image *image, uint32_t type,
-                         size_t *room)
+bool table_scan(const struct image *image, uint32_t type, const struct table_scan *scan)
 {
     Elf_Scn *section = NULL;
     GElf_Shdr head;
@@ -137,7 +144,8 @@ static bool symbols_read(struct table *table, const struct image *image, uint32_
             break;
         unsigned kind = GELF_ST_TYPE(symbol.st_info);
         if ((kind != STT_FUNC && kind != STT_GNU_IFUNC && kind != STT_NOTYPE) ||
-            symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS || symbol.st_name == 0)
+            symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS || symbol.st_name == 0 ||
+            !scan->wanted(scan->context, symbol.st_value))
             continue;
         const char *name = elf_strptr(image->elf, head.sh_link, symbol.st_name);
         if (!name || name[0] == '\0' || name[0] == '$' || !in_code(image, symbol.st_value) ||
@@ -145,7 +153,7 @@ static bool symbols_read(struct table *table, const struct image *image, uint32_
             continue;
         struct table_symbol kept = {symbol.st_value, symbol.st_size, name,
                                     symbol_rank(&symbol, name), false};
-        if (!symbol_add(table, room, &kept))
+        if (!scan->take(scan->context, &kept))
             return false;
     }
     return true;

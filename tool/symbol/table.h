@@ -28,6 +28,15 @@ void table_free(struct table *table);
 /* The last symbol that starts at or before the address; NULL: none. */
 const struct table_symbol *table_find(const struct table *table, uint64_t address);
 
+/* Calls `take` for each function of the first table of a type of ELF's that starts where it is
+ * `wanted`; false if it said so. */
+struct table_scan {
+    bool (*wanted)(void *context, uint64_t start);
+    bool (*take)(void *context, const struct table_symbol *symbol);
+    void *context;
+};
+bool table_scan(const struct image *image, uint32_t type, const struct table_scan *scan);
+
 /* Calls for each stub (stubs.c); false when memory is out, or if `take` said so. */
 bool stubs_read(const struct image *image, bool (*take)(void *context, struct table_symbol *stub),
                 void *context);
