@@ -90,8 +90,9 @@ struct compat_head {
 struct compat_head compat_head(const char *path);
 /* One number of a sample. */
 double compat_sample(const struct compat_profile *loaded, unsigned type, size_t sample);
-/* Addresses outside of all mappings may be the program's own. */
-void compat_own(struct profile *profile, const char *path);
+/* Addresses outside of all mappings may be the program's own, or those of another file; "": none.
+ */
+void compat_own(struct profile *profile, const char *program, const char *library);
 /* The threads of a file of jemalloc's, in order; NULL: it has none. */
 uint64_t *compat_threads(const char *path, size_t *count);
 
@@ -198,9 +199,9 @@ void compat_divert_end(struct compat_divert *divert);
 void compat_picture(const struct compat_stacks *stacks, enum compat_option how);
 void compat_source(const struct compat_stacks *stacks, enum compat_option how, const char *pattern);
 /* Draws a graph in the language of graphviz. */
-void compat_show(const char *dot, enum compat_option how);
+void compat_show(const struct compat_words *words, const char *dot, enum compat_option how);
 /* NULL: in a browser. */
-void compat_open(const char *viewer, const char *path);
+void compat_open(const struct compat_words *words, const char *viewer, const char *path);
 
 /* compat_go.c */
 void compat_go(char **arguments) __attribute__((noreturn));

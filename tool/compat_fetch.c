@@ -17,7 +17,8 @@ bool compat_is_url(const char *word)
 {
     if (access(word, F_OK) == 0)
         return false;
-    if (strncmp(word, "http://", 7) == 0 || strncmp(word, "https://", 8) == 0)
+    if (strncmp(word, "http://", 7) == 0 || strncmp(word, "https://", 8) == 0 ||
+        strncmp(word, "https+insecure://", 17) == 0)
         return true;
     const char *colon = strchr(word, ':'), *slash = strchr(word, '/');
     return colon && colon > word && isdigit((unsigned char)colon[1]) && (!slash || slash > colon);
@@ -36,6 +37,29 @@ static void folder_of(const struct compat_words *words, char *path, size_t size)
         compat_fail("Unable to create profile directory %s: %s", path, strerror(errno));
 }
 
+static const char *file_of(const struct compat_words *words, enum compat_option option)
+{
+    const char *path = compat_text(words, option);
+    if (path[0] != '\0' && access(path, R_OK) != 0)
+        compat_fail("%s: %s", path, strerror(errno));
+    return path[0] != '\0' ? path : NULL;
+}
+
+/* How Go's is told to fetch; it gives the server five seconds more than the timeout. */
+static struct fetch_options options_of(const struct compat_words *words)
+{
+    double timeout = words->value[COMPAT_TIMEOUT].number;
+    struct fetch_options options = {.timeout =
+                                        timeout > 0 && timeout < 1e6 ? (unsigned)timeout + 5 : 0,
+                                    .cert = file_of(words, COMPAT_TLS_CERT),
+                                    .key = file_of(words, COMPAT_TLS_KEY),
+                                    .authority = file_of(words, COMPAT_TLS_CA)};
+    if (!options.cert != !options.key)
+        compat_fail("-tls_%s is specified, so -tls_%s must also be specified",
+                    options.cert ? "cert" : "key", options.cert ? "key" : "cert");
+    return options;
+}
+
 char *compat_fetch(const struct compat_words *words, const char *url)
 {
     const char *host = strstr(url, "://") ? strstr(url, "://") + 3 : url;
@@ -45,8 +69,9 @@ char *compat_fetch(const struct compat_words *words, const char *url)
     bool cpu = words->command != COMPAT_GO && (bare || strstr(path, "/profile"));
     char folder[2048], *full, *name, *temporary;
     struct error error = {0};
-    unsigned seconds =
-        cpu || words->value[COMPAT_SECONDS].on ? (unsigned)words->value[COMPAT_SECONDS].number : 0;
+    struct fetch_options options = options_of(words);
+    if (cpu || words->value[COMPAT_SECONDS].on)
+        options.seconds = (unsigned)words->value[COMPAT_SECONDS].number;
     folder_of(words, folder, sizeof folder);
     if (asprintf(&full, "%.*s%s", (int)(path - url), url,
                  words->command != COMPAT_GO && bare ? "/pprof/profile" : path) < 0 ||
@@ -62,7 +87,7 @@ char *compat_fetch(const struct compat_words *words, const char *url)
     FILE *file = fopen(temporary, "wbxe");
     if (!file)
         compat_fail("%s: %s", temporary, strerror(errno));
-    bool got = fetch_profile(full, seconds, file, &error);
+    bool got = fetch_profile(full, &options, file, &error);
     bool whole = fclose(file) == 0;
     if (!got || !whole || rename(temporary, name) != 0) {
         unlink(temporary);
@@ -76,7 +101,10 @@ char *compat_fetch(const struct compat_words *words, const char *url)
 
 void compat_fetch_names(const struct compat_words *words, struct profile *profile)
 {
-    for (size_t i = 0; i < words->operands_count; i++)
-        if (compat_is_url(words->operands[i]))
-            fetch_names(words->operands[i], profile);
+    for (size_t i = 0; i < words->operands_count; i++) {
+        if (!compat_is_url(words->operands[i]))
+            continue;
+        struct fetch_options options = options_of(words);
+        fetch_names(words->operands[i], &options, profile);
+    }
 }

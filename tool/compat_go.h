@@ -102,6 +102,9 @@ void go_fetch(struct profile *profile, const struct compat_words *words, const c
 /* Whether -symbolize says that names stay as they are. */
 bool go_symbolize_none(const char *mode);
 
+/* compat_go_binaries.c: mappings lead to files in the folders of PPROF_BINARY_PATH. */
+void go_find_binaries(struct profile *profile);
+
 /* compat_go_profile.c */
 void go_profile_make(struct go_profile *go, const struct compat_words *words,
                      const struct profile *from, const char *program,

@@ -284,7 +284,8 @@ void go_fetch(struct profile *profile, const struct compat_words *words, const c
     subtract(profile, words);
     unite(profile);
     rename_types(profile);
-    compat_own(profile, *program);
+    go_find_binaries(profile);
+    compat_own(profile, *program, "");
     if (build_id[0] && profile->mappings.count > 1) {
         uint32_t text = profile_string_of(profile, build_id);
         ((struct profile_mapping *)profile->mappings.items)[1].build_id = text;

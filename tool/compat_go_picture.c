@@ -19,6 +19,6 @@ void go_picture(struct go_profile *go, struct go_graph *graph, double node_share
     go_print_dot(go, graph, node_share, edge_share, memory);
     if (fclose(memory) != 0)
         compat_fail("out of memory");
-    compat_show(text, how);
+    compat_show(go->words, text, how);
     free(text);
 }

@@ -287,28 +287,31 @@ static size_t program(struct compat_profile *loaded, const struct compat_words *
     return 1;
 }
 
-/* The code of a segment of the program, at the addresses that the file itself has. */
-static void own_segment(struct profile *profile, const char *path, const Elf64_Phdr *segment)
+/* The code of a segment of a file, at the addresses that the file itself has: of all that is in no
+ * mapping, or in one that was made here, from `made` on. */
+static void own_segment(struct profile *profile, const char *path, const Elf64_Phdr *segment,
+                        uint32_t made, bool always)
 {
     struct profile_location *locations = profile->locations.items;
     struct profile_mapping mapping = {.start = segment->p_vaddr,
                                       .limit = segment->p_vaddr + segment->p_memsz,
                                       .offset = segment->p_offset};
     uint32_t number = 0;
+    mapping.path = profile_string_of(profile, path);
+    if (always)
+        number = profile_mapping(profile, &mapping);
     for (size_t i = 0; i < profile->locations.count; i++) {
         struct profile_location *place = &locations[i];
-        if (place->mapping != 0 || place->lines != 0 || place->address < mapping.start ||
-            place->address >= mapping.limit)
+        if ((place->mapping != 0 && place->mapping < made) || place->lines != 0 ||
+            place->address < mapping.start || place->address >= mapping.limit)
             continue;
-        if (number == 0) {
-            mapping.path = profile_string_of(profile, path);
+        if (number == 0)
             number = profile_mapping(profile, &mapping);
-        }
         place->mapping = number;
     }
 }
 
-void compat_own(struct profile *profile, const char *path)
+static void own_file(struct profile *profile, const char *path, uint32_t made, bool always)
 {
     Elf64_Ehdr head;
     FILE *file = fopen(path, "rbe");
@@ -319,10 +322,18 @@ void compat_own(struct profile *profile, const char *path)
         Elf64_Phdr segment;
         for (unsigned i = 0; i < head.e_phnum && fread(&segment, sizeof segment, 1, file) == 1; i++)
             if (segment.p_type == PT_LOAD && (segment.p_flags & PF_X))
-                own_segment(profile, path, &segment);
+                own_segment(profile, path, &segment, made, always);
     }
     if (file)
         fclose(file);
+}
+
+/* The first mapping of all is the program's. */
+void compat_own(struct profile *profile, const char *program, const char *library)
+{
+    uint32_t made = profile->mappings.count > 0 ? (uint32_t)profile->mappings.count : 1;
+    own_file(profile, program, made, library[0] != '\0' && made == 1);
+    own_file(profile, library, made, false);
 }
 
 /* --lib_prefix: the first of these folders that has a library under its path is where it is. */
@@ -365,7 +376,7 @@ void compat_load(struct compat_profile *loaded, const struct compat_words *words
     for (size_t i = 0; i < words->bases_count && !thread; i++)
         add(&loaded->profile, words, words->bases[i], -1);
     move_libraries(&loaded->profile, compat_text(words, COMPAT_LIB_PREFIX));
-    compat_own(&loaded->profile, loaded->program);
+    compat_own(&loaded->profile, loaded->program, compat_text(words, COMPAT_ADD_LIB));
     loaded->kind = loaded->profile.kind;
     loaded->digits = 16;
     loaded->symbols.program = loaded->program[0] ? loaded->program : NULL;

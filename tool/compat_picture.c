@@ -15,25 +15,34 @@
 #include "base/compiler.h"
 #include "tool/report/report.h"
 
-static bool start(const char *viewer, const char *path)
+/* gv is told how large, and to draw large pictures as they are. */
+static bool start(const struct compat_words *words, const char *viewer, const char *path)
 {
-    char *words[] = {(char *)viewer, (char *)path, NULL};
+    char scale[24], *all[5] = {(char *)viewer};
+    size_t count = 1;
     pid_t child;
-    return posix_spawnp(&child, viewer, NULL, NULL, words, environ) == 0;
+    snprintf(scale, sizeof scale, "--scale=%.0f", words->value[COMPAT_SCALE].number);
+    if (strcmp(viewer, "gv") == 0) {
+        if (words->command != COMPAT_GO)
+            all[count++] = scale;
+        all[count++] = "--noantialias";
+    }
+    all[count] = (char *)path;
+    return posix_spawnp(&child, viewer, NULL, NULL, all, environ) == 0;
 }
 
-void compat_open(const char *viewer, const char *path)
+void compat_open(const struct compat_words *words, const char *viewer, const char *path)
 {
     static const char *const browsers[] = {"xdg-open", "x-www-browser", "google-chrome", "chromium",
                                            "firefox"};
     if (viewer) {
-        if (!start(viewer, path))
+        if (!start(words, viewer, path))
             fprintf(stderr, "%s is not installed; the file is %s\n", viewer, path);
         return;
     }
     fprintf(stderr, "Loading web page file://%s\n", path);
     for (size_t i = 0; i < COUNT_OF(browsers); i++)
-        if (start(browsers[i], path))
+        if (start(words, browsers[i], path))
             return;
     fputs("Could not load web browser.\n", stderr);
 }
@@ -52,7 +61,7 @@ static const struct kind {
              {COMPAT_EOG, "svg", ".svg", "eog"},
              {COMPAT_WEB, "svg", ".svg", NULL}};
 
-void compat_show(const char *dot, enum compat_option how)
+void compat_show(const struct compat_words *words, const char *dot, enum compat_option how)
 {
     const struct kind *kind = &kinds[0];
     struct view_error error = {""};
@@ -80,7 +89,7 @@ void compat_show(const char *dot, enum compat_option how)
         perror(path);
         compat_end(1);
     }
-    compat_open(kind->viewer, path);
+    compat_open(words, kind->viewer, path);
 }
 
 void compat_picture(const struct compat_stacks *stacks, enum compat_option how)
@@ -94,7 +103,7 @@ void compat_picture(const struct compat_stacks *stacks, enum compat_option how)
     if (fclose(file) != 0)
         compat_fail("out of memory");
     if (some)
-        compat_show(text, how);
+        compat_show(stacks->words, text, how);
     free(text);
     if (!some && !stacks->words->value[COMPAT_INTERACTIVE].on)
         compat_end(1);

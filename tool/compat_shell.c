@@ -189,7 +189,7 @@ static void run_callgrind(const struct compat_stacks *all, char *rest)
     compat_print_callgrind(all, file);
     fclose(file);
     if (!rest[0])
-        compat_open("kcachegrind", name);
+        compat_open(all->words, "kcachegrind", name);
 }
 
 static void run_picture(const struct compat_stacks *all, enum compat_option how, char *rest)

@@ -120,7 +120,7 @@ static void print_page(const struct compat_stacks *stacks, const char *pattern)
         fclose(listing);
     fclose(page);
     if (!file)
-        compat_open(NULL, path);
+        compat_open(stacks->words, NULL, path);
 }
 
 void compat_source(const struct compat_stacks *stacks, enum compat_option how, const char *pattern)

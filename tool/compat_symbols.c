@@ -74,7 +74,7 @@ void compat_print_symbols(const struct compat_words *words)
     uint32_t *locations = compat_room(NULL, count, sizeof *locations);
     for (size_t i = 0; i < count; i++)
         locations[i] = profile_address(profile, addresses[i], LOCATION_EXACT);
-    compat_own(profile, loaded.program);
+    compat_own(profile, loaded.program, compat_text(words, COMPAT_ADD_LIB));
     if (!symbol_resolve(profile, &loaded.symbols, &report) || profile->failed)
         compat_fail("out of memory");
     symbol_report_free(&report);

@@ -62,22 +62,45 @@ static int transfer_progress(void *context, curl_off_t all, curl_off_t done, cur
     return done > BYTES_MOST;
 }
 
-/* GET, or POST of `body`, into the file. The status is HTTP's; 0: there was no answer. */
-static CURLcode transfer(const char *url, const char *body, unsigned seconds, FILE *file,
-                         long *status)
+static const char insecure[] = "https+insecure://";
+
+/* Who is trusted, and who we say we are. */
+static void identify(CURL *handle, const struct fetch_options *options)
 {
+    if (options->cert)
+        curl.set(handle, CURLOPT_SSLCERT, options->cert);
+    if (options->key)
+        curl.set(handle, CURLOPT_SSLKEY, options->key);
+    if (options->authority)
+        curl.set(handle, CURLOPT_CAINFO, options->authority);
+}
+
+/* GET, or POST of `body`, into the file. The status is HTTP's; 0: there was no answer. */
+static CURLcode transfer(const char *url, const char *body, const struct fetch_options *options,
+                         FILE *file, long *status)
+{
+    bool anybody = strncmp(url, insecure, sizeof insecure - 1) == 0;
+    char plain[URL_MOST];
+    snprintf(plain, sizeof plain, "%s%s", anybody ? "https://" : "",
+             anybody ? url + sizeof insecure - 1 : url);
     CURL *handle = curl.init();
     *status = 0;
     if (!handle)
         return CURLE_OUT_OF_MEMORY;
-    curl.set(handle, CURLOPT_URL, url);
+    curl.set(handle, CURLOPT_URL, plain);
+    identify(handle, options);
+    if (anybody) {
+        curl.set(handle, CURLOPT_SSL_VERIFYPEER, 0L);
+        curl.set(handle, CURLOPT_SSL_VERIFYHOST, 0L);
+    }
+    curl.set(handle, CURLOPT_TIMEOUT, (long)options->timeout);
     curl.set(handle, CURLOPT_PROTOCOLS_STR, "http,https");
     curl.set(handle, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
     curl.set(handle, CURLOPT_FOLLOWLOCATION, 1L);
     curl.set(handle, CURLOPT_MAXREDIRS, (long)REDIRECTS_MOST);
     curl.set(handle, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
     curl.set(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl.set(handle, CURLOPT_LOW_SPEED_TIME, (long)seconds + IDLE_SECONDS);
+    curl.set(handle, CURLOPT_LOW_SPEED_TIME, (long)options->seconds + IDLE_SECONDS);
     curl.set(handle, CURLOPT_ACCEPT_ENCODING, "");
     curl.set(handle, CURLOPT_NOSIGNAL, 1L);
     curl.set(handle, CURLOPT_USERAGENT, "memoir");
@@ -107,11 +130,11 @@ static bool url_make(char text[URL_MOST], const char *url, const char *path, uns
     return used > 0 && used < URL_MOST;
 }
 
-static bool one_fetch(const char *url, unsigned seconds, FILE *file, long *status,
-                      struct error *error)
+static bool one_fetch(const char *url, const struct fetch_options *options, FILE *file,
+                      long *status, struct error *error)
 {
     progress_start("fetching", url);
-    CURLcode code = transfer(url, NULL, seconds, file, status);
+    CURLcode code = transfer(url, NULL, options, file, status);
     progress_end();
     if (code != CURLE_OK)
         return error_set(error, ERROR_TARGET, "%s: %s", url, curl.reason(code));
@@ -120,7 +143,8 @@ static bool one_fetch(const char *url, unsigned seconds, FILE *file, long *statu
     return true;
 }
 
-bool fetch_profile(const char *url, unsigned seconds, FILE *file, struct error *error)
+bool fetch_profile(const char *url, const struct fetch_options *options, FILE *file,
+                   struct error *error)
 {
     static const char *const pages[] = {"/debug/pprof/heap", "/pprof/heap"};
     char text[URL_MOST];
@@ -131,9 +155,9 @@ bool fetch_profile(const char *url, unsigned seconds, FILE *file, struct error *
         return false;
     bool bare = path[0] == '\0' || strcmp(path, "/") == 0;
     for (size_t i = 0; i < (bare ? sizeof pages / sizeof *pages : 1); i++) {
-        if (!url_make(text, url, bare ? pages[i] : NULL, seconds))
+        if (!url_make(text, url, bare ? pages[i] : NULL, options->seconds))
             return error_set(error, ERROR_USAGE, "the URL is too long");
-        if (one_fetch(text, seconds, file, &status, error))
+        if (one_fetch(text, options, file, &status, error))
             return fflush(file) == 0 || error_set(error, ERROR_INPUT, "the file can't be written");
         if (status != 404 || fseek(file, 0, SEEK_SET) != 0)
             break;
@@ -170,7 +194,7 @@ static size_t names_take(struct profile *profile, FILE *answer)
     return known;
 }
 
-size_t fetch_names(const char *url, struct profile *profile)
+size_t fetch_names(const char *url, const struct fetch_options *options, struct profile *profile)
 {
     struct error error;
     char text[URL_MOST], *body = malloc((size_t)NAMES_AT_ONCE * WORD_MOST);
@@ -192,7 +216,8 @@ size_t fetch_names(const char *url, struct profile *profile)
             continue;
         FILE *answer = tmpfile();
         long status;
-        right = answer && transfer(text, body, 0, answer, &status) == CURLE_OK && status < 400;
+        right =
+            answer && transfer(text, body, options, answer, &status) == CURLE_OK && status < 400;
         known += right ? names_take(profile, answer) : 0;
         if (answer)
             fclose(answer);

@@ -11,10 +11,18 @@
 
 #include <stdio.h>
 
-/* http://host:port, host:port/path, ... into the file. Without a path: its heap. `seconds`, if not
- * 0, is how long the server should record. */
-bool fetch_profile(const char *url, unsigned seconds, FILE *file, struct error *error);
+struct fetch_options {
+    unsigned seconds;       /* how long the server should record; 0: as it likes */
+    unsigned timeout;       /* seconds that all of it may take; 0: as long as something comes */
+    const char *cert, *key; /* files: who we are; NULL: nobody */
+    const char *authority;  /* file: whom we trust; NULL: whom the system does */
+};
+
+/* http://host:port, host:port/path, ... into the file. Without a path: its heap. A server of
+ * https+insecure:// may be anybody. */
+bool fetch_profile(const char *url, const struct fetch_options *options, FILE *file,
+                   struct error *error);
 /* Asks the server for names of addresses that have none yet. Best effort; how many it knew. */
-size_t fetch_names(const char *url, struct profile *profile);
+size_t fetch_names(const char *url, const struct fetch_options *options, struct profile *profile);
 
 #endif

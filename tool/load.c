@@ -491,7 +491,7 @@ static bool names_find(struct loaded *loaded, const struct arguments *arguments,
         fetch_warn(&loaded->symbols);
     const char *input = loaded->keep->inputs[0];
     if (right && input && load_kind_of(input) == LOAD_URL)
-        fetch_names(input, &loaded->profile);
+        fetch_names(input, &(struct fetch_options){0}, &loaded->profile);
     return right || error_set(error, ERROR_INPUT, "out of memory");
 }
 

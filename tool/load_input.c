@@ -130,7 +130,8 @@ static bool url_read(struct profile *profile, const char *url, const struct read
     FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (!file)
         return false;
-    bool right = fetch_profile(url, seconds, file, error);
+    struct fetch_options fetching = {.seconds = seconds};
+    bool right = fetch_profile(url, &fetching, file, error);
     fclose(file);
     right = right && file_read(profile, path, url, options, error);
     unlink(path);
