@@ -29,10 +29,16 @@ void advice_of(const struct symbol_module *module, char text[ADVICE_SIZE])
         snprintf(text, ADVICE_SIZE,
                  "%s is another build: --program or --debug-path with the right one, or --fetch",
                  module->other_file ? module->other_file : module->path);
+    else if (module->split_missing && module->bundle_file)
+        snprintf(text, ADVICE_SIZE,
+                 "inlined functions are in .dwo files that are not where it was built, and %s is "
+                 "another build's: put the right one there",
+                 module->bundle_file);
     else if (module->split_missing)
         snprintf(text, ADVICE_SIZE, "%s",
                  "inlined functions are in .dwo files that are not where it was built: put them "
-                 "back (a .dwp is not read), or build it without -gsplit-dwarf");
+                 "back, or all of them in a .dwp beside it or in --debug-path, or build it without "
+                 "-gsplit-dwarf");
     else if (module->quality == SYMBOL_FULL || module->quality == SYMBOL_GIVEN)
         return;
     else if (package_debug(module->path, package, sizeof package))

@@ -97,6 +97,8 @@ static void modules_print_json(const struct symbol_report *report, const struct 
             json_text(&json, "file", module->file);
         if (module->debug_file)
             json_text(&json, "debug_file", module->debug_file);
+        if (module->bundle_file)
+            json_text(&json, "bundle_file", module->bundle_file);
         if (module->other_file)
             json_text(&json, "other_file", module->other_file);
         if (advice[0])

@@ -146,9 +146,9 @@ static void answer_copy(struct answers *to, struct answer *target, const struct 
 
 static uint64_t sources_of(const struct module *module, const struct symbol_options *options)
 {
-    const struct image *images[] = {module->image, module->debug};
+    const struct image *images[] = {module->image, module->debug, module->bundle};
     uint64_t hash = mix_text(options->no_inlines, MEMOIR_VERSION);
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof images / sizeof *images; i++) {
         hash = mix(hash, images[i] ? images[i]->size : 0);
         hash = mix(hash, images[i] ? images[i]->changed_ns : 0);
     }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "tool/symbol/qualify.h"
+#include "tool/symbol/reach.h"
 #include "tool/symbol/symbol.h"
 #include "tool/symbol/tree.h"
 
@@ -28,8 +29,13 @@ struct unit {
     struct answers *answers;
     const struct table *table;
     const struct debug_options *options;
+    Dwarf_CU *cu;
+    bool split;
     Dwarf_Die head; /* the unit's own: ranges and lines */
-    Dwarf_Die tree; /* its functions, perhaps in another file (.dwo) */
+    Dwarf_Die tree; /* its functions, perhaps in another file (.dwo, .dwp) */
+    struct bundle bundle;
+    struct reach reach;
+    bool bundled; /* the tree is in the bundle */
     struct scope *scopes;
     size_t scopes_count, scopes_room;
     uint32_t *inner; /* by answer: the innermost scope */
@@ -45,8 +51,8 @@ bool debug_answer(struct answers *answers, Dwarf *dwarf, const struct table *tab
                   const struct debug_options *options)
 {
     struct unit unit = {.answers = answers, .table = table, .options = options};
-    Dwarf_CU *cu = NULL;
     bool whole = true;
+    unit.bundle.image = options->bundle;
     unit.inner = malloc((answers->count + 1) * sizeof *unit.inner);
     if (!unit.inner) {
         answers->failed = true;
@@ -54,29 +60,50 @@ bool debug_answer(struct answers *answers, Dwarf *dwarf, const struct table *tab
     }
     memset(unit.inner, 0xff, (answers->count + 1) * sizeof *unit.inner);
     for (;;) {
-        Dwarf_Half version;
         uint8_t type;
-        if (dwarf_get_units(dwarf, cu, &cu, &version, &type, &unit.head, &unit.tree) != 0)
+        if (dwarf_get_units(dwarf, unit.cu, &unit.cu, NULL, &type, &unit.head, NULL) != 0)
             break;
-        if (type != DW_UT_compile && type != DW_UT_skeleton)
-            continue;
-        if (unit.tree.addr == NULL)
-            unit.tree = unit.head;
-        whole &= unit_look(&unit) || type != DW_UT_skeleton || unit.tree.cu != unit.head.cu;
+        unit.split = type == DW_UT_skeleton;
+        if (type == DW_UT_compile || unit.split)
+            whole &= unit_look(&unit);
     }
+    bundle_close(&unit.bundle);
     qualify_free(&unit.qualify);
     free(unit.scopes);
     free(unit.inner);
     return whole;
 }
 
-/* False if there is an address of ours in it. */
+/* Finds the tree. False: it is in a file that is not here; then there are only lines. */
+static bool unit_open(struct unit *unit)
+{
+    uint64_t id;
+    Dwarf_Die other;
+    unit->tree = unit->head;
+    unit->bundled = false;
+    unit->scopes_count = 0;
+    if (!unit->split)
+        return true;
+    if (dwarf_cu_info(unit->cu, NULL, NULL, NULL, &other, &id, NULL, NULL) != 0)
+        return false;
+    if (!other.addr) {
+        if (!bundle_unit(&unit->bundle, id, &other))
+            return false;
+        qualify_free(&unit->qualify); /* a unit of the bundle is gone when the next one comes */
+        reach_open(&unit->reach, unit->options->image, &unit->head, &other, &unit->bundle);
+        unit->bundled = true;
+    }
+    unit->tree = other;
+    return true;
+}
+
+/* False: there is an address of ours in it, and the functions are in a file that is not here. */
 static bool unit_look(struct unit *unit)
 {
     struct answers *answers = unit->answers;
     Dwarf_Addr base, start, end;
     ptrdiff_t at = 0;
-    bool none = true;
+    bool none = true, found = true;
     while ((at = dwarf_ranges(&unit->head, at, &base, &start, &end)) > 0) {
         size_t first = answers_at(answers, start), behind = first;
         while (behind < answers->count && answers->items[behind].address < end)
@@ -84,11 +111,11 @@ static bool unit_look(struct unit *unit)
         if (first == behind)
             continue;
         if (none) {
+            found = unit_open(unit);
             int language = dwarf_srclang(&unit->tree);
             unit->mangled = language == DW_LANG_C_plus_plus || language == DW_LANG_C_plus_plus_03 ||
                             language == DW_LANG_C_plus_plus_11 ||
                             language == DW_LANG_C_plus_plus_14;
-            unit->scopes_count = 0;
             unit_walk(unit);
         }
         none = false;
@@ -96,35 +123,53 @@ static bool unit_look(struct unit *unit)
             if (answers->items[i].state == ANSWER_OPEN)
                 unit_answer(unit, i);
     }
-    return none;
+    return found;
 }
 
+/* A function that is looked at: whether it becomes a scope. */
+struct entering {
+    struct unit *unit;
+    uint32_t outer;
+    uint64_t first; /* where it begins */
+    bool any;       /* there is an address of ours in it */
+};
+
 /* Gives a range of a function to those of our addresses that are in it, and in `outer` so far. */
-static bool range_enter(struct unit *unit, uint64_t start, uint64_t end, uint32_t outer)
+static void range_enter(void *context, uint64_t start, uint64_t end)
 {
+    struct entering *entering = context;
+    struct unit *unit = entering->unit;
     struct answers *answers = unit->answers;
-    bool any = false;
+    if (entering->first == 0)
+        entering->first = start;
     for (size_t i = answers_at(answers, start);
          i < answers->count && answers->items[i].address < end; i++) {
-        if (unit->inner[i] != outer || answers->items[i].state != ANSWER_OPEN)
+        if (unit->inner[i] != entering->outer || answers->items[i].state != ANSWER_OPEN)
             continue;
         unit->inner[i] = (uint32_t)unit->scopes_count;
-        any = true;
+        entering->any = true;
     }
-    return any;
+}
+
+static void ranges_enter(struct entering *entering, struct tree_die *die)
+{
+    Dwarf_Addr base, start, end;
+    ptrdiff_t at = 0;
+    if (die->simple)
+        range_enter(entering, die->low, die->behind);
+    else if (entering->unit->bundled)
+        reach_each(&entering->unit->reach, &die->die, range_enter, entering);
+    else
+        while ((at = dwarf_ranges(&die->die, at, &base, &start, &end)) > 0)
+            range_enter(entering, start, end);
 }
 
 /* Whether there is an address of ours in a function; it becomes a scope then. */
 static bool scope_enter(struct unit *unit, struct tree_die *die, uint32_t outer)
 {
-    Dwarf_Addr base, start, end, first = die->low;
-    ptrdiff_t at = 0;
-    bool any = die->simple && range_enter(unit, die->low, die->behind, outer);
-    while (!die->simple && (at = dwarf_ranges(&die->die, at, &base, &start, &end)) > 0) {
-        first = first == 0 ? start : first;
-        any |= range_enter(unit, start, end, outer);
-    }
-    if (!any)
+    struct entering entering = {.unit = unit, .outer = outer};
+    ranges_enter(&entering, die);
+    if (!entering.any)
         return false;
     if (unit->scopes_count == unit->scopes_room) {
         size_t room = 2 * unit->scopes_room + 256;
@@ -137,7 +182,7 @@ static bool scope_enter(struct unit *unit, struct tree_die *die, uint32_t outer)
         unit->scopes_room = room;
     }
     unit->scopes[unit->scopes_count++] =
-        (struct scope){outer, die->die, outer == NO_FRAME ? first : 0};
+        (struct scope){outer, die->die, outer == NO_FRAME ? entering.first : 0};
     return true;
 }
 
@@ -267,6 +312,15 @@ static void frame_line(struct unit *unit, struct answer_frame *frame, uint64_t a
     frame->column = (uint32_t)column;
 }
 
+/* The files that the tree has numbers of. Of a part that was split off, these are its own; but LLVM
+ * takes those of the part that stayed, and is known by naming the file there as well. */
+static bool unit_files(struct unit *unit, Dwarf_Files **files, size_t *count)
+{
+    bool stayed = unit->split && (dwarf_hasattr(&unit->tree, DW_AT_dwo_name) ||
+                                  dwarf_hasattr(&unit->tree, DW_AT_GNU_dwo_name));
+    return dwarf_getsrcfiles(stayed ? &unit->head : &unit->tree, files, count) == 0;
+}
+
 /* Where a call stood that was inlined. */
 static void frame_call(struct unit *unit, struct answer_frame *frame, Dwarf_Die *inlined)
 {
@@ -279,7 +333,7 @@ static void frame_call(struct unit *unit, struct answer_frame *frame, Dwarf_Die 
     frame->line = (uint32_t)line;
     frame->column = (uint32_t)column;
     if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &number) == 0 &&
-        dwarf_getsrcfiles(&unit->tree, &files, &count) == 0 && number < count)
+        unit_files(unit, &files, &count) && number < count)
         frame->file = answers_text(unit->answers, dwarf_filesrc(files, number, NULL, NULL));
 }
 

@@ -10,7 +10,9 @@
 
 struct debug_options {
     bool no_inlines;
-    uint64_t *looked; /* counted up as it goes; may be NULL */
+    uint64_t *looked;           /* counted up as it goes; may be NULL */
+    const struct image *image;  /* that the DWARF is of */
+    const struct image *bundle; /* of its .dwo files; NULL: none */
 };
 
 /* Answers what is open, where the file has DWARF for it. `table` has the linker's name of

@@ -245,6 +245,38 @@ static struct image *find_debug(struct search *search)
     return found;
 }
 
+static struct image *try_bundle(struct search *search, const char *path)
+{
+    (void)search;
+    return image_bundle(path);
+}
+
+static struct image *folder_bundle(struct search *search, const char *folder)
+{
+    struct image *found = attempt(search, try_bundle, "%s%s.dwp", folder, search->path);
+    if (!found)
+        found = attempt(search, try_bundle, "%s/%s.dwp", folder, base_name(search->path));
+    return found;
+}
+
+/* Beside the file, beside its debug information, or where further files are said to be. Whether it
+ * is of the same build shows when units are looked for in it: they have ids. */
+static struct image *find_bundle(struct search *search)
+{
+    const struct module *module = search->module;
+    char real[PATH_MAX];
+    struct image *found = each_folder(search, search->options->debug_path, folder_bundle);
+    for (size_t i = 0; !found && search->path[0] == '/' && search->prefixes[i]; i++)
+        found = attempt(search, try_bundle, "%s%s.dwp", search->prefixes[i], search->path);
+    if (!found && module->image)
+        found = attempt(search, try_bundle, "%s.dwp", module->image->path);
+    if (!found && module->image && realpath(module->image->path, real))
+        found = attempt(search, try_bundle, "%s.dwp", real);
+    if (!found && module->debug)
+        found = attempt(search, try_bundle, "%s.dwp", module->debug->path);
+    return found;
+}
+
 static bool id_is_one(const char *id)
 {
     size_t length = strspn(id, "0123456789abcdef");
@@ -312,12 +344,16 @@ void module_find(struct module *module, const struct symbol_options *options)
         return;
     }
     module->image = find_file(&search);
-    if (module->image && module->image->has_dwarf)
+    if (module->image && module->image->has_dwarf) {
+        module->bundle = find_bundle(&search);
         return;
+    }
     if (module->image || search.has_id)
         module->debug = find_debug(&search);
     if (options->fetch && !(module->debug && module->debug->has_dwarf))
         files_fetch(&search);
+    if (module->debug && module->debug->has_dwarf)
+        module->bundle = find_bundle(&search);
     if (module->image && !module->image->has_symtab &&
         !(module->debug && module->debug->has_symtab))
         module->mini = mini_open(module->image);

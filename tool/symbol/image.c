@@ -14,8 +14,10 @@
 enum { SEGMENTS_MOST = 128 };
 
 static bool image_read(struct image *image);
+static Elf_Scn *section_find(const struct image *image, const char *name, GElf_Shdr *head);
 
-struct image *image_open(const char *path)
+/* The file, of which nothing is read yet. */
+static struct image *file_open(const char *path)
 {
     struct stat stat;
     if (elf_version(EV_CURRENT) == EV_NONE)
@@ -31,7 +33,26 @@ struct image *image_open(const char *path)
             (uint64_t)stat.st_mtim.tv_sec * 1000000000U + (uint64_t)stat.st_mtim.tv_nsec;
         image->elf = elf_begin(image->fd, ELF_C_READ, NULL);
     }
-    if (image->elf && image_read(image))
+    if (image->elf && elf_kind(image->elf) == ELF_K_ELF)
+        return image;
+    image_close(image);
+    return NULL;
+}
+
+struct image *image_open(const char *path)
+{
+    struct image *image = file_open(path);
+    if (image && image_read(image))
+        return image;
+    image_close(image);
+    return NULL;
+}
+
+struct image *image_bundle(const char *path)
+{
+    struct image *image = file_open(path);
+    GElf_Shdr head;
+    if (image && section_find(image, ".debug_cu_index", &head))
         return image;
     image_close(image);
     return NULL;
@@ -238,24 +259,38 @@ uint64_t image_offset(const struct image *image, uint64_t own)
     return 0;
 }
 
-Elf_Data *image_section(const struct image *image, const char *name, uint64_t *address)
+static Elf_Scn *section_find(const struct image *image, const char *name, GElf_Shdr *head)
 {
     size_t names;
     Elf_Scn *section = NULL;
-    GElf_Shdr head;
     if (elf_getshdrstrndx(image->elf, &names) != 0)
         return NULL;
     while ((section = elf_nextscn(image->elf, section)) != NULL) {
         const char *text =
-            gelf_getshdr(section, &head) ? elf_strptr(image->elf, names, head.sh_name) : NULL;
-        if (!text || strcmp(text, name) != 0 || head.sh_type == SHT_NOBITS)
-            continue;
-        if (address)
-            *address = head.sh_addr;
-        Elf_Data *data = elf_getdata(section, NULL);
-        return data && data->d_buf ? data : NULL;
+            gelf_getshdr(section, head) ? elf_strptr(image->elf, names, head->sh_name) : NULL;
+        if (text && strcmp(text, name) == 0 && head->sh_type != SHT_NOBITS)
+            return section;
     }
     return NULL;
+}
+
+bool image_section_head(const struct image *image, const char *name, GElf_Shdr *head, bool *packed)
+{
+    bool found = section_find(image, name, head);
+    *packed = found && (head->sh_flags & SHF_COMPRESSED);
+    return found;
+}
+
+Elf_Data *image_section(const struct image *image, const char *name, uint64_t *address)
+{
+    GElf_Shdr head;
+    Elf_Scn *section = section_find(image, name, &head);
+    if (!section || ((head.sh_flags & SHF_COMPRESSED) && elf_compress(section, 0, 0) < 0))
+        return NULL;
+    if (address)
+        *address = head.sh_addr;
+    Elf_Data *data = elf_getdata(section, NULL);
+    return data && data->d_buf ? data : NULL;
 }
 
 const char *image_debug_link(const struct image *image, uint32_t *checksum)

@@ -6,6 +6,7 @@
 #ifndef SYMBOL_IMAGE_H
 #define SYMBOL_IMAGE_H
 
+#include <gelf.h>
 #include <libelf.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,6 +37,8 @@ struct image {
 
 /* NULL: no ELF file that can be read. */
 struct image *image_open(const char *path);
+/* The .dwo files of a program in one: all that is asked of it are its sections. */
+struct image *image_bundle(const char *path);
 /* Of bytes that it takes over, and frees. */
 struct image *image_memory(const char *path, void *bytes, size_t size);
 /* The kernel's own, as this process sees it. */
@@ -50,7 +53,9 @@ bool image_address(const struct image *image, uint64_t start, uint64_t offset, u
 bool image_fixed(const struct image *image, uint64_t address, uint64_t *own);
 /* Where in the file a byte is that is loaded to this, its own, address; 0: nowhere. */
 uint64_t image_offset(const struct image *image, uint64_t own);
-/* A section by name, with its bytes; NULL: none. */
+/* Where a section is; `packed`: compressed. False: there is none. */
+bool image_section_head(const struct image *image, const char *name, GElf_Shdr *head, bool *packed);
+/* A section by name, with its bytes, unpacked; NULL: none. */
 Elf_Data *image_section(const struct image *image, const char *name, uint64_t *address);
 /* Where the debug information says it is, and the checksum of that file; NULL: it does not. */
 const char *image_debug_link(const struct image *image, uint32_t *checksum);

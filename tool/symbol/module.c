@@ -13,6 +13,7 @@
 
 void module_free(struct module *module)
 {
+    image_close(module->bundle);
     image_close(module->mini);
     image_close(module->debug);
     image_close(module->image);
@@ -120,7 +121,8 @@ static bool files_ask(struct module *module, const struct image *image,
     if (!table_read(&table, module_symbols(module), image))
         answers->failed = true;
     Dwarf *dwarf = names->has_dwarf ? dwarf_begin_elf(names->elf, DWARF_C_READ, NULL) : NULL;
-    struct debug_options debug_options = {options->no_inlines, &module->looked};
+    struct debug_options debug_options = {options->no_inlines, &module->looked, names,
+                                          module->bundle};
     bool whole = true;
     if (dwarf && !answers->failed)
         whole = debug_answer(answers, dwarf, &table, &debug_options);

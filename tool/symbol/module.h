@@ -26,10 +26,11 @@ struct module {
     uint64_t locations, given; /* all in the profile, and those that had names before */
 
     struct image *image, *debug; /* NULL: not found */
-    struct image *mini; /* the image's own symbols, compressed; NULL: none, or not needed */
-    char *other;        /* a file of another build that was there; NULL: none */
-    bool unsure;        /* it was taken by its path alone */
-    bool split_missing; /* some of its debug information is in files that are not here */
+    struct image *mini;   /* the image's own symbols, compressed; NULL: none, or not needed */
+    struct image *bundle; /* what would be in .dwo files (.dwp); NULL: none */
+    char *other;          /* a file of another build that was there; NULL: none */
+    bool unsure;          /* it was taken by its path alone */
+    bool split_missing;   /* some of its debug information is in files that are not here */
     enum symbol_quality quality;
     struct answers answers;
     /* For progress, read by another thread. */

@@ -244,6 +244,8 @@ static bool report_start(struct symbol_report *report, const struct modules *mod
             return false;
         if (module->other && !(row->other_file = strdup(module->other)))
             return false;
+        if (module->bundle && !(row->bundle_file = strdup(module->bundle->path)))
+            return false;
         row->unsure = module->unsure && module->image;
         row->split_missing = module->split_missing;
     }
@@ -257,6 +259,7 @@ static void row_free(struct symbol_module *row)
     free(row->file);
     free(row->debug_file);
     free(row->other_file);
+    free(row->bundle_file);
 }
 
 static void report_end(struct symbol_report *report)

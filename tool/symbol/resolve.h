@@ -37,6 +37,7 @@ struct symbol_module {
     char *file;         /* that the names came from; NULL: none */
     char *debug_file;   /* beside it; NULL: none */
     char *other_file;   /* of another build, which was not used; NULL: none */
+    char *bundle_file;  /* of its .dwo files (.dwp); NULL: none */
     bool unsure;        /* the profile has no build id: the file was taken by its path */
     bool split_missing; /* inlined functions are in .dwo files that are not here */
     enum symbol_quality quality;
