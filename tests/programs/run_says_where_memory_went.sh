@@ -17,7 +17,7 @@ said() { # PATTERN
 }
 
 lines() { # of a summary of the target
-    said '^ +peak (5[6-9]|6[0-2])\.[0-9] MiB at .* end 9\.[5-9][0-9]? MiB .* allocated (6[89]|7[0-4])\.?[0-9]* MiB in 30[0-9] K calls'
+    said '^ +peak (5[6-9]|6[0-2])\.[0-9] MiB at .* end 9\.[5-9][0-9]? MiB .* allocated (6[89]|7[0-4])\.?[0-9]* MiB in 30[0-9] K (calls|blocks)'
     said '^ +biggest at peak +(4[789]|5[0-2])\.[0-9] MiB +8[34] % +build_index +.*run_target\.c:[0-9]+$'
     said '^ +9\.[5-9][0-9]* MiB +1[67] % +keep_some +.*run_target\.c:[0-9]+$'
     said '^ +still alive at end +9\.[5-9][0-9]* MiB +(99|100) % +keep_some +.*run_target\.c:[0-9]+$'
@@ -53,6 +53,34 @@ expect 0 memoir run ./little 2>"$place/errors"
 said '^ +peak below 1[0-9][0-9](\.[0-9])? KiB     end below 1[0-9][0-9](\.[0-9])? KiB     allocated 1[0-9][0-9](\.[0-9])? KiB in'
 expect 0 memoir run --exact ./little 2>"$place/errors"
 said '^ +peak [0-9.]+ KiB .*end 0 B '
+rm -f ./*
+
+# blocks are counted, whatever the rate; where each is recorded, so is each realloc
+cat >grow.c <<'E'
+#include <stdlib.h>
+int main(void)
+{
+    for (int k = 0; k < 100; k++) {
+        void *volatile block = malloc(10);
+        for (int i = 1; i <= 100; i++)
+            block = realloc(block, i * 100);
+        free(block);
+    }
+    return 0;
+}
+E
+build grow.c -o grow
+for rate in 4K 64K; do
+    expect 0 memoir run --rate $rate -o grow.memoir ./grow 2>"$place/errors"
+    said ' allocated 8\.[45][0-9]* MiB in 2\.8[0-9] K blocks'
+    memoir check grow.memoir --max-allocs 2900 >"$place/errors"
+    said '^✓ allocations  2,8[0-9][0-9] '
+done
+expect 0 memoir run --exact -o grow.memoir ./grow 2>"$place/errors"
+said ' allocated 5[0-9]\.[0-9] MiB in 10\.1 K calls'
+memoir report grow.memoir >"$place/errors"
+said '^allocated in all, a realloc as one more: 5[0-9]\.[0-9] MiB'
+said '^calls of malloc and realloc: 10\.1 K'
 rm -f ./*
 
 # the peak is the same number wherever it is said
@@ -134,7 +162,7 @@ for number in 1 2 9 15; do
         continue
     fi
     said "^memoir: [.]{2}/target signal $number   ended by signal $number "
-    said '^ +peak .* last seen 9\.[5-9][0-9]? MiB .* allocated (6[89]|7[0-4])\.?[0-9]* MiB in 30[0-9] K calls'
+    said '^ +peak .* last seen 9\.[5-9][0-9]? MiB .* allocated (6[89]|7[0-4])\.?[0-9]* MiB in 30[0-9] K (calls|blocks)'
     [ "$(files | wc -l)" -eq 1 ] || fail "signal $number: not one file: $(files)"
     rm -f ./*
 done

@@ -20,13 +20,13 @@ struct list {
     bool is_short; /* blocks that ended early only */
 };
 
-enum { LIST_PEAK, LIST_LIVE };
+enum { LIST_PEAK, LIST_LIVE, LIST_ALLOCATED };
 
 static const struct list lists[] = {
     {"peak", "alive at the peak", "biggest at peak", "peak_space", false},
     {"live", "still alive at the end", "still alive at end", "inuse_space", false},
     {"allocated", "allocated in all", NULL, "alloc_space", false},
-    {"calls", "calls of malloc", NULL, "alloc_objects", false},
+    {"calls", "calls of malloc and realloc", NULL, "alloc_objects", false},
     {"short_lived", "short-lived blocks (below 1 ms)", "most short-lived", "alloc_objects", true},
 };
 
@@ -107,20 +107,30 @@ static void allocated_print(const struct profile *profile, const struct style *s
                             int64_t time_ns)
 {
     char size[32], count[32], rate[32];
-    int64_t bytes = profile->exact_alloc_bytes, calls = profile->exact_allocs;
+    int64_t bytes = profile->exact_alloc_bytes, blocks = profile->exact_allocs;
     bool every =
         profile->period == 0 && !profile->samples.weights; /* the lists are exact as well */
     if (bytes < 0 || every)
         bytes = type_sum(profile, "alloc_space");
-    if (calls < 0 || every)
-        calls = type_sum(profile, "alloc_objects");
+    if (blocks < 0 || every)
+        blocks = type_sum(profile, "alloc_objects");
     if (bytes <= 0)
         return;
-    fprintf(style->out, "     allocated %s in %s calls", style_value(size, (double)bytes, "bytes"),
-            style_value(count, (double)calls, "count"));
+    fprintf(style->out, "     allocated %s in %s %s", style_value(size, (double)bytes, "bytes"),
+            style_value(count, (double)blocks, "count"),
+            every || profile->exact_allocs < 0 ? "calls" : "blocks");
     if (time_ns > 0)
         fprintf(style->out, " (%s/s)",
-                style_value(rate, (double)calls * 1e9 / (double)time_ns, "count"));
+                style_value(rate, (double)blocks * 1e9 / (double)time_ns, "count"));
+}
+
+/* Blocks are counted when they are taken; the lists, as other tools', have every call of realloc as
+ * well, also of a block that stays where it is. */
+static bool reallocs_matter(const struct profile *profile)
+{
+    static const double more = 1.2;
+    return profile->exact_allocs >= 0 && profile->kind == PROFILE_HEAP &&
+           (double)type_sum(profile, "alloc_objects") > more * (double)profile->exact_allocs;
 }
 
 /* "214 MiB"; "below 1.50 MiB" where no sample says how much, or one says more than there can be: so
@@ -259,8 +269,10 @@ void report_page(const struct view *view, const struct style *style)
         struct view own = {0};
         if (!list_view(view, &lists[i], &own))
             continue;
-        const char *title =
-            i == LIST_LIVE && profile->torn ? "alive when last seen" : lists[i].title;
+        const char *title = i == LIST_LIVE && profile->torn ? "alive when last seen"
+                            : i == LIST_ALLOCATED && reallocs_matter(profile)
+                                ? "allocated in all, a realloc as one more"
+                                : lists[i].title;
         if (own.total.value != 0)
             list_print(&own, style, title);
         any = any || own.total.value != 0;
