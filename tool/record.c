@@ -130,8 +130,9 @@ const char *record_options(const struct record *record, char *text, size_t size)
 static void all_print(const struct record *record, const struct child *child,
                       struct summary *summary, size_t count, char **words)
 {
+    bool alone = count == 1 && summary_pid(summary) == child->pid;
     head_print(child, summary, words);
-    if (count > 1 || summary_pid(summary) != child->pid) {
+    if (!alone) {
         const char *command = summary_command(summary);
         if (count > 1)
             fprintf(stderr, "    the largest of %zu processes", count);
@@ -141,7 +142,8 @@ static void all_print(const struct record *record, const struct child *child,
         command_print(stderr, command, strlen(command));
         fputc('\n', stderr);
     }
-    summary_print(summary, record->rows, child->time_ms, child->rss_peak_bytes);
+    /* What the kernel says is of the largest of all processes, whichever that was. */
+    summary_print(summary, record->rows, child->time_ms, alone ? child->rss_peak_bytes : 0);
 }
 
 void record_finish(struct record *record, const struct child *child, char **words)

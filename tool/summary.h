@@ -22,7 +22,7 @@ int64_t summary_rate(const struct summary *summary);
 const char *summary_command(const struct summary *summary);
 
 /* Lines that begin with four spaces. `rows`: of each list, 0 for the usual; `time_ms`: how long the
- * program ran. */
+ * program ran; `rss_peak_bytes` 0: as the capture says. */
 void summary_print(struct summary *summary, unsigned rows, uint64_t time_ms,
                    uint64_t rss_peak_bytes);
 

@@ -83,6 +83,23 @@ said '^allocated in all, a realloc as one more: 5[0-9]\.[0-9] MiB'
 said '^calls of malloc and realloc: 10\.1 K'
 rm -f ./*
 
+# of several processes, the resident memory is that of the one that is shown
+cat >mapped.c <<'E'
+#define _GNU_SOURCE
+#include <string.h>
+#include <sys/mman.h>
+int main(void)
+{
+    void *all = mmap(NULL, 200 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return all == MAP_FAILED || memset(all, 1, 200 << 20) != all;
+}
+E
+build mapped.c -o mapped
+expect 0 memoir run sh -c './mapped && exec ../target' 2>"$place/errors"
+said 'the largest of [0-9]+ processes, [0-9]+: ../target'
+said '^ +RSS +[67][0-9]\.[0-9] MiB peak$'
+rm -f ./*
+
 # the peak is the same number wherever it is said
 number() { # COMMAND WORD...: the only number that the words make of its JSON
     memoir "$@" --json >"$place/json" || fail "$*"

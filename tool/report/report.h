@@ -16,7 +16,8 @@
 
 /* Tables and trees; each in text, JSON ("schema": "memoir.top/1") and, where it is a table, CSV. */
 void report_page(const struct view *view, const struct style *style);
-/* The same in a few lines, for the end of a run that took `time_ns` and `resident_bytes` of RSS. */
+/* The same in a few lines, for the end of a run that took `time_ns` and `resident_bytes` of RSS;
+ * 0: what the profile knows of that. */
 void report_brief(const struct view *view, const struct style *style, int64_t time_ns,
                   uint64_t resident_bytes);
 void report_top(const struct view *view, const struct style *style);

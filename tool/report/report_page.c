@@ -133,13 +133,13 @@ static bool reallocs_matter(const struct profile *profile)
            (double)type_sum(profile, "alloc_objects") > more * (double)profile->exact_allocs;
 }
 
-/* "214 MiB"; "below 1.50 MiB" where no sample says how much, or one says more than there can be: so
+/* "214 MiB"; "below 1.50 MiB" where no sample says how much, or one says far more than there can be: so
  * much would have had a sample in 19 of 20 runs, and more than all was never live. */
 static bool total_print(const struct profile *profile, const struct style *style, int64_t value)
 {
     char size[32];
     int64_t most = profile->exact_alloc_bytes, unseen = 3 * profile->period;
-    bool known = profile->period <= 0 || most < 0 || (value > 0 && value <= most);
+    bool known = profile->period <= 0 || most < 0 || (value > 0 && value / 2 <= most);
     if (!known && value == 0 && unseen < most)
         most = unseen;
     fprintf(style->out, "%s%s", known ? "" : "below ",
@@ -343,7 +343,8 @@ void report_brief(const struct view *view, const struct style *style, int64_t ti
     unsigned room = room_left(style, used), name = 0;
     bool first = true;
     totals_print(view, style, view->profile->torn ? view->profile->duration_ns : time_ns);
-    resident_print(view->profile, style, resident_bytes);
+    resident_print(view->profile, style,
+                   resident_bytes > 0 ? resident_bytes : resident_most(view->profile));
     few_print(view, style);
     early_print(view->profile, style, time_ns);
     course_print(view->profile, style, 4, view->profile->torn ? 0 : time_ns);
