@@ -133,8 +133,8 @@ static bool reallocs_matter(const struct profile *profile)
            (double)type_sum(profile, "alloc_objects") > more * (double)profile->exact_allocs;
 }
 
-/* "214 MiB"; "below 1.50 MiB" where no sample says how much, or one says far more than there can be: so
- * much would have had a sample in 19 of 20 runs, and more than all was never live. */
+/* "214 MiB"; "below 1.50 MiB" where no sample says how much, or one says far more than there can
+ * be: so much would have had a sample in 19 of 20 runs, and more than all was never live. */
 static bool total_print(const struct profile *profile, const struct style *style, int64_t value)
 {
     char size[32];
