@@ -13,6 +13,7 @@
 #define TOOL_LOAD_H
 
 #include "tool/arguments.h"
+#include "tool/output.h"
 #include "tool/profile/profile.h"
 #include "tool/report/report.h"
 #include "tool/symbol/symbol.h"
@@ -28,6 +29,7 @@ struct loaded {
     const char *program;
     char **rest; /* operands that are neither: patterns, in order; ends in NULL */
     struct load_words *keep;
+    struct output output; /* between load_open and load_close */
 };
 
 /* Reads, symbolizes, sets the view. Without a profile among the operands: the newest capture in
@@ -62,10 +64,10 @@ bool load_view(struct view *view, const struct loaded *loaded, struct error *err
 /* From the flags --json, --csv, --rows, ... and the terminal. */
 struct style load_style(const struct arguments *arguments, const struct loaded *loaded);
 /* The same, and for tables: --output is opened as style->out, and its ending is a format. Pair
- * with load_close. */
-bool load_open(struct style *style, const struct arguments *arguments, const struct loaded *loaded,
+ * with load_close: with `whole` the file gets its name, else what was there stays. */
+bool load_open(struct style *style, const struct arguments *arguments, struct loaded *loaded,
                struct error *error);
-bool load_close(struct style *style, const struct arguments *arguments, struct error *error);
+bool load_close(struct style *style, struct loaded *loaded, bool whole, struct error *error);
 
 /* One operand into a profile: a file, a process, a URL (load_input.c). */
 enum load_kind { LOAD_NOTHING, LOAD_FILE, LOAD_PROGRAM, LOAD_PROCESS, LOAD_URL };

@@ -3,13 +3,11 @@
 #include "tool/load_parts.h"
 
 #include "tool/fit.h"
-#include "tool/output.h"
 #include "tool/picture.h"
 #include "tool/progress.h"
 #include "tool/suggest.h"
 #include "tool/terminal.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -251,20 +249,12 @@ static bool is_table(const char *verb)
     return false;
 }
 
-/* The file of --output; NULL: standard output. */
-static const char *output_file(const struct arguments *arguments)
-{
-    const char *output = arguments_value(arguments, "--output");
-    return output && strcmp(output, "-") != 0 ? output : NULL;
-}
-
-/* The file of --output: a command has one. */
-static struct output table;
-
-bool load_open(struct style *style, const struct arguments *arguments, const struct loaded *loaded,
+bool load_open(struct style *style, const struct arguments *arguments, struct loaded *loaded,
                struct error *error)
 {
-    const char *output = output_file(arguments);
+    const char *output = arguments_value(arguments, "--output");
+    if (output && strcmp(output, "-") == 0)
+        output = NULL;
     *style = load_style(arguments, loaded);
     if (output && ends_in(output, ".json"))
         style->format = STYLE_JSON;
@@ -287,20 +277,20 @@ bool load_open(struct style *style, const struct arguments *arguments, const str
             progress_start("drawing", loaded->name);
         return true;
     }
-    style->color = style->links = style->fits = false;
-    if (!output_start(&table, output, error))
+    if (!output_start(&loaded->output, output, error))
         return error_hint(error, "-o FILE in a folder that is there and yours");
-    style->out = table.file;
+    style->color = style->links = style->fits = false;
+    style->out = loaded->output.file;
     progress_start("drawing", loaded->name);
     return true;
 }
 
-bool load_close(struct style *style, const struct arguments *arguments, struct error *error)
+bool load_close(struct style *style, struct loaded *loaded, bool whole, struct error *error)
 {
     progress_end();
-    if (output_file(arguments))
-        return output_end(&table, true, error);
+    if (loaded->output.file)
+        return output_end(&loaded->output, whole, error);
     if (style->out != stdout)
         fclose(style->out); /* standard output is looked at in the end */
-    return true;
+    return whole;
 }

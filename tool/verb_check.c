@@ -251,21 +251,6 @@ static bool add_budget(struct checking *checking)
     return right;
 }
 
-static FILE *file_open(const char *path, const char *mode, struct error *error)
-{
-    FILE *file = fopen(path, mode);
-    if (!file)
-        error_set(error, ERROR_INPUT, "%s can't be written: %s", path, strerror(errno));
-    return file;
-}
-
-static bool file_close(FILE *file, const char *path, struct error *error)
-{
-    bool right = !ferror(file);
-    right = fclose(file) == 0 && right;
-    return right || error_set(error, ERROR_INPUT, "%s can't be written: %s", path, strerror(errno));
-}
-
 /* For the machines: --junit FILE, --github. */
 static bool put_files(struct checking *checking)
 {
@@ -273,11 +258,11 @@ static bool put_files(struct checking *checking)
     const char *summary = getenv("GITHUB_STEP_SUMMARY");
     struct error *error = checking->error;
     if (junit) {
-        FILE *file = file_open(junit, "we", error);
-        if (!file)
+        struct output output;
+        if (!output_start(&output, junit, error))
             return false;
-        report_check_junit(&checking->check, checking->loaded.name, file);
-        if (!file_close(file, junit, error))
+        report_check_junit(&checking->check, checking->loaded.name, output.file);
+        if (!output_end(&output, true, error))
             return false;
     }
     if (!arguments_value(checking->arguments, "--github"))
@@ -286,11 +271,13 @@ static bool put_files(struct checking *checking)
         report_check_github(&checking->check, stdout, stdout);
         return true;
     }
-    FILE *file = file_open(summary, "ae", error);
-    if (!file)
-        return false;
-    report_check_github(&checking->check, stdout, file);
-    return file_close(file, summary, error);
+    FILE *file = fopen(summary, "ae"); /* what other steps say is in it */
+    if (file)
+        report_check_github(&checking->check, stdout, file);
+    bool right = file && !ferror(file);
+    right = file && fclose(file) == 0 && right;
+    return right ||
+           error_set(error, ERROR_INPUT, "%s can't be written: %s", summary, strerror(errno));
 }
 
 bool verb_check(const struct arguments *arguments, struct error *error)
@@ -304,7 +291,7 @@ bool verb_check(const struct arguments *arguments, struct error *error)
     if (right) {
         if (!arguments_value(arguments, "--github") || style.format != STYLE_TEXT)
             report_check(&checking.check, &style);
-        right = load_close(&style, arguments, error);
+        right = load_close(&style, &checking.loaded, true, error);
     }
     if (right && checking.check.unsure > 0)
         terminal_warn("%zu of %zu limits are inconclusive: they lie inside the noise of sampling",

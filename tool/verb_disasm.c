@@ -466,7 +466,7 @@ static bool answer_make(struct answer *answer, struct loaded *loaded, struct err
     }
     if (done && load_open(&answer->style, answer->arguments, loaded, error)) {
         done = functions_show(answer, codes, count, error);
-        done = load_close(&answer->style, answer->arguments, error) && done;
+        done = load_close(&answer->style, loaded, done, error);
     } else {
         done = false;
     }

@@ -78,7 +78,7 @@ static bool question_answer(const struct arguments *arguments, const char *metri
                  load_open(&question.style, arguments, &question.loaded, error);
     if (right) {
         report(&question.view, &question.style);
-        right = load_close(&question.style, arguments, error);
+        right = load_close(&question.style, &question.loaded, true, error);
     }
     question_free(&question);
     return right;
@@ -143,7 +143,7 @@ bool verb_diff(const struct arguments *arguments, struct error *error)
         right = load_open(&question.style, arguments, &question.loaded, error);
     if (right && !picture) {
         changed = report_diff(&question.view, &question.style);
-        right = load_close(&question.style, arguments, error);
+        right = load_close(&question.style, &question.loaded, true, error);
     }
     if (right && changed && question.style.format == STYLE_TEXT) {
         char next[1100], before[512], after[512];
@@ -199,7 +199,7 @@ bool verb_leaks(const struct arguments *arguments, struct error *error)
     if (right) {
         options.suppressions = suppressions;
         found = report_leaks(&question.view, &options, &question.style);
-        right = load_close(&question.style, arguments, error);
+        right = load_close(&question.style, &question.loaded, true, error);
     }
     question_free(&question);
     suppressions_free(suppressions);

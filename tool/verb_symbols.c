@@ -8,7 +8,6 @@
 #include "tool/load.h"
 #include "tool/terminal.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,16 +112,13 @@ static void modules_print_json(const struct symbol_report *report, const struct 
 /* The profile with its names in it, so that it can be read anywhere. */
 static bool profile_embed(const struct loaded *loaded, const char *path, struct error *error)
 {
-    const struct writer *writer = write_find("pprof");
     const struct write_options options = {.type = loaded->profile.default_type};
-    FILE *file = writer ? fopen(path, "we") : NULL;
-    if (!writer)
-        return error_set(error, ERROR_INPUT, "pprof's format can't be written");
-    if (!file)
-        return error_set(error, ERROR_INPUT, "%s: %s", path, strerror(errno));
-    bool right = writer->write(&loaded->profile, &options, file);
-    right = fclose(file) == 0 && right;
-    return right || error_set(error, ERROR_INPUT, "%s can't be written: %s", path, strerror(errno));
+    struct output output;
+    if (!output_start(&output, path, error))
+        return false;
+    bool right = writer_pprof.write(&loaded->profile, &options, output.file) ||
+                 error_set(error, ERROR_INPUT, "out of memory");
+    return output_end(&output, right, error);
 }
 
 bool verb_symbols(const struct arguments *arguments, struct error *error)
@@ -136,7 +132,7 @@ bool verb_symbols(const struct arguments *arguments, struct error *error)
     bool right = load(&loaded, arguments, error);
     if (right && embed) {
         right = profile_embed(&loaded, output, error);
-        if (right)
+        if (right && strcmp(output, "-") != 0)
             printf("%s   %lu of %lu addresses named\n", output, loaded.symbols.named,
                    loaded.symbols.locations);
     } else if (right) {
@@ -146,7 +142,7 @@ bool verb_symbols(const struct arguments *arguments, struct error *error)
             modules_print_json(&loaded.symbols, &style);
         else if (right)
             modules_print(&loaded.symbols, &style);
-        right = right && load_close(&style, arguments, error);
+        right = right && load_close(&style, &loaded, true, error);
     }
     load_free(&loaded);
     return right;

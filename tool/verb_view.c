@@ -65,7 +65,7 @@ static bool verb_report(const struct arguments *arguments, const char *metric,
     right = right && load_view(&view, &loaded, error);
     if (right && load_open(&style, arguments, &loaded, error)) {
         report(&view, &style);
-        right = load_close(&style, arguments, error);
+        right = load_close(&style, &loaded, true, error);
         if (right && report == report_top && style.format == STYLE_TEXT)
             next_print(&loaded, &view, style.by_total);
     } else {
@@ -144,7 +144,7 @@ static bool verb_function(const struct arguments *arguments, function_answer *an
     if (right && load_open(&style, arguments, &loaded, error)) {
         right = answer(&view, loaded.rest[0], arguments, &style, &reason) ||
                 suggest_refuse(&loaded, reason.text, error);
-        right = load_close(&style, arguments, error) && right;
+        right = load_close(&style, &loaded, right, error);
     } else {
         right = false;
     }

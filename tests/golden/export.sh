@@ -288,6 +288,16 @@ expect 3 "$memoir" export -q no-such.heap -o there.folded 2>/dev/null
 [ "$(cat there.folded)" = kept ] || fail "a failure changed the file"
 "$memoir" export -q a.memoir -o there.folded && cmp -s there.folded a.folded || fail "not overwritten"
 expect 3 "$memoir" export -q a.memoir -o folder/none/x.folded 2>/dev/null
+for words in 'top a.memoir' 'symbols a.memoir --embed' 'check a.memoir --max-peak 1 --junit=there.txt'; do
+    echo kept >there.txt
+    output="-o there.txt"
+    case $words in *junit*) output= ;; esac
+    # shellcheck disable=SC2086 # words
+    (ulimit -f 0; exec "$memoir" -q $words $output) 2>&1 | cat >err
+    [ "$(cat there.txt)" = kept ] && grep -q 'File too large' err || fail "$words: $(cat err), $(cat there.txt)"
+done
+expect 3 "$memoir" peek -q a.memoir no_such_function -o there.txt 2>/dev/null
+[ "$(cat there.txt)" = kept ] || fail "an answer that there is not changed the file"
 [ "$(find . -name '*.folded*.??????' | wc -l)" -eq 0 ] || fail "temporary files are left"
 "$memoir" export -q a.memoir --format folded | cmp -s - a.folded || fail "standard output"
 expect 2 "$memoir" export a.memoir -o x.docx 2>/dev/null
