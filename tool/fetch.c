@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     URL_MOST = 2048,
@@ -159,7 +160,8 @@ bool fetch_profile(const char *url, const struct fetch_options *options, FILE *f
             return error_set(error, ERROR_USAGE, "the URL is too long");
         if (one_fetch(text, options, file, &status, error))
             return fflush(file) == 0 || error_set(error, ERROR_INPUT, "the file can't be written");
-        if (status != 404 || fseek(file, 0, SEEK_SET) != 0)
+        /* What the server says instead may be longer than the next page. */
+        if (status != 404 || fseek(file, 0, SEEK_SET) != 0 || ftruncate(fileno(file), 0) != 0)
             break;
     }
     return error_hint(error, "curl -v '%s' shows what the server says", text);

@@ -127,12 +127,16 @@ static bool url_read(struct profile *profile, const char *url, const struct read
 {
     char path[4096];
     int fd = scratch_open(path, sizeof path, error);
-    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (!file)
+    if (fd < 0)
         return false;
     struct fetch_options fetching = {.seconds = seconds};
-    bool right = fetch_profile(url, &fetching, file, error);
-    fclose(file);
+    FILE *file = fdopen(fd, "w");
+    bool right = file ? fetch_profile(url, &fetching, file, error)
+                      : error_set(error, ERROR_INPUT, "out of memory");
+    if (file)
+        fclose(file);
+    else
+        close(fd);
     right = right && file_read(profile, path, url, options, error);
     unlink(path);
     return right;

@@ -36,7 +36,7 @@ class Server(http.server.BaseHTTPRequestHandler):
         elif self.path == "/file":
             self.answer(302, b"", Location="file:///etc/passwd")
         else:
-            self.answer(404, b"no such page\n")
+            self.answer(404, b"no such page\n" * 1000)  # longer than the profile
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
