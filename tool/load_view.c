@@ -110,7 +110,8 @@ static bool part_read(const char *text, size_t length, const struct suffix *suff
         return false;
     for (; suffixes->text; suffixes++)
         if (strcasecmp(suffixes->text, end) == 0) {
-            *number = (uint64_t)(value * suffixes->factor);
+            value *= suffixes->factor;
+            *number = value < 0x1p63 ? (uint64_t)value : UINT64_C(1) << 63;
             return true;
         }
     return false;

@@ -137,6 +137,7 @@ wrong 2 "has no metric 'peak'" peak heap.raw
 wrong 2 "top has no flag '--flub'" top heap.raw --flub
 wrong 2 'top needs a profile, and this folder has no' top
 wrong 2 "can't be 'many'" top heap.raw --size many
+wrong 0 'nothing is left' top heap.raw --size 1000000000000G:
 wrong 2 'peek needs a function' peek heap.raw
 wrong 3 'no function fits' peek heap.raw nothing_like_it
 wrong 3 'other.heap: No such file' top other.heap

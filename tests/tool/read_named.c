@@ -110,7 +110,8 @@ static void heaptrack_has_moments(void)
     static const struct {
         const char *at;
         int64_t bytes;
-    } moments[] = {{"end", 16}, {"peak", 216}, {"1ms", 0}, {"2ms", 216}, {"5ms", 216}, {"6ms", 16}};
+    } moments[] = {{"end", 16},  {"peak", 216}, {"0s", 0},   {"2ms", 0},
+                   {"4ms", 216}, {"6ms", 216},  {"8ms", 16}, {"9ms", 16}}; /* the nearest */
     struct profile profile;
     for (size_t i = 0; i < sizeof moments / sizeof *moments; i++) {
         assert(read_text(&profile, heaptrack, sizeof heaptrack - 1, moments[i].at));
@@ -118,8 +119,10 @@ static void heaptrack_has_moments(void)
         assert(sum(&profile, "peak_space") == 216 && sum(&profile, "alloc_objects") == 4);
         profile_free(&profile);
     }
-    assert(!read_text(&profile, heaptrack, sizeof heaptrack - 1, "noon"));
-    profile_free(&profile);
+    for (unsigned i = 0; i < 2; i++) {
+        assert(!read_text(&profile, heaptrack, sizeof heaptrack - 1, i == 0 ? "noon" : "10ms"));
+        profile_free(&profile);
+    }
 }
 
 static const char heaptrack_raw[] =

@@ -274,7 +274,7 @@ struct replay {
     struct heaptrack *track;
     struct cursor file;  /* of a file with names: what is left of it */
     uint64_t events, at; /* so far; the one that inuse_* is of, 0: the end */
-    uint64_t wanted_ms;  /* else the first time that is not before this */
+    size_t wanted;       /* else the point of time that it is of; SIZE_MAX: none */
     size_t point;
     float (*history)[PROFILE_MOMENTS_MOST]; /* by info */
 };
@@ -320,8 +320,7 @@ static void time_passes(struct replay *replay)
     if (point >= profile->points.count)
         return;
     const struct profile_point *there = (struct profile_point *)profile->points.items + point;
-    if (replay->wanted_ms > 0 && replay->at == 0 &&
-        (uint64_t)there->time_ns / NS_PER_MS >= replay->wanted_ms)
+    if (point == replay->wanted)
         replay->at = replay->events;
     if (!is_moment(profile, point) || profile->history_moments >= PROFILE_MOMENTS_MOST)
         return;
@@ -361,14 +360,38 @@ static bool replay_all(struct replay *replay)
     return true;
 }
 
+/* The point of time that is nearest. */
+static bool point_find(struct replay *replay, const char *at, uint64_t time_ms,
+                       struct read_error *error)
+{
+    const struct profile *profile = replay->track->profile;
+    const struct profile_point *points = profile->points.items;
+    uint64_t best = UINT64_MAX;
+    if (time_ms > replay->track->now_ms)
+        return read_lacks(error, "there is nothing at %s: the recording ends after %g s", at,
+                          (double)replay->track->now_ms / 1000);
+    for (size_t i = 0; i < profile->points.count; i++) {
+        uint64_t there = (uint64_t)points[i].time_ns / NS_PER_MS;
+        uint64_t distance = there > time_ms ? there - time_ms : time_ms - there;
+        if (distance <= best) {
+            best = distance;
+            replay->wanted = i;
+        }
+    }
+    return true;
+}
+
 /* The moment that was asked for. */
 static bool replay_start(struct replay *replay, const char *at, struct read_error *error)
 {
+    uint64_t time_ms;
     if (!at || *at == '\0' || strcmp(at, "end") == 0)
         return true;
     if (strcmp(at, "peak") == 0)
         replay->at = replay->track->peak_event;
-    else if (!read_time(at, &replay->wanted_ms))
+    else if (read_time(at, &time_ms))
+        return point_find(replay, at, time_ms, error);
+    else
         return read_lacks(error,
                           "'%s' is no moment of this file: it has peak, end, and times "
                           "since the start such as 90s",
@@ -436,7 +459,8 @@ static bool finish(struct heaptrack *track, const struct read_input *input,
         profile->torn = true;
         profile_warn(profile, "the last line is cut off");
     }
-    struct replay replay = {.track = track, .file = {input->bytes, input->bytes + input->size}};
+    struct replay replay = {
+        .track = track, .file = {input->bytes, input->bytes + input->size}, .wanted = SIZE_MAX};
     if (!replay_start(&replay, input->options.at, error))
         return false;
     profile->failed = profile->failed || !replay_all(&replay);

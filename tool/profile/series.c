@@ -19,10 +19,12 @@ static bool same_text(const struct profile *a, uint32_t of_a, const struct profi
 
 bool series_of_one(const struct profile *a, const struct profile *b)
 {
+    if (a->time_ns <= 0 || b->time_ns <= 0)
+        return false;
     int64_t apart = a->time_ns - b->time_ns;
     return a->kind == PROFILE_HEAP && b->kind == PROFILE_HEAP && a->pid > 0 && a->pid == b->pid &&
-           a->time_ns > 0 && b->time_ns > 0 && apart < start_slack_ns && -apart < start_slack_ns &&
-           same_text(a, a->host, b, b->host) && same_text(a, a->program, b, b->program);
+           apart < start_slack_ns && -apart < start_slack_ns && same_text(a, a->host, b, b->host) &&
+           same_text(a, a->program, b, b->program);
 }
 
 /* By the time, which is in milliseconds, then by how often malloc had been called. */
