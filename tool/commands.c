@@ -14,6 +14,11 @@ const struct command commands[] = {
 };
 const size_t commands_count = sizeof commands / sizeof *commands;
 
+static const struct command_answer answers[] = {
+#define ANSWER(verb, base, table) {verb, base, table},
+#include "tool/commands.def"
+};
+
 const struct command_flag commands_flags[] = {
 #define FLAG(verb, name, argument, brief) {verb, name, argument, brief},
 #include "tool/commands.def"
@@ -39,6 +44,15 @@ const struct command *commands_find(const char *verb)
             return &commands[i];
     }
     return NULL;
+}
+
+const struct command_answer *commands_answer(const char *verb)
+{
+    static const struct command_answer none;
+    for (size_t i = 0; i < COUNT_OF(answers); i++)
+        if (strcmp(answers[i].verb, verb) == 0)
+            return &answers[i];
+    return &none;
 }
 
 const char *commands_nearest(const char *verb)

@@ -22,6 +22,19 @@ struct command {
     const char *details;
 };
 
+/* What a verb that reads profiles does with a second one. */
+enum command_base {
+    BASE_NONE,     /* it has no answer about two */
+    BASE_COMPARED, /* its answer has both */
+    BASE_TAKEN,    /* its answer is about the difference */
+};
+
+struct command_answer {
+    const char *verb;
+    enum command_base base;
+    bool table;
+};
+
 struct command_flag {
     const char *verb;
     const char *name;
@@ -58,6 +71,8 @@ bool commands_unknown(const char *word, const char *what, struct error *error);
 /* Whether the flag belongs to the verb; those of many commands only if `shared`. */
 bool commands_flag_of(const struct command_flag *flag, const char *verb, bool shared);
 
+/* What is known of its answer; without a row, that it is no table and about one profile. */
+const struct command_answer *commands_answer(const char *verb);
 /* Whether its operands are profiles (tool/load.h). */
 bool commands_reads(const struct command *command);
 

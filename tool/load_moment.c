@@ -5,34 +5,10 @@
  */
 #include "tool/load_parts.h"
 
-#include "tool/suggest.h"
-#include "tool/terminal.h"
+#include "tool/commands.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/compiler.h"
-
-/* What a verb does with a second profile. */
-enum base_use {
-    BASE_NONE,     /* it has no answer about two */
-    BASE_COMPARED, /* its answer has both */
-    BASE_TAKEN,    /* its answer is about the difference */
-};
-
-static enum base_use base_use(const char *verb)
-{
-    static const char *const compared[] = {"top",   "peak", "diff",   "leaks",  "check", "export",
-                                           "merge", "list", "disasm", "redact", "shell"};
-    static const char *const taken[] = {"tree", "traces", "peek", "threads", "churn"};
-    for (size_t i = 0; i < COUNT_OF(compared); i++)
-        if (strcmp(compared[i], verb) == 0)
-            return BASE_COMPARED;
-    for (size_t i = 0; i < COUNT_OF(taken); i++)
-        if (strcmp(taken[i], verb) == 0)
-            return BASE_TAKEN;
-    return BASE_NONE;
-}
 
 static bool moment_check(const struct arguments *arguments, const char *flag, uint64_t *time_ms,
                          struct error *error)
@@ -81,7 +57,7 @@ bool load_moment_check(const struct arguments *arguments, struct error *error)
                   at ? "--at" : "--base");
         return error_hint(error, "--since 10s --until 20s   shows a part of it");
     }
-    if (!window && (base || since) && base_use(verb) == BASE_NONE) {
+    if (!window && (base || since) && commands_answer(verb)->base == BASE_NONE) {
         error_set(error, ERROR_USAGE, "%s is about one moment, and can do nothing with %s", verb,
                   base ? "--base" : "--since");
         return error_hint(error, "memoir diff, top, tree, peek, traces and list compare");
@@ -173,7 +149,7 @@ bool load_base_take(struct loaded *loaded, const struct arguments *arguments, st
     struct profile *profile = &loaded->profile;
     const struct profile *base = &loaded->base;
     bool since = arguments_value(arguments, "--since") != NULL;
-    if (!loaded->has_base || base_use(arguments->command->verb) != BASE_TAKEN)
+    if (!loaded->has_base || commands_answer(arguments->command->verb)->base != BASE_TAKEN)
         return true;
     for (unsigned i = 0; i < profile->types; i++) {
         const char *name = profile_text(profile, profile->type[i].name);

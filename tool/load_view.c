@@ -2,6 +2,7 @@
 /* See tool/load.h: what the flags of a view mean, and how its reports look. */
 #include "tool/load_parts.h"
 
+#include "tool/commands.h"
 #include "tool/fit.h"
 #include "tool/picture.h"
 #include "tool/progress.h"
@@ -240,16 +241,6 @@ static bool ends_in(const char *text, const char *ending)
     return length > of && strcmp(text + length - of, ending) == 0;
 }
 
-static bool is_table(const char *verb)
-{
-    static const char *const verbs[] = {"top",   "peak",  "traces",  "diff", "leaks",
-                                        "churn", "sizes", "threads", "time", "check"};
-    for (size_t i = 0; i < COUNT_OF(verbs); i++)
-        if (strcmp(verbs[i], verb) == 0)
-            return true;
-    return false;
-}
-
 bool load_open(struct style *style, const struct arguments *arguments, struct loaded *loaded,
                struct error *error)
 {
@@ -261,7 +252,7 @@ bool load_open(struct style *style, const struct arguments *arguments, struct lo
         style->format = STYLE_JSON;
     else if (output && ends_in(output, ".csv"))
         style->format = STYLE_CSV;
-    if (style->format == STYLE_CSV && !is_table(arguments->command->verb)) {
+    if (style->format == STYLE_CSV && !commands_answer(arguments->command->verb)->table) {
         error_set(error, ERROR_USAGE, "%s is no table, and has no CSV", arguments->command->verb);
         return error_hint(error, "--json has all its numbers");
     }
