@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/profile/finder.h"
 #include "tool/profile/order.h"
 
 enum { NAME_MOST = 1 << 16 };
@@ -15,7 +16,7 @@ enum { NAME_MOST = 1 << 16 };
 struct key {
     uint32_t name, file, line, mapping;
     uint64_t address;
-    uint32_t guess, unused;
+    uint64_t guess; /* so wide that there is no padding: its bytes are compared */
 };
 
 struct known {
@@ -33,14 +34,13 @@ struct flat_maker {
     struct flat_options options;
     struct known *known; /* of flat->frames */
     size_t known_room;
+    struct finder finder;  /* of them */
     struct pieces *pieces; /* by location */
     uint32_t *items;
     size_t items_count, items_room;
     uint32_t *path[2]; /* of a stack, in turns */
     size_t path_room[2];
     unsigned turn;
-    uint32_t *slots; /* number + 1; 0: free */
-    size_t slots_size;
 };
 
 static bool grow(void *array, size_t *room, size_t used, size_t item_size)
@@ -57,52 +57,28 @@ static bool grow(void *array, size_t *room, size_t used, size_t item_size)
     return true;
 }
 
-static size_t hash(const struct key *key)
+static const void *key_bytes(const void *context, uint32_t number, size_t *size)
 {
-    uint64_t words[sizeof *key / sizeof(uint64_t)], sum = 0;
-    memcpy(words, key, sizeof words);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        sum = (sum ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
-        sum ^= sum >> 32;
-    }
-    return (size_t)sum;
-}
-
-static bool more_slots(struct flat_maker *maker, size_t keys)
-{
-    size_t size = maker->slots_size == 0 ? 256 : maker->slots_size * 2;
-    uint32_t *slots = calloc(size, sizeof *slots);
-    if (!slots)
-        return false;
-    for (size_t i = 0; i < keys; i++) {
-        size_t at = hash(&maker->known[i].key) & (size - 1);
-        while (slots[at] != 0)
-            at = (at + 1) & (size - 1);
-        slots[at] = (uint32_t)i + 1;
-    }
-    free(maker->slots);
-    maker->slots = slots;
-    maker->slots_size = size;
-    return true;
+    *size = sizeof(struct key);
+    return &((const struct flat_maker *)context)->known[number].key;
 }
 
 /* The frame's number, or UINT32_MAX when memory is out. */
 static uint32_t frame(struct flat *flat, struct flat_maker *maker, const struct key *key,
                       uint64_t address)
 {
-    size_t keys = flat->frames_count;
-    if (keys * 4 >= maker->slots_size * 3 && !more_slots(maker, keys))
+    size_t count = flat->frames_count;
+    uint32_t number;
+    if (!finder_find(&maker->finder, maker, key_bytes, key, sizeof *key, &number))
         return UINT32_MAX;
-    size_t at = hash(key) & (maker->slots_size - 1);
-    for (; maker->slots[at] != 0; at = (at + 1) & (maker->slots_size - 1))
-        if (memcmp(&maker->known[maker->slots[at] - 1].key, key, sizeof *key) == 0)
-            return maker->slots[at] - 1;
-    if (!grow(&maker->known, &maker->known_room, keys, sizeof *maker->known))
+    if (number != FINDER_NONE)
+        return number;
+    if (!grow(&maker->known, &maker->known_room, count, sizeof *maker->known))
         return UINT32_MAX;
-    maker->known[keys] = (struct known){*key, address};
-    maker->slots[at] = (uint32_t)keys + 1;
+    maker->known[count] = (struct known){*key, address};
+    finder_add(&maker->finder, (uint32_t)count);
     flat->frames_count++;
-    return (uint32_t)keys;
+    return (uint32_t)count;
 }
 
 static bool item_add(struct flat *flat, struct flat_maker *maker, const struct key *key,
@@ -375,7 +351,7 @@ void flat_free(struct flat *flat)
     free(flat->next);
     if (flat->maker) {
         free(flat->maker->known);
-        free(flat->maker->slots);
+        finder_free(&flat->maker->finder);
         free(flat->maker->pieces);
         free(flat->maker->items);
         free(flat->maker->path[0]);
