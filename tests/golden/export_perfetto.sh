@@ -121,4 +121,25 @@ END
 python3 make.py >c.pb
 "$memoir" export -q c.pb -o c.pftrace
 [ "$(live c.pftrace)" = "607 " ] || fail "frames of one name: $(cat out)"
+# Perfetto itself: what was live at each time, and nothing that it complains of.
+ask() { trace_processor_shell -Q "$2" "$1" 2>errors | sed 1d | tr -d '"'; }
+complaints="SELECT ifnull(group_concat(name), '') FROM stats WHERE severity != 'info' AND value != 0"
+if command -v trace_processor_shell >/dev/null 2>&1; then
+    for file in a b c short; do
+        wanted=$(live $file.pftrace | tr ' ' '\n' | uniq | tr '\n' ' ')
+        got=$(ask $file.pftrace "
+            WITH times AS (SELECT DISTINCT ts FROM heap_profile_allocation),
+                stacks AS (SELECT times.ts, iif(sum(count) > 0, sum(size), 0) AS live
+                    FROM times JOIN heap_profile_allocation AS a ON a.ts <= times.ts
+                    GROUP BY times.ts, callsite_id)
+            SELECT sum(live) FROM stacks GROUP BY ts ORDER BY ts" | tr '\n' ' ')
+        [ "$got" = "$wanted" ] || fail "Perfetto has '$got' of $file instead of '$wanted': $(cat errors)"
+        said=$(ask $file.pftrace "$complaints")
+        [ -z "$said" ] || fail "Perfetto complains of $file.pftrace: $said"
+        "$memoir" export -q "$(ls $file.memoir $file.folded $file.pb 2>/dev/null)" -o $file.perfetto.json
+        said=$(ask $file.perfetto.json "$complaints")
+        [ -z "$said" ] || fail "Perfetto complains of $file.perfetto.json: $said"
+        [ "$(ask $file.perfetto.json 'SELECT count(*) > 0 FROM slice')" = 1 ] || fail "no boxes of $file"
+    done
+fi
 finish
