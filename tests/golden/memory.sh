@@ -38,6 +38,7 @@ failed = False
 few, *sizes = [int(line) for line in open("bytes")]
 mixed = [["tree"], ["export", "-o", "out.folded"]]
 many = mixed + [["traces"], ["export", "-o", "out.svg"], ["export", "-o", "out.callgrind"],
+                ["export", "-o", "out.dot"],
                 ["export", "-o", "out.pb.gz", "--hide", "function_17$"]]
 base = {str(command): peak([command[0], "few.pb.gz"] + command[1:]) for command in many}
 for name, size, commands in (("many", sizes[0], many), ("mixed", sizes[1], mixed)):

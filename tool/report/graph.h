@@ -34,6 +34,9 @@ struct graph {
 bool graph_make(struct graph *graph, const struct view *view,
                 const struct picture_options *options);
 void graph_free(struct graph *graph);
+/* Gives all nodes, which are in the order of their totals, their scores; of one that is too small
+ * to be drawn it is negative. False when memory is out. */
+bool graph_score(struct graph *graph);
 /* What weighs: the value, or its change against the base. */
 double graph_weight(const struct view *view, const struct view_value *sum);
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which boxes and calls a graph shows. Boxes under a share of the whole go, then all but the most
- * telling: a function through which everything passes in one direction says little, one that
- * spreads it says much, so a box counts by its total times how evenly it is spread over its
- * neighbours (the entropy), as in pprof.
+ * telling (graph_score.c).
  *
  * Calls are counted again over the boxes that are left. One that skips boxes which are not drawn
  * is residual; it goes as well where other calls lead the same way.
@@ -21,72 +19,12 @@ double graph_weight(const struct view *view, const struct view_value *sum)
     return (double)sum->value - (view->base != NULL ? (double)sum->base : 0);
 }
 
-/* The part of one neighbour in the entropy. */
-static double graph_entropy(double part, double whole)
-{
-    double share = fabs(part) / whole;
-    return whole > 0 && share > 0 ? -share * log2(share) : 0;
-}
-
 static int graph_node_compare(const void *left, const void *right)
 {
     const struct graph_node *a = left, *b = right;
     if (a->score != b->score)
         return a->score > b->score ? -1 : 1;
     return a->row.frame < b->row.frame ? -1 : a->row.frame > b->row.frame;
-}
-
-/* Boxes that are too small for the graph have no score, and nobody asks what flows there. */
-static bool *graph_wanted(const struct graph *graph)
-{
-    bool *wanted = calloc(graph->view->frames_count + 1, sizeof *wanted);
-    for (size_t i = 0; wanted && i < graph->nodes_all; i++) {
-        const struct view_row *row = &graph->nodes[i].row;
-        wanted[row->frame] = fabs(graph_weight(graph->view, &row->total)) >= graph->node_least;
-    }
-    return wanted;
-}
-
-/* Scores all nodes by what flows into and out of them. */
-static bool graph_score(struct graph *graph)
-{
-    const struct view *view = graph->view;
-    size_t count = 0, frames = view->frames_count;
-    bool *wanted = graph_wanted(graph);
-    struct view_edge *edges = wanted ? view_edges(view, wanted, &count) : NULL;
-    double *flow = calloc(2 * frames + 1, sizeof *flow); /* into, out of */
-    double *spread = calloc(frames + 1, sizeof *spread);
-    bool made = flow != NULL && spread != NULL && edges != NULL;
-    for (size_t i = 0; made && i < count; i++) {
-        double weight = fabs(graph_weight(view, &edges[i].sum));
-        flow[edges[i].callee * 2] += weight;
-        if (edges[i].caller != UINT32_MAX)
-            flow[edges[i].caller * 2 + 1] += weight;
-    }
-    for (size_t i = 0; made && i < graph->nodes_all; i++) {
-        const struct view_row *row = &graph->nodes[i].row;
-        double self = fabs(graph_weight(view, &row->self));
-        flow[row->frame * 2 + 1] += self;
-        spread[row->frame] += graph_entropy(self, flow[row->frame * 2 + 1]);
-    }
-    for (size_t i = 0; made && i < count; i++) {
-        double weight = graph_weight(view, &edges[i].sum);
-        uint32_t callee = edges[i].callee, caller = edges[i].caller;
-        spread[callee] += graph_entropy(weight, flow[callee * 2]);
-        if (caller != UINT32_MAX)
-            spread[caller] += graph_entropy(weight, flow[caller * 2 + 1]);
-    }
-    for (size_t i = 0; made && i < graph->nodes_all; i++) {
-        struct graph_node *node = &graph->nodes[i];
-        double total = fabs(graph_weight(view, &node->row.total));
-        double self = fabs(graph_weight(view, &node->row.self));
-        node->score = total < graph->node_least ? -1 : spread[node->row.frame] * total + self;
-    }
-    free(wanted);
-    free(spread);
-    free(flow);
-    free(edges);
-    return made;
 }
 
 /* The edge between two boxes, made if it is not there. Tables are small: boxes are few. */

@@ -187,7 +187,6 @@ struct view_edge *view_edges(const struct view *view, const bool *wanted, size_t
                 continue;
             edges.last[edge - edges.items] = i + 1;
             view_add(&edge->sum, &sum);
-            edge->inlined = (view->frames[callee].flags & FRAME_INLINED) != 0;
         }
     }
     free(edges.last);

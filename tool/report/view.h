@@ -103,7 +103,6 @@ struct view {
 struct view_edge {
     uint32_t caller, callee; /* frames; UINT32_MAX as caller: roots */
     struct view_value sum;   /* each stack once */
-    bool inlined;
 };
 
 struct view_error {
