@@ -204,6 +204,29 @@ END
     for file in java.heap java.locks; do
         "$MEMOIR_TOOL" top --frames all --by function --csv $file | grep -q HashMap.put || fail "$file: no names"
     done
+    python3 - <<'PY' || fail "no profiles of Java's processor"
+import struct
+words = [0, 3, 1, 10000, 0, 5, 3, 1, 2, 3, 2, 4, 4, 2, 2, 3, 7, 1, 5, 1, 2, 6, 9, 0, 1, 0]
+names = b"""0x1 java.util.HashMap.put (HashMap.java:12)
+0x2 app.Main.run (Main.java:33)
+0x3 app.Main.main (Main.java:-1)
+0x4 malloc (/usr/lib/libjvm.so)
+0x00000005 GC
+ 0x6 generated stub/JIT
+0x77 unused (Unused.java:1)
+"""
+for form in "<I", ">I", "<Q", ">Q":
+    with open("java.cpu" + str(" <I>I<Q>Q".index(form) // 2), "wb") as file:
+        file.write(b"".join(struct.pack(form, word) for word in words) + names)
+PY
+    for file in java.cpu0 java.cpu1 java.cpu2 java.cpu3; do
+        for view in -top -traces; do
+            go tool pprof $view $file >theirs 2>/dev/null
+            "$MEMOIR_TOOL" pprof $view $file >own 2>errors
+            cmp -s theirs own || fail "Java's processor, $file $view: $(diff theirs own | head -5)"
+        done
+    done
+    grep -q 'HashMap.put' theirs || fail "control: no names in Java's profile"
     printf '%s\n' '--- threadz 1 ---' '--- Thread 7f794ab90940 (name: main/14748) stack: ---' \
         '  PC: 0x00bc8f1c: helper(arena *)' '    0x0040be31 0x0040b58b' \
         '--- Thread 7f794a32e940 (name: second/14751) stack: ---' '  PC: [same as previous thread]' \

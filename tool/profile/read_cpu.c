@@ -6,6 +6,9 @@
  *      times, depth, address, ...                  a stack, innermost first
  *      0, 1, 0                                     the end; then text: the mappings
  *
+ * Java's have a 1 in the third word. There an address is a number that stands for a line of the
+ * program, the text at the end says which, and nothing is taken off.
+ *
  * The first address is that of the instruction, the others are return addresses: one is taken off
  * them, so that each is the address of code that ran and one address has one meaning. A handler
  * that walked through its own signal frame wrote the interrupted address twice, the frame of the
@@ -15,7 +18,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "tool/profile/text.h"
+#include "tool/profile/java.h"
 
 enum { HEAD = 2, LEAST_HEAD = 3, MOST_HEAD = 1 << 10 };
 
@@ -81,16 +84,28 @@ static enum next next_record(const struct words *words, size_t *at, struct recor
     return record->times == 0 && depth == 1 && word(words, record->first) == 0 ? END : RECORD;
 }
 
-static bool add_record(struct profile *profile, const struct words *words,
-                       const struct record *record, struct text_stack *room)
+/* The stack of a Java program. */
+static bool push_names(struct profile *profile, const struct words *words,
+                       const struct record *record, const struct ids *names,
+                       struct text_stack *room)
 {
-    uint64_t leaf = record->depth > 0 ? word(words, record->first) : 0, nanoseconds;
+    for (size_t i = 0; i < record->depth; i++) {
+        uint64_t address = word(words, record->first + i);
+        if (!text_push(profile, room, java_location(profile, names, address)))
+            return false;
+    }
+    return true;
+}
+
+static bool push_addresses(struct profile *profile, const struct words *words,
+                           const struct record *record, struct text_stack *room)
+{
+    uint64_t leaf = record->depth > 0 ? word(words, record->first) : 0;
     size_t skip = 1;
     if (record->depth > 2 && word(words, record->first + 2) == leaf)
         skip = 3;
     else if (record->depth > 1 && word(words, record->first + 1) == leaf)
         skip = 2;
-    room->count = 0;
     for (size_t i = 0; i < record->depth; i++) {
         uint64_t address = word(words, record->first + i);
         if (i > 0 && i < skip)
@@ -100,6 +115,19 @@ static bool add_record(struct profile *profile, const struct words *words,
         if (!text_push(profile, room, profile_address(profile, address, LOCATION_EXACT)))
             return false;
     }
+    return true;
+}
+
+/* `names` is of a Java program, or NULL. */
+static bool add_record(struct profile *profile, const struct words *words,
+                       const struct record *record, const struct ids *names,
+                       struct text_stack *room)
+{
+    uint64_t nanoseconds;
+    room->count = 0;
+    if (names ? !push_names(profile, words, record, names, room)
+              : !push_addresses(profile, words, record, room))
+        return false;
     size_t row = profile_sample(profile, profile_stack(profile, room->locations, room->count), 0);
     if (profile->failed)
         return false;
@@ -123,9 +151,9 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     struct words words;
     struct record record;
     struct text_stack room = {0};
+    struct ids names = {0};
     find_words(input, &words);
-    if (word(&words, 2) == 1)
-        return read_refuse(error, words.width * 2, "a profile of a Java machine: not read");
+    bool java = word(&words, 2) == 1, right = true;
     profile->kind = PROFILE_CPU;
     profile_type(profile, "samples", "count");
     profile->default_type = profile_type(profile, "cpu", "nanoseconds");
@@ -137,16 +165,20 @@ static bool read(const struct read_input *input, struct profile *profile, struct
         next = next_record(&words, &at, &record);
     if (next == CUT && at * words.width + words.width <= input->size - skip_line(input)) {
         profile->torn = true;
-        profile_warn(profile, "the file ends early: stacks and the list of mappings are missing");
+        profile_warn(profile,
+                     java ? "the file ends early: stacks and their names are missing"
+                          : "the file ends early: stacks and the list of mappings are missing");
     }
-    struct text maps = {words.bytes + at * words.width, input->bytes + input->size}, line;
-    while (next == END && text_line(&maps, &line))
+    struct text behind = {words.bytes + at * words.width, input->bytes + input->size}, line;
+    if (java && next == END)
+        right = java_names(profile, behind, &names, error);
+    while (!java && next == END && text_line(&behind, &line))
         text_mapping(profile, line);
-    for (at = start; words.count >= start && next_record(&words, &at, &record) == RECORD;)
-        if (!add_record(profile, &words, &record, &room))
-            break;
+    for (at = start; right && words.count >= start && next_record(&words, &at, &record) == RECORD;)
+        right = add_record(profile, &words, &record, java ? &names : NULL, &room);
+    free(names.pairs);
     free(room.locations);
-    return !profile->failed;
+    return right && !profile->failed;
 }
 
 const struct reader reader_cpu = {"gperftools CPU", is, read};

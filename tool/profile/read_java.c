@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/profile/ids.h"
-#include "tool/profile/text.h"
+#include "tool/profile/java.h"
 #include "tool/profile/unsample.h"
 
 enum { HEAP_RATE = 512 << 10 };
@@ -34,67 +33,6 @@ struct reading {
 static bool refuse_at(struct reading *it, const char *at, const char *reason)
 {
     return read_refuse(it->error, (uint64_t)(at - it->input->bytes), "%s", reason);
-}
-
-/* The last place of a letter, or NULL. */
-static const char *last_of(const struct text *text, char letter)
-{
-    return memrchr(text->at, letter, (size_t)(text->end - text->at));
-}
-
-static uint32_t string_of(struct profile *profile, struct text text)
-{
-    text_trim(&text);
-    return profile_string(profile, text.at, (size_t)(text.end - text.at));
-}
-
-/* "Main.run (Main.java:12)", "read (/lib/libc.so.6)", "GC". */
-static uint32_t location_of(struct profile *profile, struct text name)
-{
-    struct profile_function function = {0};
-    struct text place = name;
-    const char *open = last_of(&name, '(');
-    uint64_t line = 0;
-    if (memmem(name.at, (size_t)(name.end - name.at), "generated stub/JIT", 18)) {
-        function.name = profile_string_of(profile, "STUB");
-    } else if (open && open > name.at && name.end[-1] == ')') {
-        place = (struct text){open + 1, name.end - 1};
-        name.end = open;
-        const char *colon = last_of(&place, ':'), *slash = last_of(&place, '/');
-        struct text number = {colon ? colon + 1 : place.end, place.end};
-        if (colon)
-            place.end = colon;
-        else if (slash)
-            place.at = slash + 1;
-        if (colon && (!text_number(&number, &line) || line > INT32_MAX))
-            line = 0;
-        function.file = string_of(profile, place);
-    }
-    if (function.name == 0)
-        function.name = string_of(profile, name);
-    function.system_name = function.name;
-    return profile_named(profile, profile_function(profile, &function), (uint32_t)line, 0);
-}
-
-/* The names, which stand behind the stacks that need them. */
-static bool read_names(struct reading *it)
-{
-    struct text rest = it->text, line;
-    uint64_t address;
-    while (text_line(&rest, &line) && !it->profile->failed) {
-        text_trim(&line);
-        if (!text_starts(&line, "0x") || !text_hex(&line, &address))
-            continue;
-        text_blank(&line);
-        uint32_t location = line.at < line.end ? location_of(it->profile, line) : 0;
-        if (line.at < line.end && !ids_add(&it->names, address, location)) {
-            it->profile->failed = true;
-            return false;
-        }
-    }
-    return ids_sort(&it->names, &address) ||
-           read_refuse(it->error, 0, "the address 0x%llx has two names",
-                       (unsigned long long)address);
 }
 
 /* "sampling period = 100" and its like. False: it is no setting. */
@@ -128,12 +66,9 @@ static bool take_stack(struct reading *it, struct text *line, uint32_t *stack)
     uint64_t address;
     it->stack.count = 0;
     for (text_blank(line); line->at < line->end; text_blank(line)) {
-        uint32_t location;
         if (!text_hex(line, &address))
             return refuse_at(it, line->at, "no address of a stack");
-        if (!ids_find(&it->names, address, &location))
-            location = profile_address(profile, address, LOCATION_EXACT);
-        if (!text_push(profile, &it->stack, location))
+        if (!text_push(profile, &it->stack, java_location(profile, &it->names, address)))
             return false;
     }
     *stack = profile_stack(profile, it->stack.locations, it->stack.count);
@@ -213,7 +148,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
         profile_type(profile, it.heap ? "inuse_space" : "delay", it.heap ? "bytes" : "nanoseconds");
     if (it.heap && !input->options.raw)
         profile_want_weights(profile);
-    bool done = read_names(&it) && read_lines(&it);
+    bool done = java_names(profile, it.text, &it.names, error) && read_lines(&it);
     profile->period = it.heap ? HEAP_RATE : it.period;
     profile->period_type =
         (struct profile_type){profile_string_of(profile, it.heap ? "space" : "contentions"),
