@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -128,6 +129,16 @@ static void warning_keep(const char *line, size_t length)
                  line + skipped);
 }
 
+/* This program's file: as the kernel knows it, or without /proc as it was called. */
+static void self_path(char path[PATH_MAX])
+{
+    const char *called = (const char *)getauxval(AT_EXECFN);
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    path[length > 0 ? length : 0] = '\0';
+    if (length <= 0 && (!called || !realpath(called, path)))
+        path[0] = '\0';
+}
+
 bool launch_library(char path[PATH_MAX], const char *wanted, struct error *error)
 {
     char self[PATH_MAX];
@@ -137,8 +148,7 @@ bool launch_library(char path[PATH_MAX], const char *wanted, struct error *error
         if (!library_use(path, wanted))
             return error_set(error, ERROR_USAGE, "--lib %s: %s", wanted, strerror(errno));
     } else {
-        ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-        self[length > 0 ? length : 0] = '\0';
+        self_path(self);
         char *slash = strrchr(self, '/');
         if (slash)
             *slash = '\0';

@@ -54,6 +54,13 @@ enum load_kind load_kind_of(const char *word)
     return all_digits(word) ? LOAD_PROCESS : is_url(word) ? LOAD_URL : LOAD_NOTHING;
 }
 
+/* By its name a file can be read again; without /proc it has none. */
+static const char *standard_input(void)
+{
+    static const char name[] = "/dev/stdin";
+    return access(name, R_OK) == 0 ? name : "-";
+}
+
 static bool file_read(struct profile *profile, const char *path, const char *name,
                       const struct read_options *options, struct error *error)
 {
@@ -151,7 +158,7 @@ bool load_input(struct profile *profile, const char *word, const struct load_opt
     if (kind == LOAD_URL)
         return url_read(profile, word, &options->read, options->seconds, error);
     if (kind == LOAD_FILE)
-        return file_read(profile, strcmp(word, "-") == 0 ? "/dev/stdin" : word, word,
+        return file_read(profile, strcmp(word, "-") == 0 ? standard_input() : word, word,
                          &options->read, error);
     if (kind == LOAD_PROGRAM) {
         error_set(error, ERROR_INPUT, "%s is a program, not a profile", word);

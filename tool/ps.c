@@ -66,11 +66,13 @@ static bool rows_collect(struct row **rows, size_t *count, size_t *unseen, bool 
 {
     DIR *listing = opendir("/proc");
     struct dirent *entry;
+    bool any = false;
     if (!listing)
         return error_set(error, ERROR_INPUT, "/proc can't be read: %s", strerror(errno));
     while ((entry = readdir(listing))) {
         struct process process;
         pid_t pid = atoi(entry->d_name);
+        any = any || pid > 0;
         if (pid <= 0 || !process_read(&process, pid))
             continue;
         *unseen += process.library == PROCESS_UNKNOWN && process.rss_bytes > 0;
@@ -88,7 +90,10 @@ static bool rows_collect(struct row **rows, size_t *count, size_t *unseen, bool 
         row_fill(row, all);
     }
     closedir(listing);
-    return true;
+    if (any)
+        return true;
+    error_set(error, ERROR_INPUT, "/proc has no processes: it is not what the kernel has there");
+    return error_hint(error, "mount -t proc proc /proc");
 }
 
 static void row_fill(struct row *row, bool all)

@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# sanitized-too
+#
+# The command where a machine lacks something: no /proc, no home, nothing open, no right to write, few
+# files. It answers the same, or says what is missing.
+# shellcheck disable=SC2015 # `fail` may follow both
+. "$(dirname "$0")/../programs/common.sh"
+settle
+memoir() { "$MEMOIR_TOOL" "$@"; }
+
+printf 'main;f 5\nmain;g 7\n' >few.folded
+memoir top few.folded >right
+
+same() { # WHAT, the answer in `said`
+    cmp -s said right || fail "$1: $(cat said errors)"
+}
+env -u HOME -u XDG_CACHE_HOME "$MEMOIR_TOOL" top few.folded >said 2>errors
+same "no home"
+HOME=/nonexistent memoir top few.folded >said 2>errors
+same "a home that is not there"
+env -u TERM -u LANG "$MEMOIR_TOOL" top few.folded >said 2>errors
+same "no terminal"
+memoir top few.folded >said 2>errors <&-
+same "no standard input"
+(memoir top few.folded 2>&- >said; exit $?) || fail "no standard error: status $?"
+same "no standard error"
+expect 3 memoir top few.folded >&- 2>errors
+grep -q 'standard output' errors || fail "no standard output: $(cat errors)"
+
+# Without /proc: files, standard input and programs are found all the same; processes are not.
+if unshare -rm true 2>/dev/null; then
+    bare() { unshare -rm --propagation private sh -c 'mount -t tmpfs none /proc && exec "$@"' bare "$@"; }
+    bare "$MEMOIR_TOOL" top few.folded >said 2>errors
+    same "no /proc"
+    bare "$MEMOIR_TOOL" top - <few.folded 2>errors | sed 's/^- /few.folded /' >said
+    same "no /proc, standard input"
+    if [ -e "$(dirname "$MEMOIR_TOOL")/libmemoir.so" ]; then
+        bare "$MEMOIR_TOOL" doctor >said 2>errors
+        grep -q ' the library: /.*libmemoir' said || fail "no /proc, the library: $(cat said errors)"
+    fi
+    expect 3 bare "$MEMOIR_TOOL" ps >said 2>errors
+    grep -q '/proc has no processes' errors && [ ! -s said ] || fail "no /proc, ps: $(cat said errors)"
+else
+    echo "not allowed here: unshare"
+fi
+finish
