@@ -58,6 +58,8 @@ wrong() { # PATTERN COMMAND...: usage, with a next step
 says 'live heap at peak \([0-9.]+ m?s\): 800 KiB' top steps.memoir
 says 'live heap at peak \([0-9.]+ m?s\): 800 KiB' top steps.memoir --at peak
 says 'live heap: 40.0 KiB' top steps.memoir --at end
+# with room for 100 columns, the course of each place is among them
+says '^ +self +total +trend +objects +avg  site$' top steps.memoir
 says 'live heap at [0-9]{3} ms: ' top steps.memoir --at 300ms
 says 'live heap at peak: 800 KiB' top steps.pb.gz --at peak
 [ "$(number total top steps.memoir --at end)" = 40960 ] || fail "--at end"

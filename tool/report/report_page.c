@@ -88,7 +88,7 @@ static void list_print(const struct view *view, const struct style *style, const
     putc('\n', style->out);
     unsigned room = room_left(style, VALUE_WIDTH + SHARE_WIDTH + 2);
     most = most < count ? most : count;
-    unsigned name = rows ? table_name_width(view, rows, most, room * 11 / 20) : 0;
+    unsigned name = rows ? table_name_width(view, rows, most, table_name_most(style, room)) : 0;
     for (size_t i = 0; rows && i < most && rows[i].self.value != 0; i++)
         row_print(view, style, &rows[i], name, room);
     free(rows);

@@ -94,8 +94,8 @@ static void top_csv(const struct view *view, const struct style *style, const st
 
 /* Which columns there is room and data for. */
 struct columns {
-    bool self, total, error, trend, objects;
-    unsigned site, name; /* widths */
+    bool self, total, error, objects;
+    unsigned trend, site, name; /* widths; 0: none */
 };
 
 enum {
@@ -103,16 +103,21 @@ enum {
     SHARE_WIDTH = 7,
     ERROR_WIDTH = 6,
     TREND_MOST = 8,
+    TREND_NARROW = 6,
     OBJECTS_WIDTH = 9,
     AVERAGE_WIDTH = 10,
-    SITE_LEAST = 38,
+    SITE_LEAST = 36,
     SITE_NARROW = 20, /* before the less important of self and total goes */
 };
 
-static unsigned trend_width(const struct view *view)
+/* In so much room, with what is between it and the next. */
+static unsigned trend_width(const struct view *view, unsigned room)
 {
-    unsigned moments = view->profile->history_moments;
-    return moments < TREND_MOST ? moments : TREND_MOST;
+    unsigned moments = view->profile->history_moments, most = moments > 1 ? moments : 0;
+    most = most < TREND_MOST ? most : TREND_MOST;
+    if (most + 2 > room && most > TREND_NARROW)
+        most = TREND_NARROW;
+    return most + 2 > room ? 0 : most;
 }
 
 static struct columns columns_choose(const struct view *view, const struct style *style,
@@ -125,15 +130,13 @@ static struct columns columns_choose(const struct view *view, const struct style
         columns.error =
             columns.error || view_error_share(rows[i].self.value, rows[i].self.variance) > 0.02;
     }
-    columns.trend = view->profile->history_moments > 1;
     used += columns.error ? ERROR_WIDTH : 0;
-    unsigned trend = trend_width(view) + 2, objects = OBJECTS_WIDTH + AVERAGE_WIDTH;
-    if (used + SITE_LEAST + (columns.trend ? trend : 0) + (columns.objects ? objects : 0) >
-        style->width)
-        columns.trend = false;
-    if (used + SITE_LEAST + (columns.objects ? objects : 0) > style->width)
+    unsigned objects = OBJECTS_WIDTH + AVERAGE_WIDTH;
+    unsigned least = used + SITE_LEAST + (columns.objects ? objects : 0);
+    columns.trend = least < style->width ? trend_width(view, style->width - least) : 0;
+    if (least > style->width)
         columns.objects = false;
-    used += (columns.trend ? trend : 0) + (columns.objects ? objects : 0);
+    used += (columns.trend ? columns.trend + 2 : 0) + (columns.objects ? objects : 0);
     columns.self = columns.total = true;
     if (used + SITE_NARROW > style->width && columns.error) {
         columns.error = false;
@@ -144,7 +147,7 @@ static struct columns columns_choose(const struct view *view, const struct style
         used -= VALUE_WIDTH + SHARE_WIDTH;
     }
     columns.site = used + 16 < style->width ? style->width - used : 16;
-    columns.name = table_name_width(view, rows, shown, columns.site * 11 / 20);
+    columns.name = table_name_width(view, rows, shown, table_name_most(style, columns.site));
     return columns;
 }
 
@@ -165,7 +168,7 @@ static void top_line(const struct view *view, const struct style *style, const s
     if (columns->trend) {
         style_trend(style, trend, sizeof trend, row->history, view->profile->history_moments);
         fprintf(style->out, "  %s",
-                table_squeeze(trend, view->profile->history_moments, trend_width(view)));
+                table_squeeze(trend, view->profile->history_moments, columns->trend));
     }
     if (columns->objects) {
         const struct view_value *self = &row->self;
@@ -195,7 +198,7 @@ static void top_text(const struct view *view, const struct style *style,
     if (columns.total)
         fprintf(style->out, "%*s%*s", VALUE_WIDTH, "total", SHARE_WIDTH, "");
     if (columns.trend)
-        fprintf(style->out, "  %-*s", (int)trend_width(view), trend_width(view) < 5 ? "" : "trend");
+        fprintf(style->out, "  %-*s", (int)columns.trend, columns.trend < 5 ? "" : "trend");
     if (columns.objects)
         fprintf(style->out, "%*s%*s", OBJECTS_WIDTH, "objects", AVERAGE_WIDTH, "avg");
     fprintf(style->out, "  %s\n", table_by_word(view->options.by));

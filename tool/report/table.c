@@ -247,6 +247,13 @@ unsigned table_name_width(const struct view *view, const struct view_row *rows, 
     return longest < most ? longest : most;
 }
 
+unsigned table_name_most(const struct style *style, unsigned room)
+{
+    enum { WIDE = 48 }; /* nothing is cut in a file, and what stands in rows is easier to read */
+    unsigned most = room * 11 / 20;
+    return style->fits || most > WIDE ? most : WIDE;
+}
+
 unsigned table_name_wanted(const struct view *view, const struct view_row *rows, size_t count,
                            unsigned room)
 {
