@@ -111,8 +111,8 @@ void load_moment(struct loaded *loaded, const struct arguments *arguments)
                                       (loaded->base.ended || !profile->ended));
     bool live = (int)profile->default_type == profile_type_named(profile, "inuse_space");
     if (profile->ended && live && base && peak >= 0 && !arguments_value(arguments, "--metric") &&
-        !arguments_value(arguments, "--at") && !arguments_value(arguments, "--until") &&
-        !arguments_value(arguments, "--since"))
+        !arguments_value(arguments, "--age") && !arguments_value(arguments, "--at") &&
+        !arguments_value(arguments, "--until") && !arguments_value(arguments, "--since"))
         loaded->view.type = (unsigned)peak;
 }
 

@@ -184,6 +184,9 @@ bool load_view_options(struct loaded *loaded, const struct arguments *arguments,
         error_set(error, ERROR_USAGE, "%s does not say how long blocks lived", loaded->name);
         return error_hint(error, "memoir run -- ./program   records it; --age needs that");
     }
+    int allocated = profile_type_named(&loaded->profile, "alloc_space");
+    if (arguments_value(arguments, "--age") && allocated >= 0) /* blocks that have ended */
+        view->type = (unsigned)allocated;
     return range_read(arguments, "--size", bytes, &view->size_least, &view->size_most, error) &&
            range_read(arguments, "--age", microseconds, &view->age_least_us, &view->age_most_us,
                       error) &&
@@ -202,6 +205,13 @@ bool load_view(struct view *view, const struct loaded *loaded, struct error *err
         error_set(error, ERROR_USAGE, "%s has no metric '%s', so it can't be compared with %s",
                   loaded->base_name, type, loaded->name);
         return error_hint(error, "--metric picks a metric that both have");
+    }
+    if ((loaded->view.age_least_us > 0 || loaded->view.age_most_us > 0) &&
+        strncmp(type, "alloc_", 6) != 0) {
+        error_set(error, ERROR_USAGE,
+                  "--age is the one at which blocks have ended, and '%s' has those that have not",
+                  type);
+        return error_hint(error, "--metric alloc or count; memoir churn has the short-lived ones");
     }
     progress_start("sorting", loaded->name);
     bool right = view_make(view, &loaded->profile, &loaded->view, &reason);

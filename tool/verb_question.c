@@ -120,8 +120,10 @@ static bool need_two(const struct loaded *loaded, const char *verb, struct error
 {
     if (loaded->has_base)
         return true;
-    error_set(error, ERROR_USAGE, "%s needs two profiles, and there is only %s", verb,
-              loaded->name);
+    error_set(error, ERROR_USAGE,
+              load_word(loaded) ? "%s needs two profiles, and there is only %s"
+                                : "%s needs two profiles, and none is named; the newest here is %s",
+              verb, loaded->name);
     return error_hint(error, "memoir %s BEFORE AFTER, or a folder with several", verb);
 }
 

@@ -82,4 +82,42 @@ if sys.argv[1] == "0":
 sys.exit("\n".join(wrong) if wrong else 0)
 END
 done
+
+# A filter leaves the same of it in every verb, and in what is written.
+"$MEMOIR_TOOL" run --exact --output busy.memoir ./busy 2>/dev/null
+number=$("$MEMOIR_TOOL" threads busy.memoir --json | sed -n 's/^ *"id": \([0-9]*\),$/\1/p' | tail -n 1)
+whole=$("$MEMOIR_TOOL" top busy.memoir --metric alloc --json | sed -n 's/^  "total": \([0-9]*\),$/\1/p')
+for filter in --focus=grow --ignore=grow --size=1K:4K "--thread=$number" --age=:1ms --age=1ms: --module=busy; do
+    for verb in top sizes threads report; do
+        metric='--metric alloc'
+        [ $verb != threads ] && [ $verb != report ] || metric=''
+        # shellcheck disable=SC2086 # words
+        "$MEMOIR_TOOL" $verb --rows 0 --json $metric busy.memoir "$filter" >$verb.json 2>errors
+        [ -s $verb.json ] || fail "$verb $filter: $(cat errors)"
+    done
+    "$MEMOIR_TOOL" export -q busy.memoir "$filter" -o part.pb.gz
+    for metric in alloc live peak; do
+        "$MEMOIR_TOOL" top --rows 0 --json --metric $metric part.pb.gz >$metric.json
+    done
+    python3 - "$filter" "$whole" <<'END' || fail "$filter"
+import json, sys
+filter, whole = sys.argv[1], int(sys.argv[2])
+top, sizes, threads, page, alloc, live, peak = (
+    json.load(open(name + ".json")) for name in "top sizes threads report alloc live peak".split())
+numbers = [top["total"], sizes["bytes"], sum(row["bytes"] for row in sizes["sizes"]),
+           sum(row["alloc_space"] for row in threads["threads"]),
+           page["lists"]["allocated"]["total"], alloc["total"]]
+assert len(set(numbers)) == 1 and 0 < numbers[0], numbers
+assert numbers[0] < whole or filter.startswith("--module"), "all of it"
+if filter.startswith("--age"):
+    ended = [live["total"], peak["total"], sum(row["inuse_space"] for row in threads["threads"])]
+    assert ended == [0, 0, 0], ended
+END
+done
+"$MEMOIR_TOOL" top busy.memoir --age :1ms | grep -q '   allocated: ' || fail "--age: not of what was allocated"
+for verb in peak leaks 'top --metric live'; do
+    # shellcheck disable=SC2086 # words
+    expect 2 "$MEMOIR_TOOL" $verb busy.memoir --age :1ms >said 2>errors
+    grep -q -- '--age is the one at which blocks have ended' errors || fail "$verb --age: $(cat errors)"
+done
 finish

@@ -159,11 +159,14 @@ static bool tag_fits(const struct profile *profile, const struct tag *tag, uint3
 static bool thread_fits(const struct maker *maker, const struct profile *profile, uint32_t set)
 {
     const struct profile_label *name = profile_label_of(profile, set, "thread");
-    const struct profile_label *id = profile_label_of(profile, set, "thread_id");
+    const struct profile_label *id = profile_label_of(profile, set, "tid"); /* of captures */
     const char *wanted = maker->options.thread;
+    if (!id)
+        id = profile_label_of(profile, set, "thread_id");
     if (wanted[strspn(wanted, "0123456789")] == '\0') {
         long number = strtol(wanted, NULL, 10);
         if ((id && id->text == 0 && id->number == number) ||
+            (id && id->text != 0 && strcmp(profile_text(profile, id->text), wanted) == 0) ||
             (name && name->text == 0 && name->number == number))
             return true;
     }
@@ -189,14 +192,14 @@ bool filter_set(struct maker *maker, struct source *source, uint32_t set)
     return kept;
 }
 
-double filter_age_share(const struct maker *maker, const struct source *source, size_t row)
+double filter_age_share(const struct view_options *options, const struct profile *profile,
+                        size_t row)
 {
-    const struct view_options *options = &maker->options;
-    const struct profile_samples *samples = &source->profile->samples;
+    const struct profile_samples *samples = &profile->samples;
     double ended = 0, weight = samples->weights ? (double)samples->weights[row] : 1;
     if (options->age_least_us == 0 && options->age_most_us == 0)
         return 1;
-    int objects = profile_type_named(source->profile, "alloc_objects");
+    int objects = profile_type_named(profile, "alloc_objects");
     if (!samples->lives || objects < 0 || samples->values[objects][row] <= 0)
         return 0;
     for (unsigned i = 0; i < FORMAT_LIVES; i++) { /* 4^(i-1) to 4^i us: its middle decides */

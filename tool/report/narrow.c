@@ -117,11 +117,15 @@ static void row_move(struct profile_samples *samples, unsigned types, size_t fro
         memcpy(samples->history[to], samples->history[from], sizeof samples->history[to]);
 }
 
+/* What ended at an age is of what was ever allocated, and of nothing that was live. */
 static void row_scale(struct narrowing *it, size_t row, double share)
 {
-    struct profile_samples *samples = &it->profile->samples;
-    for (unsigned i = 0; i < it->profile->types; i++)
-        samples->values[i][row] = (int64_t)llround((double)samples->values[i][row] * share);
+    const struct profile *profile = it->profile;
+    for (unsigned i = 0; i < profile->types; i++) {
+        int64_t *value = &profile->samples.values[i][row];
+        bool ever = strncmp(profile_text(profile, profile->type[i].name), "alloc_", 6) == 0;
+        *value = ever ? (int64_t)llround((double)*value * share) : 0;
+    }
     it->changed = true;
 }
 
@@ -132,7 +136,7 @@ static void rows_narrow(struct narrowing *it, uint32_t *made)
     size_t kept = 0;
     for (size_t i = 0; i < samples->count; i++) {
         uint32_t stack = samples->stacks[i];
-        double share = filter_age_share(&it->maker, it->source, i);
+        double share = filter_age_share(&it->maker.options, it->source->profile, i);
         if (!filter_set(&it->maker, it->source, samples->label_sets[i]) || share == 0)
             continue;
         if (made[stack] == NOT_YET)
@@ -142,7 +146,7 @@ static void rows_narrow(struct narrowing *it, uint32_t *made)
         if (it->maker.failed || profile->failed)
             return;
         samples->stacks[i] = made[stack] - KEPT;
-        if (share != 1)
+        if (it->maker.options.age_least_us > 0 || it->maker.options.age_most_us > 0)
             row_scale(it, i, share);
         row_move(samples, profile->types, i, kept++);
     }

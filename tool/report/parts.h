@@ -134,8 +134,9 @@ uint32_t frames_of_set(struct maker *maker, struct source *source, uint32_t set)
 const char *frames_text(struct maker *maker, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Which share of the objects of a sample ended at an age that is wanted. */
-double filter_age_share(const struct maker *maker, const struct source *source, size_t row);
+/* Which share of the objects that a sample ever had ended at an age that is wanted. */
+double filter_age_share(const struct view_options *options, const struct profile *profile,
+                        size_t row);
 /* Whether samples with these labels are wanted. */
 bool filter_set(struct maker *maker, struct source *source, uint32_t set);
 /* Makes the patterns of the options. */

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "tool/report/parts.h"
 #include "tool/report/svg.h"
 #include "tool/report/table.h"
 
@@ -34,8 +35,9 @@ static void sizes_count(struct sizes *sizes, const struct view *view)
     for (size_t i = 0; i < profile->samples.count; i++) {
         if (view->sample_stacks != NULL && view->sample_stacks[i] == UINT32_MAX)
             continue;
-        double value = (double)profile->samples.values[type][i];
-        double objects = partner >= 0 ? (double)profile->samples.values[partner][i] : 0;
+        double share = filter_age_share(&view->options, profile, i);
+        double value = (double)profile->samples.values[type][i] * share;
+        double objects = partner >= 0 ? (double)profile->samples.values[partner][i] * share : 0;
         const struct profile_label *label =
             profile_label_of(profile, profile->samples.label_sets[i], "bytes");
         double size = objects > 0 ? value / objects : value;

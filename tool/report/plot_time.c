@@ -298,7 +298,8 @@ static void time_marks(const struct time_plot *time)
             "<circle class=\"peak\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"/><text "
             "class=\"hd small halo%s\" x=\"%.1f\" y=\"%.1f\">peak %s at %s</text>\n",
             x, y, right ? " end" : "", right ? x - 8 : x + 8, fmax(y - 9, time->plot.top - 6),
-            style_value(value, time->course.peak, "bytes"), style_time(when, time->course.peak_ns));
+            style_value(value, time->course.peak, "bytes"),
+            time->course.peak_ns < 1000000 ? "the start" : style_time(when, time->course.peak_ns));
 }
 
 static unsigned time_legend_columns(const struct plot *plot)

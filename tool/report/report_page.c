@@ -152,8 +152,9 @@ static void totals_print(const struct view *view, const struct style *style, int
 {
     const struct profile *profile = view->profile;
     char time[32];
-    struct view peak = {0};
-    if (list_view(view, &lists[LIST_PEAK], &peak)) {
+    struct view peak = {0}, all = *view;
+    all.options.age_least_us = all.options.age_most_us = 0; /* which none of the live ones has */
+    if (list_view(&all, &lists[LIST_PEAK], &peak)) {
         double error = view_error_share(peak.whole.value, peak.whole.variance);
         fputs("    peak ", style->out);
         if (total_print(profile, style, peak.whole.value) && error > 0.02)

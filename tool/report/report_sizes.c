@@ -6,9 +6,11 @@
  */
 #include "tool/report/sizes.h"
 
+#include "tool/report/parts.h"
 #include "tool/report/question.h"
 #include "tool/report/report.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,6 +97,11 @@ static void rows_join(struct sizes *sizes)
     sizes->count = kept;
 }
 
+static int64_t part(int64_t value, double share)
+{
+    return share < 1 ? llround((double)value * share) : value;
+}
+
 bool sizes_make(struct sizes *sizes, const struct view *view, size_t most)
 {
     const struct profile_samples *samples = &view->profile->samples;
@@ -108,9 +115,12 @@ bool sizes_make(struct sizes *sizes, const struct view *view, size_t most)
     for (size_t i = 0; i < samples->count && columns[0] >= 0 && columns[1] >= 0 && done; i++) {
         if (question_stack(view, i) == UINT32_MAX || samples->values[columns[1]][i] <= 0)
             continue;
-        struct sizes_row row = {.objects = samples->values[columns[0]][i],
-                                .bytes = samples->values[columns[1]][i]};
-        row.requested = columns[2] >= 0 ? samples->values[columns[2]][i] : row.bytes;
+        double share = filter_age_share(&view->options, view->profile, i);
+        struct sizes_row row = {.objects = part(samples->values[columns[0]][i], share),
+                                .bytes = part(samples->values[columns[1]][i], share)};
+        row.requested = columns[2] >= 0 ? part(samples->values[columns[2]][i], share) : row.bytes;
+        if (row.bytes <= 0)
+            continue;
         const struct profile_label *label =
             profile_label_of(view->profile, samples->label_sets[i], "bytes");
         if (label && label->text == 0 && label->number > 0)

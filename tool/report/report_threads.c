@@ -3,9 +3,11 @@
  * The answer of `memoir threads`: what each thread has allocated and what of it is live; JSON is
  * memoir.threads/1. Threads of one name are told apart by the kernel's number.
  */
+#include "tool/report/parts.h"
 #include "tool/report/question.h"
 #include "tool/report/report.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,10 +104,14 @@ static bool threads_make(struct threads *threads, const struct view *view)
         struct thread_row *row =
             row_of[set] ? &threads->rows[row_of[set] - 1] : row_find(threads, profile, set);
         row_of[set] = row ? (uint32_t)(row - threads->rows) + 1 : 0;
+        double share = filter_age_share(&view->options, profile, i);
         for (unsigned k = 0; k < SHOWN && row; k++)
             if (threads->columns[k] >= 0) {
-                row->values[k] += samples->values[threads->columns[k]][i];
-                threads->sums[k] += samples->values[threads->columns[k]][i];
+                int64_t value = samples->values[threads->columns[k]][i];
+                if (share < 1) /* those that have not ended have no age at that */
+                    value = k < ALLOCATED ? 0 : llround((double)value * share);
+                row->values[k] += value;
+                threads->sums[k] += value;
             }
     }
     free(row_of);

@@ -407,7 +407,8 @@ static void put_text(const struct view *view, const struct style *style)
                           : (int64_t)column_end(graph, top);
     fprintf(style->out, "%s    live heap   peak %s at %s   end %s\n",
             style->name ? style->name : "?", style_value(peak, peak_bytes(view, graph), "bytes"),
-            style_time(time, peak_ns), style_value(end, end_bytes(view, graph), "bytes"));
+            peak_ns < 1000000 ? "the start" : style_time(time, peak_ns),
+            style_value(end, end_bytes(view, graph), "bytes"));
     bool resident = graph->resident_most > 0 && graph->resident_most <= 3 * graph->most;
     put_area(graph, resident ? fmax(graph->most, graph->resident_most) : graph->most, style);
     put_axis(view, graph, style);

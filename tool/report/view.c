@@ -99,7 +99,7 @@ static struct view_value sample_value(const struct maker *maker, const struct so
                                       size_t row)
 {
     const struct profile_samples *samples = &source->profile->samples;
-    double share = filter_age_share(maker, source, row) * source->factor;
+    double share = filter_age_share(&maker->options, source->profile, row) * source->factor;
     double value = source->type >= 0 ? (double)samples->values[source->type][row] : 0;
     double objects = source->partner >= 0 ? (double)samples->values[source->partner][row] : 0;
     double weight = samples->weights ? (double)samples->weights[row] : 1, variance = 0;
