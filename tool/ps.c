@@ -10,6 +10,7 @@
 #include "tool/attach.h"
 #include "tool/commands.h"
 #include "tool/fit.h"
+#include "tool/profile/profile.h"
 #include "tool/terminal.h"
 
 #include <dirent.h>
@@ -182,59 +183,33 @@ static void rows_print(const struct row *rows, size_t count)
     fit_end(out);
 }
 
-/* How many bytes of a well-formed character begin here; 0: none does. */
-static size_t character_length(const unsigned char *at)
-{
-    size_t length = *at < 0x80                  ? 1
-                    : *at >= 0xc2 && *at < 0xe0 ? 2
-                    : *at >= 0xe0 && *at < 0xf0 ? 3
-                                                : 0;
-    for (size_t i = 1; i < length; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    bool outside =
-        length == 3 && ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f));
-    return outside ? 0 : length;
-}
-
-static void json_text(const char *text)
-{
-    const unsigned char *at = (const unsigned char *)text;
-    putchar('"');
-    while (*at) {
-        size_t length = character_length(at);
-        if (length == 0 || *at < ' ')
-            printf("\\ufffd");
-        else if (*at == '"' || *at == '\\')
-            printf("\\%c", *at);
-        else
-            fwrite(at, 1, length, stdout);
-        at += length == 0 ? 1 : length;
-    }
-    putchar('"');
-}
-
 static void rows_print_json(const struct row *rows, size_t count, size_t unseen)
 {
-    printf("{\"schema\":\"memoir.ps/1\",\"processes\":[");
+    struct json json;
+    json_start(&json, stdout, true);
+    json_object(&json, NULL);
+    json_text(&json, "schema", "memoir.ps/1");
+    json_array(&json, "processes");
     for (size_t i = 0; i < count; i++) {
         const struct row *row = &rows[i];
-        printf("%s\n{\"pid\":%d,\"user\":", i > 0 ? "," : "", row->process.pid);
-        json_text(row->user);
-        printf(",\"version\":");
-        json_text(row->process.version);
-        printf(",\"rss_bytes\":%lu,\"command\":", row->process.rss_bytes);
-        json_text(row->process.command);
+        json_object(&json, NULL);
+        json_number(&json, "pid", row->process.pid);
+        json_text(&json, "user", row->user);
+        json_text(&json, "version", row->process.version);
+        json_number(&json, "rss_bytes", (int64_t)row->process.rss_bytes);
+        json_text(&json, "command", row->process.command);
         if (row->reason[0]) {
-            printf(",\"reason\":");
-            json_text(row->reason);
+            json_text(&json, "reason", row->reason);
         } else {
-            printf(",\"live_bytes\":%lu,\"sampling\":%s", row->live_bytes,
-                   row->sampling ? "true" : "false");
+            json_number(&json, "live_bytes", (int64_t)row->live_bytes);
+            json_flag(&json, "sampling", row->sampling);
             if (row->sampling)
-                printf(",\"rate_bytes\":%lu", row->rate);
+                json_number(&json, "rate_bytes", (int64_t)row->rate);
         }
-        printf("}");
+        json_end(&json);
     }
-    printf("\n],\"unseen\":%zu}\n", unseen);
+    json_end(&json);
+    json_number(&json, "unseen", (int64_t)unseen);
+    json_end(&json);
+    putchar('\n');
 }
