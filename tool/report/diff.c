@@ -42,21 +42,49 @@ static bool same_file(const struct half *a, const struct half *b)
     return strcmp(base_of(a->frame->file), base_of(b->frame->file)) == 0;
 }
 
-static const char *build_id(const struct profile *profile, const char *path)
+/* The files of a profile whose build ids are known, by path. */
+struct build {
+    const char *path, *id;
+};
+
+struct builds {
+    struct build *items;
+    size_t count;
+};
+
+static int build_order(const void *left, const void *right)
 {
-    const struct profile_mapping *mappings = profile->mappings.items;
-    for (size_t i = 1; i < profile->mappings.count; i++)
-        if (mappings[i].build_id && strcmp(profile_text(profile, mappings[i].path), path) == 0)
-            return profile_text(profile, mappings[i].build_id);
-    return "";
+    return strcmp(((const struct build *)left)->path, ((const struct build *)right)->path);
+}
+
+static bool builds_make(struct builds *builds, const struct profile *profile)
+{
+    size_t mappings = profile ? profile->mappings.count : 0;
+    *builds = (struct builds){calloc(mappings + 1, sizeof *builds->items), 0};
+    for (uint32_t i = 1; i < mappings && builds->items; i++) {
+        const struct profile_mapping *mapping = profile_mapping_at(profile, i);
+        if (mapping->build_id != 0)
+            builds->items[builds->count++] = (struct build){
+                profile_text(profile, mapping->path), profile_text(profile, mapping->build_id)};
+    }
+    if (builds->items)
+        qsort(builds->items, builds->count, sizeof *builds->items, build_order);
+    return builds->items != NULL;
+}
+
+static const char *build_id(const struct builds *builds, const char *path)
+{
+    struct build wanted = {.path = path};
+    const struct build *found =
+        bsearch(&wanted, builds->items, builds->count, sizeof wanted, build_order);
+    return found ? found->id : "";
 }
 
 /* Whether the code is known to be the same in both profiles, so that no line can have moved. */
-static bool same_build(const struct view *view, const struct half *half)
+static bool same_build(const struct builds builds[2], const struct half *half)
 {
-    const char *path = half->frame->module;
-    const char *before = view->base ? build_id(view->base, path) : "";
-    return before[0] != '\0' && strcmp(before, build_id(view->profile, path)) == 0;
+    const char *path = half->frame->module, *before = build_id(&builds[1], path);
+    return before[0] != '\0' && strcmp(before, build_id(&builds[0], path)) == 0;
 }
 
 static void place(struct diff *diff, struct half *before, struct half *after)
@@ -104,7 +132,7 @@ static void place_nearest(struct diff *diff, struct half *old, size_t olds, stru
 
 /* The halves of a function in one file: first those of the base, then the others, each by line.
  * Between two builds lines move, but their order seldom changes. */
-static void match_lines(struct diff *diff, const struct view *view, struct half *halves,
+static void match_lines(struct diff *diff, const struct builds builds[2], struct half *halves,
                         size_t count)
 {
     enum { NEAREST_MOST = 64 };
@@ -115,7 +143,7 @@ static void match_lines(struct diff *diff, const struct view *view, struct half 
     size_t news = count - olds;
     if (olds == 0 || news == 0)
         return;
-    bool moved = !same_build(view, halves), in_order = olds == news && moved;
+    bool moved = !same_build(builds, halves), in_order = olds == news && moved;
     for (size_t i = 0; i < olds && in_order; i++)
         place(diff, &halves[i], &new[i]);
     for (size_t i = 0, k = 0; i < olds && k < news && !in_order;) {
@@ -132,14 +160,14 @@ static void match_lines(struct diff *diff, const struct view *view, struct half 
 
 /* All halves of one name: by file, and what is left then, since a file may have another name now.
  */
-static void match_name(struct diff *diff, const struct view *view, struct half *halves,
+static void match_name(struct diff *diff, const struct builds builds[2], struct half *halves,
                        size_t count)
 {
     size_t left = 0;
     for (size_t i = 0, end; i < count; i = end) {
         for (end = i + 1; end < count && same_file(&halves[i], &halves[end]);)
             end++;
-        match_lines(diff, view, &halves[i], end - i);
+        match_lines(diff, builds, &halves[i], end - i);
     }
     for (unsigned old = 2; old-- > 0;) /* those of the base first */
         for (size_t i = left; i < count; i++)
@@ -149,7 +177,7 @@ static void match_name(struct diff *diff, const struct view *view, struct half *
                 halves[i] = swap;
             }
     if (left > 0 && !(halves[0].frame->flags & FRAME_UNNAMED))
-        match_lines(diff, view, halves, left);
+        match_lines(diff, builds, halves, left);
     for (size_t i = 0; i < left; i++)
         if (!halves[i].placed)
             place(diff, halves[i].old ? &halves[i] : NULL, halves[i].old ? NULL : &halves[i]);
@@ -207,16 +235,14 @@ static void explain(struct diff *diff)
 bool diff_make(struct diff *diff, const struct view *view, bool by_total)
 {
     size_t count, halves_count = 0;
+    struct builds builds[2];
     struct view_row *rows = view_rows(view, by_total, &count);
     memset(diff, 0, sizeof *diff);
     struct half *halves = rows ? calloc(count * 2 + 1, sizeof *halves) : NULL;
     diff->rows = halves ? calloc(count * 2 + 1, sizeof *diff->rows) : NULL;
-    if (!diff->rows) {
-        free(halves);
-        free(rows);
-        return false;
-    }
-    for (size_t i = 0; i < count; i++) {
+    bool right = builds_make(&builds[0], view->profile);
+    right = builds_make(&builds[1], view->base) && right && diff->rows;
+    for (size_t i = 0; i < count && right; i++) {
         const struct view_value *value = by_total ? &rows[i].total : &rows[i].self;
         const struct view_frame *frame = &view->frames[rows[i].frame];
         if (value->base != 0)
@@ -224,25 +250,31 @@ bool diff_make(struct diff *diff, const struct view *view, bool by_total)
         if (value->value != 0)
             halves[halves_count++] = (struct half){frame, rows[i].frame, *value, false, false};
     }
-    qsort(halves, halves_count, sizeof *halves, half_order);
+    if (right)
+        qsort(halves, halves_count, sizeof *halves, half_order);
     for (size_t i = 0, end; i < halves_count; i = end) {
         for (end = i + 1;
              end < halves_count && strcmp(halves[i].frame->name, halves[end].frame->name) == 0;)
             end++;
-        match_name(diff, view, &halves[i], end - i);
+        match_name(diff, builds, &halves[i], end - i);
     }
     for (size_t i = 0; i < diff->count; i++) {
         judge(&diff->rows[i]);
         diff->real += row_class(&diff->rows[i]) == 0;
         diff->noisy += row_class(&diff->rows[i]) == 1;
     }
-    qsort(diff->rows, diff->count, sizeof *diff->rows, row_order);
+    if (right)
+        qsort(diff->rows, diff->count, sizeof *diff->rows, row_order);
     diff->change = (double)view->total.value - (double)view->total.base;
     diff->noise = question_noise(view->total.variance + view->total.base_variance);
     explain(diff);
+    free(builds[0].items);
+    free(builds[1].items);
     free(halves);
     free(rows);
-    return true;
+    if (!right)
+        diff_free(diff);
+    return right;
 }
 
 void diff_free(struct diff *diff)
