@@ -268,6 +268,28 @@ static const struct command *command_find(char *word, char **rows)
     return command;
 }
 
+/* The commands that have an answer about the profile that is open, and what is of this place. */
+static void help_here(void)
+{
+    enum { WIDTH = 16 };
+    static const char *const ways[][2] = {
+        {"WORD -WORD", "behind a command: stacks that have this, and not that"},
+        {"focus=RE", "for all that follows; focus= ends it, set shows what there is to set"},
+        {"top5", "so many rows"},
+        {"... > FILE", "into a file; ... | PROGRAM into a program"},
+        {"help COMMAND", "more about one; help -a lists those that ask no profile as well"},
+        {"quit", "or the end of input"},
+    };
+    for (size_t i = 0; i < commands_count; i++)
+        if (strncmp(commands[i].operands, "PROFILE", 7) == 0 &&
+            strcmp(commands[i].verb, "shell") != 0)
+            terminal_row(stdout, commands[i].verb, commands[i].brief, WIDTH);
+    putchar('\n');
+    for (size_t i = 0; i < COUNT_OF(ways); i++)
+        terminal_row(stdout, ways[i][0], ways[i][1], WIDTH);
+    fflush(stdout);
+}
+
 static void line_run(struct shell *shell, struct shell_words *line)
 {
     char **words = line->words, *rows;
@@ -284,6 +306,11 @@ static void line_run(struct shell *shell, struct shell_words *line)
     }
     if (setting_take(shell, words))
         return;
+    if (!words[1] && !line->file && !line->pipe &&
+        (strcmp(words[0], "help") == 0 || strcmp(words[0], "?") == 0)) {
+        help_here();
+        return;
+    }
     const struct command *command = command_find(words[0], &rows);
     if (command && strcmp(command->verb, "shell") == 0) {
         fprintf(stderr, "this is it; 'quit' leaves it\n");
