@@ -132,7 +132,7 @@ if command -v trace_processor_shell >/dev/null 2>&1; then
                 stacks AS (SELECT times.ts, iif(sum(count) > 0, sum(size), 0) AS live
                     FROM times JOIN heap_profile_allocation AS a ON a.ts <= times.ts
                     GROUP BY times.ts, callsite_id)
-            SELECT sum(live) FROM stacks GROUP BY ts ORDER BY ts" | tr '\n' ' ')
+            SELECT sum(live) FROM stacks GROUP BY ts ORDER BY ts" | uniq | tr '\n' ' ')
         [ "$got" = "$wanted" ] || fail "Perfetto has '$got' of $file instead of '$wanted': $(cat errors)"
         said=$(ask $file.pftrace "$complaints")
         [ -z "$said" ] || fail "Perfetto complains of $file.pftrace: $said"
