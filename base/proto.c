@@ -62,8 +62,14 @@ static uint64_t tag_of(unsigned field, unsigned wire)
 
 void proto_number(struct proto *message, unsigned field, uint64_t value)
 {
+    if (value != 0)
+        proto_value(message, field, value);
+}
+
+void proto_value(struct proto *message, unsigned field, uint64_t value)
+{
     uint64_t tag = tag_of(field, WIRE_NUMBER);
-    if (value == 0 || !fits(message, tag, varint_length(value)))
+    if (!fits(message, tag, varint_length(value)))
         return;
     put(message, tag);
     put(message, value);

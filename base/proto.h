@@ -36,6 +36,8 @@ unsigned varint_read(const uint8_t *bytes, size_t size, uint64_t *value);
 void proto_start(struct proto *message, void *buffer, size_t size);
 /* Left out if 0, as is usual. */
 void proto_number(struct proto *message, unsigned field, uint64_t value);
+/* There even if 0, for those who ask whether it is. */
+void proto_value(struct proto *message, unsigned field, uint64_t value);
 void proto_bytes(struct proto *message, unsigned field, const void *bytes, size_t length);
 void proto_packed(struct proto *message, unsigned field, const uint64_t *values, size_t count);
 /* A finished message inside of another one. */

@@ -70,6 +70,7 @@ build program.c -o program "$MEMOIR_LIB" -Wl,-rpath,"$(dirname "$MEMOIR_LIB")"
 # The peak is a heap profile as well, the second one of two that are the same.
 got=$(live a.pftrace | tr ' ' '\n' | uniq | tr '\n' ' ')
 [ "$got" = "$(cat said)" ] || fail "live at the moments: '$got' instead of '$(cat said)'"
+[ "$(grep -c '^moment moment$' out)" = 4 ] || fail "the snapshots have no names: $(cat out)"
 grep -q '^heap libc.malloc 1[0-9]*$' out || fail "it is no heap of today's: $(grep ^heap out)"
 id=$(readelf -n program 2>/dev/null | sed -n 's/.*Build ID: //p')
 [ -z "$id" ] || grep -q "^file .*/program $id\$" out || fail "not the build id $id: $(grep ^file out)"
@@ -89,6 +90,33 @@ build short.c -o short
 "$memoir" export -q short.memoir -o short.pftrace
 peak=$("$memoir" peak -q short.memoir --json | sed -n 's/^  "total": \([0-9]*\),$/\1/p')
 [ "$(live short.pftrace | cut -d ' ' -f 1)" = "$peak" ] || fail "no peak of $peak: $(cat out)"
+
+# Nothing live is a number, too.
+cat >m.massif <<'END'
+desc: --time-unit=ms
+cmd: ./program
+time_unit: ms
+#-----------
+snapshot=0
+#-----------
+time=0
+mem_heap_B=0
+mem_heap_extra_B=0
+mem_stacks_B=0
+heap_tree=empty
+#-----------
+snapshot=1
+#-----------
+time=50
+mem_heap_B=700
+mem_heap_extra_B=0
+mem_stacks_B=0
+heap_tree=detailed
+n1: 700 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.
+ n0: 700 0x401136: main (program.c:3)
+END
+"$memoir" export -q m.massif -o m.pftrace
+[ "$(live m.pftrace)" = "700 " ] && grep -q '^counter live heap 2 700$' out || fail "massif: $(cat out)"
 
 # Time, and something that counts nothing else.
 printf 'main;work 30\nmain;rest 12\n' >b.folded
@@ -125,7 +153,7 @@ python3 make.py >c.pb
 ask() { trace_processor_shell -Q "$2" "$1" 2>errors | sed 1d | tr -d '"'; }
 complaints="SELECT ifnull(group_concat(name), '') FROM stats WHERE severity != 'info' AND value != 0"
 if command -v trace_processor_shell >/dev/null 2>&1; then
-    for file in a b c short; do
+    for file in a b c m short; do
         wanted=$(live $file.pftrace | tr ' ' '\n' | uniq | tr '\n' ' ')
         got=$(ask $file.pftrace "
             WITH times AS (SELECT DISTINCT ts FROM heap_profile_allocation),
@@ -136,7 +164,7 @@ if command -v trace_processor_shell >/dev/null 2>&1; then
         [ "$got" = "$wanted" ] || fail "Perfetto has '$got' of $file instead of '$wanted': $(cat errors)"
         said=$(ask $file.pftrace "$complaints")
         [ -z "$said" ] || fail "Perfetto complains of $file.pftrace: $said"
-        "$memoir" export -q "$(ls $file.memoir $file.folded $file.pb 2>/dev/null)" -o $file.perfetto.json
+        "$memoir" export -q "$(ls $file.memoir $file.folded $file.massif $file.pb 2>/dev/null)" -o $file.perfetto.json
         said=$(ask $file.perfetto.json "$complaints")
         [ -z "$said" ] || fail "Perfetto complains of $file.perfetto.json: $said"
         [ "$(ask $file.perfetto.json 'SELECT count(*) > 0 FROM slice')" = 1 ] || fail "no boxes of $file"

@@ -104,10 +104,11 @@ static void messages_are_as_others_write_them(void)
     struct proto inner;
     struct sink sink;
     static const uint64_t values[] = {3, 270, 86942};
-    /* From the description of the wire format: 1: 150; 2: "testing"; 4: [3, 270, 86942]. */
-    static const uint8_t wanted[] = {0x08, 0x96, 1,    0x12, 7, 't',  'e',  's', 't',
-                                     'i',  'n',  'g',  0x22, 6, 3,    0x8e, 2,   0x9e,
-                                     0xa7, 5,    0x1a, 3,    8, 0x96, 1};
+    /* From the description of the wire format: 1: 150; 2: "testing"; 4: [3, 270, 86942]; then a 0
+     * that is there. */
+    static const uint8_t wanted[] = {0x08, 0x96, 1,    0x12, 7, 't',  'e',  's',  't',
+                                     'i',  'n',  'g',  0x22, 6, 3,    0x8e, 2,    0x9e,
+                                     0xa7, 5,    0x1a, 3,    8, 0x96, 1,    0x28, 0};
     proto_start(&message, buffer, sizeof buffer);
     proto_start(&inner, inner_buffer, sizeof inner_buffer);
     proto_number(&inner, 1, 150);
@@ -116,6 +117,7 @@ static void messages_are_as_others_write_them(void)
     proto_bytes(&message, 2, "testing", 7);
     proto_packed(&message, 4, values, 3);
     proto_message(&message, 3, &inner);
+    proto_value(&message, 5, 0);
     assert(!message.cut);
     start(&sink, NULL, 0);
     proto_send(&message, &sink, 0);

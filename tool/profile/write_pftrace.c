@@ -2,8 +2,8 @@
 /*
  * Perfetto's own format, for ui.perfetto.dev: heap profiles at the moments whose stacks are known,
  * each a box on the time line, from the moment before it, that opens as a flame graph with four
- * measures; and the heap over time as counters. (write_perfetto.c has the older JSON, which more
- * programs read.)
+ * measures; the heap over time as counters; snapshots and marks by name. (write_perfetto.c has the
+ * older JSON, which more programs read.)
  *
  * A trace is a row of packets, here of one writer. Texts, frames and stacks are sent once and then
  * meant by their numbers. A heap profile has what each stack allocated and freed since the start;
@@ -20,6 +20,7 @@
 #include "tool/profile/flat.h"
 #include "tool/profile/keys.h"
 #include "tool/profile/line.h"
+#include "tool/profile/mappings.h"
 
 /* Numbers of fields, as Perfetto's definitions have them. */
 enum {
@@ -43,10 +44,11 @@ enum {
     FLAG_NEEDS = 2,
     CLOCKS_OF_DAY = 2, /* of these, */
     CLOCKS = 6,        /* the kernel's; the others all show the same here */
+    EVENT_INSTANT = 3,
     EVENT_COUNTER = 4,
     UNIT_BYTES = 3,
 };
-enum { TRACK_PROCESS = 1, TRACK_LIVE, TRACK_RESIDENT };
+enum { TRACK_PROCESS = 1, TRACK_LIVE, TRACK_RESIDENT, TRACK_MOMENTS };
 enum { SAMPLES_MOST = 4096, TEXT_MOST = 4000, SINK_BYTES = 1 << 16 };
 static const uint64_t start_ns = 1000000000;       /* 0 would be no time */
 static const uint64_t nowhere = UINT64_C(1) << 47; /* and on: places that no file of code has */
@@ -75,7 +77,7 @@ struct tracer {
     struct keys texts[2]; /* sources, modules: by the place of the text */
     struct keys places;   /* of frames: module, name, place in it */
     uint64_t names;       /* of functions, sent */
-    uint32_t *mappings;   /* by file and start */
+    struct mappings mappings;
     struct dump dumps[PROFILE_MOMENTS_MOST + 2];
     unsigned dumps_count;
     struct sums *sums;
@@ -143,22 +145,45 @@ static void head_put(struct tracer *tracer)
     packet_send(tracer, PACKET_TRACK, 0, 0);
 }
 
-static void counter_put(struct tracer *tracer, uint64_t track, const char *name)
+static void track_put(struct tracer *tracer, uint64_t track, const char *name, uint64_t unit)
 {
-    const struct profile_point *points = tracer->profile->points.items;
-    proto_number(&tracer->inner, 3, UNIT_BYTES);
     proto_number(&tracer->part, 1, track);
     text_put(&tracer->part, 2, name);
     proto_number(&tracer->part, 5, TRACK_PROCESS);
-    proto_message(&tracer->part, 8, &tracer->inner);
-    tracer->inner.used = 0;
+    if (unit != 0) {
+        proto_number(&tracer->inner, 3, unit);
+        proto_message(&tracer->part, 8, &tracer->inner);
+        tracer->inner.used = 0;
+    }
     packet_send(tracer, PACKET_TRACK, 0, 0);
+}
+
+static void counter_put(struct tracer *tracer, uint64_t track, const char *name)
+{
+    const struct profile_point *points = tracer->profile->points.items;
+    track_put(tracer, track, name, UNIT_BYTES);
     for (size_t i = 0; i < tracer->profile->points.count; i++) {
+        if (track == TRACK_RESIDENT && points[i].resident_bytes == 0)
+            continue;
         proto_number(&tracer->part, 9, EVENT_COUNTER);
         proto_number(&tracer->part, 11, track);
-        proto_number(&tracer->part, 30,
-                     track == TRACK_LIVE ? points[i].live_bytes : points[i].resident_bytes);
+        proto_value(&tracer->part, 30,
+                    track == TRACK_LIVE ? points[i].live_bytes : points[i].resident_bytes);
         packet_send(tracer, PACKET_TRACK_EVENT, time_of(points[i].time_ns), FLAG_NEEDS);
+    }
+}
+
+static void moments_put(struct tracer *tracer)
+{
+    const struct profile_moment *moments = tracer->profile->moments.items;
+    if (tracer->profile->moments.count > 0)
+        track_put(tracer, TRACK_MOMENTS, "snapshots and marks", 0);
+    for (size_t i = 0; i < tracer->profile->moments.count; i++) {
+        const char *name = profile_text(tracer->profile, moments[i].name);
+        proto_number(&tracer->part, 9, EVENT_INSTANT);
+        proto_number(&tracer->part, 11, TRACK_MOMENTS);
+        text_put(&tracer->part, 23, name[0] != '\0' ? name : "snapshot");
+        packet_send(tracer, PACKET_TRACK_EVENT, time_of(moments[i].time_ns), FLAG_NEEDS);
     }
 }
 
@@ -188,64 +213,6 @@ static void string_send(struct tracer *tracer, unsigned field, uint64_t number, 
     interned_send(tracer, field);
 }
 
-/* A mapping by its number in the order of files and starts; texts of a profile are the same
- * where they lie in the same place. */
-static const struct profile_mapping *mapping_sorted(const struct tracer *tracer, size_t number,
-                                                    uintptr_t *file)
-{
-    const struct profile_mapping *mapping =
-        profile_mapping_at(tracer->profile, tracer->mappings[number]);
-    *file = (uintptr_t)profile_text(tracer->profile, mapping->path);
-    return mapping;
-}
-
-static int mappings_compare(const void *one, const void *other, void *context)
-{
-    const struct profile *profile = context;
-    const struct profile_mapping *a = profile_mapping_at(profile, *(const uint32_t *)one);
-    const struct profile_mapping *b = profile_mapping_at(profile, *(const uint32_t *)other);
-    uintptr_t file = (uintptr_t)profile_text(profile, a->path);
-    uintptr_t file_b = (uintptr_t)profile_text(profile, b->path);
-    if (file != file_b)
-        return file < file_b ? -1 : 1;
-    return a->start < b->start ? -1 : a->start > b->start;
-}
-
-static bool mappings_sort(struct tracer *tracer)
-{
-    size_t count = tracer->profile->mappings.count;
-    tracer->mappings = calloc(count, sizeof *tracer->mappings);
-    for (uint32_t i = 0; i < count && tracer->mappings; i++)
-        tracer->mappings[i] = i;
-    if (tracer->mappings)
-        qsort_r(tracer->mappings, count, sizeof *tracer->mappings, mappings_compare,
-                (void *)tracer->profile);
-    return tracer->mappings != NULL;
-}
-
-/* Of a file: the last mapping that starts no later than the address, or else its first one. */
-static const struct profile_mapping *mapping_of(const struct tracer *tracer, const char *module,
-                                                uint64_t address)
-{
-    const struct profile_mapping *mapping;
-    uintptr_t wanted = (uintptr_t)module, file;
-    size_t low = 0, high = tracer->profile->mappings.count;
-    while (low < high) { /* to the first one that is beyond */
-        size_t middle = low + (high - low) / 2;
-        mapping = mapping_sorted(tracer, middle, &file);
-        if (file < wanted || (file == wanted && mapping->start <= address))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low > 0 && (mapping = mapping_sorted(tracer, low - 1, &file), file == wanted))
-        return mapping;
-    if (low < tracer->profile->mappings.count &&
-        (mapping = mapping_sorted(tracer, low, &file), file == wanted))
-        return mapping;
-    return profile_mapping_at(tracer->profile, 0);
-}
-
 /* Readers want the bytes that we have in hex. What is no hex is sent as it is. */
 static void build_id_send(struct tracer *tracer, uint64_t number, const char *text)
 {
@@ -269,7 +236,7 @@ static void build_id_send(struct tracer *tracer, uint64_t number, const char *te
 static void module_send(struct tracer *tracer, uint64_t number, const char *module)
 {
     const struct profile *profile = tracer->profile;
-    const struct profile_mapping *mapping = mapping_of(tracer, module, 0);
+    const struct profile_mapping *mapping = mappings_find(&tracer->mappings, module, 0);
     string_send(tracer, INTERNED_PATHS, number, module[0] != '\0' ? module : unknown);
     build_id_send(tracer, number, profile_text(profile, mapping->build_id));
     proto_number(&tracer->inner, 1, number);
@@ -302,7 +269,8 @@ static uint64_t file_number(struct tracer *tracer, bool module, const char *text
 static uint64_t place_of(struct tracer *tracer, size_t number, uint64_t module)
 {
     const struct flat_frame *frame = &tracer->flat.frames[number];
-    const struct profile_mapping *mapping = mapping_of(tracer, frame->module, frame->address);
+    const struct profile_mapping *mapping =
+        mappings_find(&tracer->mappings, frame->module, frame->address);
     uint64_t place = frame->address - mapping->start + mapping->offset;
     bool fresh, inside = frame->address >= mapping->start && frame->address < mapping->limit;
     if (inside && frame->module[0] != '\0' && place != 0 && place < nowhere &&
@@ -542,7 +510,7 @@ static bool start(struct tracer *tracer)
         proto_start(messages[i], tracer->buffers[i], size);
     }
     tracer->sums = calloc(tracer->flat.stacks_count + 1, sizeof *tracer->sums);
-    return tracer->sums && mappings_sort(tracer);
+    return tracer->sums && mappings_start(&tracer->mappings, tracer->profile);
 }
 
 static bool pftrace(const struct profile *profile, const struct write_options *options, FILE *file)
@@ -559,6 +527,7 @@ static bool pftrace(const struct profile *profile, const struct write_options *o
         dumps_choose(tracer, options->type);
         head_put(tracer);
         counters_put(tracer);
+        moments_put(tracer);
         done = frames_put(tracer);
         stacks_put(tracer);
     }
@@ -568,7 +537,7 @@ static bool pftrace(const struct profile *profile, const struct write_options *o
     for (unsigned i = 0; i < 2; i++)
         keys_free(&tracer->texts[i]);
     keys_free(&tracer->places);
-    free(tracer->mappings);
+    mappings_free(&tracer->mappings);
     for (unsigned i = 0; i < 4; i++)
         free(tracer->buffers[i]);
     free(tracer->sums);

@@ -10,6 +10,7 @@ what is live but has no object is not there.
                         then: counter NAME POINTS LAST
                         then: file PATH BUILD-ID
                         then: heap NAME DATE
+                        then: moment NAME
 """
 import sys
 
@@ -55,7 +56,7 @@ def message(data, repeated=()):
 FUNCTIONS, FRAMES, STACKS, BUILD_IDS, PATHS, SOURCES, MAPPINGS = 5, 6, 7, 16, 17, 18, 19
 known = {table: {} for table in (FUNCTIONS, FRAMES, STACKS, BUILD_IDS, PATHS, SOURCES, MAPPINGS)}
 clocks, tracks, points, sums, pending = {}, {}, {}, {}, []
-places, heaps = set(), set()
+places, heaps, moments = set(), set(), []
 index = 0
 
 
@@ -123,8 +124,12 @@ for number, packet in fields(open(sys.argv[1], "rb").read()):
         assert track[1] == 1 and message(track[3])[1] > 0 or track[5] in tracks
     elif 11 in packet:
         event = message(packet[11])
+        if event[9] == 3:
+            moments.append(event[23].decode())
+            assert 8 not in tracks[event[11]]
+            continue
         assert event[9] == 4 and 8 in tracks[event[11]]
-        points.setdefault(event[11], []).append((packet[8], event.get(30, 0)))
+        points.setdefault(event[11], []).append((packet[8], event[30]))
     elif 37 in packet:
         profile = message(packet[37], (5,))
         assert profile.get(7, 0) == index, "heap profile %d is missing" % index
@@ -144,3 +149,5 @@ for track, values in points.items():
 for mapping in known[MAPPINGS].values():
     print("file", *file_of(mapping)[:2])
 print("heap", *heaps, clocks[1] // 10**9)
+for moment in moments:
+    print("moment", moment)
