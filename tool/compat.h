@@ -7,8 +7,7 @@
  * `pprof` was the name of two of them. Words that only Go's knows make it Go's, and so does a
  * profile in its own format; everything else is the older one.
  *
- * How they end is theirs, too: messages without our name before them, and exit status 1 (of
- * Go's flags, 2).
+ * How they end is theirs, too: messages without our name before them, and exit status 1.
  */
 #ifndef TOOL_COMPAT_H
 #define TOOL_COMPAT_H
@@ -69,6 +68,7 @@ const char *compat_text(const struct compat_words *words, enum compat_option opt
 struct compat_profile {
     struct profile profile;
     const char *program; /* "" if there is none */
+    bool symbolized;     /* a file of --raw, with the names of functions and no lines */
     unsigned type;       /* the column that is asked for */
     enum profile_kind kind;
     unsigned digits; /* of an address: 16 or 8 */

@@ -179,7 +179,7 @@ static void subtract(struct profile *profile, const struct compat_words *words)
     check_types(profile, &base, "");
     if (words->value[COMPAT_NORMALIZE].on)
         normalize(profile, &base);
-    if (words->value[COMPAT_DIFF_BASE].on)
+    if (compat_text(words, COMPAT_DIFF_BASE)[0] != '\0')
         mark_base(&base);
     if (profile->time_ns == 0 || (base.time_ns != 0 && base.time_ns < profile->time_ns))
         profile->time_ns = base.time_ns;

@@ -262,6 +262,17 @@ static void values(struct compat_profile *loaded, const struct compat_words *wor
     free(sums);
 }
 
+/* Whether it is a file of --raw, which has its names in it. */
+static bool is_symbolized(const char *path)
+{
+    char start[11] = "";
+    FILE *file = fopen(path, "rbe");
+    bool read = file && fgets(start, sizeof start, file);
+    if (file)
+        fclose(file);
+    return read && (strncmp(start, "--- symbol", 10) == 0 || strncmp(start, "---symbol", 9) == 0);
+}
+
 /* Which of the operands is the program. */
 static size_t program(struct compat_profile *loaded, const struct compat_words *words)
 {
@@ -271,6 +282,14 @@ static size_t program(struct compat_profile *loaded, const struct compat_words *
     loaded->program = "";
     if (compat_is_url(first))
         return 0;
+    if (is_symbolized(first)) {
+        fprintf(stderr, "Using local file %s.\n", first);
+        if (words->value[COMPAT_LINES].on)
+            compat_usage(words, "--lines cannot be used without a binary");
+        if (words->value[COMPAT_DISASM].on)
+            compat_usage(words, "--disasm cannot be used without a binary");
+        return 0;
+    }
     if (words->operands_count == 1) {
         if (access(first, F_OK) != 0)
             compat_fail("%s does not exist.", first);
@@ -384,5 +403,8 @@ void compat_load(struct compat_profile *loaded, const struct compat_words *words
         compat_fail("out of memory");
     symbol_report_free(&report);
     compat_fetch_names(words, &loaded->profile);
+    loaded->symbolized = is_symbolized(words->operands[first]);
+    if (loaded->symbolized)
+        loaded->program = profile_text(&loaded->profile, loaded->profile.program);
     values(loaded, words);
 }

@@ -83,13 +83,17 @@ void compat_address(const struct compat_profile *from, uint32_t location, bool l
     snprintf(text, 20, "%0*" PRIx64, (int)from->digits, compat_code(from, location, leaf, command));
 }
 
-static char *format_place(const struct profile *profile, const struct profile_function *function,
-                          uint32_t line, enum compat_command command)
+static char *format_place(const struct compat_profile *from,
+                          const struct profile_function *function, uint32_t line,
+                          enum compat_command command)
 {
+    const struct profile *profile = &from->profile;
     const char *file = profile_text(profile, function->file);
     size_t size = strlen(file) + 24;
     char *text = compat_room(NULL, size, 1);
-    if (file[0] == '\0')
+    if (file[0] == '\0' && from->symbolized)
+        snprintf(text, size, "?");
+    else if (file[0] == '\0')
         snprintf(text, size, command == COMPAT_JEPROF ? "??:?" : "??:0");
     else if (line == 0)
         snprintf(text, size, command == COMPAT_JEPROF ? "%s:?" : "%s:0", file);
@@ -148,7 +152,8 @@ static void name_location(struct compat_stacks *stacks, uint32_t location,
             compat_fail("out of memory");
         char *short_name = compat_short_name(full, keep);
         names[i].full = full;
-        names[i].place = format_place(profile, function, lines[i].line, stacks->words->command);
+        names[i].place =
+            format_place(stacks->from, function, lines[i].line, stacks->words->command);
         names[i].name = short_name;
         if (place->flags & LOCATION_GUESS) {
             names[i].name = guessed(short_name);

@@ -37,7 +37,7 @@ static void start(struct compat_words *words, enum compat_command command, size_
     words->command = command;
     words->name = names[command];
     words->operands = compat_room(NULL, count + 1, sizeof *words->operands);
-    words->bases = compat_room(NULL, count + 1, sizeof *words->bases);
+    words->bases = compat_room(NULL, 2, sizeof *words->bases);
     words->value[COMPAT_NODECOUNT].number = command == COMPAT_GO ? -1 : 80;
     words->value[COMPAT_NODEFRACTION].number = 0.005;
     words->value[COMPAT_EDGEFRACTION].number = 0.001;
@@ -114,10 +114,12 @@ static bool take_value(struct compat_words *words, int option, const char *text)
     value->on = true;
     value->text = text;
     if (option == COMPAT_BASE || option == COMPAT_DIFF_BASE) {
-        if (words->command != COMPAT_GO)
-            words->bases_count = 0; /* the last one counts there */
-        if (text[0] != '\0')
-            words->bases[words->bases_count++] = text;
+        const char *last[] = {compat_text(words, COMPAT_BASE),
+                              compat_text(words, COMPAT_DIFF_BASE)};
+        words->bases_count = 0; /* the last one counts, in all of them */
+        for (unsigned i = 0; i < 2; i++)
+            if (last[i][0] != '\0')
+                words->bases[words->bases_count++] = last[i];
         return true;
     }
     if ((kind != 'i' && kind != 'f') || take_number(value, kind, text))
@@ -166,6 +168,10 @@ static bool take(struct compat_words *words, char ***at)
         return false;
     if (options[option].kind == '!')
         return take_switch(words, option, off, text);
+    if (text && text[0] == '\0' && words->command != COMPAT_GO) {
+        fprintf(stderr, "Option %s requires an argument\n", options[option].name);
+        return false;
+    }
     if (!text) {
         text = **at;
         if (!text) {
@@ -205,7 +211,7 @@ void compat_parse(struct compat_words *words, enum compat_command command, char 
     }
     if (!right && command == COMPAT_GO) {
         compat_help(words, stderr);
-        compat_end(2);
+        compat_end(1);
     }
     if (!right)
         compat_usage(words, "Invalid option(s)");

@@ -113,7 +113,8 @@ static void print_place(const struct compat_stacks *stacks, uint32_t location, F
 {
     const struct compat_name *name = &stacks->names[stacks->first_name[location + 1] - 1];
     bool named = profile_location_at(&stacks->from->profile, location)->lines > 0;
-    fprintf(file, "%s:%s", name->place, named ? name->name : "unknown");
+    fprintf(file, "%s:%s", strcmp(name->place, "?") == 0 ? "??:0" : name->place,
+            named ? name->name : "unknown");
 }
 
 /* Largest first. */

@@ -60,6 +60,64 @@ done
 go_same -raw -base=labels.pb.gz later.pb.gz
 go_same -raw empty.pb.gz
 go_same -traces empty.pb.gz
+# Mixtures.
+while read -r words; do
+    # shellcheck disable=SC2086
+    go_same $words
+done <<'END'
+-top -tagfocus=thread=worker -tagignore=request=put labels.pb.gz
+-top -tagfocus=bytes=512b:4kb labels.pb.gz
+-top -tagfocus=wait=:10ms labels.pb.gz
+-top -tagfocus=thread:main,request:get labels.pb.gz
+-top -tagroot=thread,request -tagleaf=bytes labels.pb.gz
+-tree -tagroot=request -tagleaf=thread -focus=put labels.pb.gz
+-dot -tagroot=thread labels.pb.gz
+-dot -tagleaf=bytes -unit=kb labels.pb.gz
+-traces -tagroot=wait labels.pb.gz
+-peek=handle|put -lines -tagroot=thread labels.pb.gz
+-tags -unit=kb -tagfocus=thread=main labels.pb.gz
+-tags -base=later.pb.gz labels.pb.gz
+-tags -divide_by=2 -sample_index=alloc_objects labels.pb.gz
+-comments -base=later.pb.gz labels.pb.gz
+-raw labels.pb.gz later.pb.gz
+-raw -divide_by=2 -mean labels.pb.gz
+-raw -normalize -base=labels.pb.gz later.pb.gz
+-raw -diff_base=labels.pb.gz later.pb.gz
+-raw -prune_from=handle labels.pb.gz
+-raw -show_from=put -tagleaf=wait labels.pb.gz
+-top -relative_percentages -tagfocus=thread=main labels.pb.gz
+-top -relative_percentages -base=later.pb.gz -focus=put labels.pb.gz
+-dot -relative_percentages -focus=put labels.pb.gz
+-tree -edgefraction=0.5 -nodecount=4 labels.pb.gz
+-tree -trim=false -cum -lines labels.pb.gz
+-top -nodecount=-5 labels.pb.gz
+-top -unit=gb -sample_index=alloc_objects labels.pb.gz
+-top -unit=minutes cpu.pb.gz
+-traces -unit=ns cpu.pb.gz
+-top -mean -base=labels.pb.gz later.pb.gz
+-tree -mean -lines -divide_by=3 labels.pb.gz
+-callgrind -mean -unit=kb labels.pb.gz
+-callgrind -tagroot=thread -noinlines labels.pb.gz
+-callgrind -base=labels.pb.gz labels.pb.gz
+-dot -base=labels.pb.gz labels.pb.gz
+-top -base=labels.pb.gz -base=labels.pb.gz later.pb.gz
+-top -diff_base= -base=labels.pb.gz later.pb.gz
+-top -diff_base=labels.pb.gz -normalize later.pb.gz
+-dot -drop_negative -base=later.pb.gz labels.pb.gz
+-top -focus=store -show=map.cc labels.pb.gz
+-top -hide=libstore -ignore=loop.cc -lines labels.pb.gz
+-tree -prune_from=Loop -noinlines -addresses labels.pb.gz
+-traces -filefunctions -taghide=. labels.pb.gz
+-dot -filefunctions -tagshow=thread -unit=b labels.pb.gz
+-dot labels.pb.gz later.pb.gz
+-top -sample_index=-1 labels.pb.gz
+-top -divide_by=-2 labels.pb.gz
+-top -trim=0 -source_path=/a:/b -trim_path=/build/store -lines labels.pb.gz
+-tree -compact_labels -base=later.pb.gz labels.pb.gz
+END
+go_ends -cum -flat -top labels.pb.gz
+go_ends -top -nosuch labels.pb.gz
+go_ends -top -nodecount=x labels.pb.gz
 # Which of them comes first is drawn anew there.
 links/pprof -top -lines -files labels.pb.gz >/dev/null 2>ours.err
 [ $? -eq 1 ] && grep -q '^conflicting options set: \[files lines\]' ours.err ||
