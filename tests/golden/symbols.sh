@@ -82,8 +82,11 @@ template <class T> T work(T count)
     return all;
 }
 }
+extern "C" __attribute__((noinline)) int __under(int value) { return value * 3 + (value >> 2); }
+extern "C" int plain(int value) __attribute__((alias("__under")));
 int main(int argc, char **)
 {
+    argc += __under(argc);
     std::map<std::string, std::vector<double>> table;
     std::function<void()> print = [&] {
         table["a"].resize((size_t)argc);
@@ -210,6 +213,9 @@ try cz addr2line 'c loose' -O2 -g -gz work.c
 try cfixed addr2line 'c loose' -O2 -g -no-pie -fno-pie work.c
 try cc4 addr2line cc -std=c++17 -O2 -gdwarf-4 work.cc
 try cc5 addr2line loose -std=c++17 -O2 -gdwarf-5 work.cc
+"$MEMOIR_TOOL" traces x.heap --frames all --rows 0 >said
+grep -q '__under' said || fail "a function of two names has not the one that it was written with"
+grep -q 'plain' said && fail "a function has the name of its alias"
 try cclto addr2line loose -std=c++17 -O2 -g -flto work.cc
 if command -v llvm-symbolizer >/dev/null; then
     try ccsplit llvm cc -std=c++17 -O2 -g -gsplit-dwarf work.cc

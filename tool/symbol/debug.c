@@ -255,6 +255,18 @@ static void frame_name_set(struct unit *unit, struct answer_frame *frame, const 
     free(readable);
 }
 
+/* Whether a symbol is a function's own, and not another name of the same code: an alias, or a
+ * function that the linker folded into this one. Operators have names of their own there. */
+static bool symbol_fits(const char *symbol, const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    name += name[0] == '~';
+    size_t length = strspn(name, letters);
+    if (strncmp(symbol, "_Z", 2) != 0)
+        return strncmp(symbol, name, length) == 0 && strspn(symbol, letters) == length;
+    return strncmp(name, "operator", 8) == 0 || memmem(symbol, strlen(symbol), name, length);
+}
+
 static void frame_name(struct unit *unit, struct answer_frame *frame, struct scope *scope)
 {
     const char *linkage = die_text(&scope->die, DW_AT_linkage_name);
@@ -263,7 +275,8 @@ static void frame_name(struct unit *unit, struct answer_frame *frame, struct sco
     const char *name = linkage ? linkage : die_text(&scope->die, DW_AT_name);
     if (!linkage && scope->start != 0 && unit->mangled) {
         const struct table_symbol *symbol = table_find(unit->table, scope->start);
-        if (symbol && symbol->start == scope->start && !symbol->stub)
+        if (symbol && symbol->start == scope->start && !symbol->stub &&
+            (!name || symbol_fits(symbol->name, name)))
             name = symbol->name;
     }
     frame_name_set(unit, frame, name ? name : "");
