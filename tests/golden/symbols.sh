@@ -229,6 +229,34 @@ if command -v dwz >/dev/null; then
         check ccdwz1 addr2line cc5 loose
 fi
 
+# Functions of assembler, one without a size and one that is not even said to be a function.
+cat >bare.S <<'S'
+        .text
+        .globl bare, naked
+        .type bare, @function
+bare:   nop
+        nop
+        ret
+naked:  nop
+        ret
+        .section .note.GNU-stack,"",@progbits
+S
+echo 'int main(void) { return 0; }' >main.c
+"$CC" -g -no-pie -fno-pie main.c bare.S -o assembled || exit 2
+python3 - <<'PY' >assembled.heap
+import os, subprocess
+symbols = [line.split() for line in subprocess.run(["nm", "assembled"], capture_output=True, text=True).stdout.split("\n")]
+places = {symbol[2]: int(symbol[0], 16) for symbol in symbols if len(symbol) == 3}
+print("heap profile: 1: 1 [1: 1] @ heapprofile")
+for name in "bare", "naked":
+    print("1: 1 [1: 1] @ %#x" % (places[name] + 2))  # behind the second byte: it is of the next line
+print("\nMAPPED_LIBRARIES:\n%x-%x r-xp 00001000 00:00 1 %s" %
+      (places["main"] & ~4095, (places["main"] & ~4095) + 4096, os.path.abspath("assembled")))
+PY
+"$MEMOIR_TOOL" traces assembled.heap --frames all >said
+grep -q 'bare .*bare.S:5' said || fail "assembler: $(cat said)"
+grep -q 'naked .*bare.S:8' said || fail "assembler without a type: $(cat said)"
+
 # Debug information elsewhere: by .gnu_debuglink, by build id, and by its checksum.
 objcopy --only-keep-debug c4 c4.debug
 cp c4 linked && strip linked && objcopy --add-gnu-debuglink=c4.debug linked

@@ -360,7 +360,7 @@ static void unit_answer(struct unit *unit, size_t number)
     frame_line(unit, &frame, answer->address);
     if (scope == NO_FRAME) { /* a part without DWARF of its own, or written in assembler */
         const struct table_symbol *symbol = table_find(unit->table, answer->address);
-        if (frame.line == 0 || !symbol || answer->address - symbol->start >= symbol->size)
+        if (frame.line == 0 || !symbol || !table_holds(unit->table, symbol, answer->address))
             return;
         frame_name_set(unit, &frame, symbol->name);
         answers_add(unit->answers, answer, &frame);

@@ -93,8 +93,7 @@ static void symbol_answer(struct answers *answers, struct answer *answer, const 
 {
     const struct table_symbol *symbol = table_find(table, answer->address);
     uint64_t start = answer->address, size, from = symbol ? symbol->start : 0;
-    bool inside = symbol && (symbol->size > 0 ? answer->address - from < symbol->size
-                                              : !table->exports_only && !symbol->stub);
+    bool inside = symbol && table_holds(table, symbol, answer->address);
     bool known = !inside && starts_find(starts, answer->address, &start, &size);
     inside |= known && symbol && !symbol->stub && from == start;
     /* What lies behind the stubs has nothing to do with them. */

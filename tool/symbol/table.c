@@ -105,6 +105,12 @@ const struct table_symbol *table_find(const struct table *table, uint64_t addres
     return low == 0 ? NULL : &table->symbols[low - 1];
 }
 
+bool table_holds(const struct table *table, const struct table_symbol *symbol, uint64_t address)
+{
+    return symbol->size > 0 ? address - symbol->start < symbol->size
+                            : !table->exports_only && !symbol->stub;
+}
+
 /* Of several names at one address people know the one with the fewest underscores in front, and a
  * global rather than a weak or a local one. */
 static uint8_t symbol_rank(const GElf_Sym *symbol, const char *name)

@@ -27,6 +27,9 @@ bool table_read(struct table *table, const struct image *image, const struct ima
 void table_free(struct table *table);
 /* The last symbol that starts at or before the address; NULL: none. */
 const struct table_symbol *table_find(const struct table *table, uint64_t address);
+/* Whether an address at or behind a symbol's start is in it. One without a size, as assemblers
+ * make them, ends where the next one starts; but not where only some have a name. */
+bool table_holds(const struct table *table, const struct table_symbol *symbol, uint64_t address);
 
 /* Calls `take` for each function of the first table of a type of ELF's that starts where it is
  * `wanted`; false if it said so. */
