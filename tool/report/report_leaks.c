@@ -26,7 +26,8 @@ static void put_head(const struct view *view, const struct leaks *leaks, const s
         fprintf(style->out, "%s %s %s    ", style->base_name ? style->base_name : "?",
                 question_glyph(style, "→", "->"), style->name ? style->name : "?");
     if (leaks->rule == LEAKS_NONE)
-        fprintf(style->out, "live at the end: %s in %s objects",
+        fprintf(style->out, "live %s: %s in %s objects",
+                view->profile->ended ? "at the end" : "when last seen",
                 style_value(bytes, (double)view->total.value, "bytes"),
                 question_count(objects, (uint64_t)view->total.objects));
     else if (leaks->found == 0)

@@ -126,11 +126,13 @@ static void allocated_print(const struct profile *profile, const struct style *s
 
 /* Blocks are counted when they are taken; the lists, as other tools', have every call of realloc as
  * well, also of a block that stays where it is. */
-static bool reallocs_matter(const struct profile *profile)
+static bool reallocs_matter(const struct view *allocated)
 {
-    static const double more = 1.2;
-    return profile->exact_allocs >= 0 && profile->kind == PROFILE_HEAP &&
-           (double)type_sum(profile, "alloc_objects") > more * (double)profile->exact_allocs;
+    static const double more = 1.1;
+    const struct view_value *whole = &allocated->whole;
+    double least = (double)whole->value * (1 - view_error_share(whole->value, whole->variance));
+    return allocated->profile->exact_alloc_bytes >= 0 &&
+           least > more * (double)allocated->profile->exact_alloc_bytes;
 }
 
 /* "214 MiB"; "below 1.50 MiB" where no sample says how much, or one says far more than there can
@@ -270,8 +272,8 @@ void report_page(const struct view *view, const struct style *style)
         struct view own = {0};
         if (!list_view(view, &lists[i], &own))
             continue;
-        const char *title = i == LIST_LIVE && profile->torn ? "alive when last seen"
-                            : i == LIST_ALLOCATED && reallocs_matter(profile)
+        const char *title = i == LIST_LIVE && !profile->ended ? "alive when last seen"
+                            : i == LIST_ALLOCATED && reallocs_matter(&own)
                                 ? "allocated in all, a realloc as one more"
                                 : lists[i].title;
         if (own.total.value != 0)
