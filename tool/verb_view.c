@@ -122,9 +122,8 @@ static bool answer_list(const struct view *view, const char *function,
     return report_list(view, function, folders, style, reason);
 }
 
-/* `sites`: lines of functions, whatever the flags say. */
-static bool verb_function(const struct arguments *arguments, function_answer *answer, bool sites,
-                          struct error *error)
+static bool verb_function(const struct arguments *arguments, function_answer *answer,
+                          enum view_by by, struct error *error)
 {
     const char *verb = arguments->command->verb;
     struct loaded loaded;
@@ -138,8 +137,8 @@ static bool verb_function(const struct arguments *arguments, function_answer *an
     }
     if (right)
         load_moment(&loaded, arguments);
-    if (sites)
-        loaded.view.by = VIEW_SITE;
+    if (by == VIEW_SITE || !arguments_value(arguments, "--by")) /* sites: whatever the flags say */
+        loaded.view.by = by;
     right = right && load_view(&view, &loaded, error);
     if (right && load_open(&style, arguments, &loaded, error)) {
         right = answer(&view, loaded.rest[0], arguments, &style, &reason) ||
@@ -155,10 +154,10 @@ static bool verb_function(const struct arguments *arguments, function_answer *an
 
 bool verb_peek(const struct arguments *arguments, struct error *error)
 {
-    return verb_function(arguments, answer_peek, false, error);
+    return verb_function(arguments, answer_peek, VIEW_FUNCTION, error);
 }
 
 bool verb_list(const struct arguments *arguments, struct error *error)
 {
-    return verb_function(arguments, answer_list, true, error);
+    return verb_function(arguments, answer_list, VIEW_SITE, error);
 }

@@ -59,6 +59,12 @@ echo 'main;f 9000000000000000000' >more.folded
 expect 3 memoir top more.folded >said 2>errors
 grep -q 'add up to more than any program could do' errors || fail "too much: $(cat errors)"
 
+# A function is one, wherever it called from; the one of just that name is the first.
+printf 'start_main;main;f 5\nstart_main;main;g 7\nmain;h 2\n' >mains.folded
+memoir peek mains.folded main >said
+[ "$(grep -c '▶\|>' said)" = 2 ] && [ "$(grep '▶\|>' said | head -n 1 | awk '{ print $1, $5 }')" = '14 main' ] ||
+    fail "peek: $(cat said)"
+
 # Of many, the heavy ones have the lines, wherever they are; what is left out is said and counted.
 { for i in $(seq 1 60); do echo "main;many;f$i 5"; done; echo "main;one 200"; echo "other;two 150"; } >many.folded
 memoir tree many.folded --rows 8 >said

@@ -112,6 +112,20 @@ static bool frame_fits(const struct pattern *wanted, const struct view_frame *fr
     return pattern_fits(wanted, frame->name) || pattern_fits(wanted, frame->file);
 }
 
+/* Who writes a whole name means it: such rows come before others that have it in theirs. */
+static void exact_first(const struct view *view, const char *name, struct view_row *rows,
+                        size_t count)
+{
+    size_t exact = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(view->frames[rows[i].frame].name, name) != 0)
+            continue;
+        struct view_row row = rows[i];
+        memmove(&rows[exact + 1], &rows[exact], (i - exact) * sizeof *rows);
+        rows[exact++] = row;
+    }
+}
+
 /* The rows that fit come first in *rows, as many of them as are shown; answers how many fit. */
 static size_t rows_choose(const struct peek *peek, const struct pattern *wanted,
                           struct view_row *rows, size_t *count, bool *chosen)
@@ -162,6 +176,8 @@ bool report_peek(const struct view *view, const char *pattern, const struct styl
     }
     struct view_row *rows = view_rows(view, true, &count);
     bool *chosen = calloc(view->frames_count + 1, sizeof *chosen);
+    if (rows)
+        exact_first(view, pattern, rows, count);
     size_t found = rows && chosen ? rows_choose(&peek, &wanted, rows, &count, chosen) : 0;
     struct view_edge *edges = found > 0 ? view_edges(view, chosen, &peek.edges_count) : NULL;
     peek.edges = edges;

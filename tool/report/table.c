@@ -242,6 +242,8 @@ unsigned table_name_width(const struct view *view, const struct view_row *rows, 
         const struct view_frame *frame = &view->frames[rows[i].frame];
         unsigned length =
             style_columns(frame->name) + (frame->flags & FRAME_INLINED ? INLINED_WIDTH : 0);
+        if (length > most) /* it will be cut */
+            length = site_needed(frame);
         longest = length > longest ? length : longest;
     }
     return longest < most ? longest : most;
