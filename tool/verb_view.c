@@ -159,5 +159,7 @@ bool verb_peek(const struct arguments *arguments, struct error *error)
 
 bool verb_list(const struct arguments *arguments, struct error *error)
 {
+    if (arguments_value(arguments, "--asm"))
+        return verb_disasm(arguments, error);
     return verb_function(arguments, answer_list, VIEW_SITE, error);
 }

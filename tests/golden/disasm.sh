@@ -101,6 +101,11 @@ calls = [i for f in json.load(open("said"))["functions"] for i in f["instruction
 assert len(calls) == 1 and calls[0]["text"].endswith("malloc@plt")
 assert 0 < calls[0]["base_total"] < calls[0]["total"] and calls[0]["base_self"] > 0
 PY
+for verb in disasm 'list --asm'; do
+    # shellcheck disable=SC2086 # words
+    "$MEMOIR_TOOL" $verb two.memoir '^helper$' >"asm.${verb%% *}" || fail "$verb: $?"
+done
+[ -s asm.list ] && cmp -s asm.list asm.disasm || fail "list --asm: $(cat asm.list)"
 "$MEMOIR_TOOL" disasm two.memoir --base one.memoir '^helper$' | grep -q 'self  *was  *total  *was' || fail "no columns"
 
 # A stripped library: the name that traces shows is the one to ask for.
