@@ -101,6 +101,7 @@ complete -c memoir -n '__fish_seen_subcommand_from run' -l rows -d 'rows of each
 complete -c memoir -n '__fish_seen_subcommand_from run' -l no-summary -d 'say nothing; without --output, become the program unrecorded'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l lib -d 'use this libmemoir.so' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from run' -l set -d 'set an option (memoir options lists them); may be repeated' -x -a '(__memoir_option)'
+complete -c memoir -n '__fish_seen_subcommand_from list' -l asm -d 'the machine code with it, as memoir disasm shows it'
 complete -c memoir -n '__fish_seen_subcommand_from list' -l source-path -d 'folders with sources, joined by '\'':'\''' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from disasm' -l source-path -d 'folders with sources, joined by '\'':'\''' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from export' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope firefox perfetto pftrace dhat massif heaptrack gperftools symbolized csv'
