@@ -25,6 +25,7 @@ const struct load_metric_word load_metrics[] = {
     {"peak", {"peak_space"}, "bytes that were live when the heap was largest"},
     {"alloc", {"alloc_space"}, "bytes that were ever allocated"},
     {"count", {"alloc_objects", "objects"}, "blocks that were ever allocated"},
+    {"requested", {"inuse_requested"}, "bytes that were asked for and are not freed yet"},
     {"churn", {"alloc_objects"}, "blocks that lived less than a millisecond"},
     {"cpu", {"cpu", "samples"}, "time on a processor"},
     {"wait", {"delay"}, "time spent waiting for locks"},

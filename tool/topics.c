@@ -67,7 +67,8 @@ void topic_metrics(void)
                   "--metric takes one of these words, or a name that the profile itself has, "
                   "such as inuse_space. Without it a command takes what it is about, or what "
                   "the profile says; of the recording of a program that has ended, what it had "
-                  "at its peak.\n",
+                  "at its peak. Bytes are those of blocks, which malloc rounds up; what the "
+                  "program asked for is in inuse_requested, peak_requested and alloc_requested.\n",
                   0);
     printf("\n");
     for (size_t i = 0; i < load_metrics_count; i++)

@@ -38,6 +38,7 @@ for topic in blame filters formats metrics moments; do
     memoir man | grep -q "memoir help $topic" || fail "man: no topic $topic"
 done
 memoir help metrics | grep -q '^  peak ' || fail "help metrics"
+memoir help metrics | grep -q '^  requested ' || fail "help metrics: no word for what was asked for"
 memoir help filters | grep -q -- '--prune RE' || fail "help filters"
 
 # at any width of the terminal nothing is cut by it
