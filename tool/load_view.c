@@ -234,7 +234,7 @@ struct style load_style(const struct arguments *arguments, const struct loaded *
         .rows = rows ? (unsigned)strtoul(rows, NULL, 10) : 0,
         .color = terminal_colors(),
         .utf8 = terminal_utf8(),
-        .links = terminal_colors() && isatty(1),
+        .links = terminal_links(),
         .fits = terminal_fits(),
         .verbose = arguments_value(arguments, "--verbose") != NULL,
         .by_total = word_of(arguments, "--sort", "self|total", 0) == 1,

@@ -83,7 +83,7 @@ static void history_find(void)
     char folder[4000];
     if (state && state[0] == '/')
         snprintf(folder, sizeof folder, "%s/memoir", state);
-    else if (home && home[0] == '/')
+    else if (home && home[0] == '/' && access(home, X_OK) == 0) /* it is not ours to make */
         snprintf(folder, sizeof folder, "%s/.local/state/memoir", home);
     else
         return;

@@ -96,6 +96,13 @@ bool terminal_colors(void)
     return terminal.colors[1];
 }
 
+bool terminal_links(void)
+{
+    const char *term = getenv("TERM");
+    return terminal.colors[1] && terminal.output_tty && term && strcmp(term, "linux") != 0 &&
+           strncmp(term, "vt", 2) != 0;
+}
+
 bool terminal_error_colors(void)
 {
     return terminal.colors[2];

@@ -36,6 +36,8 @@ bool terminal_utf8(void);
 /* Whether standard output and standard error have colours. */
 bool terminal_colors(void);
 bool terminal_error_colors(void);
+/* Whether the terminal may be told what a text leads to (OSC 8). */
+bool terminal_links(void);
 /* Whether --quiet was given. */
 bool terminal_is_quiet(void);
 /* Columns of the terminal behind standard output, 100 if there is none. */

@@ -17,8 +17,14 @@ same() { # WHAT, the answer in `said`
 }
 env -u HOME -u XDG_CACHE_HOME "$MEMOIR_TOOL" top few.folded >said 2>errors
 same "no home"
-HOME=/nonexistent memoir top few.folded >said 2>errors
+env -u XDG_CACHE_HOME -u XDG_STATE_HOME HOME="$place/none" "$MEMOIR_TOOL" top few.folded >said 2>errors
 same "a home that is not there"
+echo top | env -u XDG_CACHE_HOME -u XDG_STATE_HOME HOME="$place/none" "$MEMOIR_TOOL" shell few.folded >said 2>errors
+same "a home that is not there, the shell"
+build "$root/tests/programs/leaking.c" -o leaking
+memoir run -q --exact --lib "$MEMOIR_LIB" -o some.memoir ./leaking >/dev/null 2>&1
+env -u XDG_CACHE_HOME HOME="$place/none" "$MEMOIR_TOOL" top some.memoir >/dev/null 2>errors || fail "top: $(cat errors)"
+[ ! -e none ] || fail "a home was made: $(find none)"
 env -u TERM -u LANG "$MEMOIR_TOOL" top few.folded >said 2>errors
 same "no terminal"
 memoir top few.folded >said 2>errors <&-

@@ -43,6 +43,18 @@ colored && fail "colours in JSON"
 CLICOLOR_FORCE=1 memoir top few.folded -o file.txt && cp file.txt said
 colored && fail "colours in a file"
 
+# links: where colours are, but not on consoles that do not know them, and in no pipe
+printf 'events: Ir\nfl=/some/where.c\nfn=f\n3 5\n' >place.callgrind
+linked() { grep -q "$escape]8;;file:///some/where.c" said; }
+on PAGER=cat TERM=xterm memoir top place.callgrind
+linked || fail "no link: $(cat said)"
+for term in linux vt220 dumb; do
+    on PAGER=cat TERM=$term memoir top place.callgrind
+    linked && fail "links on TERM=$term"
+done
+CLICOLOR_FORCE=1 memoir top place.callgrind >said 2>&1
+linked && fail "links in a pipe"
+
 # the pager: MEMOIR_PAGER, PAGER, less; none without a terminal, or for TERM=dumb
 on TERM=xterm PAGER='sed s/^/paged:/' memoir top few.folded --color never
 grep -q '^paged:few.folded' said || fail "no pager: $(cat said)"

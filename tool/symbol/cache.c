@@ -49,8 +49,11 @@ static bool folder_make(char *path, size_t size)
         length = snprintf(path, size, "%s/.cache/memoir/symbols", home);
     if (length < 0 || (size_t)length >= size)
         return false;
+    bool there = home && stat(home, &stat_home) == 0;
+    if (!there && !(cache && cache[0] == '/'))
+        return false; /* a home that is not there is not ours to make */
     /* sudo: files of root in somebody's home would be in that user's way. */
-    if (home && stat(home, &stat_home) == 0 && stat_home.st_uid != geteuid())
+    if (there && stat_home.st_uid != geteuid())
         return false;
     for (char *slash = path + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
         *slash = '\0';
