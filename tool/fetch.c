@@ -144,6 +144,15 @@ static bool one_fetch(const char *url, const struct fetch_options *options, FILE
     return true;
 }
 
+/* Whether a path is a list of what there is, with this page among it: "/", "/debug/pprof/". */
+static bool leads_to(const char *path, const char *page)
+{
+    size_t length = strlen(path);
+    length -= length > 0 && path[length - 1] == '/';
+    return length == 0 ||
+           (strncmp(path, page, length) == 0 && strcmp(page + length, "/heap") == 0);
+}
+
 bool fetch_profile(const char *url, const struct fetch_options *options, FILE *file,
                    struct error *error)
 {
@@ -154,8 +163,10 @@ bool fetch_profile(const char *url, const struct fetch_options *options, FILE *f
     const char *path = host + strcspn(host, "/?#");
     if (!curl_open(error))
         return false;
-    bool bare = path[0] == '\0' || strcmp(path, "/") == 0;
+    bool bare = leads_to(path, pages[0]) || leads_to(path, pages[1]);
     for (size_t i = 0; i < (bare ? sizeof pages / sizeof *pages : 1); i++) {
+        if (bare && !leads_to(path, pages[i]))
+            continue;
         if (!url_make(text, url, bare ? pages[i] : NULL, options->seconds))
             return error_set(error, ERROR_USAGE, "the URL is too long");
         if (one_fetch(text, options, file, &status, error))

@@ -64,7 +64,7 @@ for _ in $(seq 100); do
 done
 at=127.0.0.1:$(cat port)
 
-for url in "$at" "http://$at" "http://$at/" "$at/pprof/heap" "http://$at/moved"; do
+for url in "$at" "http://$at" "http://$at/" "$at/pprof/heap" "$at/pprof" "http://$at/pprof/" "http://$at/moved"; do
     memoir top "$url" --csv >said 2>errors || {
         grep -q 'libcurl, which is not installed' errors && skip "no libcurl"
         fail "$url: $(cat errors)"
