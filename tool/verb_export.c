@@ -128,7 +128,7 @@ static bool base_take(struct loaded *loaded, struct error *error)
 /* Whether there will be nothing in the file; formats of one column have none of the others. */
 static bool is_nothing(const struct profile *profile, const struct target *target, unsigned type)
 {
-    bool any = !target->writer->one && profile->samples.count > 0;
+    bool any = target->writer->values == WRITES_ALL && profile->samples.count > 0;
     for (size_t i = 0; i < profile->samples.count && !any; i++)
         any = profile->samples.values[type][i] != 0;
     return !any;
@@ -139,12 +139,12 @@ static bool export_profile(struct loaded *loaded, const struct arguments *argume
 {
     if (!target->writer)
         return format_unknown(arguments->command->verb, target->path, error);
-    if (target->writer->one) /* the same as in tables and pictures */
+    if (target->writer->values != WRITES_ALL) /* the same as in tables and pictures */
         load_moment(loaded, arguments);
     struct write_options options = {.type = loaded->view.type};
     if (!profiles_filter(loaded, error))
         return false;
-    if (target->writer->compares) {
+    if (target->writer->values == WRITES_TWO) {
         if (!loaded->has_base) {
             error_set(error, ERROR_USAGE, "%s compares two profiles: --base FILE is missing",
                       target->writer->word);
@@ -228,7 +228,7 @@ static void counts_say(const struct redact_counts *counts)
 static bool redact_load(struct loaded *loaded, const struct target *target,
                         const struct arguments *arguments, struct error *error)
 {
-    if (target->writer && target->writer->compares) {
+    if (target->writer && target->writer->values == WRITES_TWO) {
         error_set(error, ERROR_USAGE, "%s compares two profiles, and redact writes one",
                   target->writer->word);
         return error_hint(error, "redact both, then   memoir export AFTER --base BEFORE -o %s",
@@ -252,7 +252,7 @@ bool verb_redact(const struct arguments *arguments, struct error *error)
                         &(struct redact_options){.keep = keeps, .context = &keepers}, &counts))
         done = error_set(error, ERROR_INPUT, "out of memory");
     if (done) {
-        if (target.writer->one)
+        if (target.writer->values != WRITES_ALL)
             load_moment(&loaded, arguments);
         struct write_options options = {.type = loaded.view.type};
         done = target_write(&target, &loaded.profile, &options, error);

@@ -15,14 +15,19 @@ struct write_options {
     const struct profile *base; /* for the differential ones; NULL: none */
 };
 
+enum write_values {
+    WRITES_ALL, /* values of a stack */
+    WRITES_ONE, /* options->type */
+    WRITES_TWO, /* that one before and after: options->base must be there */
+};
+
 struct writer {
     const char *word;   /* "pprof" */
     const char *ending; /* ".pb.gz" */
     const char *brief;
-    bool compares; /* options->base must be there */
+    enum write_values values;
     /* False when memory is out. Whether the bytes reached the file, the caller asks the file. */
     bool (*write)(const struct profile *profile, const struct write_options *options, FILE *file);
-    bool one; /* it has room for one value a stack: options->type */
 };
 
 extern const struct writer *const writers[];

@@ -281,4 +281,4 @@ static bool callgrind(const struct profile *profile, const struct write_options 
 }
 
 const struct writer writer_callgrind = {
-    "callgrind", ".callgrind", "for callgrind_annotate and KCachegrind", false, callgrind, false};
+    "callgrind", ".callgrind", "for callgrind_annotate and KCachegrind", WRITES_ALL, callgrind};

@@ -169,4 +169,4 @@ static bool dhat(const struct profile *profile, const struct write_options *opti
 }
 
 const struct writer writer_dhat = {"dhat", ".dhat.json", "for DHAT's viewer, dh_view.html",
-                                   false,  dhat,         false};
+                                   WRITES_ALL, dhat};

@@ -484,4 +484,4 @@ static bool firefox(const struct profile *profile, const struct write_options *o
 }
 
 const struct writer writer_firefox = {"firefox", ".firefox.json", "for profiler.firefox.com",
-                                      false,     firefox,         false};
+                                      WRITES_ALL, firefox};

@@ -135,7 +135,7 @@ static bool diff_folded(const struct profile *profile, const struct write_option
 }
 
 const struct writer writer_folded = {"folded", ".folded", "stacks in lines, for flame graphs",
-                                     false,    folded,    true};
-const struct writer writer_difffolded = {
-    "difffolded", ".diff.folded", "the same with two values, before and after",
-    true,         diff_folded,    true};
+                                     WRITES_ONE, folded};
+const struct writer writer_difffolded = {"difffolded", ".diff.folded",
+                                         "the same with two values, before and after", WRITES_TWO,
+                                         diff_folded};

@@ -191,8 +191,7 @@ static bool gperftools(const struct profile *profile, const struct write_options
 }
 
 const struct writer writer_gperftools = {
-    "gperftools", ".heap",    "for google-pprof and jeprof, with the program",
-    false,        gperftools, false};
-const struct writer writer_symbolized = {
-    "symbolized", ".symbolized", "for google-pprof and jeprof alone, with names",
-    false,        symbolized,    false};
+    "gperftools", ".heap", "for google-pprof and jeprof, with the program", WRITES_ALL, gperftools};
+const struct writer writer_symbolized = {"symbolized", ".symbolized",
+                                         "for google-pprof and jeprof alone, with names",
+                                         WRITES_ALL, symbolized};

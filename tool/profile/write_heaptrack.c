@@ -391,4 +391,4 @@ static bool heaptrack(const struct profile *profile, const struct write_options 
 }
 
 const struct writer writer_heaptrack = {
-    "heaptrack", ".heaptrack", "for heaptrack_print and heaptrack_gui", false, heaptrack, false};
+    "heaptrack", ".heaptrack", "for heaptrack_print and heaptrack_gui", WRITES_ALL, heaptrack};

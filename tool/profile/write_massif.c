@@ -242,4 +242,4 @@ static bool massif(const struct profile *profile, const struct write_options *op
 }
 
 const struct writer writer_massif = {"massif", ".massif", "for ms_print and massif-visualizer",
-                                     false,    massif,    false};
+                                     WRITES_ALL, massif};

@@ -157,6 +157,5 @@ static bool perfetto(const struct profile *profile, const struct write_options *
 }
 
 const struct writer writer_perfetto = {
-    "perfetto", ".perfetto.json", "for ui.perfetto.dev and chrome://tracing",
-    false,      perfetto,         true};
-const struct writer writer_trace = {"trace", ".trace.json", "the same", false, perfetto, true};
+    "perfetto", ".perfetto.json", "for ui.perfetto.dev and chrome://tracing", WRITES_ONE, perfetto};
+const struct writer writer_trace = {"trace", ".trace.json", "the same", WRITES_ONE, perfetto};

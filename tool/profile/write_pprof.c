@@ -350,4 +350,4 @@ static bool pprof(const struct profile *profile, const struct write_options *opt
 }
 
 const struct writer writer_pprof = {"pprof", ".pb.gz", "pprof's format, with all there is",
-                                    false,   pprof,    false};
+                                    WRITES_ALL, pprof};

@@ -97,5 +97,5 @@ static bool speedscope(const struct profile *profile, const struct write_options
     return done;
 }
 
-const struct writer writer_speedscope = {
-    "speedscope", ".speedscope.json", "for speedscope, all values", false, speedscope, false};
+const struct writer writer_speedscope = {"speedscope", ".speedscope.json",
+                                         "for speedscope, all values", WRITES_ALL, speedscope};
