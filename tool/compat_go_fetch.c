@@ -36,6 +36,36 @@ static void scale_heap(struct profile *profile, const struct compat_head *head)
     }
 }
 
+/* Maps as Go's reads them: programs at the usual place are taken to be whole there, and a file that
+ * was deleted has its name. Files in its own format say what is. */
+static void read_maps(struct profile *profile)
+{
+    enum { USUAL_START = 0x400000 };
+    static const char deleted[] = " (deleted)";
+    struct profile_mapping *mappings = profile->mappings.items;
+    const struct profile_location *locations = profile->locations.items;
+    if (strcmp(profile->format, "pprof") == 0)
+        return;
+    for (size_t i = 0; i < profile->locations.count; i++) {
+        struct profile_mapping *mapping = &mappings[locations[i].mapping];
+        if (locations[i].mapping == 0 || mapping->start - mapping->offset != USUAL_START)
+            continue;
+        mapping->start = USUAL_START;
+        mapping->offset = 0;
+    }
+    for (uint32_t i = 1; i < profile->mappings.count; i++) {
+        const char *path = profile_text(profile, mappings[i].path);
+        size_t length = strlen(path), tail = sizeof deleted - 1;
+        if (length <= tail || strcmp(path + length - tail, deleted) != 0)
+            continue;
+        char *bare = strndup(path, length - tail);
+        if (!bare)
+            compat_fail("out of memory");
+        mappings[i].path = profile_string_of(profile, bare);
+        free(bare);
+    }
+}
+
 /* False: it can't be read, and that is said. */
 static bool read_one(struct profile *profile, const struct compat_words *words, const char *path)
 {
@@ -58,8 +88,11 @@ static bool read_one(struct profile *profile, const struct compat_words *words, 
         done = true;
     if (!done)
         profile_free(profile);
-    else if (strcmp(profile->format, "gperftools heap") == 0)
+    else if (strcmp(profile->format, "gperftools heap") == 0 ||
+             strcmp(profile->format, "gperftools growth") == 0)
         scale_heap(profile, &head);
+    if (done)
+        read_maps(profile);
     free(fetched);
     return done;
 }
@@ -272,6 +305,19 @@ static void check_symbolize(const char *mode)
     }
 }
 
+/* Where the file has no mapping at all, everything is in one without a name. */
+static void add_mapping(struct profile *profile)
+{
+    bool own = strcmp(profile->format, "pprof") == 0;
+    struct profile_mapping mapping = {.limit = own ? 0 : UINT64_MAX};
+    struct profile_location *locations = profile->locations.items;
+    if (profile->mappings.count > 1 || profile->locations.count == 0)
+        return;
+    uint32_t number = profile_mapping(profile, &mapping);
+    for (size_t i = 0; i < profile->locations.count; i++)
+        locations[i].mapping = number;
+}
+
 void go_fetch(struct profile *profile, const struct compat_words *words, const char **program)
 {
     struct symbol_report report = {0};
@@ -298,6 +344,7 @@ void go_fetch(struct profile *profile, const struct compat_words *words, const c
         compat_fail("out of memory");
     symbol_report_free(&report);
     compat_fetch_names(words, profile);
+    add_mapping(profile);
     if (comment[0]) {
         uint32_t text = profile_string_of(profile, comment);
         uint32_t *last = profile_list_add(profile, &profile->comments, sizeof *last);

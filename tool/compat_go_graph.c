@@ -71,12 +71,20 @@ static int compare_uses(const void *a, const void *b)
     return compare_identity(&((const struct use *)a)->node, &((const struct use *)b)->node);
 }
 
+/* The file of a place; the program's has the name that was given. */
+static const char *object_of(const struct go_profile *go, const struct go_place *place)
+{
+    if (place->mapping == 0)
+        return "";
+    uint32_t path = profile_mapping_at(go->from, place->mapping)->path;
+    bool main = go->program[0] && path == profile_mapping_at(go->from, 1)->path;
+    return main ? go->program : profile_text(go->from, path);
+}
+
 static struct go_node node_of(const struct go_profile *go, const struct go_place *place,
                               const struct go_line *line)
 {
-    const char *object = "";
-    if (place->mapping > 0)
-        object = profile_text(go->from, profile_mapping_at(go->from, place->mapping)->path);
+    const char *object = object_of(go, place);
     if (!line || line->none)
         return (struct go_node){
             .function = "", .file = "", .object = object, .address = place->address};

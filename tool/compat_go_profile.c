@@ -159,7 +159,8 @@ static bool *own_functions(const struct profile *from)
     for (uint32_t i = 0; i < from->locations.count && strcmp(from->format, "pprof") == 0; i++) {
         const struct profile_location *place = profile_location_at(from, i);
         const struct profile_line *lines = profile_lines_of(from, i);
-        bool named = place->mapping == 0 || profile_mapping_at(from, place->mapping)->has_functions;
+        const struct profile_mapping *mapping = profile_mapping_at(from, place->mapping);
+        bool named = place->mapping == 0 || mapping->has_functions || mapping->path == 0;
         for (uint32_t k = 0; k < place->lines && named; k++)
             own[lines[k].function] = true;
     }
@@ -186,7 +187,7 @@ static void copy_lines(struct go_profile *go)
                                         .file = profile_text(from, function->file),
                                         .line = lines[i].line,
                                         .column = lines[i].column,
-                                        .start_line = function->start_line,
+                                        .start_line = own[number] ? function->start_line : 0,
                                         .none = number == 0};
     }
     free(names);
@@ -310,12 +311,12 @@ void go_profile_make(struct go_profile *go, const struct compat_words *words,
                      const struct profile *from, const char *program,
                      const struct go_settings *settings)
 {
-    const char *unit = compat_text(words, COMPAT_UNIT);
+    const char *unit = words->value[COMPAT_UNIT].text;
     memset(go, 0, sizeof *go);
     go->words = words;
     go->from = from;
     go->program = program;
-    snprintf(go->unit, sizeof go->unit, "%s", unit[0] ? unit : "minimum");
+    snprintf(go->unit, sizeof go->unit, "%s", unit ? unit : "minimum");
     choose_type(go);
     if (words->value[COMPAT_DIVIDE_BY].number == 0)
         compat_fail("zero divisor specified");

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
@@ -106,10 +107,24 @@ static const char *remember(struct shell *shell, const char *text)
     return copy;
 }
 
+static bool is_among(const char *text, const char *const *words, size_t count)
+{
+    bool found = false;
+    for (size_t i = 0; i < count; i++)
+        found |= strcasecmp(text, words[i]) == 0;
+    return found;
+}
+
 static bool is_true(const char *text)
 {
-    return text[0] == '\0' || strcmp(text, "true") == 0 || strcmp(text, "t") == 0 ||
-           strcmp(text, "1") == 0 || strcmp(text, "yes") == 0 || strcmp(text, "y") == 0;
+    static const char *const words[] = {"", "true", "t", "yes", "y", "1"};
+    return is_among(text, words, COUNT_OF(words));
+}
+
+static bool is_false(const char *text)
+{
+    static const char *const words[] = {"false", "f", "no", "n", "0"};
+    return is_among(text, words, COUNT_OF(words));
 }
 
 static bool choose_grain(struct compat_words *words, const char *name)
@@ -120,6 +135,57 @@ static bool choose_grain(struct compat_words *words, const char *name)
     for (size_t i = 0; i < COUNT_OF(grains) && known; i++)
         words->value[grains[i].option].on = strcmp(grains[i].name, name) == 0;
     return known;
+}
+
+/* A number; what is none is said as Go says it. */
+static void set_number(struct compat_value *place, const char *text, bool whole)
+{
+    char *end;
+    double number = whole ? (double)strtol(text, &end, 10) : strtod(text, &end);
+    if (end == text || *end)
+        fprintf(stderr, "strconv.%s: parsing \"%s\": invalid syntax\n",
+                whole ? "Atoi" : "ParseFloat", text);
+    else
+        place->number = number;
+}
+
+static void set_value(struct shell *shell, const struct setting *setting, const char *value)
+{
+    struct compat_value *place = &shell->words->value[setting->option];
+    if (setting->kind == 'b') {
+        if (is_true(value) || is_false(value))
+            place->on = is_true(value);
+        else
+            fprintf(stderr, "illegal value \"%s\" for bool variable\n", value);
+    } else if (setting->kind == 'n') {
+        set_number(place, value, setting->option == COMPAT_NODECOUNT);
+    } else if (strcmp(setting->name, "granularity") == 0) {
+        if (!choose_grain(shell->words, value))
+            fprintf(stderr, "invalid \"granularity\" value \"%s\"\n", value);
+    } else if (strcmp(setting->name, "sort") == 0) {
+        if (strcmp(value, "cum") == 0 || strcmp(value, "flat") == 0)
+            place->on = value[0] == 'c';
+        else
+            fprintf(stderr, "invalid \"sort\" value \"%s\"\n", value);
+    } else if (setting->option != COMPAT_SAMPLE_INDEX || value[0] == '\0' ||
+               go_type_find(shell->profile, value, &(unsigned){0})) {
+        place->text = remember(shell, value);
+        place->on = value[0] != '\0';
+    }
+}
+
+/* The name of a column alone, also behind "total_" or "mean_", chooses it. */
+static bool choose_column(struct shell *shell, const char *line)
+{
+    bool total = strncmp(line, "total_", 6) == 0, mean = strncmp(line, "mean_", 5) == 0;
+    const char *bare = line + (total ? 6 : mean ? 5 : 0);
+    bool whole = profile_type_named(shell->profile, line) >= 0;
+    if (!whole && (bare == line || profile_type_named(shell->profile, bare) < 0))
+        return false;
+    if (!whole)
+        shell->words->value[COMPAT_MEAN].on = mean;
+    shell->words->value[COMPAT_SAMPLE_INDEX].text = remember(shell, whole ? line : bare);
+    return true;
 }
 
 /* name=value, or the name of a switch or a choice alone. False: the line is none. */
@@ -146,35 +212,15 @@ static bool set(struct shell *shell, char *line)
         return true;
     }
     for (size_t i = 0; i < COUNT_OF(settings); i++) {
-        struct compat_value *place = &shell->words->value[settings[i].option];
         if (strcmp(settings[i].name, name) != 0)
             continue;
-        if (!value && settings[i].kind != 'b') {
+        if (!value && settings[i].kind != 'b')
             fprintf(stderr, "please specify a value, e.g. %s=<val>\n", name);
-        } else if (settings[i].kind == 'b') {
-            place->on = is_true(value ? value : "");
-        } else if (settings[i].kind == 'n') {
-            char *end;
-            double number = strtod(value, &end);
-            if (end == value || *end)
-                fprintf(stderr, "invalid value \"%s\" for %s\n", value, name);
-            else
-                place->number = number;
-        } else if (strcmp(name, "granularity") == 0) {
-            if (!choose_grain(shell->words, value))
-                fprintf(stderr, "invalid \"granularity\" value \"%s\"\n", value);
-        } else if (strcmp(name, "sort") == 0) {
-            place->on = strcmp(value, "cum") == 0;
-        } else if (strcmp(name, "sample_index") == 0 && value[0] &&
-                   !go_type_find(shell->profile, value, &(unsigned){0})) {
-            return true; /* which was said */
-        } else {
-            place->text = remember(shell, value);
-            place->on = value[0] != '\0';
-        }
+        else
+            set_value(shell, &settings[i], value ? value : "");
         return true;
     }
-    return false;
+    return !equals && choose_column(shell, name);
 }
 
 /* The columns of the profile, and which is shown. */
@@ -220,7 +266,7 @@ static void show_settings(const struct shell *shell)
         }
         if (settings[i].option == COMPAT_SOURCE_PATH)
             continue;
-        if (settings[i].option == COMPAT_UNIT && !(value->text && value->text[0]))
+        if (settings[i].option == COMPAT_UNIT && !value->text)
             shown = "minimum";
         fprintf(stderr, "  %-25s = %-20s %s\n", settings[i].name, shown, note);
     }
@@ -330,9 +376,8 @@ static void run(struct shell *shell, char *line)
 
 static void forget(struct compat_words *words)
 {
-    static const enum compat_option filters[] = {
-        COMPAT_FOCUS,    COMPAT_IGNORE,    COMPAT_HIDE,    COMPAT_SHOW,   COMPAT_SHOW_FROM,
-        COMPAT_TAGFOCUS, COMPAT_TAGIGNORE, COMPAT_TAGSHOW, COMPAT_TAGHIDE};
+    static const enum compat_option filters[] = {COMPAT_FOCUS, COMPAT_IGNORE, COMPAT_HIDE,
+                                                 COMPAT_TAGFOCUS, COMPAT_TAGIGNORE};
     for (size_t i = 0; i < COUNT_OF(filters); i++)
         words->value[filters[i]] = (struct compat_value){0};
 }

@@ -13,7 +13,7 @@ cd "$place" || exit 2
 unset PPROF_TOOLS
 export HOME="$place" PPROF_TMPDIR="$place/pprof" MEMOIR_CACHE="$place/cache" PPROF_BINARY_PATH="$place"
 . "$sources/compare.sh"
-python3 "$sources/labels.py" labels later cpu other empty columns || exit 2
+python3 "$sources/labels.py" labels later cpu other empty columns bare || exit 2
 
 # go_same OPTION...: output, what is said and the way it ends are the same.
 go_same() {
@@ -60,6 +60,48 @@ done
 go_same -raw -base=labels.pb.gz later.pb.gz
 go_same -raw empty.pb.gz
 go_same -traces empty.pb.gz
+# Older formats, with maps and without; programs at the usual place are whole.
+cat >growth.txt <<'END'
+heap profile:      2:  4194304 [     2:  4194304] @ growth
+     1:  3145728 [     1:  3145728] @ 0x40119e 0x40136c
+     1:  1048576 [     1:  1048576] @ 0x4011d3 0x40136c
+MAPPED_LIBRARIES:
+00401000-00500000 r-xp 00001000 08:01 77 /bin/server
+END
+cat >heapz.txt <<'END'
+heap profile: 3: 300 [5: 900] @ heapz_v2/524288
+1: 100 [2: 300] @ 0x40119e 0x40136c
+2: 200 [3: 600] @ 0x4011d3 0x7f0000000100
+MAPPED_LIBRARIES:
+00400000-00500000 r-xp 00000000 08:01 77 /bin/server
+7f0000000000-7f0000001000 r-xp 00001000 08:01 78 /lib/x.so (deleted)
+END
+sed '/^MAPPED/,$d' heapz.txt >plain.txt
+cat >contention.txt <<'END'
+--- contention:
+cycles/second=2000000000
+sampling period=100
+  40000 20 @ 0x40119e 0x40136c
+  10000 5 @ 0x4011d3 0x40136c
+END
+cat >mutex.txt <<'END'
+--- mutex:
+cycles/second=2000000000
+sampling period=1
+40000 20 @ 0x40119e 0x40136c
+10000 5 @ 0x4011d3 0x40136c
+--- Memory map: ---
+00400000-00500000: /bin/server
+END
+printf 'goroutine profile: total 5\n3 @ 0x40119e 0x40136c\n2 @ 0x4011d3 0x40136c\n' >goroutine.txt
+for file in growth heapz plain contention mutex goroutine; do
+    for option in -top -raw -traces '-tree -addresses' -tags '-top -mean' -dot -callgrind; do
+        # shellcheck disable=SC2086
+        go_same $option $file.txt
+    done
+done
+go_same -raw bare.pb.gz
+go_same -tree -lines bare.pb.gz
 # Mixtures.
 while read -r words; do
     # shellcheck disable=SC2086
@@ -111,6 +153,8 @@ done <<'END'
 -dot -filefunctions -tagshow=thread -unit=b labels.pb.gz
 -dot labels.pb.gz later.pb.gz
 -top -sample_index=-1 labels.pb.gz
+-traces -unit= cpu.pb.gz
+-tags -unit= labels.pb.gz
 -top -divide_by=-2 labels.pb.gz
 -top -trim=0 -source_path=/a:/b -trim_path=/build/store -lines labels.pb.gz
 -tree -compact_labels -base=later.pb.gz labels.pb.gz
@@ -252,6 +296,24 @@ top3 -put
 divide_by=0
 top1
 divide_by=1
+unit=
+o
+top1
+unit=minimum
+mean_inuse_space
+top2
+total_alloc_objects
+top2
+inuse_space
+sort=x
+mean=maybe
+mean=NO
+nodecount=1.5
+edgefraction=x
+show=put
+:
+top3
+show=
 
 proto
 callgrind

@@ -5,7 +5,7 @@
 Writes NAME.pb.gz for each name: `labels` has labels with text and numbers, inlined functions, two
 mappings, comments, times and four columns; `later` is of the same program some time on; `other` has
 other values; `empty` has no samples; `cpu` is a CPU profile; `columns` has
-columns of lines and frames that are not to be shown.
+columns of lines and frames that are not to be shown; `bare` has no mappings.
 """
 import gzip
 import sys
@@ -168,11 +168,19 @@ def columns(name):
     profile.write(name)
 
 
+def bare(name):
+    """Without mappings."""
+    profile = Profile([("samples", "count")])
+    named = profile.location(0x401000, 0, [("main", "m.c", 3, 1)])
+    profile.sample([profile.location(0x402000, 0, []), named], [5])
+    profile.write(name)
+
+
 def main():
     for name in sys.argv[1:]:
         if name in ("labels", "later"):
             heap(name, 1 if name == "labels" else 3)
-        elif name in ("cpu", "columns"):
+        elif name in ("cpu", "columns", "bare"):
             globals()[name](name)
         else:
             profile = Profile([("things", "count")] if name == "other" else
