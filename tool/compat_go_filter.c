@@ -274,8 +274,10 @@ void go_drop_frames(struct go_profile *go)
         struct go_sample *sample = &go->samples[i];
         bool user = false;
         for (uint32_t k = sample->count; k > 0; k--) {
-            char here = state[go->path[sample->first + k - 1]];
-            user |= here == 0;
+            uint32_t number = go->path[sample->first + k - 1];
+            char here = state[number];
+            /* Go's text names all frames but the outermost, which are its runtime's. */
+            user |= here == 0 && (own || go->places[number].count > 0);
             if (here == 0 || !user)
                 continue;
             uint32_t cut = here == 'p' ? k : k - 1;

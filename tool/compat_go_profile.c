@@ -146,7 +146,8 @@ static const char *simple_name(struct go_profile *go, const struct profile_funct
         return go_keep(go, file_name(name, system, mode));
     if (strcasestr(mode, "demangle=none"))
         return go_keep(go, strdup(system[0] ? system : name));
-    if (strcasestr(mode, "demangle=full"))
+    /* What has no parameters to lose: Go's methods, which its text brings. */
+    if (strcasestr(mode, "demangle=full") || strstr(name, ".(*"))
         return go_keep(go, strdup(name));
     return go_keep(go, compat_short_name(name, strcasestr(mode, "demangle=templates") != NULL));
 }

@@ -225,6 +225,10 @@ if (cd "$package" && go tool compile -p strconv -o "$place/strconv.o" -cpuprofil
         go_same $option compile.cpu
     done
     go_tree -trim=false compile.cpu
+    # Names that stand in the text are shown, which the real one does not do.
+    links/pprof -top compile.heap 2>/dev/null >ours.out
+    awk '/<unknown>/ && $2 + 0 > 50 { exit 1 }' ours.out && grep -q '\.(\*.*)\.' ours.out ||
+        fail "Go's text has no names: $(head -n 8 ours.out)"
     go_same -tags compile.heap
     go tool pprof -proto -output=compile.pb.gz compile.heap >/dev/null 2>&1
     for option in -top -dot -callgrind -traces '-top -sample_index=alloc_objects'; do
