@@ -63,7 +63,8 @@ static void put_item(const struct check_item *item, const struct style *style)
                    mark, style->utf8 ? -1 : -4);
     fprintf(style->out, " %-12s ", item->name);
     if (item->subject[0] != '\0') {
-        fprintf(style->out, "%-14s ", item->subject);
+        question_pad(style, item->subject, -14);
+        fputs(" ", style->out);
         question_pad(style, value_text(text, item, question_glyph(style, "→", "->")), -11);
     } else {
         question_pad(style, value_text(text, item, question_glyph(style, "→", "->")), -26);

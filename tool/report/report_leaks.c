@@ -280,11 +280,13 @@ static void put_csv(const struct view *view, const struct leaks *leaks, const st
     }
 }
 
-/* Whether other leaks have the function on their way. */
+/* Whether leaks of others have the function on their way; it may call itself. */
 static bool is_caller(const struct view *view, const struct leaks *leaks, const char *name)
 {
     for (size_t i = 0; i < leaks->count; i++) {
         struct view_stack stack = view_stack(view, leaks->rows[i].stack);
+        if (strcmp(question_frame(view, leaks->rows[i].frame)->name, name) == 0)
+            continue;
         for (uint32_t k = 1; k < stack.count; k++)
             if (strcmp(question_frame(view, stack.frames[k])->name, name) == 0)
                 return true;
@@ -311,6 +313,8 @@ static void put_line(const struct view *view, const struct leaks *leaks,
     bool named = (frame->flags & (FRAME_UNNAMED | FRAME_GUESS)) == 0;
     if (broad)
         fprintf(style->out, "# would hide others, too: ");
+    else if (!named && *module == '\0')
+        fprintf(style->out, "# is elsewhere in every run: ");
     fprintf(style->out, "leak:%s%s%s\n", named ? "^" : "",
             named || *module == '\0' ? frame->name : module, named ? "$" : "");
 }
