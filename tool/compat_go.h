@@ -118,7 +118,6 @@ const char *go_keep(struct go_profile *go, char *text);
 /* compat_go_tags.c: the labels of a sample that are shown; the unit of a number. */
 size_t go_labels(const struct go_profile *go, const struct go_sample *sample,
                  struct profile_label labels[PROFILE_LABELS_MOST]);
-bool go_tag_shown(const struct go_profile *go, const char *key);
 const char *go_tag_unit(const struct go_profile *go, const struct profile_label *label);
 void go_choose_tags(struct go_profile *go);
 void go_tag_frames(struct go_profile *go);

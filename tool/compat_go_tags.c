@@ -13,6 +13,12 @@
 
 enum { PATTERNS_MOST = 32 };
 
+static bool is_shown(const struct go_profile *go, const char *key)
+{
+    return (!go->tag_show || compat_pattern_fits(go->tag_show, key)) &&
+           !(go->tag_hide && compat_pattern_fits(go->tag_hide, key));
+}
+
 size_t go_labels(const struct go_profile *go, const struct go_sample *sample,
                  struct profile_label labels[PROFILE_LABELS_MOST])
 {
@@ -23,15 +29,9 @@ size_t go_labels(const struct go_profile *go, const struct go_sample *sample,
     const struct profile_label *all = from->labels.items;
     size_t count = 0;
     for (uint32_t i = 0; set > 0 && i < range->count; i++)
-        if (go_tag_shown(go, profile_text(from, all[range->first + i].key)))
+        if (is_shown(go, profile_text(from, all[range->first + i].key)))
             labels[count++] = all[range->first + i];
     return count;
-}
-
-bool go_tag_shown(const struct go_profile *go, const char *key)
-{
-    return (!go->tag_show || compat_pattern_fits(go->tag_show, key)) &&
-           !(go->tag_hide && compat_pattern_fits(go->tag_hide, key));
 }
 
 const char *go_tag_unit(const struct go_profile *go, const struct profile_label *label)

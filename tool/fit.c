@@ -127,7 +127,9 @@ static int fit_close(void *cookie)
     return 0;
 }
 
-FILE *fit_open(FILE *to, unsigned width)
+/* A stream whose lines are written to `to` so that they fit; fclose leaves `to` open. NULL: no
+ * memory. */
+static FILE *fit_open(FILE *to, unsigned width)
 {
     enum { ROOM = 512 };
     struct fit *fit = malloc(sizeof *fit);

@@ -10,9 +10,6 @@
 
 /* One line, without its end, and a '\n'. Escape sequences take no room. */
 void fit_line(FILE *to, const char *line, size_t length, unsigned width);
-/* A stream whose lines are written to `to` in this way; fclose leaves `to` open. NULL: no
- * memory. */
-FILE *fit_open(FILE *to, unsigned width);
 /* Standard output, or standard error, in this way if it is a terminal. Pair with fit_end. */
 FILE *fit_output(void);
 FILE *fit_errors(void);

@@ -61,10 +61,9 @@ void load_moment(struct loaded *loaded, const struct arguments *arguments);
 /* view_make, with progress; its error as ours. */
 bool load_view(struct view *view, const struct loaded *loaded, struct error *error);
 
-/* From the flags --json, --csv, --rows, ... and the terminal. */
-struct style load_style(const struct arguments *arguments, const struct loaded *loaded);
-/* The same, and for tables: --output is opened as style->out, and its ending is a format. Pair
- * with load_close: with `whole` the file gets its name, else what was there stays. */
+/* How answers look, from the flags --json, --csv, --rows, ... and the terminal. --output is opened
+ * as style->out, and its ending is a format. Pair with load_close: with `whole` the file gets its
+ * name, else what was there stays. */
 bool load_open(struct style *style, const struct arguments *arguments, struct loaded *loaded,
                struct error *error);
 bool load_close(struct style *style, struct loaded *loaded, bool whole, struct error *error);

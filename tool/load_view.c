@@ -222,7 +222,7 @@ bool load_view(struct view *view, const struct loaded *loaded, struct error *err
     return right || error_set(error, ERROR_USAGE, "%s", reason.text);
 }
 
-struct style load_style(const struct arguments *arguments, const struct loaded *loaded)
+static struct style style_of(const struct arguments *arguments, const struct loaded *loaded)
 {
     const char *rows = arguments_value(arguments, "--rows");
     struct style style = {
@@ -258,7 +258,7 @@ bool load_open(struct style *style, const struct arguments *arguments, struct lo
     const char *output = arguments_value(arguments, "--output");
     if (output && strcmp(output, "-") == 0)
         output = NULL;
-    *style = load_style(arguments, loaded);
+    *style = style_of(arguments, loaded);
     if (output && ends_in(output, ".json"))
         style->format = STYLE_JSON;
     else if (output && ends_in(output, ".csv"))

@@ -6,6 +6,7 @@
 #include "tool/arguments.h"
 #include "tool/commands.h"
 #include "tool/man.h"
+#include "tool/profile/profile.h"
 #include "tool/terminal.h"
 
 #include <stdio.h>
@@ -40,7 +41,6 @@ static void show_text(void);
 static void show_markdown(void);
 static void markdown_cell(const char *text);
 static void show_json(void);
-static void json_member(const char *name, const char *text, const char *after);
 
 bool options_show(const struct arguments *arguments, struct error *error)
 {
@@ -142,27 +142,22 @@ static void show_json(void)
         [CONFIG_CHOICE] = "choice", [CONFIG_NUMBER] = "number", [CONFIG_PATH] = "path",
     };
     char accepted[200];
-    printf("{\"schema\":\"memoir.options/1\",\"options\":[");
+    struct json json;
+    json_start(&json, stdout, true);
+    json_object(&json, NULL);
+    json_text(&json, "schema", "memoir.options/1");
+    json_array(&json, "options");
     for (size_t i = 0; i < CONFIG_COUNT; i++) {
-        printf("%s\n{", i > 0 ? "," : "");
-        json_member("key", config_options[i].key, ",");
-        json_member("kind", kinds[config_options[i].kind], ",");
-        json_member("default", config_options[i].initial, ",");
-        json_member("accepted", options_accepted(i, accepted, sizeof accepted), ",");
-        json_member("brief", options_docs[i].brief, ",");
-        json_member("details", options_docs[i].details, "}");
+        json_object(&json, NULL);
+        json_text(&json, "key", config_options[i].key);
+        json_text(&json, "kind", kinds[config_options[i].kind]);
+        json_text(&json, "default", config_options[i].initial);
+        json_text(&json, "accepted", options_accepted(i, accepted, sizeof accepted));
+        json_text(&json, "brief", options_docs[i].brief);
+        json_text(&json, "details", options_docs[i].details);
+        json_end(&json);
     }
-    printf("\n]}\n");
-}
-
-static void json_member(const char *name, const char *text, const char *after)
-{
-    printf("\"%s\":\"", name);
-    for (; *text; text++) {
-        if (*text == '\n')
-            printf("\\n");
-        else
-            printf("%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
-    }
-    printf("\"%s", after);
+    json_end(&json);
+    json_end(&json);
+    putchar('\n');
 }

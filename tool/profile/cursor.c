@@ -84,30 +84,6 @@ bool cursor_number(struct cursor *cursor, unsigned base, uint64_t *value)
     return true;
 }
 
-bool cursor_signed(struct cursor *cursor, int64_t *value)
-{
-    struct cursor place = *cursor;
-    uint64_t sum = 0, more;
-    cursor_spaces(&place);
-    bool negative = cursor_take(&place, "-");
-    if (place.at == place.end || digit(*place.at) > 9)
-        return false;
-    for (; place.at < place.end && (digit(*place.at) < 10 || *place.at == ','); place.at++)
-        if (*place.at != ',' && (__builtin_mul_overflow(sum, 10, &sum) ||
-                                 __builtin_add_overflow(sum, digit(*place.at), &sum)))
-            return false;
-    if (sum > INT64_MAX)
-        return false;
-    if (place.at < place.end && *place.at == '.') {
-        place.at++;
-        if (place.at < place.end && digit(*place.at) < 10 && !cursor_number(&place, 10, &more))
-            return false;
-    }
-    *value = negative ? -(int64_t)sum : (int64_t)sum;
-    *cursor = place;
-    return true;
-}
-
 struct cursor cursor_until(struct cursor *cursor, char stop)
 {
     const char *end =

@@ -21,8 +21,6 @@ void cursor_spaces(struct cursor *cursor); /* and tabs */
 bool cursor_take(struct cursor *cursor, const char *text);
 /* Behind blanks; base 10 or 16, with 0x or without. False also when it is too large. */
 bool cursor_number(struct cursor *cursor, unsigned base, uint64_t *value);
-/* A number with a fraction that is dropped, commas that are passed over ("1,234"), and a sign. */
-bool cursor_signed(struct cursor *cursor, int64_t *value);
 /* Up to `stop` or the end; moves behind `stop`. */
 struct cursor cursor_until(struct cursor *cursor, char stop);
 /* The last place where `text` is, or NULL. */

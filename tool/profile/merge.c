@@ -43,18 +43,13 @@ static uint32_t *numbers(struct merging *it, size_t count)
     return made;
 }
 
-static const char *text_in(const struct profile *profile, uint32_t string)
-{
-    return profile_text(profile, string);
-}
-
 /* The string of `to`. 0 in the list: not looked for yet. */
 static uint32_t string_of(struct merging *it, uint32_t string)
 {
     if (string == 0 || it->to->failed)
         return 0;
     if (it->strings[string] == 0)
-        it->strings[string] = profile_string_of(it->to, text_in(it->from, string));
+        it->strings[string] = profile_string_of(it->to, profile_text(it->from, string));
     return it->strings[string];
 }
 
@@ -75,8 +70,8 @@ static bool same_file(const struct merging *it, const struct profile_mapping *a,
                       const struct profile_mapping *b)
 {
     if (a->build_id != 0 && b->build_id != 0)
-        return strcmp(text_in(it->to, a->build_id), text_in(it->from, b->build_id)) == 0;
-    return strcmp(text_in(it->to, a->path), text_in(it->from, b->path)) == 0;
+        return strcmp(profile_text(it->to, a->build_id), profile_text(it->from, b->build_id)) == 0;
+    return strcmp(profile_text(it->to, a->path), profile_text(it->from, b->path)) == 0;
 }
 
 /* What is in memory only is the same if its addresses are. */
@@ -89,7 +84,7 @@ static bool has_addresses_only(const char *path)
 static bool has_part(const struct merging *it, const struct profile_mapping *whole,
                      const struct profile_mapping *part)
 {
-    if (has_addresses_only(text_in(it->from, part->path)))
+    if (has_addresses_only(profile_text(it->from, part->path)))
         return whole->start == part->start && whole->limit == part->limit;
     return whole->offset <= part->offset &&
            part->offset - whole->offset <= whole->limit - whole->start &&
@@ -100,7 +95,7 @@ static bool has_part(const struct merging *it, const struct profile_mapping *who
 static bool add_file(struct merging *it, uint64_t group, const struct profile_mapping *mapping,
                      uint32_t number)
 {
-    bool addresses = has_addresses_only(text_in(it->to, mapping->path));
+    bool addresses = has_addresses_only(profile_text(it->to, mapping->path));
     uint64_t start = addresses ? mapping->start : mapping->offset;
     return ranges_add(&it->files, group << 1 | addresses, start,
                       start + (mapping->limit - mapping->start), number);
@@ -140,7 +135,7 @@ static bool always(const void *context, uint32_t number)
 
 static uint32_t find_mapping(struct merging *it, const struct profile_mapping *mapping)
 {
-    const char *path = text_in(it->from, mapping->path);
+    const char *path = profile_text(it->from, mapping->path);
     bool addresses = has_addresses_only(path);
     uint64_t start = addresses ? mapping->start : mapping->offset;
     uint64_t end = start + (mapping->limit - mapping->start);
@@ -148,7 +143,7 @@ static uint32_t find_mapping(struct merging *it, const struct profile_mapping *m
     bool there[2] = {
         profile_has_string(it->to, path, &strings[0]),
         mapping->build_id != 0 &&
-            profile_has_string(it->to, text_in(it->from, mapping->build_id), &strings[1])};
+            profile_has_string(it->to, profile_text(it->from, mapping->build_id), &strings[1])};
     struct part part = {it, mapping};
     for (unsigned i = 0; i < 2; i++) {
         uint64_t group = ((uint64_t)strings[i] << 1 | i) << 1 | addresses;
@@ -332,8 +327,8 @@ static void merge_types(struct merging *it)
     struct profile *to = it->to;
     bool first = to->types == 0;
     for (unsigned i = 0; i < it->from->types; i++) {
-        const char *name = text_in(it->from, it->from->type[i].name),
-                   *unit = text_in(it->from, it->from->type[i].unit);
+        const char *name = profile_text(it->from, it->from->type[i].name),
+                   *unit = profile_text(it->from, it->from->type[i].unit);
         int there = profile_type_named(to, name);
         if (there < 0 && to->types == PROFILE_TYPES_MOST) {
             profile_warn(to, "%s is left out: there are too many kinds of values", name);
@@ -341,9 +336,9 @@ static void merge_types(struct merging *it)
             continue;
         }
         it->types[i] = profile_type(to, name, unit);
-        if (strcmp(text_in(to, to->type[it->types[i]].unit), unit) != 0)
+        if (strcmp(profile_text(to, to->type[it->types[i]].unit), unit) != 0)
             profile_warn(to, "%s is added up, but was counted in %s and in %s", name, unit,
-                         text_in(to, to->type[it->types[i]].unit));
+                         profile_text(to, to->type[it->types[i]].unit));
     }
     if (first && it->from->types > 0 && it->types[it->from->default_type] < to->types)
         to->default_type = it->types[it->from->default_type];

@@ -14,7 +14,9 @@ static int64_t course_end(const struct profile *profile, int64_t end_ns)
     return end_ns > 0 ? end_ns : last;
 }
 
-bool course_values(const struct profile *profile, int64_t end_ns, float *values, unsigned count)
+/* The live bytes of `count` equal parts of the time, each the largest in it. False: not known. */
+static bool course_values(const struct profile *profile, int64_t end_ns, float *values,
+                          unsigned count)
 {
     const struct profile_point *points = profile->points.items;
     int64_t end = course_end(profile, end_ns);

@@ -10,7 +10,5 @@
  * little is known. `end_ns` 0: the time of the last point. */
 void course_print(const struct profile *profile, const struct style *style, unsigned indent,
                   int64_t end_ns);
-/* The live bytes of `count` equal parts of the time, each the largest in it. False: not known. */
-bool course_values(const struct profile *profile, int64_t end_ns, float *values, unsigned count);
 
 #endif

@@ -13,7 +13,9 @@
 
 enum { TEXTS_SIZE = 65536 };
 
-const char *frames_text(struct maker *maker, const char *format, ...)
+/* A text that lives as long as the view. */
+__attribute__((format(printf, 2, 3))) static const char *frames_text(struct maker *maker,
+                                                                     const char *format, ...)
 {
     char text[1024];
     va_list arguments;

@@ -66,11 +66,6 @@ void html_site(FILE *file, const struct view_frame *frame)
     }
 }
 
-const char *html_metric_title(const struct view *view, bool is_short)
-{
-    return is_short ? "short-lived blocks" : table_metric(view);
-}
-
 /* [frame, self, total, objects, error in per mille, trend...] */
 static void row_json(struct html *html, FILE *file, const struct view *view,
                      const struct view_row *row)
@@ -187,7 +182,7 @@ static bool metric_rows(struct html *html, struct html_metric *metric,
     own.rows_only = true;
     if (!view_make(&view, html->profile, &own, html->error))
         return false;
-    metric->title = html_metric_title(&view, is_short);
+    metric->title = is_short ? "short-lived blocks" : table_metric(&view);
     metric->unit = view.unit;
     metric->total = view.total;
     if (first)

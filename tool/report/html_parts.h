@@ -51,8 +51,6 @@ bool html_metrics_make(struct html *html);
 const struct view *html_past(struct html *html);
 /* The table of leaks. */
 bool html_leaks_make(struct html *html);
-/* The title of a metric, as a word in a sentence. */
-const char *html_metric_title(const struct view *view, bool is_short);
 
 /* "±3 %" with a space before it, where that is worth a word. */
 void html_error(FILE *file, const struct view_value *value);

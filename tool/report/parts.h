@@ -130,9 +130,6 @@ uint32_t frames_fold(const struct maker *maker, const struct source *source,
                      const struct path *path);
 /* The frame of a label set: its thread or its size. UINT32_MAX when memory is out. */
 uint32_t frames_of_set(struct maker *maker, struct source *source, uint32_t set);
-/* A text that lives as long as the view. */
-const char *frames_text(struct maker *maker, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 
 /* Which share of the objects that a sample ever had ended at an age that is wanted. */
 double filter_age_share(const struct view_options *options, const struct profile *profile,

@@ -7,7 +7,7 @@
 
 #include "tool/report/svg.h"
 
-void plot_style(FILE *file, bool dark)
+static void plot_style(FILE *file, bool dark)
 {
     fputs(dark ? ".live{stroke:#f1f2f4}.was{stroke:#8ab4f8}.rss{stroke:#e3b341}"
                  ".mark{stroke:#f06595}"
@@ -24,7 +24,8 @@ unsigned plot_width(const struct picture_options *options, unsigned usual)
     return options->width == 0 ? usual : options->width < least ? least : options->width;
 }
 
-const char plot_shapes[] =
+/* What the themes share. */
+static const char plot_shapes[] =
     "text{font:12px system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif}"
     ".name{font:11px ui-monospace,SFMono-Regular,Menlo,'DejaVu Sans Mono',"
     "'Liberation Mono',monospace}"

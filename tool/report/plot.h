@@ -26,9 +26,6 @@ void plot_y_axis(struct plot *plot, double most, const char *unit);
 double plot_y(const struct plot *plot, double value);
 /* As style_value, without zeros at the end. */
 const char *plot_round(char text[32], double value, const char *unit);
-/* The style of plots: what the themes share, and the colours of one. */
-extern const char plot_shapes[];
-void plot_style(FILE *file, bool dark);
 /* A sentence in the place of data. */
 void plot_nothing(const struct plot *plot, const char *sentence);
 /* Times from 0 to `most_ns`, at round numbers. */

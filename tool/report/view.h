@@ -51,7 +51,7 @@ struct view_options {
     int64_t since_ns, until_ns; /* of `time`: this part of the run; 0: from the start, to the end */
 };
 
-enum { FRAME_INLINED = 1, FRAME_GUESS = 2, FRAME_UNNAMED = 4, FRAME_FOLDED = 8 };
+enum { FRAME_INLINED = 1, FRAME_GUESS = 2, FRAME_UNNAMED = 4 };
 
 /* What a row or a box of a picture stands for. Texts live as long as the profiles. */
 struct view_frame {
