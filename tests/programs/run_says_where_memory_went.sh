@@ -83,6 +83,28 @@ said '^allocated in all, a realloc as one more: 5[0-9]\.[0-9] MiB'
 said '^calls of malloc and realloc: 10\.1 K'
 rm -f ./*
 
+# what was not recorded any more is not said to be from elsewhere
+cat >late.c <<'E'
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void *volatile block;
+int main(void)
+{
+    block = malloc(1000);
+    usleep(300000);
+    block = malloc(1000);
+    block = malloc(100 << 20); /* too soon for another snapshot */
+    memset(block, 1, 100 << 20);
+    return raise(SIGKILL);
+}
+E
+build late.c -o late
+memoir run --exact --every 100ms ./late 2>"$place/errors"
+said '^ +RSS +1[0-2][0-9] MiB peak$'
+rm -f ./*
+
 # of several processes, the resident memory is that of the one that is shown
 cat >mapped.c <<'E'
 #define _GNU_SOURCE

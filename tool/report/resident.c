@@ -73,7 +73,10 @@ void resident_print(const struct profile *profile, const struct style *style,
                     uint64_t resident_bytes)
 {
     char size[32], rest[32];
-    uint64_t heap = heap_most(profile), other = resident_bytes > heap ? resident_bytes - heap : 0;
+    uint64_t heap = heap_most(profile), seen = resident_bytes;
+    if (profile->torn && resident_most(profile) < seen) /* what came later may be of malloc */
+        seen = resident_most(profile);
+    uint64_t other = seen > heap ? seen - heap : 0;
     fprintf(style->out, "    RSS  %s peak", style_value(size, (double)resident_bytes, "bytes"));
     if (other >= MOST_BYTES && other > resident_bytes / MOST_SHARE)
         fprintf(style->out, ", %s of it (%.0f %%) not from malloc\n         %s",
