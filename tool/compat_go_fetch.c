@@ -121,10 +121,16 @@ static bool types_fit(const struct profile *a, const struct profile_type *left,
             (go_unit_kind(units[0]) >= 0 && go_unit_kind(units[0]) == go_unit_kind(units[1])));
 }
 
+/* Go's own files may say that there is none. */
+static bool says_period(const struct profile *profile)
+{
+    return strcmp(profile->format, "pprof") == 0 || profile->period_type.name != 0;
+}
+
 /* Ends the command unless the two have the same columns. `what`: what was being done. */
 static void check_types(const struct profile *a, const struct profile *b, const char *what)
 {
-    bool both = strcmp(a->format, "pprof") == 0 && strcmp(b->format, "pprof") == 0;
+    bool both = says_period(a) && says_period(b);
     const struct profile_type *left = &a->period_type, *right = &b->period_type;
     const char *which = "period type";
     bool fit = !both || types_fit(a, left, b, right);
@@ -146,6 +152,33 @@ static void check_types(const struct profile *a, const struct profile *b, const 
     compat_end(1);
 }
 
+static void add_comment(struct profile *profile, const char *text)
+{
+    const uint32_t *comments = profile->comments.items;
+    for (size_t i = 0; i < profile->comments.count; i++)
+        if (strcmp(profile_text(profile, comments[i]), text) == 0)
+            return;
+    uint32_t copy = profile_string_of(profile, text);
+    uint32_t *last = profile_list_add(profile, &profile->comments, sizeof *last);
+    if (last)
+        *last = copy;
+}
+
+/* Adds one profile to another. The time of both is the earlier one; none is earlier than any, but
+ * for the first. */
+static void join(struct profile *profile, const struct profile *more, double factor)
+{
+    const uint32_t *comments = more->comments.items;
+    int64_t time = profile->time_ns;
+    if (time == 0 || more->time_ns < time)
+        time = more->time_ns;
+    if (!profile_merge(profile, more, factor))
+        compat_fail("out of memory");
+    profile->time_ns = time;
+    for (size_t i = 0; i < more->comments.count; i++)
+        add_comment(profile, profile_text(more, comments[i]));
+}
+
 /* All of them as one; `name` is source or base. */
 static void read_all(struct profile *profile, const struct compat_words *words,
                      const char *const *paths, size_t count, const char *name)
@@ -160,8 +193,7 @@ static void read_all(struct profile *profile, const struct compat_words *words,
         if (got++ == 0)
             continue;
         check_types(profile, &more, what);
-        if (!profile_merge(profile, &more, 1))
-            compat_fail("out of memory");
+        join(profile, &more, 1);
         profile_free(&more);
     }
     if (got == 0)
@@ -214,11 +246,9 @@ static void subtract(struct profile *profile, const struct compat_words *words)
         normalize(profile, &base);
     if (compat_text(words, COMPAT_DIFF_BASE)[0] != '\0')
         mark_base(&base);
-    if (profile->time_ns == 0 || (base.time_ns != 0 && base.time_ns < profile->time_ns))
-        profile->time_ns = base.time_ns;
-    if (!profile_merge(profile, &base, -1) ||
-        __builtin_add_overflow(profile->duration_ns, base.duration_ns, &profile->duration_ns))
-        compat_fail("out of memory");
+    join(profile, &base, -1);
+    if (__builtin_add_overflow(profile->duration_ns, base.duration_ns, &profile->duration_ns))
+        compat_fail("the durations are too long");
     profile_free(&base);
 }
 

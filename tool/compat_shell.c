@@ -162,15 +162,13 @@ static struct compat_stacks process(const struct compat_stacks *all, const struc
 
 static void run_top(const struct compat_stacks *all, char *rest)
 {
-    char *end;
+    char *end = rest + strspn(rest, " \t");
     struct words words;
-    long rows = strtol(rest, &end, 10);
-    if (end == rest)
-        rows = 10;
+    long rows = isdigit((unsigned char)*end) ? strtol(end, &end, 10) : 10;
     take_words(&words, end);
     struct compat_stacks stacks = process(all, &words, false, stdout);
     enum compat_by by = words.lines ? COMPAT_BY_LINE : compat_by(all->words);
-    compat_print_text(&stacks, words.cum, by, (int)rows);
+    compat_print_text(&stacks, words.cum, by, rows > 0 ? (int)rows : 1);
     free(stacks.stacks);
 }
 
@@ -305,4 +303,5 @@ void compat_shell(const struct compat_stacks *stacks)
         if (quit)
             return;
     }
+    fputc('\n', stderr);
 }

@@ -147,8 +147,9 @@ disasm keep_deep
 callgrind calls.grind
 
   top2
+top0
+top-1
 nosuch
-quit now
 END
 shells() { # COMMAND PROFILE
     "$1" --interactive plain "$2" <typed 2>real.err | own | python3 "$canon" disasm >real.out

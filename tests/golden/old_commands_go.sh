@@ -13,7 +13,8 @@ cd "$place" || exit 2
 unset PPROF_TOOLS
 export HOME="$place" PPROF_TMPDIR="$place/pprof" MEMOIR_CACHE="$place/cache" PPROF_BINARY_PATH="$place"
 . "$sources/compare.sh"
-python3 "$sources/labels.py" labels later cpu other empty columns bare || exit 2
+python3 "$sources/labels.py" labels later cpu other empty columns bare \
+    early late never || exit 2
 
 # go_same OPTION...: output, what is said and the way it ends are the same.
 go_same() {
@@ -155,6 +156,18 @@ done <<'END'
 -top -sample_index=-1 labels.pb.gz
 -traces -unit= cpu.pb.gz
 -tags -unit= labels.pb.gz
+-comments late.pb.gz early.pb.gz
+-comments -base=late.pb.gz early.pb.gz
+-top -base=early.pb.gz late.pb.gz
+-top never.pb.gz late.pb.gz
+-top late.pb.gz never.pb.gz
+-top -diff_base=late.pb.gz never.pb.gz
+-raw -base=early.pb.gz late.pb.gz never.pb.gz
+-comments -add_comment=one late.pb.gz
+-top -base=growth.txt heapz.txt
+-top -base=heapz.txt growth.txt
+-top -base=plain.txt heapz.txt
+-top -base=contention.txt bare.pb.gz
 -top -divide_by=-2 labels.pb.gz
 -top -trim=0 -source_path=/a:/b -trim_path=/build/store -lines labels.pb.gz
 -tree -compact_labels -base=later.pb.gz labels.pb.gz

@@ -5,7 +5,8 @@
 Writes NAME.pb.gz for each name: `labels` has labels with text and numbers, inlined functions, two
 mappings, comments, times and four columns; `later` is of the same program some time on; `other` has
 other values; `empty` has no samples; `cpu` is a CPU profile; `columns` has
-columns of lines and frames that are not to be shown; `bare` has no mappings.
+columns of lines and frames that are not to be shown; `bare` has no mappings;
+`early`, `late` and `never` differ in times and comments.
 """
 import gzip
 import sys
@@ -176,12 +177,25 @@ def bare(name):
     profile.write(name)
 
 
+def timed(name, seconds, comments):
+    profile = Profile([("samples", "count")])
+    profile.mapping(1, 0x400000, 0x500000, "/srv/bin/server", "")
+    profile.sample([profile.location(0x401000, 1, [("main", "m.c", 3, 1)])], [5])
+    profile.body += number(9, seconds * 10**9) + number(10, seconds * 10**6)
+    for comment in comments:
+        profile.body += packed(13, [profile.text(comment)])
+    profile.write(name)
+
+
 def main():
     for name in sys.argv[1:]:
         if name in ("labels", "later"):
             heap(name, 1 if name == "labels" else 3)
         elif name in ("cpu", "columns", "bare"):
             globals()[name](name)
+        elif name in ("early", "late", "never"):
+            timed(name, {"early": 4000, "late": 5000, "never": 0}[name],
+                  {"early": ["two", "three"], "late": ["one", "two"], "never": []}[name])
         else:
             profile = Profile([("things", "count")] if name == "other" else
                               [("inuse_objects", "count"), ("inuse_space", "bytes")])
