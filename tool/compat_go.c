@@ -2,6 +2,8 @@
 /* Go's pprof: which profile, which report. */
 #include "tool/compat_go.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,6 +47,7 @@ static void check(const struct compat_words *words, unsigned reports_given)
                                                 COMPAT_FILES, COMPAT_LINES, COMPAT_ADDRESSES};
     static const enum compat_option orders[] = {COMPAT_FLAT, COMPAT_CUM};
     const struct compat_value *value = words->value;
+    bool http = compat_text(words, COMPAT_HTTP)[0] != '\0';
     bool base = compat_text(words, COMPAT_BASE)[0] != '\0';
     if (words->operands_count == 0) {
         compat_help(words, stderr);
@@ -54,9 +57,9 @@ static void check(const struct compat_words *words, unsigned reports_given)
     check_group(words, orders, COUNT_OF(orders));
     if (reports_given > 1)
         compat_fail("must set at most one output format");
-    if (value[COMPAT_HTTP].on && reports_given > 0)
+    if (http && reports_given > 0)
         compat_fail("-http is not compatible with an output format on the command line");
-    if (value[COMPAT_NO_BROWSER].on && !value[COMPAT_HTTP].on)
+    if (value[COMPAT_NO_BROWSER].on && !http)
         compat_fail("-no_browser only makes sense with -http");
     if (base && compat_text(words, COMPAT_DIFF_BASE)[0] != '\0')
         compat_fail("-base and -diff_base flags cannot both be specified");
@@ -100,8 +103,8 @@ static void divert(const struct compat_words *words, enum compat_option report)
         return;
     fprintf(stderr, "Generating report in %s\n", name);
     if (!freopen(name, "we", stdout)) {
-        perror(name);
-        compat_end(1);
+        const char *reason = strerror(errno);
+        compat_fail("open %s: %c%s", name, tolower((unsigned char)reason[0]), reason + 1);
     }
 }
 
@@ -122,7 +125,7 @@ void compat_go(char **arguments)
         given++;
     }
     check(&words, given);
-    if (words.value[COMPAT_HTTP].on) {
+    if (compat_text(&words, COMPAT_HTTP)[0] != '\0') {
         fputs("pages in a browser come with: memoir view PROFILE\n", stderr);
         compat_end(2);
     }

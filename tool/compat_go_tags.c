@@ -330,10 +330,11 @@ void go_tag_frames(struct go_profile *go)
     for (size_t i = 0; i < go->count && added > 0; i++) {
         struct go_sample *sample = &go->samples[i];
         uint32_t *to = path + length;
+        /* In this order they are numbered. */
+        put_frames(go, sample, &roots, to + leaves.count + sample->count, own);
         put_frames(go, sample, &leaves, to, own);
         if (sample->count > 0)
             memcpy(to + leaves.count, go->path + sample->first, sample->count * sizeof *to);
-        put_frames(go, sample, &roots, to + leaves.count + sample->count, own);
         sample->first = (uint32_t)length;
         sample->count += (uint32_t)added;
         length += sample->count;

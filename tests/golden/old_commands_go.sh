@@ -156,6 +156,17 @@ done <<'END'
 -top -sample_index=-1 labels.pb.gz
 -traces -unit= cpu.pb.gz
 -tags -unit= labels.pb.gz
+-raw -tagroot=thread -tagleaf=bytes labels.pb.gz
+-top -tagleaf=wait -unit=s labels.pb.gz
+-top -tagfocus=wait=1ms:2ms,5ms:10s labels.pb.gz
+-top -tagfocus=-1kb: labels.pb.gz
+-diff_base=labels.pb.gz -tags later.pb.gz
+-diff_base=labels.pb.gz -dot -lines later.pb.gz
+-base=labels.pb.gz -normalize -dot later.pb.gz
+-dot -hide=. labels.pb.gz
+-raw -hide=. labels.pb.gz
+-top -http= -output= -add_comment= labels.pb.gz
+-top -output=/nosuch/x labels.pb.gz
 -comments late.pb.gz early.pb.gz
 -comments -base=late.pb.gz early.pb.gz
 -top -base=early.pb.gz late.pb.gz
