@@ -7,7 +7,7 @@
 # several units, functions in sections of their own, compressed; beside it and by --debug-path.
 # shellcheck source=tests/programs/common.sh
 . "$(dirname "$0")/../programs/common.sh"
-need python3 readelf objcopy "$CXX"
+need python3 readelf objcopy strip "$CXX"
 cd "$place" || exit 2
 export XDG_CACHE_HOME="$place/cache" HOME="$place"
 
@@ -69,10 +69,13 @@ int main(int argc, char **argv)
 }
 C
 cat >frames.py <<'PY'
-"""PROGRAM OUTPUT OPTION...: the frames of every fourth byte of its functions."""
+"""PROGRAM OUTPUT OPTION... ["" SYMBOLS]: the frames of every fourth byte of its functions."""
 import json, os, re, subprocess, sys
 
-program, options = os.path.abspath(sys.argv[1]), sys.argv[3:]
+program, options, symbols = os.path.abspath(sys.argv[1]), sys.argv[3:], sys.argv[1]
+if "" in options:
+    symbols = options.pop()
+    options.pop()
 BIAS, CALLERS = 0x555555000000, 0x10000000
 
 
@@ -81,7 +84,7 @@ def run(*words):
 
 
 addresses, maps = set(), []
-for line in run("readelf", "-sW", program).split("\n"):
+for line in run("readelf", "-sW", symbols).split("\n"):
     part = line.split()
     if len(part) >= 8 and part[3] == "FUNC" and part[6] != "UND":
         start, size = int(part[1], 16), int(part[2], 0)
@@ -231,6 +234,13 @@ if objcopy --compress-debug-sections bundles/work.dwp work.dwp 2>err; then
     frames work packed --no-cache
     equal "compressed" whole packed
 fi
+# With the rest of the debug information in a file of its own.
+cp work work.whole && cp bundles/work.dwp work.dwp
+objcopy --only-keep-debug work work.debug && strip work && objcopy --add-gnu-debuglink=work.debug work
+python3 frames.py work stripped --no-cache "" work.whole || fail "no frames of a stripped program"
+equal "stripped" whole stripped
+mv work.whole work && rm work.debug
+
 for other in ../*/work.dwp; do
     cp "$other" work.dwp
     frames work wrong --no-cache
