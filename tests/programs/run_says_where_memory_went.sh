@@ -92,9 +92,10 @@ cat >late.c <<'E'
 static void *volatile block;
 int main(void)
 {
-    block = malloc(1000);
-    usleep(300000);
-    block = malloc(1000);
+    for (int i = 0; i < 200; i++) {
+        block = malloc(1000);
+        usleep(2000);
+    }
     block = malloc(100 << 20); /* too soon for another snapshot */
     memset(block, 1, 100 << 20);
     return raise(SIGKILL);
