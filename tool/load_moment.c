@@ -6,6 +6,7 @@
 #include "tool/load_parts.h"
 
 #include "tool/commands.h"
+#include "tool/terminal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -143,12 +144,29 @@ static bool moment_name(char **name, const struct profile *profile)
     return *name != NULL;
 }
 
+/* The last part of the program's path, or "". */
+static const char *program_of(const struct profile *profile)
+{
+    const char *path = profile_text(profile, profile->program), *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* A difference between two programs is rarely what is wanted, and looks like any other. */
+static void programs_compare(const struct loaded *loaded)
+{
+    const char *now = program_of(&loaded->profile), *before = program_of(&loaded->base);
+    if (loaded->has_base && *now && *before && strcmp(now, before) != 0)
+        terminal_warn("%s is of the program %s, and %s of %s", loaded->base_name, before,
+                      loaded->name, now);
+}
+
 /* The profile becomes what it has more than the other one. */
 bool load_base_take(struct loaded *loaded, const struct arguments *arguments, struct error *error)
 {
     struct profile *profile = &loaded->profile;
     const struct profile *base = &loaded->base;
     bool since = arguments_value(arguments, "--since") != NULL;
+    programs_compare(loaded);
     if (!loaded->has_base || commands_answer(arguments->command->verb)->base != BASE_TAKEN)
         return true;
     for (unsigned i = 0; i < profile->types; i++) {

@@ -67,6 +67,18 @@ early=$(number total top steps.memoir --at 250ms)
 later=$(number total top steps.memoir --until 650ms)
 [ "$early" -lt "$later" ] || fail "--at: $early and $later"
 
+# two of different programs are compared with a word of it
+cp steps others
+memoir run --lib "$MEMOIR_LIB" -q --exact -o others.memoir ./others || fail "run"
+for verb in diff leaks 'check --max-growth 900%'; do
+    files='others.memoir steps.memoir'
+    [ "${verb%% *}" != check ] || files='steps.memoir --base others.memoir'
+    # shellcheck disable=SC2086 # words
+    memoir $verb $files >said 2>errors
+    grep -q 'others.memoir is of the program others, and steps.memoir of steps' errors || fail "$verb: $(cat errors)"
+done
+memoir diff short.memoir steps.memoir 2>&1 | grep -q 'of the program' && fail "two of one program"
+
 # two are compared at their peaks, if both have ended; else where one says
 says '^short.memoir → steps.memoir    live heap at peak( \([0-9.]+ m?s → [0-9.]+ m?s\))?  800 KiB → 800 KiB' \
     diff short.memoir steps.memoir
