@@ -240,7 +240,7 @@ static void card_note(struct html *html, const struct html_metric *metric)
                 change > 0 ? "+" : "", style_value(more, change, metric->unit));
         return;
     }
-    if (strcmp(metric->key, "peak_space") == 0 && profile->peak_time_ns > 0)
+    if (strcmp(metric->key, "peak_space") == 0 && profile->peak_time_ns >= 1000000)
         fprintf(html->file, "at %s", style_time(text, profile->peak_time_ns));
     else if (strcmp(metric->key, "inuse_space") == 0)
         fputs(profile->ended ? "at the end" : "when it was written", html->file);
