@@ -13,6 +13,13 @@
 
 #include "tool/load.h"
 
+/* As Go converts it; what no program could do stays so large that it can be told. */
+static int64_t whole(double number)
+{
+    static const double most = 0x1p62;
+    return (int64_t)(number > most ? most : number < -most ? -most : number);
+}
+
 /* gperftools' text: each sample is labelled with the size of its blocks, and what was sampled is
  * scaled down to whole numbers. */
 static void scale_heap(struct profile *profile, const struct compat_head *head)
@@ -29,8 +36,8 @@ static void scale_heap(struct profile *profile, const struct compat_head *head)
                 continue;
             double mean = (double)*bytes / (double)*count;
             double factor = 1 / (1 - exp(-mean / head->period));
-            *count = (int64_t)((double)*count * factor);
-            *bytes = (int64_t)((double)*bytes * factor);
+            *count = whole((double)*count * factor);
+            *bytes = whole((double)*bytes * factor);
         }
         samples->label_sets[i] = profile_label_set(profile, &label, 1);
     }
@@ -86,12 +93,18 @@ static bool read_one(struct profile *profile, const struct compat_words *words, 
                     : error.reason);
     else
         done = true;
+    if (done && (strcmp(profile->format, "gperftools heap") == 0 ||
+                 strcmp(profile->format, "gperftools growth") == 0))
+        scale_heap(profile, &head);
+    if (done && !profile_sums_fit(profile)) {
+        fprintf(stderr,
+                "%s: parsing profile: its numbers add up to more than any program could do\n",
+                path);
+        done = false;
+    }
     if (!done)
         profile_free(profile);
-    else if (strcmp(profile->format, "gperftools heap") == 0 ||
-             strcmp(profile->format, "gperftools growth") == 0)
-        scale_heap(profile, &head);
-    if (done)
+    else
         read_maps(profile);
     free(fetched);
     return done;

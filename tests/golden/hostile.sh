@@ -80,6 +80,9 @@ P
 
 echo 'main;a 9223372036854775807' >much.folded
 refused 3 'add up to more' top much.folded
+printf 'heap profile: 5: 7 [5: 7] @ heap_v2/4611686018427387904\n 5: 7 [5: 7] @ 0x1 0x2\n' >rate.heap
+refused 3 'add up to more' top rate.heap
+refused 1 'add up to more' pprof -top rate.heap
 refused 2 'no regular expression' top a.heap --focus '('
 refused 2 'no regular expression' peek a.heap '('
 refused 2 'no regular expression' list a.heap '('
