@@ -125,6 +125,24 @@ static void heaptrack_has_moments(void)
     }
 }
 
+/* More than fits is no heap at any moment, even if it is gone at the end. */
+static void heaptrack_stays_within_bounds(void)
+{
+    enum { BLOCKS = 1 << 14 };
+    char *text = NULL;
+    size_t size;
+    struct profile profile;
+    FILE *file = open_memstream(&text, &size);
+    assert(file != NULL);
+    fputs("v 10400 3\nX x\ns 4 main\ni 1000 0 1 0 0\nt 1 0\na 1000000000000 1\nc 1\n", file);
+    for (unsigned i = 0; i < 2 * BLOCKS; i++)
+        fprintf(file, "%s%s 0\n", i == BLOCKS ? "c 5\n" : "", i < BLOCKS ? "+" : "-");
+    fputs("c 9\n", file);
+    assert(fclose(file) == 0 && !read_text(&profile, text, size, NULL));
+    profile_free(&profile);
+    free(text);
+}
+
 static const char heaptrack_raw[] =
     "v 10400 3\nx 6 /bin/a\nX ./a b\nI 1000 5e2994\nm 1 -\nm 1 x 5000 0 650 1000 275\n"
     "m 8 /lib/b c 9000 0 100 1000 200\nm 1 -\nm 1 x 5000 0 650 1000 275\nt 6010 0\nt a020 1\n"
@@ -373,6 +391,7 @@ int main(void)
 {
     heaptrack_is_played_again();
     heaptrack_has_moments();
+    heaptrack_stays_within_bounds();
     heaptrack_needs_no_names();
     massif_has_trees();
     dhat_has_totals();

@@ -200,8 +200,8 @@ size_t profile_sample(struct profile *profile, uint32_t stack, uint32_t label_se
 bool profile_want_weights(struct profile *profile);
 bool profile_want_lives(struct profile *profile);
 bool profile_want_history(struct profile *profile);
-/* Whether the sum of any rows of a column, and the difference of two such sums, fits: a reader and
- * profile_merge see to it, so that nobody else has to. */
+/* Whether the sum of any rows of a column or of a moment of the history, and the difference of two
+ * such sums, fits: a reader and profile_merge see to it, so that nobody else has to. */
 bool profile_sums_fit(const struct profile *profile);
 void *profile_list_add(struct profile *profile, struct profile_list *list, size_t item_size);
 void profile_warn(struct profile *profile, const char *format, ...)

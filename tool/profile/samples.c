@@ -2,6 +2,7 @@
 /* See tool/profile/model.h: types and the columns of samples. */
 #include "tool/profile/model.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,6 +132,13 @@ bool profile_sums_fit(const struct profile *profile)
                 return false;
             sum += size;
         }
+    }
+    for (unsigned i = 0; i < profile->history_moments && profile->samples.history; i++) {
+        double sum = 0;
+        for (size_t row = 0; row < profile->samples.count; row++)
+            sum += fabs((double)profile->samples.history[row][i]);
+        if (!(sum <= (double)most))
+            return false;
     }
     return true;
 }
