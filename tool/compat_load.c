@@ -208,6 +208,15 @@ static void add(struct profile *to, const struct compat_words *words, const char
     profile_free(&from);
 }
 
+/* Of the words for locks the first counts: --total_delay, --contentions, --mean_delay. */
+static bool is_on(const struct compat_words *words, enum compat_option option)
+{
+    const struct compat_value *value = words->value;
+    bool delay = value[COMPAT_TOTAL_DELAY].on;
+    return value[option].on && !(option == COMPAT_CONTENTIONS && delay) &&
+           !(option == COMPAT_MEAN_DELAY && (delay || value[COMPAT_CONTENTIONS].on));
+}
+
 /* The column that the options ask for. */
 static unsigned column(const struct profile *profile, const struct compat_words *words)
 {
@@ -222,7 +231,7 @@ static unsigned column(const struct profile *profile, const struct compat_words 
     };
     static const char *const usual[] = {"inuse_space", "space", "samples", "delay"};
     for (size_t i = 0; i < COUNT_OF(columns); i++)
-        for (unsigned k = 0; k < 2 && words->value[columns[i].option].on; k++)
+        for (unsigned k = 0; k < 2 && is_on(words, columns[i].option); k++)
             if (profile_type_named(profile, columns[i].names[k]) >= 0)
                 return (unsigned)profile_type_named(profile, columns[i].names[k]);
     for (size_t i = 0; i < COUNT_OF(usual); i++)
@@ -246,7 +255,7 @@ static void values(struct compat_profile *loaded, const struct compat_words *wor
     int partner = profile->types > 0 ? profile_type_partner(profile, loaded->type) : -1;
     for (size_t i = 0; i < count; i++) {
         double value = compat_sample(loaded, loaded->type, i);
-        if (words->value[COMPAT_MEAN_DELAY].on && partner >= 0)
+        if (is_on(words, COMPAT_MEAN_DELAY) && profile->kind == PROFILE_CONTENTION && partner >= 0)
             value /= compat_sample(loaded, (unsigned)partner, i);
         loaded->values[i] = value;
     }

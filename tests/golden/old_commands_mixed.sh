@@ -105,6 +105,10 @@ said google-pprof --text --base=locks2 fixed locks5
 said google-pprof --text --base=locks2 --contentions --lines fixed locks5
 said google-pprof --text --lines --mean_delay fixed locks5
 said jeprof --text --addresses --contentions fixed locks5
+said google-pprof --text --total_delay --contentions fixed locks5
+said google-pprof --text --mean_delay --contentions fixed locks5
+said jeprof --text --mean_delay --total_delay fixed locks5
+said jeprof --text --mean_delay plain je5
 said google-pprof --list=keep fixed locks5
 dot google-pprof --dot fixed locks5
 callgrind jeprof --callgrind fixed locks5
