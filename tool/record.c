@@ -335,8 +335,9 @@ static void file_name(const char *program, const struct summary *summary, const 
     struct tm now;
     if (localtime_r(&seconds, &now))
         strftime(date, sizeof date, "%Y%m%d-%H%M%S", &now);
-    snprintf(path, size, "%s/%s-%s-%ld-peak%s%s", folder, program, date, (long)summary_pid(summary),
-             size_short(peak, summary_peak(summary)), suffix);
+    bool known = summary_peak(summary) > 0 || summary_rate(summary) <= 0; /* or no sample tells */
+    snprintf(path, size, "%s/%s-%s-%ld%s%s%s", folder, program, date, (long)summary_pid(summary),
+             known ? "-peak" : "", known ? size_short(peak, summary_peak(summary)) : "", suffix);
 }
 
 /* The bytes of one file into another that is there, or that a link leads to. */
