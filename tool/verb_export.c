@@ -47,6 +47,10 @@ static bool format_unknown(const char *verb, const char *path, struct error *err
         return error_hint(error, "memoir redact ... -o x.pb.gz, then memoir export x.pb.gz -o %s",
                           path);
     }
+    if (strcmp(path, "-") == 0) {
+        error_set(error, ERROR_USAGE, "standard output has no ending that says the format");
+        return error_hint(error, "--format says it: memoir %s ... --format folded -o -", verb);
+    }
     error_set(error, ERROR_USAGE, "%s: no format has this ending", path);
     return error_hint(error, "endings are:%s", known);
 }
