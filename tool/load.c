@@ -43,6 +43,8 @@ bool load(struct loaded *loaded, const struct arguments *arguments, struct error
         return loaded->keep->newest && error->status == ERROR_INPUT
                    ? error_hint(error, "it is the newest *.memoir of this folder: name another one")
                    : false;
+    if (!loaded->name || (loaded->has_base && !loaded->base_name))
+        return error_set(error, ERROR_INPUT, "out of memory");
     if (!names_find(loaded, arguments, error) || !load_view_options(loaded, arguments, error))
         return false;
     warnings_print(&loaded->profile);

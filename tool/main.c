@@ -9,6 +9,7 @@
 #include "tool/commands.h"
 #include "tool/help.h"
 #include "tool/load.h"
+#include "tool/output.h"
 #include "tool/terminal.h"
 
 #include <string.h>
@@ -43,7 +44,7 @@ int main(int argc, char **argv)
         help_command(command);
     else if (!command->run(&arguments, &error) && error.status != ERROR_FOUND)
         goto done;
-    right = terminal_end(&error);
+    right = output_whole(&error) && terminal_end(&error);
 done:
     arguments_free(&arguments);
     if (!right && error.status == ERROR_USAGE && error.hint[0] == '\0' && command)

@@ -139,9 +139,14 @@ static bool unpack(struct output *output)
     return whole;
 }
 
+bool output_whole(struct error *error)
+{
+    return !view_is_short() || error_set(error, ERROR_INPUT, "out of memory");
+}
+
 bool output_end(struct output *output, bool whole, struct error *error)
 {
-    bool done = whole;
+    bool done = whole && output_whole(error);
     if (output->packed && !unpack(output) && done)
         done = failed(output, "it can't be written", error);
     if (output->file) {

@@ -25,6 +25,8 @@ bool output_start(struct output *output, const char *path, struct error *error);
 bool output_pack(struct output *output, const char *path, struct error *error);
 /* Closes it; with `whole` it gets its name, else it goes away. */
 bool output_end(struct output *output, bool whole, struct error *error);
+/* Whether all that was asked for has been written, wherever that went. */
+bool output_whole(struct error *error);
 /* "memoir: profile.pb.gz, 12 KiB", after that; nothing for standard output. */
 void output_say(const struct output *output, const char *path);
 

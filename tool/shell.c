@@ -11,6 +11,7 @@
 #include "tool/arguments.h"
 #include "tool/help.h"
 #include "tool/load.h"
+#include "tool/output.h"
 #include "tool/shell_line.h"
 #include "tool/shell_words.h"
 #include "tool/terminal.h"
@@ -211,7 +212,7 @@ static _Noreturn void command_run(struct shell *shell, const struct command *com
             help_command(command);
         else
             right = command->run(&arguments, &error) || error.status == ERROR_FOUND;
-        right = right && terminal_end(&error);
+        right = right && output_whole(&error) && terminal_end(&error);
     }
     if (!right && error.status == ERROR_USAGE && error.hint[0] == '\0')
         error_hint(&error, "help %s", command->verb);

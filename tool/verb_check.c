@@ -190,7 +190,9 @@ static bool add_leaks(struct checking *checking)
     right = right && load_view(&view, loaded, checking->error);
     loaded->view.base = loaded->has_base ? &loaded->base : NULL;
     struct check_item *item = right ? check_add(&checking->check, "leaks", "bytes") : NULL;
-    if (item && leaks_make(&leaks, &view, &options)) {
+    if (right && (!item || !leaks_make(&leaks, &view, &options))) {
+        right = error_set(checking->error, ERROR_INPUT, "out of memory");
+    } else if (right) {
         item->after = (double)leaks.found_bytes;
         check_judge(&checking->check, item);
         if (leaks.rule == LEAKS_NONE) {

@@ -21,7 +21,7 @@ struct profile_index {
     uint8_t *packed; /* a stack on its way in, */
     size_t packed_room;
     uint32_t *frames[2]; /* and stacks on their way out, in turns */
-    size_t frames_room[2];
+    size_t frames_room;  /* of each */
     unsigned turn;
     uint32_t *by_start; /* mappings by address */
     size_t by_start_count, by_start_room;
@@ -252,6 +252,25 @@ static bool stack_pack(struct profile_index *index, const uint32_t *locations, u
     return true;
 }
 
+/* Room for the way out of every stack that is in. */
+static bool frames_reserve(struct profile *profile, size_t count)
+{
+    struct profile_index *index = profile->index;
+    if (count < index->frames_room)
+        return true;
+    size_t room = 2 * count + 64;
+    for (size_t i = 0; i < COUNT_OF(index->frames); i++) {
+        uint32_t *frames = realloc(index->frames[i], room * sizeof *frames);
+        if (!frames) {
+            profile->failed = true;
+            return false;
+        }
+        index->frames[i] = frames;
+    }
+    index->frames_room = room;
+    return true;
+}
+
 uint32_t profile_stack(struct profile *profile, const uint32_t *locations, uint32_t count)
 {
     size_t size = 0;
@@ -267,7 +286,8 @@ uint32_t profile_stack(struct profile *profile, const uint32_t *locations, uint3
     if (there != FINDER_NONE || profile->failed)
         return profile->failed ? 0 : there;
     struct profile_stack stack = {profile->frames.count, count};
-    if (!list_append(profile, &profile->frames, 1, packed, size) ||
+    if (!frames_reserve(profile, count) ||
+        !list_append(profile, &profile->frames, 1, packed, size) ||
         !list_append(profile, &profile->stacks, sizeof stack, &stack, 1))
         return 0;
     finder_add(finder, (uint32_t)profile->stacks.count - 1);
@@ -283,17 +303,8 @@ void profile_settle(struct profile *profile)
 const uint32_t *profile_frames_of(const struct profile *profile, uint32_t stack, uint32_t *count)
 {
     struct profile_index *index = profile->index;
-    uint32_t there = stack_at(profile, stack)->frames;
-    unsigned turn = index->turn++ % COUNT_OF(index->frames);
-    if (there >= index->frames_room[turn]) {
-        free(index->frames[turn]);
-        index->frames_room[turn] = 2 * (size_t)there + 64;
-        index->frames[turn] = malloc(index->frames_room[turn] * sizeof(uint32_t));
-    }
-    uint32_t *frames = index->frames[turn];
-    *count = frames ? there : 0;
-    if (!frames)
-        index->frames_room[turn] = 0;
+    uint32_t *frames = index->frames[index->turn++ % COUNT_OF(index->frames)];
+    *count = stack_at(profile, stack)->frames;
     const uint8_t *at = (const uint8_t *)profile->frames.items + stack_at(profile, stack)->first;
     for (uint32_t i = 0; i < *count; i++) {
         uint32_t location = *at & 127;

@@ -293,6 +293,8 @@ void picture_flame(const struct view *view, const struct picture_options *option
         if (flame.scale > 0)
             flame_script_write(&flame);
         fputs("</svg>\n", file);
+    } else {
+        view_short();
     }
     flame_data_free(&flame.data);
     flame_tree_free(&flame.tree);

@@ -156,8 +156,10 @@ static void put_csv(const struct view *view, const struct churn *churn, const st
 void report_churn(const struct view *view, const struct style *style)
 {
     struct churn churn;
-    if (!churn_make(&churn, view))
+    if (!churn_make(&churn, view)) {
+        view_short();
         return;
+    }
     if (style->format == STYLE_JSON)
         put_json(view, &churn, style);
     else if (style->format == STYLE_CSV)

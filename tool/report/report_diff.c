@@ -192,8 +192,10 @@ static void put_csv(const struct view *view, const struct diff *diff, const stru
 bool report_diff(const struct view *view, const struct style *style)
 {
     struct diff diff;
-    if (!diff_make(&diff, view, style->by_total))
+    if (!diff_make(&diff, view, style->by_total)) {
+        view_short();
         return false;
+    }
     if (style->format == STYLE_JSON)
         put_json(view, &diff, style);
     else if (style->format == STYLE_CSV)

@@ -339,8 +339,10 @@ bool report_leaks(const struct view *view, const struct leaks_options *options,
                   const struct style *style)
 {
     struct leaks leaks;
-    if (!leaks_make(&leaks, view, options))
+    if (!leaks_make(&leaks, view, options)) {
+        view_short();
         return false;
+    }
     if (options->list)
         put_list(view, &leaks, style);
     else if (style->format == STYLE_JSON)

@@ -41,7 +41,10 @@ static bool list_view(const struct view *view, const struct list *list, struct v
     options.type = (unsigned)type;
     if (list->is_short)
         options.age_most_us = SHORT_US;
-    return view_make(own, view->profile, &options, &error);
+    bool made = view_make(own, view->profile, &options, &error);
+    if (!made) /* the words are those of a view that there is */
+        view_short();
+    return made;
 }
 
 /* Grew from moment to moment, and much: what a leak looks like. */

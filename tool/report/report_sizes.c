@@ -266,8 +266,10 @@ void report_sizes(const struct view *view, const struct style *style)
 {
     struct sizes sizes;
     size_t most = style->rows > 0 ? style->rows : ROWS_USUAL;
-    if (!sizes_make(&sizes, view, style->format == STYLE_TEXT && !style->verbose ? most : 0))
+    if (!sizes_make(&sizes, view, style->format == STYLE_TEXT && !style->verbose ? most : 0)) {
+        view_short();
         return;
+    }
     if (style->format == STYLE_JSON)
         put_json(view, &sizes, style);
     else if (style->format == STYLE_CSV)

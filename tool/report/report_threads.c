@@ -97,15 +97,17 @@ static bool threads_make(struct threads *threads, const struct view *view)
         free(row_of);
         return false;
     }
-    for (size_t i = 0; i < samples->count; i++) {
+    bool right = true;
+    for (size_t i = 0; i < samples->count && right; i++) {
         uint32_t set = samples->label_sets[i];
         if (question_stack(view, i) == UINT32_MAX)
             continue;
         struct thread_row *row =
             row_of[set] ? &threads->rows[row_of[set] - 1] : row_find(threads, profile, set);
-        row_of[set] = row ? (uint32_t)(row - threads->rows) + 1 : 0;
+        right = row != NULL;
+        row_of[set] = right ? (uint32_t)(row - threads->rows) + 1 : 0;
         double share = filter_age_share(&view->options, profile, i);
-        for (unsigned k = 0; k < SHOWN && row; k++)
+        for (unsigned k = 0; k < SHOWN && right; k++)
             if (threads->columns[k] >= 0) {
                 int64_t value = samples->values[threads->columns[k]][i];
                 if (share < 1) /* those that have not ended have no age at that */
@@ -117,7 +119,9 @@ static bool threads_make(struct threads *threads, const struct view *view)
     free(row_of);
     finder_free(&threads->known);
     qsort(threads->rows, threads->count, sizeof *threads->rows, row_order);
-    return true;
+    if (!right)
+        free(threads->rows);
+    return right;
 }
 
 static const char *column_word(const struct view *view, const struct threads *threads, unsigned k)
@@ -256,8 +260,10 @@ static void put_csv(const struct view *view, const struct threads *threads,
 void report_threads(const struct view *view, const struct style *style)
 {
     struct threads threads;
-    if (!threads_make(&threads, view))
+    if (!threads_make(&threads, view)) {
+        view_short();
         return;
+    }
     if (style->format == STYLE_JSON)
         put_json(view, &threads, style);
     else if (style->format == STYLE_CSV)

@@ -385,8 +385,10 @@ static void put_text(const struct view *view, const struct style *style)
 {
     struct graph *graph = malloc(sizeof *graph);
     char peak[32], end[32], time[32];
-    if (!graph)
+    if (!graph) {
+        view_short();
         return;
+    }
     if (!graph_make(graph, view, style->width)) {
         fprintf(style->out, "%s: %s\n", style->name ? style->name : "?",
                 graph->filtered

@@ -81,6 +81,8 @@ void report_traces(const struct view *view, const struct style *style)
             order[count++] = (uint32_t)i;
     if (order)
         qsort_r(order, count, sizeof *order, compare, (void *)view);
+    else
+        view_short();
     size_t shown = style->rows > 0               ? style->rows
                    : style->format == STYLE_TEXT ? STACKS_MOST
                                                  : count;

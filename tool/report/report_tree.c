@@ -232,7 +232,8 @@ static void tree_json(struct walk *walk)
     json_object(&walk->json, NULL);
     table_json_head(&walk->json, walk->view, walk->style, "memoir.tree/1");
     json_array(&walk->json, "nodes");
-    tree_walk(walk->view, step_json, walk);
+    if (!tree_walk(walk->view, step_json, walk))
+        view_short();
     json_end(&walk->json);
     json_end(&walk->json);
     putc('\n', walk->style->out);
@@ -248,14 +249,18 @@ void report_tree(const struct view *view, const struct style *style)
         tree_json(&walk);
         return;
     }
-    if (!tree_make(&tree, view, walk.least))
+    if (!tree_make(&tree, view, walk.least)) {
+        view_short();
         return;
+    }
     table_head(view, style);
     if (tree.count > 1)
         fprintf(style->out, "%*s%*s%s\n", VALUE_WIDTH, "total",
                 (int)numbers_width(style) - VALUE_WIDTH, "", table_by_word(view->options.by));
     if (nodes_choose(&walk, style->rows > 0 ? style->rows : LINES_MOST))
         node_text(&walk, 0, "", 0);
+    else
+        view_short();
     if (walk.shown < tree.count && tree.count > 1)
         style_dim(style, "more: there is no room for all (--rows 0 shows them)\n");
     free(walk.ranks);

@@ -93,9 +93,13 @@ struct view_row *view_rows(const struct view *view, bool by_total, size_t *count
             rows[kept] = rows[i];
             rows[kept++].frame = (uint32_t)i;
         }
+    bool all = rows && seen;
     free(seen);
-    if (!rows)
+    if (!all) {
+        free(rows);
+        view_short();
         return NULL;
+    }
     sorting = view;
     sorting_by_total = by_total;
     qsort(rows, kept, sizeof *rows, compare_rows);
@@ -194,6 +198,7 @@ struct view_edge *view_edges(const struct view *view, const bool *wanted, size_t
     *count = right ? edges.count : 0;
     if (!right) {
         free(edges.items);
+        view_short();
         return NULL;
     }
     sorting = view;

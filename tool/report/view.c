@@ -267,6 +267,18 @@ static bool maker_start(struct maker *maker)
     return right || view_refuse(maker->error, "out of memory");
 }
 
+static bool is_short;
+
+void view_short(void)
+{
+    is_short = true;
+}
+
+bool view_is_short(void)
+{
+    return is_short;
+}
+
 bool view_make(struct view *view, const struct profile *profile, const struct view_options *options,
                struct view_error *error)
 {

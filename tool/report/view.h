@@ -113,6 +113,10 @@ struct view_error {
 bool view_make(struct view *view, const struct profile *profile, const struct view_options *options,
                struct view_error *error);
 void view_free(struct view *view);
+/* Memory is out, and a report or a picture is not whole: said by whoever notices it, and asked when
+ * the command ends. */
+void view_short(void);
+bool view_is_short(void);
 /* The frames of a stack. They stay until the call after the next one. */
 struct view_stack view_stack(const struct view *view, size_t stack);
 struct view_value view_sum(const struct view *view, size_t stack);
