@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -83,7 +84,11 @@ bool compat_divert(struct compat_divert *divert, char *line, bool tell)
     divert->file = command ? popen(at, "we") : fopen(at, "we");
     divert->command = command;
     if (!divert->file) {
-        perror(at);
+        const char *reason = strerror(errno);
+        if (tell) /* as Go says it */
+            fprintf(stderr, "open %s: %c%s\n", at, tolower((unsigned char)reason[0]), reason + 1);
+        else
+            fprintf(stderr, "%s: %s\n", at, reason);
         return false;
     }
     divert->kept = dup(STDOUT_FILENO);

@@ -338,6 +338,7 @@ mean=maybe
 mean=NO
 nodecount=1.5
 edgefraction=x
+top1 > nosuch/x
 show=put
 :
 top3
