@@ -3,7 +3,7 @@
 #
 # Of a capture with every block, the totals that verbs say are the sums of their lists, and one
 # verb's are another's: threads that come and go, blocks that move; blocks that other threads free. Of a
-# sampled one the peak is one number as well.
+# sampled one the peak is one number as well, and the end is the true one.
 # shellcheck source=tests/programs/common.sh
 . "$(dirname "$0")/../programs/common.sh"
 need python3
@@ -79,6 +79,12 @@ if sys.argv[1] == "0":
     same("the end of the course", time["points"][-1]["live_bytes"], lists["live"]["total"])
     said = re.search(r"allocated ([0-9.]+) MiB", open("words").read())[1]
     same("said", said, f"{lists['allocated']['total'] / 1048576:.3g}")
+    same("counted", page["live_bytes"], lists["live"]["total"])
+    open("live", "w").write(str(page["live_bytes"]))
+else: # which is a number that is counted, too
+    same("the end", page["live_bytes"], int(open("live").read()))
+    said = re.search(r"end ([0-9.]+) MiB", open("words").read())[1]
+    same("the end that is said", said, f"{page['live_bytes'] / 1048576:.3g}")
 sys.exit("\n".join(wrong) if wrong else 0)
 END
 done

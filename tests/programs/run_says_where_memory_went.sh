@@ -51,7 +51,7 @@ E
 build little.c -o little
 expect 0 memoir run ./little 2>"$place/errors"
 files | grep -q '/little-.*\.memoir$' && ! files | grep -q peak0 || fail "named $(files)"
-said '^ +peak below 1[0-9][0-9](\.[0-9])? KiB     end below 1[0-9][0-9](\.[0-9])? KiB     allocated 1[0-9][0-9](\.[0-9])? KiB in'
+said '^ +peak below 1[0-9][0-9](\.[0-9])? KiB     end 0 B     allocated 1[0-9][0-9](\.[0-9])? KiB in'
 expect 0 memoir run --exact ./little 2>"$place/errors"
 said '^ +peak [0-9.]+ KiB .*end 0 B '
 rm -f ./*

@@ -482,7 +482,7 @@ static void copy_head(struct merging *it)
     to->pid = from->pid;
     to->period_type.name = string_of(it, from->period_type.name);
     to->period_type.unit = string_of(it, from->period_type.unit);
-    to->exact_allocs = to->exact_frees = to->exact_alloc_bytes = 0;
+    to->exact_allocs = to->exact_frees = to->exact_alloc_bytes = to->exact_live_bytes = 0;
 }
 
 static void merge_head(struct merging *it, bool first)
@@ -496,6 +496,7 @@ static void merge_head(struct merging *it, bool first)
     add_known(&to->exact_allocs, from->exact_allocs, it->factor);
     add_known(&to->exact_frees, from->exact_frees, it->factor);
     add_known(&to->exact_alloc_bytes, from->exact_alloc_bytes, it->factor);
+    add_known(&to->exact_live_bytes, from->exact_live_bytes, it->factor);
     if (from->period > to->period)
         to->period = from->period;
     if (it->factor > 0) {

@@ -77,7 +77,8 @@ static bool list_append(struct profile *profile, struct profile_list *list, size
 void profile_start(struct profile *profile)
 {
     memset(profile, 0, sizeof *profile);
-    profile->exact_allocs = profile->exact_frees = profile->exact_alloc_bytes = -1;
+    profile->exact_allocs = profile->exact_frees = -1;
+    profile->exact_alloc_bytes = profile->exact_live_bytes = -1;
     profile->format = "";
     profile->index = calloc(1, sizeof *profile->index);
     profile->failed = profile->index == NULL;

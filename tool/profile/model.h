@@ -160,7 +160,8 @@ struct profile {
     bool at_peak;             /* what is in use is what was at the peak: it was asked for */
     bool ended;               /* the program ended in order, and this is its end */
     uint64_t refused, lost;   /* stacks and blocks that the recorder had no memory for */
-    int64_t exact_allocs, exact_frees, exact_alloc_bytes; /* counted, not sampled; -1: not known */
+    /* Counted, not sampled; -1: not known. */
+    int64_t exact_allocs, exact_frees, exact_alloc_bytes, exact_live_bytes;
     uint64_t resident_bytes;      /* of the process at the last moment; 0: not known */
     uint64_t heap_resident_bytes; /* the most the allocator had in memory at a snapshot; or 0 */
     struct profile_list warnings; /* uint32_t: strings, for people */

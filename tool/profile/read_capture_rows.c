@@ -434,11 +434,12 @@ static void take_allocator(void *context, const struct capture_allocator *alloca
     if (allocator->resident_bytes > profile->heap_resident_bytes)
         profile->heap_resident_bytes = allocator->resident_bytes;
     if (!taking->target || allocator->allocs > INT64_MAX || allocator->frees > INT64_MAX ||
-        allocator->alloc_bytes > INT64_MAX)
+        allocator->alloc_bytes > INT64_MAX || allocator->live_bytes > INT64_MAX)
         return;
     profile->exact_allocs = (int64_t)allocator->allocs;
     profile->exact_frees = (int64_t)allocator->frees;
     profile->exact_alloc_bytes = (int64_t)allocator->alloc_bytes;
+    profile->exact_live_bytes = (int64_t)allocator->live_bytes;
     if (profile->resident_bytes < allocator->resident_bytes) /* the series may be older */
         profile->resident_bytes = allocator->resident_bytes;
 }

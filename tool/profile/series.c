@@ -86,7 +86,7 @@ static void values_drop(struct profile *one)
         memset(samples->values[type], 0, samples->count * sizeof *samples->values[type]);
     if (samples->lives)
         memset(samples->lives, 0, samples->count * sizeof *samples->lives);
-    one->exact_allocs = one->exact_frees = one->exact_alloc_bytes = 0;
+    one->exact_allocs = one->exact_frees = one->exact_alloc_bytes = one->exact_live_bytes = 0;
     one->duration_ns = 0;
     one->resident_bytes = one->heap_resident_bytes = one->refused = one->lost = 0;
     one->torn = false;

@@ -158,7 +158,8 @@ static void rows_narrow(struct narrowing *it, uint32_t *made)
 static void whole_forget(struct profile *profile)
 {
     profile->points.count = 0;
-    profile->exact_allocs = profile->exact_frees = profile->exact_alloc_bytes = -1;
+    profile->exact_allocs = profile->exact_frees = -1;
+    profile->exact_alloc_bytes = profile->exact_live_bytes = -1;
     profile->resident_bytes = 0;
 }
 

@@ -156,7 +156,7 @@ static bool total_print(const struct profile *profile, const struct style *style
 static void totals_print(const struct view *view, const struct style *style, int64_t time_ns)
 {
     const struct profile *profile = view->profile;
-    char time[32];
+    char time[32], live[32];
     struct view peak = {0}, all = *view;
     all.options.age_least_us = all.options.age_most_us = 0; /* which none of the live ones has */
     if (list_view(&all, &lists[LIST_PEAK], &peak)) {
@@ -170,7 +170,10 @@ static void totals_print(const struct view *view, const struct style *style, int
         view_free(&peak);
     }
     fputs(profile->ended ? "     end " : "     last seen ", style->out);
-    total_print(profile, style, type_sum(profile, "inuse_space"));
+    if (profile->period > 0 && profile->exact_live_bytes >= 0 && !profile->at_peak)
+        fputs(style_value(live, (double)profile->exact_live_bytes, "bytes"), style->out);
+    else
+        total_print(profile, style, type_sum(profile, "inuse_space"));
     if (profile->torn && profile->duration_ns > 0)
         fprintf(style->out, " at %s", style_time(time, profile->duration_ns));
     allocated_print(profile, style, time_ns);
@@ -204,6 +207,7 @@ static void page_json(const struct view *view, const struct style *style)
     json_number(&json, "allocations", profile->exact_allocs);
     json_number(&json, "frees", profile->exact_frees);
     json_number(&json, "allocated_bytes", profile->exact_alloc_bytes);
+    json_number(&json, "live_bytes", profile->at_peak ? -1 : profile->exact_live_bytes);
     json_flag(&json, "torn", profile->torn);
     json_object(&json, "lists");
     for (size_t k = 0; k < COUNT_OF(lists); k++) {
