@@ -1,6 +1,5 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# sanitized-too
 #
 # The command where a machine lacks something: no /proc, no home, nothing open, no right to write, few
 # files. It answers the same, or says what is missing.
