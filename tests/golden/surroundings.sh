@@ -34,7 +34,7 @@ expect 3 memoir top few.folded >&- 2>errors
 grep -q 'standard output' errors || fail "no standard output: $(cat errors)"
 
 # Without /proc: files, standard input and programs are found all the same; processes are not.
-if unshare -rm true 2>/dev/null; then
+if unshare -rm --propagation private mount -t tmpfs none /proc 2>/dev/null; then
     bare() { unshare -rm --propagation private sh -c 'mount -t tmpfs none /proc && exec "$@"' bare "$@"; }
     bare "$MEMOIR_TOOL" top few.folded >said 2>errors
     same "no /proc"
