@@ -241,14 +241,11 @@ python3 frames.py work stripped --no-cache "" work.whole || fail "no frames of a
 equal "stripped" whole stripped
 mv work.whole work && rm work.debug
 
-for other in ../*/work.dwp; do
-    cp "$other" work.dwp
-    frames work wrong --no-cache
-    equal "a bundle of another build" none wrong
-    "$MEMOIR_TOOL" symbols x.heap --no-cache >said
-    grep -q 'work.dwp is another build' said || fail "nothing is said of the other: $(cat said)"
-    break
-done
+cp ../gccsections/work.dwp work.dwp # which is never the first
+frames work wrong --no-cache
+equal "a bundle of another build" none wrong
+"$MEMOIR_TOOL" symbols x.heap --no-cache >said
+grep -q 'work.dwp is another build' said || fail "nothing is said of the other: $(cat said)"
 for size in 64 1000 5000 20000; do
     head -c "$size" bundles/work.dwp >work.dwp
     frames work torn --no-cache
