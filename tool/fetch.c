@@ -149,8 +149,7 @@ static bool leads_to(const char *path, const char *page)
 {
     size_t length = strlen(path);
     length -= length > 0 && path[length - 1] == '/';
-    return length == 0 ||
-           (strncmp(path, page, length) == 0 && strcmp(page + length, "/heap") == 0);
+    return length == 0 || (strncmp(path, page, length) == 0 && strcmp(page + length, "/heap") == 0);
 }
 
 bool fetch_profile(const char *url, const struct fetch_options *options, FILE *file,

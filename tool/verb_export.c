@@ -232,7 +232,7 @@ static void counts_say(const struct redact_counts *counts)
 static bool redact_load(struct loaded *loaded, const struct target *target,
                         const struct arguments *arguments, struct error *error)
 {
-    if (target->writer && target->writer->values == WRITES_TWO) {
+    if (target->writer->values == WRITES_TWO) {
         error_set(error, ERROR_USAGE, "%s compares two profiles, and redact writes one",
                   target->writer->word);
         return error_hint(error, "redact both, then   memoir export AFTER --base BEFORE -o %s",
@@ -248,7 +248,7 @@ bool verb_redact(const struct arguments *arguments, struct error *error)
     struct target target;
     struct keepers keepers = {0};
     struct redact_counts counts;
-    bool done = target_find(&target, arguments, error) &&
+    bool done = target_find(&target, arguments, error) && target.writer &&
                 keepers_make(&keepers, arguments, error) &&
                 redact_load(&loaded, &target, arguments, error);
     if (done &&

@@ -337,8 +337,8 @@ uint32_t profile_label_set(struct profile *profile, const struct profile_label *
     if (count == 0 || profile->failed)
         return 0;
     count = count < PROFILE_LABELS_MOST ? count : PROFILE_LABELS_MOST;
+    memset(sorted, 0, count * sizeof sorted[0]);
     for (uint32_t i = 0; i < count; i++) { /* field by field: no padding may differ */
-        memset(&sorted[i], 0, sizeof sorted[i]);
         sorted[i].key = labels[i].key, sorted[i].text = labels[i].text;
         sorted[i].unit = labels[i].unit, sorted[i].number = labels[i].number;
     }

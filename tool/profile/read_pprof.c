@@ -230,7 +230,7 @@ static bool read_label(struct reading *it, struct wire message, struct profile_l
         !take_string(it, &message, numbers[2], &label->text) ||
         !take_string(it, &message, numbers[4], &label->unit))
         return false;
-    label->number = label->text != 0 ? 0 : (int64_t)numbers[3];
+    label->number = numbers[2] != 0 ? 0 : (int64_t)numbers[3];
     return true;
 }
 

@@ -258,16 +258,17 @@ bool diff_make(struct diff *diff, const struct view *view, bool by_total)
             end++;
         match_name(diff, builds, &halves[i], end - i);
     }
-    for (size_t i = 0; i < diff->count; i++) {
+    for (size_t i = 0; i < diff->count && right; i++) {
         judge(&diff->rows[i]);
         diff->real += row_class(&diff->rows[i]) == 0;
         diff->noisy += row_class(&diff->rows[i]) == 1;
     }
-    if (right)
-        qsort(diff->rows, diff->count, sizeof *diff->rows, row_order);
     diff->change = (double)view->total.value - (double)view->total.base;
     diff->noise = question_noise(view->total.variance + view->total.base_variance);
-    explain(diff);
+    if (right) {
+        qsort(diff->rows, diff->count, sizeof *diff->rows, row_order);
+        explain(diff);
+    }
     free(builds[0].items);
     free(builds[1].items);
     free(halves);
