@@ -77,8 +77,9 @@ static uint64_t *index_at(const struct table *table, unsigned number)
     return meta_at(load_acquire(&table->indexes[number]));
 }
 
-/* Cost: both are read and written from the start to the end, since places are by the hash. */
-static NOINLINE void index_move(struct table *table, unsigned from)
+/* Cost: both are read and written from the start to the end, since places are by the hash. Any
+ * number of threads may do it together. */
+static NOINLINE void index_move(struct table *table, uint32_t from)
 {
     const uint64_t *old = index_at(table, from);
     uint64_t *index = index_at(table, from + 1);
@@ -94,30 +95,38 @@ static NOINLINE void index_move(struct table *table, unsigned from)
             there = 0;
         }
     }
-    store_release(&table->moved, from + 1);
+    __atomic_compare_exchange_n(&table->moved, &from, from + 1, false, __ATOMIC_RELEASE,
+                                __ATOMIC_RELAXED);
 }
 
 /* The newest index, after a longer one was added if this one is half full. NULL without memory. */
 static uint64_t *index_newest(struct table *table, unsigned *number, uint64_t most)
 {
-    *number = load_acquire(&table->newest);
-    if (load_acquire(&table->indexes[*number]) == 0 &&
-        !memory_make(&table->indexes[*number], sizeof(uint64_t) << index_shift(*number), most))
-        return NULL;
-    size_t size = (size_t)1 << index_shift(*number), count = load_relaxed(&table->count);
-    if (count >= size / 2 && *number + 1 < TABLE_INDEXES &&
-        load_acquire(&table->moved) == *number &&
-        memory_make(&table->indexes[*number + 1], sizeof(uint64_t) << index_shift(*number + 1),
-                    most)) {
-        uint32_t expected = *number;
-        if (__atomic_compare_exchange_n(&table->newest, &expected, *number + 1, false,
-                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-            index_move(table, *number);
-        ++*number;
-    } else if (count >= size - size / 8) {
-        return NULL;
+    for (;;) {
+        *number = load_acquire(&table->newest);
+        if (load_acquire(&table->indexes[*number]) == 0 &&
+            !memory_make(&table->indexes[*number], sizeof(uint64_t) << index_shift(*number), most))
+            return NULL;
+        size_t size = (size_t)1 << index_shift(*number), count = load_relaxed(&table->count);
+        bool full = count >= size - size / 8;
+        if (unlikely(full) && load_acquire(&table->moved) < *number)
+            index_move(table, *number - 1); /* who does it is slow, or gone */
+        if (count >= size / 2 && *number + 1 < TABLE_INDEXES &&
+            load_acquire(&table->moved) == *number &&
+            memory_make(&table->indexes[*number + 1], sizeof(uint64_t) << index_shift(*number + 1),
+                        most)) {
+            uint32_t expected = *number;
+            if (__atomic_compare_exchange_n(&table->newest, &expected, *number + 1, false,
+                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+                index_move(table, *number);
+            ++*number;
+            return index_at(table, *number);
+        }
+        if (likely(!full))
+            return index_at(table, *number);
+        if (load_acquire(&table->newest) == *number)
+            return NULL;
     }
-    return index_at(table, *number);
 }
 
 void table_recover(struct table *table)
