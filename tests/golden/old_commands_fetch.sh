@@ -48,14 +48,7 @@ with open("port.new", "w") as file:
 os.rename("port.new", "port")
 server.serve_forever()
 END
-python3 server.py 2>server.err &
-server=$!
-trap 'kill "$server"; rm -rf "$place"' EXIT
-for _ in $(seq 100); do
-    [ -e port ] && break
-    sleep 0.1
-done
-at=127.0.0.1:$(cat port)
+serve
 
 # fetched OPTION...: output and exit code.
 fetched() {

@@ -55,14 +55,7 @@ import os
 os.rename("port.new", "port")
 server.serve_forever()
 END
-python3 server.py &
-server=$!
-trap 'kill "$server"; rm -rf "$place"' EXIT
-for _ in $(seq 100); do
-    [ -e port ] && break
-    sleep 0.1
-done
-at=127.0.0.1:$(cat port)
+serve
 
 for url in "$at" "http://$at" "http://$at/" "$at/pprof/heap" "$at/pprof" "http://$at/pprof/" "http://$at/moved"; do
     memoir top "$url" --csv >said 2>errors || {

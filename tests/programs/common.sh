@@ -7,6 +7,7 @@
 #   expect CODE COMMAND...          runs it and complains unless it exits with CODE
 #   quiet FILE                      complains if FILE holds a line of ours
 #   settle                          goes to $place, where no setting of the user's reaches the command
+#   serve                           starts server.py, which writes its port to `port`; then it is $at
 #   browse TEXT                     runs drive.py with browser.py; TEXT: what does not work if it fails
 #   fail TEXT                       complains; the script goes on and `finish` exits with 1
 set -u
@@ -73,6 +74,17 @@ settle() {
     cd "$place" || exit 2
     export LC_ALL=C.UTF-8 XDG_CACHE_HOME="$place/cache"
     unset NO_COLOR CLICOLOR_FORCE MEMOIR PAGER MEMOIR_PAGER LESS
+}
+
+serve() { # it ends with the script
+    python3 server.py 2>server.err &
+    server=$!
+    trap 'kill "$server"; rm -rf "$place"' EXIT
+    for _ in $(seq 100); do
+        [ -e port ] && break
+        sleep 0.1
+    done
+    at=127.0.0.1:$(cat port)
 }
 
 browse() { # TEXT
