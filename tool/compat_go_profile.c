@@ -214,13 +214,12 @@ static void copy_samples(struct go_profile *go)
     size_t length = 0;
     go->samples = compat_room(NULL, samples->count, sizeof *go->samples);
     for (size_t i = 0; i < samples->count; i++) {
-        uint32_t frames;
         bool some = false;
         for (unsigned k = 0; k < from->types; k++)
             some |= samples->values[k][i] != 0;
         if (!some)
             continue;
-        profile_frames_of(from, samples->stacks[i], &frames);
+        uint32_t frames = profile_depth_of(from, samples->stacks[i]);
         struct go_sample *sample = &go->samples[go->count++];
         *sample =
             (struct go_sample){.first = (uint32_t)length, .count = frames, .row = (uint32_t)i};

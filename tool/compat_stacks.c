@@ -257,9 +257,9 @@ static void gather(struct compat_stacks *stacks)
     memset(known, 0, all * sizeof *known);
     stacks->stacks = compat_room(NULL, samples->count, sizeof *stacks->stacks);
     for (size_t i = 0; i < samples->count; i++) {
-        uint32_t stack = samples->stacks[i], frames;
+        uint32_t stack = samples->stacks[i];
         if (known[stack] == 0) {
-            profile_frames_of(profile, stack, &frames);
+            uint32_t frames = profile_depth_of(profile, stack);
             stacks->stacks[stacks->count] =
                 (struct compat_stack){(uint32_t)length, frames, 0, false};
             known[stack] = (uint32_t)++stacks->count;

@@ -407,7 +407,7 @@ static void check_depth(struct doctor *doctor, const struct profile *profile)
     uint32_t count, most = 0;
     size_t cut = 0;
     for (size_t i = 0; i < samples->count; i++) {
-        profile_frames_of(profile, samples->stacks[i], &count);
+        count = profile_depth_of(profile, samples->stacks[i]);
         most = count > most ? count : most;
     }
     for (int pass = 0; pass < 2 && roots && is_limit(most); pass++)

@@ -290,7 +290,7 @@ static void merge_stacks(struct merging *it)
 {
     uint32_t most = 1, count;
     for (uint32_t i = 0; i < it->from->stacks.count; i++) {
-        profile_frames_of(it->from, i, &count);
+        count = profile_depth_of(it->from, i);
         most = count > most ? count : most;
     }
     uint32_t *moved = calloc(most, sizeof *moved);

@@ -301,6 +301,11 @@ void profile_settle(struct profile *profile)
         finder_rest(&profile->index->stacks);
 }
 
+uint32_t profile_depth_of(const struct profile *profile, uint32_t stack)
+{
+    return stack_at(profile, stack)->frames;
+}
+
 const uint32_t *profile_frames_of(const struct profile *profile, uint32_t stack, uint32_t *count)
 {
     struct profile_index *index = profile->index;

@@ -224,6 +224,8 @@ const struct profile_location *profile_location_at(const struct profile *profile
 const struct profile_line *profile_lines_of(const struct profile *profile, uint32_t location);
 /* Leaf first. They stay until the call after the next one. */
 const uint32_t *profile_frames_of(const struct profile *profile, uint32_t stack, uint32_t *count);
+/* Only how many there are. */
+uint32_t profile_depth_of(const struct profile *profile, uint32_t stack);
 /* -1: there is no such type. */
 int profile_type_named(const struct profile *profile, const char *name);
 /* The type of the same kind that counts objects where `type` is bytes, and the reverse; or -1. */
