@@ -20,6 +20,7 @@
 #include "lib/alloc/central.h"
 #include "lib/alloc/fatal.h"
 #include "lib/alloc/heap.h"
+#include "lib/alloc/held.h"
 #include "lib/alloc/large.h"
 #include "lib/alloc/meta.h"
 #include "lib/alloc/sizes.h"

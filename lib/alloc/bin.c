@@ -325,10 +325,19 @@ void heap_flush(struct heap *heap)
     bins_trim(heap, 0);
 }
 
+static uint32_t part_bytes = UINT32_MAX;
+
+void bins_part(uint32_t bytes)
+{
+    store_relaxed(&part_bytes, bytes);
+}
+
 /* Sets the clock for the next part of the wait. */
 static void clock_part(struct heap *heap, unsigned mark, struct stock *stock)
 {
-    uint32_t part = stock->wait < heap->part ? stock->wait : heap->part;
+    uint32_t most = load_relaxed(&part_bytes) / (uint32_t)size_of(mark);
+    most = most == 0 ? 1 : most < heap->part ? most : heap->part;
+    uint32_t part = stock->wait < most ? stock->wait : most;
     stock->wait -= part;
     add_relaxed(&stock->drawn, part);
     store_relaxed(&heap->clock[mark], (int32_t)part);

@@ -125,12 +125,16 @@ void heap_flush(struct heap *heap);
 /* Called on the cold path now and then: empties idle bins, returns idle pages. The time. */
 uint64_t heap_tick(struct heap *heap);
 
+/* A thread comes by at the latest after this many bytes of mallocs from a bin. */
+void bins_part(uint32_t bytes);
 /* Sets the clock so that `blocks` more mallocs pass before the one that is a sample. */
 void heap_set_clock(struct heap *heap, unsigned mark, uint64_t blocks);
 /* The clock has run out. True if that was the end of the wait; else it is set for the next part of
  * it: no wait is so long that a busy thread would not come by now and then. */
 bool heap_clock_over(struct heap *heap, unsigned mark);
 
+/* A block of the mark stays where it is for another size: that counts as a malloc and a free. */
+void heap_count_kept(struct heap *heap, unsigned mark);
 /* Sums. `heap_mallocs` is exact in the heap's own thread. */
 uint64_t heap_mallocs(const struct heap *heap, unsigned mark);
 uint64_t heap_frees(const struct heap *heap, unsigned mark);

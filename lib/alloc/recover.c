@@ -12,6 +12,7 @@
 #include "lib/alloc/alloc.h"
 
 #include "base/os.h"
+#include "lib/alloc/held.h"
 #include "lib/alloc/meta.h"
 
 static uint32_t unforked = 1;
@@ -81,6 +82,7 @@ void alloc_recover(void)
     if (broken || pages_unsettled()) {
         pages_recover();
         central_recover();
+        held_recover();
     }
     heap_recover();
 }

@@ -67,6 +67,11 @@ void cold_end(void)
     lock_leave(LOCK_INSIDE);
     if (unlikely(young.look != NULL))
         young.look();
+    if (unlikely(load_relaxed(&profile_counting)))
+        young_count();
+    if (unlikely(held_bytes() - load_relaxed(&profile_band.low) >
+                 load_relaxed(&profile_band.width)))
+        profile_far();
     if (unlikely(load_relaxed(&profile_due)))
         triggers_run();
     if (unlikely(attach_rung()))
@@ -270,18 +275,23 @@ static bool ring(struct heap *heap, size_t bytes)
     return heap == NULL ? young_ring(bytes) : large_ring(heap, bytes);
 }
 
-static void *take_large(struct heap *heap, size_t size, size_t align, const struct origin *origin,
-                        bool *zero)
+/* A large block becomes the program's: it is counted, marked and perhaps recorded. */
+static void begin_large(struct heap *heap, void *block, size_t size, const struct origin *origin)
 {
-    void *block = large_take(pool_of(heap), size, align, zero);
-    if (block == NULL)
-        return NULL;
     size_t usable = large_size(span_of(block));
     count_large(heap, (struct heap_sums){.allocs = 1, .alloc_bytes = usable});
     if (ring(heap, usable))
         record_large(block, size, origin, rate_here(heap));
     else
         store_relaxed(mark_at(block), MARK_LARGE);
+}
+
+static void *take_large(struct heap *heap, size_t size, size_t align, const struct origin *origin,
+                        bool *zero)
+{
+    void *block = large_take(pool_of(heap), size, align, zero);
+    if (block != NULL)
+        begin_large(heap, block, size, origin);
     return block;
 }
 
@@ -380,9 +390,17 @@ static void free_span_block(void *p, struct heap *heap, const struct caller *cal
     central_give(&p, 1);
 }
 
+/* The heap is largest right before something is freed. */
+static void look_at_peak(void)
+{
+    if (unlikely(held_bytes() >= load_relaxed(&profile_high)))
+        profile_high_water();
+}
+
 static void free_inside(void *p, unsigned mark, const struct caller *caller)
 {
     struct heap *heap = heap_here();
+    look_at_peak();
     if (mark == MARK_LARGE || mark == MARK_WATCHED) {
         free_span_block(p, heap, caller, false);
         return;
@@ -444,10 +462,7 @@ static void resized(struct heap *heap, void *p, struct span *span, size_t before
     struct origin origin = {caller, PROFILE_MOVED};
     unsigned rate = 0;
     bool known = false;
-    if (now > before)
-        count_large(heap, (struct heap_sums){.alloc_bytes = now - before});
-    else
-        count_large(heap, (struct heap_sums){.free_bytes = before - now});
+    count_large(heap, (struct heap_sums){1, 1, now, before});
     if (span->watched) {
         struct large_record *place = meta_at(span->record);
         origin.born = profile_born(&place->record);
@@ -475,7 +490,7 @@ static void *realloc_large(void *p, struct span *span, size_t size, const struct
     bool zero;
     struct large_record *place = span->watched ? meta_at(span->record) : NULL;
     struct origin origin = {caller, place == NULL ? PROFILE_MOVED : profile_born(&place->record)};
-    void *block = take_large(heap, size, GRANULE, &origin, &zero);
+    void *block = large_take(pool_of(heap), size, GRANULE, &zero);
     if (block == NULL)
         return NULL;
     size_t kept = before < size ? before : size;
@@ -484,36 +499,47 @@ static void *realloc_large(void *p, struct span *span, size_t size, const struct
     if (kept >= MOVE_LEAST && zero)
         moved = large_move(span, span_of(block));
     if (moved == OS_LOST) {
-        size_t usable = large_size(span_of(block));
-        count_large(heap, (struct heap_sums){.frees = 1, .free_bytes = usable});
-        *mark_at(block) = MARK_FREE;
-        if (span_of(block)->watched)
-            forget_large(span_of(block), caller, usable, true);
         large_abandon(span_of(block));
         return NULL;
     }
-    if (moved == OS_STAYED)
+    if (moved == OS_STAYED) {
+        begin_large(heap, block, size, &origin);
         memcpy(block, p, kept);
-    free_span_block(p, heap, caller, true);
+        free_span_block(p, heap, caller, true);
+    } else { /* the same memory: the two never exist at once */
+        free_span_block(p, heap, caller, true);
+        begin_large(heap, block, size, &origin);
+    }
     return block;
 }
 
-/* The same block for another size: who asked for it last is remembered. */
-static void renew(void *p, size_t usable, size_t size, const struct caller *caller)
+/* A watched block of a class stays for another size. */
+static void renew_record(struct span *span, void *p, size_t usable, size_t size,
+                         const struct caller *caller)
+{
+    struct record *place = central_record(span, p);
+    uint64_t born = profile_born(place);
+    unsigned rate;
+    bool known = profile_rate(place, &rate);
+    profile_end(place, caller, usable, usable - place->slack, true);
+    if (known)
+        profile_begin(place, caller, mark_class(span->mark), usable, size, born, rate);
+}
+
+/* The same block for another size: it counts anew, and of a watched one the last caller is
+ * remembered. */
+static void renew(void *p, unsigned mark, size_t usable, size_t size, const struct caller *caller)
 {
     struct span *span = span_of(p);
     if (!cold_begin())
         return;
+    struct heap *heap = heap_here();
     if (span->state == SPAN_LARGE) {
-        resized(heap_here(), p, span, usable, size, caller);
+        resized(heap, p, span, usable, size, caller);
     } else {
-        struct record *place = central_record(span, p);
-        uint64_t born = profile_born(place);
-        unsigned rate;
-        bool known = profile_rate(place, &rate);
-        profile_end(place, caller, usable, usable - place->slack, true);
-        if (known)
-            profile_begin(place, caller, mark_class(span->mark), usable, size, born, rate);
+        heap_count_kept(heap == NULL ? &heap_empty : heap, span->mark);
+        if (mark == MARK_WATCHED)
+            renew_record(span, p, usable, size, caller);
     }
     cold_end();
 }
@@ -534,8 +560,8 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
     }
     size_t usable = usable_for(p, "realloc");
     if (size <= usable && size > usable / 2) {
-        if (mark == MARK_WATCHED)
-            renew(p, usable, size, caller);
+        if (mark != MARK_FREE)
+            renew(p, mark, usable, size, caller);
         return p;
     }
     struct origin origin = {caller, PROFILE_MOVED};
@@ -559,6 +585,7 @@ void cold_set_rate(long long bytes)
     if (!cold_begin())
         return;
     sampler_set_rate(bytes < 0 ? SAMPLER_OFF : bytes);
+    profile_recording(bytes >= 0);
     heap_interrupt();
     cold_end();
 }

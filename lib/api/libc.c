@@ -122,8 +122,10 @@ EXPORT void *realloc(void *p, size_t size)
     size_t usable = hot_size(p);
     if (unlikely(usable == 0 || size > BLOCK_MAX))
         return realloc_slow(p, size);
-    if (size <= usable && size > usable / 2)
+    if (size <= usable && size > usable / 2) {
+        heap_count_kept(load_relaxed(&heap_now), *mark_at(p));
         return p;
+    }
     return realloc_move(p, size);
 }
 

@@ -126,14 +126,13 @@ static uint64_t round_up(uint64_t bytes)
 void figures_refresh(void)
 {
     struct account account;
-    struct account_sum sum;
     struct figures now = {0};
     account_take(&account);
     for (unsigned class = 1; class < CLASS_COUNT; class ++) {
-        account_class(class, &sum);
-        now.small_allocs += sum.allocs;
-        now.small_frees += sum.frees;
-        now.small_allocated += sum.alloc_bytes - sum.free_bytes;
+        const struct account_sum *sum = &account.classes[class];
+        now.small_allocs += sum->allocs;
+        now.small_frees += sum->frees;
+        now.small_allocated += account_live_bytes(sum);
     }
     now.allocated = account.live_bytes;
     if (now.small_allocated > now.allocated)

@@ -12,13 +12,18 @@ enum { INTERVAL_FIRST_MS = 10 };
 
 static BULK struct profile_point points[SERIES_MOST];
 static unsigned count;
-static uint64_t interval_ms = INTERVAL_FIRST_MS, next_ms;
+static uint64_t interval_ms = INTERVAL_FIRST_MS, next_ms, last_ms;
 static bool busy;
 static bool resident;
 
 bool series_due(uint64_t now_ms)
 {
     return now_ms >= load_relaxed(&next_ms);
+}
+
+bool series_passed(uint64_t now_ms)
+{
+    return now_ms > load_relaxed(&last_ms);
 }
 
 void profile_series_resident(bool wanted)
@@ -57,6 +62,7 @@ void series_add(const struct profile_point *point)
     if (load_relaxed(&resident))
         points[count].resident_bytes = resident_bytes();
     store_release(&count, count + 1);
+    store_relaxed(&last_ms, point->time_ms);
     store_relaxed(&next_ms, point->time_ms + interval_ms);
     store_release(&busy, false);
 }
