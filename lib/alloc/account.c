@@ -30,7 +30,10 @@ struct blocks {
     uint64_t here;    /* free in spans */
 };
 
-static void count_centres(struct blocks blocks[CLASS_COUNT])
+/* Adds blocks of a class to a sum. */
+typedef void adder(void *sum, unsigned class, const struct blocks *more);
+
+static void each_list(adder *add, void *sum)
 {
     for (unsigned pool = 0; pool < POOL_MAX; pool++) {
         if (central_peek(pool, 0) == NULL)
@@ -38,27 +41,28 @@ static void count_centres(struct blocks blocks[CLASS_COUNT])
         for (unsigned list = 1; list < CENTRAL_COUNT; list++) {
             const struct central *central = central_peek(pool, list);
             unsigned mark = list < CENTRAL_WATCHED ? list : list - CENTRAL_WATCHED;
-            struct blocks *of = &blocks[mark_class(mark)];
-            if (mark == MARK_LARGE || mark == MARK_WATCHED)
+            if (mark == MARK_FREE || mark == MARK_LARGE || mark == MARK_WATCHED)
                 continue; /* no list has them */
-            of->out += load_relaxed(&central->out);
-            of->here += load_relaxed(&central->here);
-            of->mallocs += load_relaxed(&central->direct);
+            struct blocks more = {.out = load_relaxed(&central->out),
+                                  .here = load_relaxed(&central->here),
+                                  .mallocs = load_relaxed(&central->direct)};
+            add(sum, mark_class(mark), &more);
         }
     }
 }
 
-static void count_heaps(struct blocks blocks[CLASS_COUNT])
+static void each_bin(adder *add, void *sum)
 {
     for (const struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
         for (unsigned mark = 1; mark < MARK_COUNT; mark++) {
+            struct blocks more = {0};
             if (load_relaxed(&heap->stocks[mark]) == 0)
                 continue;
-            struct blocks *of = &blocks[mark_class(mark)];
-            bin_sum(heap, mark, &of->mallocs, &of->cached);
+            bin_sum(heap, mark, &more.mallocs, &more.cached);
+            add(sum, mark_class(mark), &more);
         }
     for (unsigned class = 1; class < CLASS_COUNT; class ++)
-        blocks[class].mallocs += heap_retired_mallocs(class);
+        add(sum, class, &(struct blocks){.mallocs = heap_retired_mallocs(class)});
 }
 
 static void sums_add(struct account_sum *to, const struct heap_sums *sums)
@@ -69,17 +73,26 @@ static void sums_add(struct account_sum *to, const struct heap_sums *sums)
     to->free_bytes += load_relaxed(&sums->free_bytes);
 }
 
-static void count_all(struct blocks blocks[CLASS_COUNT], struct account_sum *large)
+/* All that there is: classes by `add`, large blocks into `large`. */
+static void count_all(adder *add, void *sum, struct account_sum *large)
 {
-    memset(blocks, 0, CLASS_COUNT * sizeof *blocks);
     memset(large, 0, sizeof *large);
     lock_take(&heap_lock); /* no heap ends meanwhile and is counted twice or not at all */
-    count_centres(blocks);
-    count_heaps(blocks);
+    each_list(add, sum);
+    each_bin(add, sum);
     sums_add(large, &heap_retired_large);
     for (const struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
         sums_add(large, &heap->large);
     lock_give(&heap_lock);
+}
+
+static void add_to_class(void *sum, unsigned class, const struct blocks *more)
+{
+    struct blocks *blocks = (struct blocks *)sum + class;
+    blocks->mallocs += more->mallocs;
+    blocks->out += more->out;
+    blocks->cached += more->cached;
+    blocks->here += more->here;
 }
 
 static struct account_sum sum_of(const struct blocks *blocks, unsigned class)
@@ -93,16 +106,16 @@ static struct account_sum sum_of(const struct blocks *blocks, unsigned class)
 
 void account_class(unsigned class, struct account_sum *sum)
 {
-    struct blocks blocks[CLASS_COUNT];
+    struct blocks blocks[CLASS_COUNT] = {0};
     struct account_sum large;
-    count_all(blocks, &large);
+    count_all(add_to_class, blocks, &large);
     *sum = sum_of(&blocks[class], class);
 }
 
 void account_classes(struct account_sum classes[ACCOUNT_ROWS])
 {
-    struct blocks blocks[CLASS_COUNT];
-    count_all(blocks, &classes[ACCOUNT_LARGE]);
+    struct blocks blocks[CLASS_COUNT] = {0};
+    count_all(add_to_class, blocks, &classes[ACCOUNT_LARGE]);
     classes[0] = (struct account_sum){0};
     for (unsigned class = 1; class < CLASS_COUNT; class ++)
         classes[class] = sum_of(&blocks[class], class);
@@ -120,11 +133,35 @@ struct account_sum account_total(const struct account_sum classes[ACCOUNT_ROWS])
     return total;
 }
 
+/* While blocks are on their way, a difference may be below zero: what is freed is more then. */
+static void add_to_total(void *sum, unsigned class, const struct blocks *more)
+{
+    struct account_sum *total = sum;
+    uint64_t freed = more->mallocs + more->cached - more->out;
+    total->allocs += more->mallocs;
+    total->frees += freed;
+    total->alloc_bytes += more->mallocs * class_size(class);
+    total->free_bytes += freed * class_size(class);
+}
+
+struct account_sum account_now(void)
+{
+    struct account_sum total = {0}, large;
+    count_all(add_to_total, &total, &large);
+    total.frees = total.frees > total.allocs ? total.allocs : total.frees;
+    total.free_bytes = total.free_bytes > total.alloc_bytes ? total.alloc_bytes : total.free_bytes;
+    total.allocs += large.allocs;
+    total.frees += large.frees;
+    total.alloc_bytes += large.alloc_bytes;
+    total.free_bytes += large.free_bytes;
+    return total;
+}
+
 void account_take(struct account *account)
 {
-    struct blocks blocks[CLASS_COUNT];
+    struct blocks blocks[CLASS_COUNT] = {0};
     memset(account, 0, sizeof *account);
-    count_all(blocks, &account->classes[ACCOUNT_LARGE]);
+    count_all(add_to_class, blocks, &account->classes[ACCOUNT_LARGE]);
     for (unsigned class = 1; class < CLASS_COUNT; class ++) {
         account->classes[class] = sum_of(&blocks[class], class);
         account->cached_bytes += blocks[class].cached * class_size(class);
@@ -150,7 +187,7 @@ void held_recover(void)
 {
     uint64_t bytes = 0;
     struct blocks blocks[CLASS_COUNT] = {0};
-    count_centres(blocks);
+    each_list(add_to_class, blocks);
     for (unsigned class = 1; class < CLASS_COUNT; class ++)
         bytes += blocks[class].out * class_size(class);
     uint32_t ids = span_count();

@@ -48,6 +48,8 @@ void account_take(struct account *account);
 void account_classes(struct account_sum classes[ACCOUNT_ROWS]);
 /* The sum of them. */
 struct account_sum account_total(const struct account_sum classes[ACCOUNT_ROWS]);
+/* The same at once, with little stack. */
+struct account_sum account_now(void);
 void account_thread(const struct heap *heap, struct account_sum *sum);
 void account_class(unsigned class, struct account_sum *sum);
 

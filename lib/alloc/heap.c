@@ -229,13 +229,14 @@ uint64_t heap_retired_mallocs(unsigned class)
     return load_relaxed(&retired[class]);
 }
 
-void heap_count_kept(struct heap *heap, unsigned mark)
+bool heap_count_kept(struct heap *heap, unsigned mark)
 {
     struct stock *stock = heap_stock(heap, mark);
     if (likely(stock != NULL))
         add_relaxed(&stock->drawn, 1);
     else
         __atomic_fetch_add(&retired[mark_class(mark)], 1, __ATOMIC_RELAXED);
+    return stock != NULL;
 }
 
 void heap_count_ended(const struct heap_sums *more)

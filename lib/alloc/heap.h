@@ -133,8 +133,9 @@ void heap_set_clock(struct heap *heap, unsigned mark, uint64_t blocks);
  * it: no wait is so long that a busy thread would not come by now and then. */
 bool heap_clock_over(struct heap *heap, unsigned mark);
 
-/* A block of the mark stays where it is for another size: that counts as a malloc and a free. */
-void heap_count_kept(struct heap *heap, unsigned mark);
+/* A block of the mark stays where it is for another size: that counts as a malloc and a free.
+ * False: for all threads, but the heap has no bin to count it in. */
+bool heap_count_kept(struct heap *heap, unsigned mark);
 /* Sums. `heap_mallocs` is exact in the heap's own thread. */
 uint64_t heap_mallocs(const struct heap *heap, unsigned mark);
 uint64_t heap_frees(const struct heap *heap, unsigned mark);

@@ -513,6 +513,13 @@ static void *realloc_large(void *p, struct span *span, size_t size, const struct
     return block;
 }
 
+void cold_kept(unsigned mark)
+{
+    size_t size = class_size(mark_class(mark));
+    if (unlikely(!heap_count_kept(load_relaxed(&heap_now), mark)))
+        count_direct((struct heap_sums){1, 1, size, size});
+}
+
 /* A watched block of a class stays for another size. */
 static void renew_record(struct span *span, void *p, size_t usable, size_t size,
                          const struct caller *caller)
@@ -537,7 +544,7 @@ static void renew(void *p, unsigned mark, size_t usable, size_t size, const stru
     if (span->state == SPAN_LARGE) {
         resized(heap, p, span, usable, size, caller);
     } else {
-        heap_count_kept(heap == NULL ? &heap_empty : heap, span->mark);
+        cold_kept(span->mark);
         if (mark == MARK_WATCHED)
             renew_record(span, p, usable, size, caller);
     }

@@ -123,7 +123,7 @@ EXPORT void *realloc(void *p, size_t size)
     if (unlikely(usable == 0 || size > BLOCK_MAX))
         return realloc_slow(p, size);
     if (size <= usable && size > usable / 2) {
-        heap_count_kept(load_relaxed(&heap_now), *mark_at(p));
+        cold_kept(*mark_at(p));
         return p;
     }
     return realloc_move(p, size);

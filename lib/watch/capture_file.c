@@ -178,9 +178,7 @@ int capture_file_snapshot(const char *reason, bool last)
 
 int capture_file_mark(const char *mark)
 {
-    struct account_sum classes[ACCOUNT_ROWS];
-    account_classes(classes);
-    struct account_sum total = account_total(classes);
+    struct account_sum total = account_now();
     int error = ready();
     return done(error != 0 ? error : capture_mark(&capture, mark, &total));
 }

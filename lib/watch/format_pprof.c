@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pprof's profile.proto in gzip. The numbers add up to the allocator's counters (scale.h). The fields of the
- * outer message may come in any order, so everything is sent as soon as it is known: a string when
- * it gets its number, a location before the first sample with its address.
+ * pprof's profile.proto in gzip. The numbers add up to the allocator's counters (scale.h). The
+ * fields of the outer message may come in any order, so everything is sent as soon as it is known:
+ * a string when it gets its number, a location before the first sample with its address.
  */
 #include "lib/watch/format_parts.h"
 #include "lib/watch/scale.h"

@@ -12,18 +12,13 @@ enum { INTERVAL_FIRST_MS = 10 };
 
 static BULK struct profile_point points[SERIES_MOST];
 static unsigned count;
-static uint64_t interval_ms = INTERVAL_FIRST_MS, next_ms, last_ms;
+static uint64_t interval_ms = INTERVAL_FIRST_MS, next_ms;
 static bool busy;
 static bool resident;
 
 bool series_due(uint64_t now_ms)
 {
     return now_ms >= load_relaxed(&next_ms);
-}
-
-bool series_passed(uint64_t now_ms)
-{
-    return now_ms > load_relaxed(&last_ms);
 }
 
 void profile_series_resident(bool wanted)
@@ -52,6 +47,13 @@ void series_add(const struct profile_point *point)
 {
     if (__atomic_exchange_n(&busy, true, __ATOMIC_ACQUIRE))
         return;
+    if (count > 0 && points[count - 1].time_ms == point->time_ms) {
+        uint64_t before = points[count - 1].resident_bytes;
+        points[count - 1] = *point;
+        points[count - 1].resident_bytes = before;
+        store_release(&busy, false);
+        return;
+    }
     if (count == SERIES_MOST) {
         for (unsigned i = 0; i < SERIES_MOST / 2; i++)
             points[i] = points[2 * i + 1];
@@ -62,7 +64,6 @@ void series_add(const struct profile_point *point)
     if (load_relaxed(&resident))
         points[count].resident_bytes = resident_bytes();
     store_release(&count, count + 1);
-    store_relaxed(&last_ms, point->time_ms);
     store_relaxed(&next_ms, point->time_ms + interval_ms);
     store_release(&busy, false);
 }

@@ -15,8 +15,10 @@ enum {
     BATCH_SHARE = 4096,     /* or this share of the heap if that is more */
     LOOK_SHARE = 256,       /* the heap is looked at again when it has grown by this share, */
     LOOK_BYTES = 16 << 10,  /* and by this for each heap, which is about what its bins hold */
-    FAR_SHARE = 8,          /* a change by this share, */
-    FAR_BYTES = 256 << 10,  /* and by this, is a point of the series of its own */
+    FAR_SHARE = 4,          /* a change by this share, */
+    FAR_BYTES = 1 << 20,    /* and by this, is a point of the series of its own, */
+    FAR_MOST = 24,          /* but not more often than this */
+    FAR_WINDOW_MS = 16,     /* in this time */
     PART_SHARE = 32,        /* threads come by at least this often on the way to a limit */
     PART_LEAST = 1024,
 };
@@ -116,9 +118,7 @@ static uint64_t least_of(uint64_t a, uint64_t b)
 
 struct profile_now profile_now(void)
 {
-    struct account_sum classes[ACCOUNT_ROWS];
-    account_classes(classes);
-    struct account_sum total = account_total(classes);
+    struct account_sum total = account_now();
     return (struct profile_now){total.alloc_bytes, total.free_bytes, account_live_bytes(&total)};
 }
 
@@ -143,14 +143,25 @@ static uint64_t held_goal(uint64_t limit, uint64_t live)
     return now + (rest > UNIT ? rest : UNIT);
 }
 
-/* The range of held bytes in which nobody needs to look. */
-static void band_set(uint64_t center)
+/* While nothing is recorded no dump is due. */
+static uint64_t held_limit(void)
 {
-    uint64_t far = center / FAR_SHARE > FAR_BYTES ? center / FAR_SHARE : FAR_BYTES;
-    uint64_t low = center > far ? center - far : 0;
-    uint64_t high = least_of(center + far, load_relaxed(&goals.held));
+    return sampler_rate() == SAMPLER_OFF ? UINT64_MAX : load_relaxed(&goals.held);
+}
+
+/* The range of held bytes in which nobody needs to look. */
+static void band_set(uint64_t low, uint64_t high)
+{
+    high = least_of(high, held_limit());
     store_relaxed(&profile_band.low, low);
     store_relaxed(&profile_band.width, high > low ? high - low - 1 : 0);
+}
+
+/* The range in which the last point of the series is near enough. */
+static void band_around(uint64_t center)
+{
+    uint64_t far = center / FAR_SHARE > FAR_BYTES ? center / FAR_SHARE : FAR_BYTES;
+    band_set(center > far ? center - far : 0, center + far);
 }
 
 void totals_arm(const struct profile_limits *wanted, const struct profile_now *now)
@@ -166,7 +177,7 @@ void totals_arm(const struct profile_limits *wanted, const struct profile_now *n
     store_relaxed(&goals.freed, goal_for(wanted->freed, now->freed, freed));
     store_relaxed(&goals.live, goal_for(wanted->live, now->live, live));
     store_relaxed(&goals.held, held_goal(wanted->live, now->live));
-    band_set(held_bytes());
+    band_around(held_bytes());
     if (!counting) {
         bins_part(UINT32_MAX);
     } else {
@@ -197,7 +208,7 @@ static void progress_add(uint64_t allocated, uint64_t freed)
 
 void profile_count(const struct account_sum *now, struct profile_counted *last)
 {
-    if (sampler_rate() == SAMPLER_EXACT) /* the recorded events count */
+    if (sampler_rate() <= 0) /* the recorded events count, or there is nothing to dump */
         return;
     uint64_t allocated = now->alloc_bytes - last->allocated, freed = now->free_bytes - last->freed;
     bool anew = now->alloc_bytes < last->allocated || now->free_bytes < last->freed;
@@ -340,10 +351,8 @@ void profile_inherit(struct recorder *recorder)
 
 static void add_point(uint64_t now_ms)
 {
-    struct account_sum classes[ACCOUNT_ROWS];
-    account_classes(classes);
-    struct account_sum total = account_total(classes);
-    band_set(held_bytes());
+    struct account_sum total = account_now();
+    band_around(held_bytes());
     series_add(&(struct profile_point){
         .time_ms = now_ms,
         .live_bytes = account_live_bytes(&total),
@@ -364,13 +373,29 @@ void profile_tick(uint64_t now_ms)
     add_point(now_ms);
 }
 
+/* Whether another point out of turn may be added now. */
+static bool may_add_point(uint64_t now_ms)
+{
+    static uint64_t period;
+    static unsigned left;
+    if (load_relaxed(&period) != now_ms / FAR_WINDOW_MS) {
+        store_relaxed(&period, now_ms / FAR_WINDOW_MS);
+        store_relaxed(&left, FAR_MOST);
+    }
+    unsigned more = load_relaxed(&left);
+    store_relaxed(&left, more == 0 ? 0 : more - 1);
+    return more != 0;
+}
+
 void profile_far(void)
 {
     uint64_t now_ms = os_now_ms();
-    if (held_bytes() >= load_relaxed(&goals.held))
+    if (held_bytes() >= held_limit())
         store_relaxed(&profile_due, true);
-    if (series_passed(now_ms))
+    else if (may_add_point(now_ms))
         add_point(now_ms);
+    else
+        band_set(0, UINT64_MAX); /* until the next regular point */
 }
 
 void totals_reset(void)

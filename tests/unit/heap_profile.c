@@ -148,7 +148,7 @@ static void *random_events_elsewhere(void *random)
 /* Another thread ends what this one began; its own row is used again when nothing of it is left. */
 static void threads_come_and_go(uint64_t *random)
 {
-    for (unsigned i = 0; i < 50; i++) {
+    for (unsigned i = 0; i < 100; i++) { /* the first ones keep their rows */
         pthread_t thread;
         profile_settle(); /* or the other thread would not know this one's last events */
         assert(pthread_create(&thread, NULL, random_events_elsewhere, random) == 0);
