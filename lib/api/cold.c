@@ -229,6 +229,16 @@ static bool clock_ring(struct heap *heap, unsigned mark)
     return hit;
 }
 
+/* A watched block. Where there is no memory for one, the sample is lost: an ordinary block from the
+ * bin or the centre. */
+static void *take_sample(struct heap *heap, unsigned mark, size_t size, const struct origin *origin)
+{
+    void *block = take_direct(heap, mark_class(mark), size, origin);
+    if (unlikely(block == NULL) && (block = heap_pop(heap, mark)) != NULL)
+        store_relaxed(mark_at(block), (uint8_t)mark);
+    return block != NULL ? block : take_direct(heap, mark_class(mark), size, NULL);
+}
+
 /* From the bin of the class that `room` bytes take; `size` is what the program asked for. */
 static void *take_block(struct heap *heap, size_t room, size_t size, const struct origin *origin)
 {
@@ -240,16 +250,17 @@ static void *take_block(struct heap *heap, size_t room, size_t size, const struc
         record(block, mark_class(mark), size, origin, SAMPLER_EXACT_NUMBER);
         return block;
     }
+    /* Ends: a clock that ran out makes a sample, or is set to one block at least; a refill fails or
+     * fills the bin. Only a signal handler can empty it again. */
     for (;;) {
         void *block = hot_pop(heap, mark);
         if (block != NULL)
             return block;
         if (heap->clock[mark] < 0) {
-            if (clock_ring(heap, mark) &&
-                (block = take_direct(heap, mark_class(mark), size, origin)) != NULL)
-                return block;
+            if (clock_ring(heap, mark))
+                return take_sample(heap, mark, size, origin);
         } else if (!heap_refill(heap, mark)) {
-            return NULL;
+            return take_direct(heap, mark_class(mark), size, NULL);
         }
     }
 }
