@@ -251,6 +251,7 @@ void *heap_pop(struct heap *heap, unsigned mark)
 
 void *heap_pop_watched(struct heap *heap, unsigned mark)
 {
+    /* Ends: each turn takes a block from the bin, and refills bring watched ones. */
     for (;;) {
         void **top = heap->top[mark], *block = *top;
         if (block == NULL) {

@@ -91,7 +91,7 @@ static struct heap *enter(void)
         uint32_t generation;
         if (young_on_top())
             return NULL; /* the next call comes here again */
-        do {
+        do {             /* again only if another thread has changed the mode meanwhile */
             generation = heap_generation();
             configure(heap, generation);
         } while (!heap_arm(heap, generation));
