@@ -9,6 +9,7 @@
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
 #include "lib/api/attach.h"
+#include "lib/api/elsewhere.h"
 #include "lib/api/emergency.h"
 #include "lib/api/ending.h"
 #include "lib/api/foreign.h"
@@ -324,6 +325,8 @@ static void *take(size_t size, size_t align, const struct origin *origin, bool *
     if (unlikely(!cold_begin()))
         return lock_held != 0 ? emergency_take(size, align) : NULL;
     void *block = take_inside(size, align, origin, zero);
+    if (unlikely(block == NULL))
+        block = elsewhere_take(size, align, zero);
     cold_end();
     if (unlikely(block == NULL))
         triggers_failure();
@@ -415,7 +418,7 @@ void cold_free(void *p, const struct caller *caller)
         return;
     unsigned mark = mark_of(p, &ours);
     if (unlikely(mark == MARK_FREE)) {
-        if (!ours && (emergency_owns(p) || foreign_free(p)))
+        if (emergency_owns(p) || elsewhere_free(p) || (!ours && foreign_free(p)))
             return;
         fatal_bad_pointer(p, "free");
     }
@@ -430,8 +433,8 @@ static size_t usable_for(const void *p, const char *call)
     bool ours;
     unsigned mark = mark_of(p, &ours);
     if (mark == MARK_FREE) {
-        size_t size = ours ? 0 : emergency_owns(p) ? emergency_size(p) : foreign_usable(p);
-        if (size != 0)
+        size_t size = emergency_owns(p) ? emergency_size(p) : outside_size(p);
+        if (size != 0 || (!ours && (size = foreign_usable(p)) != 0))
             return size;
         fatal_bad_pointer(p, call);
     }
@@ -539,9 +542,9 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
             return NULL;
         void *block = realloc_large(p, span_of(p), size, caller);
         cold_end();
-        if (unlikely(block == NULL))
-            triggers_failure();
-        return block;
+        if (likely(block != NULL))
+            return block;
+        /* no room in the window: like any other block */
     }
     size_t usable = usable_for(p, "realloc");
     if (size <= usable && size > usable / 2) {
