@@ -547,7 +547,7 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
         /* no room in the window: like any other block */
     }
     size_t usable = usable_for(p, "realloc");
-    if (size <= usable && size > usable / 2) {
+    if (sizes_stay(usable, size)) {
         if (mark == MARK_WATCHED)
             renew(p, usable, size, caller);
         return p;
