@@ -6,8 +6,10 @@
 
 #include "lib/alloc/held.h"
 #include "lib/alloc/large.h"
+#include "lib/alloc/outside.h"
 
-/* A bin's numbers, read while its thread may exchange the stock: again until it stood still. */
+/* A bin's numbers, read while its thread may exchange the stock: again until it stood still. Ends:
+ * no heap comes or goes meanwhile (`heap_lock`), and a stock is only exchanged for a longer one. */
 static void bin_sum(const struct heap *heap, unsigned mark, uint64_t *mallocs, uint64_t *cached)
 {
     for (;;) {
@@ -177,8 +179,8 @@ void account_take(struct account *account)
         account->returned_bytes += load_relaxed(&pages_of[pool].returned_units) << UNIT_SHIFT;
     }
     account->metadata_bytes = arena_tables_resident();
-    account->mapped_bytes = arena_mapped();
-    account->resident_bytes = arena_resident();
+    account->mapped_bytes = arena_mapped() + outside_mapped();
+    account->resident_bytes = arena_resident() + outside_resident();
 }
 
 struct held_counter held_counter;

@@ -235,8 +235,23 @@ bool heap_refill(struct heap *heap, unsigned mark)
     return got > 0;
 }
 
+void *heap_pop(struct heap *heap, unsigned mark)
+{
+    void **top = heap->top[mark], *block = *top;
+    if (block == NULL && heap_refill(heap, mark)) {
+        top = heap->top[mark];
+        block = *top;
+    }
+    if (block == NULL)
+        return NULL;
+    heap->top[mark] = top - 1;
+    add_relaxed(&heap_stock(heap, mark)->drawn, 1);
+    return block;
+}
+
 void *heap_pop_watched(struct heap *heap, unsigned mark)
 {
+    /* Ends: each turn takes a block from the bin, and refills bring watched ones. */
     for (;;) {
         void **top = heap->top[mark], *block = *top;
         if (block == NULL) {

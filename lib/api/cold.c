@@ -9,6 +9,7 @@
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
 #include "lib/api/attach.h"
+#include "lib/api/elsewhere.h"
 #include "lib/api/emergency.h"
 #include "lib/api/ending.h"
 #include "lib/api/foreign.h"
@@ -96,7 +97,7 @@ static struct heap *enter(void)
         uint32_t generation;
         if (young_on_top())
             return NULL; /* the next call comes here again */
-        do {
+        do {             /* again only if another thread has changed the mode meanwhile */
             generation = heap_generation();
             configure(heap, generation);
         } while (!heap_arm(heap, generation));
@@ -234,6 +235,16 @@ static bool clock_ring(struct heap *heap, unsigned mark)
     return hit;
 }
 
+/* A watched block. Where there is no memory for one, the sample is lost: an ordinary block from the
+ * bin or the centre. */
+static void *take_sample(struct heap *heap, unsigned mark, size_t size, const struct origin *origin)
+{
+    void *block = take_direct(heap, mark_class(mark), size, origin);
+    if (unlikely(block == NULL) && (block = heap_pop(heap, mark)) != NULL)
+        store_relaxed(mark_at(block), (uint8_t)mark);
+    return block != NULL ? block : take_direct(heap, mark_class(mark), size, NULL);
+}
+
 /* From the bin of the class that `room` bytes take; `size` is what the program asked for. */
 static void *take_block(struct heap *heap, size_t room, size_t size, const struct origin *origin)
 {
@@ -245,16 +256,17 @@ static void *take_block(struct heap *heap, size_t room, size_t size, const struc
         record(block, mark_class(mark), size, origin, SAMPLER_EXACT_NUMBER);
         return block;
     }
+    /* Ends: a clock that ran out makes a sample, or is set to one block at least; a refill fails or
+     * fills the bin. Only a signal handler can empty it again. */
     for (;;) {
         void *block = hot_pop(heap, mark);
         if (block != NULL)
             return block;
         if (heap->clock[mark] < 0) {
-            if (clock_ring(heap, mark) &&
-                (block = take_direct(heap, mark_class(mark), size, origin)) != NULL)
-                return block;
+            if (clock_ring(heap, mark))
+                return take_sample(heap, mark, size, origin);
         } else if (!heap_refill(heap, mark)) {
-            return NULL;
+            return take_direct(heap, mark_class(mark), size, NULL);
         }
     }
 }
@@ -323,6 +335,8 @@ static void *take(size_t size, size_t align, const struct origin *origin, bool *
     if (unlikely(!cold_begin()))
         return lock_held != 0 ? emergency_take(size, align) : NULL;
     void *block = take_inside(size, align, origin, zero);
+    if (unlikely(block == NULL))
+        block = elsewhere_take(size, align, zero);
     cold_end();
     if (unlikely(block == NULL))
         triggers_failure();
@@ -422,7 +436,7 @@ void cold_free(void *p, const struct caller *caller)
         return;
     unsigned mark = mark_of(p, &ours);
     if (unlikely(mark == MARK_FREE)) {
-        if (!ours && (emergency_owns(p) || foreign_free(p)))
+        if (emergency_owns(p) || elsewhere_free(p) || (!ours && foreign_free(p)))
             return;
         fatal_bad_pointer(p, "free");
     }
@@ -437,8 +451,8 @@ static size_t usable_for(const void *p, const char *call)
     bool ours;
     unsigned mark = mark_of(p, &ours);
     if (mark == MARK_FREE) {
-        size_t size = ours ? 0 : emergency_owns(p) ? emergency_size(p) : foreign_usable(p);
-        if (size != 0)
+        size_t size = emergency_owns(p) ? emergency_size(p) : outside_size(p);
+        if (size != 0 || (!ours && (size = foreign_usable(p)) != 0))
             return size;
         fatal_bad_pointer(p, call);
     }
@@ -561,12 +575,12 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
             return NULL;
         void *block = realloc_large(p, span_of(p), size, caller);
         cold_end();
-        if (unlikely(block == NULL))
-            triggers_failure();
-        return block;
+        if (likely(block != NULL))
+            return block;
+        /* no room in the window: like any other block */
     }
     size_t usable = usable_for(p, "realloc");
-    if (size <= usable && size > usable / 2) {
+    if (sizes_stay(usable, size)) {
         if (mark != MARK_FREE)
             renew(p, mark, usable, size, caller);
         return p;
