@@ -48,6 +48,15 @@ struct heap_sums {
     uint64_t allocs, frees, alloc_bytes, free_bytes;
 };
 
+/* To sums that only the calling thread writes. */
+INLINE void heap_sums_add(struct heap_sums *sums, const struct heap_sums *more)
+{
+    add_relaxed(&sums->allocs, more->allocs);
+    add_relaxed(&sums->frees, more->frees);
+    add_relaxed(&sums->alloc_bytes, more->alloc_bytes);
+    add_relaxed(&sums->free_bytes, more->free_bytes);
+}
+
 struct heap {
     /* The bins, by mark: three arrays, so that each number is one scaled address away. */
     void **top[MARK_COUNT];

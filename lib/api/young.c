@@ -90,3 +90,8 @@ void young_count(void)
     young_thread_sums(&sum);
     profile_count(&sum, &young.counted);
 }
+
+void young_sum(struct heap_sums more)
+{
+    heap_sums_add(&young.sums, &more);
+}

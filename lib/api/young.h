@@ -45,7 +45,9 @@ void young_grown(void);
 bool young_on_top(void);
 /* What the calling thread has allocated and freed, before it had a heap and since. */
 void young_thread_sums(struct account_sum *sum);
-/* Tells the profile of it (`profile_count`). */
+/* A block that no bin saw, for these totals; whoever handed it out counted it for all threads. */
+void young_sum(struct heap_sums more);
+/* Tells the profile of them (`profile_count`). */
 void young_count(void);
 
 #endif
