@@ -85,6 +85,7 @@ static void row_add(struct maker *maker, struct source *source, size_t sample,
              path->count, value,
              source->base || !samples->history ? NULL : samples->history[sample]);
     view_add(&maker->view->total, value);
+    maker->view->kept++;
 }
 
 /* ---- samples ---------------------------------------------------------------------------- */
@@ -224,8 +225,10 @@ static bool source_add(struct maker *maker, struct source *source)
         if (kept)
             stack = sample_stack(maker, source, number, place);
         view->sample_stacks[number] = stack;
-        if (stack != DROPPED)
+        if (stack != DROPPED) {
             view_add(&view->total, &value);
+            view->kept++;
+        }
     }
     free(known);
     return !maker->failed || view_refuse(maker->error, "out of memory");

@@ -94,6 +94,7 @@ struct view {
     /* By sample of `profile`, then of `base`: the stack it is part of; UINT32_MAX: the filters took
      * it out. With rows_only there are none. */
     uint32_t *sample_stacks;
+    size_t kept;             /* samples that the filters left, also those without a value */
     struct view_value total; /* of what is left after the filters */
     struct view_value whole; /* of the profile */
     double unnamed;          /* share of frames without a name, 0 to 1 */

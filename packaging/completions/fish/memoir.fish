@@ -125,6 +125,7 @@ complete -c memoir -n '__fish_seen_subcommand_from check' -l max-growth -d 'each
 complete -c memoir -n '__fish_seen_subcommand_from check' -l no-leaks -d 'fail if memoir leaks would find any'
 complete -c memoir -n '__fish_seen_subcommand_from check' -l suppressions -d 'as in memoir leaks' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from check' -l budget -d 'limits by place, a line each' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from check' -l strict -d 'a limit that can'\''t be decided is a failure: exit status 1'
 complete -c memoir -n '__fish_seen_subcommand_from check' -l junit -d 'write the results as JUnit'\''s XML, too' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from check' -l github -d 'as GitHub'\''s annotations; a table in Markdown goes to $GITHUB_STEP_SUMMARY'
 complete -c memoir -n '__fish_seen_subcommand_from symbols' -l embed -d 'write the profile with its names to --output, for pprof and memoir'
