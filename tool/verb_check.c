@@ -351,10 +351,12 @@ bool verb_check(const struct arguments *arguments, struct error *error)
     struct checking checking = {.arguments = arguments, .error = error};
     checking.check.strict = arguments_value(arguments, "--strict") != NULL;
     struct style style;
-    bool right = load(&checking.loaded, arguments, error) && add_limits(&checking) &&
-                 (!arguments_value(arguments, "--no-leaks") || add_leaks(&checking)) &&
-                 (!arguments_value(arguments, "--budget") || add_budget(&checking)) &&
-                 put_files(&checking) && load_open(&style, arguments, &checking.loaded, error);
+    bool right = load(&checking.loaded, arguments, error);
+    checking.loaded.view.apart = true; /* budgets look at library frames */
+    right = right && add_limits(&checking) &&
+            (!arguments_value(arguments, "--no-leaks") || add_leaks(&checking)) &&
+            (!arguments_value(arguments, "--budget") || add_budget(&checking)) &&
+            put_files(&checking) && load_open(&style, arguments, &checking.loaded, error);
     if (right) {
         if (!arguments_value(arguments, "--github") || style.format != STYLE_TEXT)
             report_check(&checking.check, &style);

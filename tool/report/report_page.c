@@ -61,6 +61,7 @@ static void growing_make(struct growing *growing, const struct view *view)
     all.options.age_least_us = all.options.age_most_us = 0;
     all.options.base = NULL;
     all.options.rows_only = false;
+    all.options.apart = true; /* as for memoir leaks */
     if (profile->kind != PROFILE_HEAP || !profile->samples.history ||
         profile->history_moments < 2 || !list_view(&all, &lists[LIST_LIVE], &growing->live))
         return;
