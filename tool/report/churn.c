@@ -65,7 +65,7 @@ static void row_add(struct churn *churn, const struct view *view, size_t sample,
 {
     double ended[FORMAT_LIVES];
     double all = ended_of(view->profile, sample, ended), count = 0;
-    uint64_t size = question_size(view->profile, sample);
+    uint64_t size = block_size_of(view->profile, sample).bytes;
     for (unsigned i = 0; i < FORMAT_LIVES; i++) {
         row->ended[i] += ended[i];
         count += i < CHURN_CLASSES ? ended[i] : 0;

@@ -137,7 +137,7 @@ static void rows_narrow(struct narrowing *it, uint32_t *made)
     for (size_t i = 0; i < samples->count; i++) {
         uint32_t stack = samples->stacks[i];
         double share = filter_age_share(&it->maker.options, it->source->profile, i);
-        if (!filter_set(&it->maker, it->source, samples->label_sets[i]) || share == 0)
+        if (!filter_sample(&it->maker, it->source, i) || share == 0)
             continue;
         if (made[stack] == NOT_YET)
             made[stack] = stack_narrow(it, stack);

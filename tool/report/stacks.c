@@ -24,7 +24,7 @@ static bool path_again(struct maker *maker, uint32_t sample, struct path *path)
     size_t row;
     struct source *source = stacks_source(maker, sample, &row);
     const struct profile_samples *samples = &source->profile->samples;
-    return maker->labels ? path_of_labels(maker, source, samples->label_sets[row], path)
+    return maker->labels ? path_of_sample(maker, source, row, path)
                          : path_make(maker, source, samples->stacks[row], path);
 }
 

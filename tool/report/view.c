@@ -197,9 +197,7 @@ static uint32_t sample_stack(struct maker *maker, struct source *source, uint32_
     }
     if (*known - 2 == DROPPED || !maker->labels)
         return *known - 2;
-    return path_of_labels(maker, source, samples->label_sets[row], path)
-               ? stacks_intern(maker, path, sample)
-               : DROPPED;
+    return path_of_sample(maker, source, row, path) ? stacks_intern(maker, path, sample) : DROPPED;
 }
 
 static bool source_add(struct maker *maker, struct source *source)
@@ -213,7 +211,7 @@ static bool source_add(struct maker *maker, struct source *source)
     for (size_t i = 0; i < samples->count && !maker->failed; i++) {
         struct view_value value = sample_value(maker, source, i);
         view_add(&view->whole, &value);
-        bool kept = filter_set(maker, source, samples->label_sets[i]);
+        bool kept = filter_sample(maker, source, i);
         if (!stacks) {
             if (kept)
                 row_add(maker, source, i, &value);
