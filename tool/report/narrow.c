@@ -160,7 +160,7 @@ static void whole_forget(struct profile *profile)
     profile->points.count = 0;
     profile->exact_allocs = profile->exact_frees = -1;
     profile->exact_alloc_bytes = profile->exact_live_bytes = -1;
-    profile->resident_bytes = 0;
+    profile->resident_bytes = profile->resident_peak_bytes = 0;
 }
 
 bool narrow(struct profile *profile, const struct view_options *options, struct view_error *error)

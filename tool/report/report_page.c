@@ -241,6 +241,7 @@ static void page_json(const struct view *view, const struct style *style)
     json_number(&json, "duration_ns", profile->duration_ns);
     json_number(&json, "peak_time_ns", profile->peak_time_ns);
     json_number(&json, "resident_bytes", (int64_t)profile->resident_bytes);
+    json_number(&json, "resident_peak_bytes", (int64_t)resident_most(profile));
     json_number(&json, "allocations", profile->exact_allocs);
     json_number(&json, "frees", profile->exact_frees);
     json_number(&json, "allocated_bytes", profile->exact_alloc_bytes);
@@ -312,8 +313,7 @@ void report_page(const struct view *view, const struct style *style)
     head_print(view, style);
     if (profile->kind == PROFILE_HEAP)
         totals_print(view, style, profile->duration_ns);
-    if (resident_most(profile) > 0)
-        resident_print(profile, style, resident_most(profile));
+    resident_print(profile, style, 0);
     warnings_print(view, style);
     course_print(profile, style, 4, 0);
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
@@ -397,8 +397,7 @@ void report_brief(const struct view *view, const struct style *style, int64_t ti
     struct growing growing;
     growing_make(&growing, view);
     totals_print(view, style, view->profile->torn ? view->profile->duration_ns : time_ns);
-    resident_print(view->profile, style,
-                   resident_bytes > 0 ? resident_bytes : resident_most(view->profile));
+    resident_print(view->profile, style, resident_bytes);
     few_print(view, style);
     early_print(view->profile, style, time_ns);
     course_print(view->profile, style, 4, view->profile->torn ? 0 : time_ns);
