@@ -258,7 +258,10 @@ bool filter_source(struct maker *maker, struct source *source)
     source->mappings = calloc(profile->mappings.count + 1, 1);
     source->sets = calloc(profile->label_sets.count + 1, sizeof *source->sets);
     source->set_frames = calloc(profile->label_sets.count + 1, sizeof *source->set_frames);
-    right = right && source->functions && source->mappings;
+    bool by_size = maker->options.by == VIEW_SIZE;
+    if (by_size)
+        source->row_frames = calloc(profile->samples.count + 1, sizeof *source->row_frames);
+    right = right && source->functions && source->mappings && (!by_size || source->row_frames);
     return (right && source->expansions && source->sets && source->set_frames) ||
            view_refuse(maker->error, "out of memory");
 }
@@ -279,6 +282,7 @@ void filter_source_free(struct source *source)
     free(source->mappings);
     free(source->sets);
     free(source->set_frames);
+    free(source->row_frames);
 }
 
 void filter_free(struct maker *maker)

@@ -343,8 +343,10 @@ static uint32_t frame_of_thread(struct maker *maker, struct source *source, uint
 
 /* "48"; "458752-524287" of large blocks, whose sizes differ; "mean 96-103" of a profile that has no
  * sizes at all. */
-static uint32_t frame_of_size(struct maker *maker, const struct source *source, size_t row)
+static uint32_t frame_of_size(struct maker *maker, struct source *source, size_t row)
 {
+    if (source->row_frames[row] != 0)
+        return source->row_frames[row] - 1;
     struct block_size size = block_size_of(source->profile, row);
     struct view_frame frame = {.name = "[unknown]", .file = "", .module = ""};
     char name[64];
@@ -359,6 +361,8 @@ static uint32_t frame_of_size(struct maker *maker, const struct source *source, 
     uint32_t number = frame_intern(maker, &frame);
     if (number != UINT32_MAX && maker->view->frames[number].name == name) /* a new one */
         maker->view->frames[number].name = frames_text(maker, "%s", name);
+    if (number != UINT32_MAX)
+        source->row_frames[row] = number + 1;
     return number;
 }
 

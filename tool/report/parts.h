@@ -50,6 +50,7 @@ struct source {
     uint8_t *mappings;    /* the same, by mapping */
     uint8_t *sets;        /* by label set: 0 not known, 1 kept, 2 dropped */
     uint32_t *set_frames; /* by label set, for VIEW_THREAD: frame + 1 */
+    uint32_t *row_frames; /* by sample, for VIEW_SIZE: frame + 1 */
     bool sized;           /* some samples have the size of their blocks as a label */
 };
 
