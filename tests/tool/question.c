@@ -381,7 +381,7 @@ static void half_of_the_blocks_are_younger_than_the_median(void)
     profile.samples.lives[brief][1] = 7;
     profile.samples.lives[lasting][12] = 9;
     view_of(&view, &profile, NULL);
-    assert(churn_make(&churn, &view) && churn.known && churn.count == 1);
+    assert(churn_make(&churn, &view) && churn.by == CHURN_AGES && churn.count == 1);
     assert(strcmp(view.frames[churn.rows[0].frame].name, "brief") == 0);
     assert(churn.rows[0].count == 70 && churn.rows[0].bytes == 70 * 64);
     assert(churn.total_ended == 160 && churn.seconds == 2);

@@ -83,9 +83,8 @@ static void chain_print(const struct view *view, const struct style *style,
         unsigned indent = style->width > 80 ? INDENT + step : 18 + step;
         indent = indent < room ? indent : room;
         indent = indent > 18 ? indent : 18;
-        fprintf(style->out, "%*s%s ",
-                (int)(i == 1 ? indent - VALUE_WIDTH - SHARE_WIDTH : indent), "",
-                style->utf8 ? "└" : "`");
+        fprintf(style->out, "%*s%s ", (int)(i == 1 ? indent - VALUE_WIDTH - SHARE_WIDTH : indent),
+                "", style->utf8 ? "└" : "`");
         table_site(view, style, *(stack.frames - i),
                    style->width > indent + 40 ? (style->width - indent) / 2 : 20,
                    style->width > indent + 20 ? style->width - indent - 2 : 16);
