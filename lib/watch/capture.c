@@ -327,6 +327,7 @@ static void write_allocator(struct capture *capture, const struct account *accou
         account->dirty_bytes,       account->metadata_bytes,
         account->mapped_bytes,      account->resident_bytes,
         account->returned_bytes,    account->heaps,
+        profile_resident_peak(),
     };
     begin_record(capture, RECORD_ALLOCATOR, ENTRY_MOST);
     for (unsigned i = 0; i < COUNT_OF(numbers); i++)
