@@ -64,6 +64,29 @@ static bool jemalloc_is_idle(void)
     return (int64_t)jemalloc_values[JEMALLOC_lg_prof_interval].number < 0;
 }
 
+/* Options about dumps of a profile that is off, and that nobody turned off: one line names the
+ * first of them. */
+static void profile_is_off(void)
+{
+    static const enum jemalloc_name wishes[] = {
+        JEMALLOC_prof_final, JEMALLOC_prof_gdump,     JEMALLOC_lg_prof_interval,
+        JEMALLOC_prof_log,   JEMALLOC_lg_prof_sample, JEMALLOC_prof_prefix,
+    };
+    if (jemalloc_values[JEMALLOC_prof].given)
+        return;
+    for (size_t i = 0; i < COUNT_OF(wishes); i++) {
+        const char *name = jemalloc_options[wishes[i]].name;
+        bool kept = wishes[i] != JEMALLOC_lg_prof_sample; /* that one is now the rate in force */
+        if (!jemalloc_values[wishes[i]].given || (kept && !jemalloc_value_differs(wishes[i])))
+            continue;
+        if (!told_before(name, strlen(name)) && !foreign_malloc()) {
+            told_add(name, strlen(name));
+            say("%s in MALLOC_CONF: no effect without prof:true; add it", name);
+        }
+        return;
+    }
+}
+
 /* Whether a process that started this one answers for the profile. */
 static bool another_answers(const char *own)
 {
@@ -132,6 +155,7 @@ void notice_start(void)
         return;
     variables_tell();
     options_tell();
+    profile_is_off();
     if (profile && foreign_malloc())
         foreign_tell();
     else if (profile)

@@ -99,6 +99,13 @@ idle 0 prof:true,prof_prefix:p,prof_log:true
 idle 0 prof:true,prof_active:false,prof_prefix:p # for later
 idle 0 prof:true,prof_prefix:             # somebody does not want files
 idle 0 prof:false,prof_prefix:p
+for wish in prof_final:true prof_gdump:true lg_prof_interval:20 prof_log:true prof_prefix:p lg_prof_sample:0; do
+    idle 1 "$wish" # nobody said prof:true
+    grep -q "^memoir: ${wish%:*} in MALLOC_CONF: no effect without prof:true" err || fail "$wish: $(cat err)"
+done
+idle 1 prof_final:true,lg_prof_interval:20,prof_prefix:p
+idle 0 prof_final:false,prof_prefix:jeprof,lg_prof_interval:-1
+idle 0 prof_leak:true,prof_final:true # implies it
 idle 1 prof:true,prof_prefix:no/such/folder/p prof.dump # that line is about the dump that failed
 ! grep -q 'no dump was made' err || fail "a dump that failed is not none: $(cat err)"
 MEMOIR=capture:run.memoir idle 0 prof:true,prof_prefix:p

@@ -40,7 +40,7 @@ while IFS=$tab read -r of name status when text; do
             grep -q '<jemalloc>' err || break
         done
         case $name in # their values are words of their own
-        prof*) value=false; said MALLOC_CONF="$name:false" ;;
+        *prof*) said MALLOC_CONF="prof:true,prof_final:true,prof_prefix:,$name:$value" ;;
         junk) said MALLOC_CONF=junk:free ;;
         zero_realloc) said MALLOC_CONF=zero_realloc:abort ;;
         esac
@@ -58,8 +58,8 @@ while IFS=$tab read -r of name status when text; do
     esac
     # What asks for nothing is answered by nothing.
     case $of:$when in
-    option:-) said MALLOC_CONF="$name:"; lines 0 "$name:" ;;
-    option:*) said MALLOC_CONF="$name:$when"; lines 0 "$name:$when" ;;
+    option:-) said MALLOC_CONF="prof:false,$name:"; lines 0 "$name:" ;;
+    option:*) said MALLOC_CONF="prof:false,$name:$when"; lines 0 "$name:$when" ;;
     *:SET) said "$example="; lines 0 "$example set and empty" ;;
     *:ON)
         for value in 0 000 false no off OFF; do
