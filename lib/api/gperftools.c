@@ -19,6 +19,7 @@
 #include "lib/api/environment.h"
 #include "lib/api/libc.h"
 #include "lib/api/mmap_profile.h"
+#include "lib/api/notice.h"
 #include "lib/watch/watch.h"
 
 void HeapProfilerStart(const char *prefix);
@@ -143,7 +144,9 @@ static bool can_act(void)
 
 EXPORT void HeapProfilerStart(const char *prefix)
 {
+    static bool told;
     uint32_t no = 0;
+    notice_call("HeapProfilerStart", &told);
     if (!can_act() || prefix == NULL ||
         !__atomic_compare_exchange_n(&running, &no, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return;

@@ -34,6 +34,7 @@ enum jemalloc_name {
 
 struct jemalloc_option {
     const char *name, *initial, *words;
+    const char *missing; /* what it asks for and memoir does not do; or NULL */
     int64_t low, high;
     enum jemalloc_kind kind;
     bool clip, shown;
@@ -64,6 +65,8 @@ void jemalloc_conf_load(void);
 
 /* One option: its value from the text. NULL, or what is wrong with it. */
 const char *jemalloc_value_parse(enum jemalloc_name name, const char *value, size_t length);
+/* Whether some source gave it another value than the initial one. Before main only. */
+bool jemalloc_value_differs(enum jemalloc_name name);
 /* All options as they are without any source. */
 void jemalloc_value_defaults(void);
 

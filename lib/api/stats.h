@@ -3,6 +3,12 @@
 #ifndef API_STATS_H
 #define API_STATS_H
 
+#include "base/print.h"
+
+/* The text is shorter than that. */
+enum { STATS_SIZE = 2048 };
+
+void stats_text(struct print *out);
 void stats_print(int fd);
 
 #endif

@@ -31,6 +31,7 @@ static bool copied;    /* by a fork, since `process` was set */
 static int process;    /* whose files are remembered */
 static struct os_signals signals;
 static unsigned cleaned; /* a bit for each kind of names */
+static uint64_t last_ms; /* when the last dump was made, or the first style was set */
 
 /* A forked child leaves its parent's files alone. One made by vfork has another id, too, but its
  * memory is the parent's. */
@@ -78,6 +79,8 @@ void dump_style_set(struct dump_style *style, const struct dump_style *value)
     if (!dump_lock(true))
         return;
     *style = *value;
+    if (last_ms == 0)
+        last_ms = os_now_ms();
     dump_unlock();
 }
 
@@ -257,12 +260,17 @@ static int write_named(const struct dump_style *style, enum dump_reason reason, 
     return error;
 }
 
-/* What `words` are if nobody said. */
-static const char *words_of(enum dump_reason reason, const struct profile_now *now)
+/* The reason in words, where the caller has none. gperftools says for how long there was no dump.
+ */
+static const char *words_of(const struct dump_style *style, enum dump_reason reason,
+                            const struct profile_now *now)
 {
     struct print text;
     print_start(&text, reason_text, sizeof reason_text);
-    dump_name_reason(&text, reason, now);
+    if (reason == DUMP_TIME && style->announce)
+        print_format(&text, "%lu sec since the last dump", (os_now_ms() - last_ms) / 1000);
+    else
+        dump_name_reason(&text, reason, now);
     return print_string(&text);
 }
 
@@ -281,7 +289,7 @@ int dump_write_locked(const struct dump_style *style, enum dump_reason reason, c
     struct dump_moment moment = {(int64_t)(os_wall_ns() / 1000000000), now->live, os_pid()};
     struct print text;
     bool fits = true;
-    words = words == NULL ? words_of(reason, now) : words;
+    words = words == NULL ? words_of(style, reason, now) : words;
     if (style->names == DUMP_NAMES_CAPTURE)
         return snapshot(style, reason, words);
     if (path == NULL) {
@@ -298,6 +306,7 @@ int dump_write_locked(const struct dump_style *style, enum dump_reason reason, c
         return complain(style, reason, dump_last_name, path != NULL, error);
     add_relaxed(&written, 1);
     store_relaxed(&last_error, 0);
+    last_ms = os_now_ms();
     return 0;
 }
 
