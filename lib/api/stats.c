@@ -2,6 +2,7 @@
 /* See lib/api/stats.h. */
 #include "lib/api/stats.h"
 
+#include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
@@ -41,5 +42,8 @@ void stats_print(int fd)
     row(&out, "resident", a.resident_bytes, "of all this in memory now");
     row(&out, "mapped", a.mapped_bytes, "address space");
     row(&out, "returned", a.returned_bytes, "given back to the kernel, in all");
-    print_flush(&out, fd);
+    if (fd == STATS_MESSAGE)
+        message_flush(&out);
+    else
+        print_flush(&out, fd);
 }

@@ -3,6 +3,7 @@
 #ifndef API_STATS_H
 #define API_STATS_H
 
+enum { STATS_MESSAGE = -1 }; /* not a descriptor: as a message (base/message.h) */
 void stats_print(int fd);
 
 #endif
