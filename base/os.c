@@ -9,11 +9,13 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <termios.h>
 #include <time.h>
 
 #include "base/arch.h"
@@ -374,6 +376,29 @@ struct os_file_id os_file_id(int fd)
     if (call3(SYS_fstat, fd, (long)&about, 0) != 0)
         return (struct os_file_id){0, 0};
     return (struct os_file_id){about.st_dev, about.st_ino};
+}
+
+int os_file_flags(int fd)
+{
+    return (int)call3(SYS_fcntl, fd, F_GETFL, 0);
+}
+
+bool os_closes_on_exec(int fd)
+{
+    long flags = call3(SYS_fcntl, fd, F_GETFD, 0);
+    return flags >= 0 && (flags & FD_CLOEXEC);
+}
+
+bool os_is_terminal(int fd)
+{
+    struct termios about;
+    return call3(SYS_ioctl, fd, TCGETS, (long)&about) == 0;
+}
+
+bool os_is_pipe(int fd)
+{
+    struct stat about = {0};
+    return call3(SYS_fstat, fd, (long)&about, 0) == 0 && S_ISFIFO(about.st_mode);
 }
 
 ssize_t os_folder_read(int fd, void *buffer, size_t size)

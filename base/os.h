@@ -103,6 +103,11 @@ struct os_file_id {
     uint64_t device, inode;
 };
 struct os_file_id os_file_id(int fd);
+/* The flags with which it was opened (O_APPEND, O_WRONLY, ...), or a negative errno. */
+int os_file_flags(int fd);
+bool os_closes_on_exec(int fd);
+bool os_is_terminal(int fd);
+bool os_is_pipe(int fd);
 /* The next names of an open folder into `buffer`, as getdents64 lays them out. */
 ssize_t os_folder_read(int fd, void *buffer, size_t size);
 /* Takes the lock that flock knows, without waiting; it goes with the last copy of the descriptor.

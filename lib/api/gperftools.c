@@ -13,6 +13,7 @@
 #include "base/compiler.h"
 #include "base/config.h"
 #include "base/lock.h"
+#include "base/message.h"
 #include "base/os.h"
 #include "lib/api/api.h"
 #include "lib/api/control.h"
@@ -40,7 +41,7 @@ static int64_t rate_before;
 static void say(const char *text)
 {
     if (!gperftools_settings.quiet)
-        os_write_all(2, text, strlen(text));
+        message_write(text, strlen(text));
 }
 
 void gperftools_init(void)
@@ -254,6 +255,6 @@ void gperftools_exit(void)
         struct print out;
         print_start(&out, buffer, sizeof buffer);
         gperftools_stats(&out);
-        print_flush(&out, 2);
+        message_flush(&out);
     }
 }

@@ -11,6 +11,7 @@
 
 #include "base/config.h"
 #include "base/lock.h"
+#include "base/message.h"
 #include "base/object.h"
 #include "base/os.h"
 #include "base/print.h"
@@ -48,12 +49,13 @@ static void show_options(void)
     print_start(&text, buffer, sizeof buffer);
     print_format(&text, "memoir %s\n", MEMOIR_VERSION);
     config_print(&config, &text);
-    print_flush(&text, 2);
+    message_flush(&text);
 }
 
 static void start(void)
 {
     const char *program = &memoir_conf == NULL ? NULL : memoir_conf;
+    message_init();
     config_load(&config, program, (const char *const *)environ);
     surfaces_init();
     if (config.verbose)
@@ -116,6 +118,6 @@ __attribute__((destructor)) static void go(void)
         return;
     triggers_exit(NULL);
     if (config.stats)
-        stats_print(stats_fd);
+        stats_print(message_is_first(stats_fd) ? stats_fd : STATS_MESSAGE);
     surfaces_exit();
 }

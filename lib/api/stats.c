@@ -2,6 +2,7 @@
 /* See lib/api/stats.h. */
 #include "lib/api/stats.h"
 
+#include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
@@ -46,5 +47,8 @@ void stats_print(int fd)
     struct print out;
     print_start(&out, buffer, sizeof buffer);
     stats_text(&out);
-    print_flush(&out, fd);
+    if (fd == STATS_MESSAGE)
+        message_flush(&out);
+    else
+        print_flush(&out, fd);
 }
