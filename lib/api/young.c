@@ -87,6 +87,8 @@ void young_thread_sums(struct account_sum *sum)
 void young_count(void)
 {
     struct account_sum sum;
+    if (sampler_rate() <= 0) /* the recorded events count, or there is nothing to dump */
+        return;
     young_thread_sums(&sum);
     profile_count(&sum, &young.counted);
 }

@@ -208,8 +208,6 @@ static void progress_add(uint64_t allocated, uint64_t freed)
 
 void profile_count(const struct account_sum *now, struct profile_counted *last)
 {
-    if (sampler_rate() <= 0) /* the recorded events count, or there is nothing to dump */
-        return;
     uint64_t allocated = now->alloc_bytes - last->allocated, freed = now->free_bytes - last->freed;
     bool anew = now->alloc_bytes < last->allocated || now->free_bytes < last->freed;
     *last = (struct profile_counted){now->alloc_bytes, now->free_bytes};
