@@ -24,6 +24,7 @@ static uint64_t retired[CLASS_COUNT]; /* mallocs of ended heaps, and some of non
 static struct heap *all, *unused;
 static struct heap *parked[POOL_MAX]; /* of ended threads, ready for the next ones */
 static int parked_count;              /* and those about to be */
+static uint32_t made; /* heaps in all */
 static uint32_t generation = 1;
 static pid_t process; /* whose threads have heaps */
 
@@ -137,11 +138,10 @@ static struct heap *heap_fresh(unsigned colour, unsigned pool)
         unused = heap->free;
     lock_give(&heap_lock);
     if (heap == NULL) {
-        static uint8_t made;
         heap = meta_take_for_ever(sizeof *heap);
         if (heap == NULL)
             return NULL;
-        heap->side = __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED) % SIDES;
+        heap->side = (uint8_t)(__atomic_fetch_add(&made, 1, __ATOMIC_RELAXED) % SIDES);
         heap->all = load_relaxed(&all);
         while (!__atomic_compare_exchange_n(&all, &heap->all, heap, true, __ATOMIC_RELEASE,
                                             __ATOMIC_RELAXED))
@@ -222,6 +222,11 @@ uint64_t heap_tick(struct heap *heap)
 struct heap *heap_first(void)
 {
     return load_acquire(&all);
+}
+
+uint32_t heap_count(void)
+{
+    return load_relaxed(&made);
 }
 
 uint64_t heap_retired_mallocs(unsigned class)

@@ -153,6 +153,7 @@ uint64_t heap_mallocs(const struct heap *heap, unsigned mark);
 uint64_t heap_frees(const struct heap *heap, unsigned mark);
 size_t heap_cached(const struct heap *heap, unsigned mark);
 struct heap *heap_first(void);
+uint32_t heap_count(void); /* heaps that there are, with a thread or without */
 uint64_t heap_retired_mallocs(unsigned class);
 extern HIDDEN struct heap_sums heap_retired_large; /* of ended heaps, and of threads without one */
 void heap_count_ended(const struct heap_sums *more);
