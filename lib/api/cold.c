@@ -285,7 +285,7 @@ static bool ring(struct heap *heap, size_t bytes)
 static void *take_large(struct heap *heap, size_t size, size_t align, const struct origin *origin,
                         bool *zero)
 {
-    void *block = large_take(pool_of(heap), size, align, zero);
+    void *block = large_take(pages_node(pool_of(heap)), size, align, zero);
     if (block == NULL)
         return NULL;
     size_t usable = large_size(span_of(block));
