@@ -19,6 +19,7 @@
 #include "lib/api/environment.h"
 #include "lib/api/foreign.h"
 #include "lib/api/gperftools.h"
+#include "lib/api/jemalloc.h"
 #include "lib/api/jemalloc_conf.h"
 #include "lib/api/variables.h"
 #include "lib/watch/watch.h"
@@ -151,16 +152,21 @@ void notice_start(void)
 {
     bool prof = jemalloc_values[JEMALLOC_prof].given && jemalloc_on(JEMALLOC_prof);
     bool profile = prof || gperftools_settings.prefix != NULL || config.capture[0] != '\0';
+    bool stats = jemalloc_on(JEMALLOC_stats_print) || gperftools_settings.stats_level > 0;
     if (os_secure())
         return;
     variables_tell();
     options_tell();
     profile_is_off();
+    if (prof && !foreign_malloc())
+        idle_note();
     if (profile && foreign_malloc())
         foreign_tell();
-    else if (profile)
-        idle_note();
     told_publish();
+    if ((profile || stats) && foreign_malloc()) {
+        gperftools_disown();
+        jemalloc_disown();
+    }
 }
 
 void notice_exit(void)
