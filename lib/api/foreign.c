@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/compiler.h"
 #include "base/os.h"
@@ -14,6 +15,7 @@
 
 /* Absent from static programs, where nobody else can have allocated. */
 extern void *dlsym(void *handle, const char *name) __attribute__((weak));
+extern int dladdr(const void *address, Dl_info *info) __attribute__((weak));
 
 /* The object that this is part of, from the linker. */
 extern HIDDEN const char __ehdr_start[], _end[];
@@ -142,6 +144,16 @@ bool foreign_serves(const char *function)
 {
     const char *found = dlsym == NULL ? NULL : dlsym(RTLD_DEFAULT, function);
     return found != NULL && (found < __ehdr_start || found >= _end);
+}
+
+const char *foreign_malloc_file(void)
+{
+    Dl_info info;
+    void *found = dlsym == NULL ? NULL : dlsym(RTLD_DEFAULT, "malloc");
+    if (found == NULL || dladdr == NULL || dladdr(found, &info) == 0 || info.dli_fname == NULL)
+        return "another library";
+    const char *slash = strrchr(info.dli_fname, '/');
+    return slash == NULL ? info.dli_fname : slash + 1;
 }
 
 bool foreign_profiler(void)

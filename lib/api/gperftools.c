@@ -111,7 +111,6 @@ void gperftools_ready(void)
     }
     if (settings->cleanup)
         gperftools_cleanup(settings->prefix, settings->use_pid ? os_pid() : 0);
-    say("Starting tracking the heap\n");
     store_relaxed(&running, 1);
     set_triggers(true);
 }
@@ -127,6 +126,7 @@ void gperftools_before_main(void)
     const struct gperftools_settings *settings = &gperftools_settings;
     if (!load_relaxed(&running))
         return;
+    say("Starting tracking the heap\n");
     if (!settings->use_pid)
         environment_add(entry);
     if (settings->signal != 0)
@@ -136,6 +136,15 @@ void gperftools_before_main(void)
             "12 is SIGUSR2\n");
     if (settings->mmap || settings->mmap_log)
         mmap_profile_start(settings->mmap, settings->only_mmap, settings->mmap_log);
+}
+
+void gperftools_disown(void)
+{
+    gperftools_settings.stats_level = 0;
+    if (load_relaxed(&running)) {
+        store_relaxed(&running, 0);
+        set_triggers(false);
+    }
 }
 
 static bool can_act(void)

@@ -181,6 +181,15 @@ void jemalloc_ready(void)
         jemalloc_set_gdump(true);
 }
 
+void jemalloc_disown(void)
+{
+    set(JEMALLOC_stats_print, false);
+    set(JEMALLOC_prof_final, false);
+    trigger_set(&control_jemalloc, DUMP_ALLOCATED, 0);
+    if (load_relaxed(&jemalloc_state.gdump))
+        jemalloc_set_gdump(false);
+}
+
 int jemalloc_dump(const char *path)
 {
     if (path == NULL && control_jemalloc.prefix[0] == '\0')

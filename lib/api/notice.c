@@ -19,6 +19,7 @@
 #include "lib/api/environment.h"
 #include "lib/api/foreign.h"
 #include "lib/api/gperftools.h"
+#include "lib/api/jemalloc.h"
 #include "lib/api/jemalloc_conf.h"
 #include "lib/api/variables.h"
 #include "lib/watch/watch.h"
@@ -26,10 +27,6 @@
 enum { LINE_SIZE = 512, STANDARD_ERROR = 2 };
 
 static int owner; /* the process that answers for jemalloc's profile; 0: there is no need */
-
-static const char not_ours[] =
-    "the malloc of this process is not memoir's, so there is nothing to profile; start the "
-    "program with `memoir run` or LD_PRELOAD=libmemoir.so, or link memoir before other allocators";
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
@@ -43,6 +40,14 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
     va_end(list);
     print_char(&line, '\n');
     print_flush(&line, STANDARD_ERROR);
+}
+
+/* `what` asks for a profile of a heap that is not ours. */
+static void say_not_ours(const char *what)
+{
+    say("%s: nothing to profile, for the malloc of this process is that of %s; preload memoir "
+        "before it (memoir run does), or build the program without it",
+        what, foreign_malloc_file());
 }
 
 /* Whether jemalloc's profile is on and has no occasion to be written. */
@@ -130,7 +135,7 @@ static void foreign_tell(void)
     if (asks == NULL || told_before(asks, strlen(asks)))
         return;
     told_add(asks, strlen(asks));
-    say("%s: %s", asks, not_ours);
+    say_not_ours(asks);
 }
 
 /* Options of jemalloc that the user expects something of, which does not happen. */
@@ -151,16 +156,21 @@ void notice_start(void)
 {
     bool prof = jemalloc_values[JEMALLOC_prof].given && jemalloc_on(JEMALLOC_prof);
     bool profile = prof || gperftools_settings.prefix != NULL || config.capture[0] != '\0';
+    bool stats = jemalloc_on(JEMALLOC_stats_print) || gperftools_settings.stats_level > 0;
     if (os_secure())
         return;
     variables_tell();
     options_tell();
     profile_is_off();
+    if (prof && !foreign_malloc())
+        idle_note();
     if (profile && foreign_malloc())
         foreign_tell();
-    else if (profile)
-        idle_note();
     told_publish();
+    if ((profile || stats) && foreign_malloc()) {
+        gperftools_disown();
+        jemalloc_disown();
+    }
 }
 
 void notice_exit(void)
@@ -179,5 +189,5 @@ void notice_call(const char *name, bool *told)
     if (lock_held != 0 || load_relaxed(told) || !foreign_malloc() || os_secure())
         return;
     store_relaxed(told, true);
-    say("%s: %s", name, not_ours);
+    say_not_ours(name);
 }

@@ -26,8 +26,8 @@ void surfaces_init(void)
 __attribute__((constructor)) static void before_main(void)
 {
     environment_show();
-    gperftools_before_main();
     notice_start();
+    gperftools_before_main();
 }
 
 void surfaces_ready(void)

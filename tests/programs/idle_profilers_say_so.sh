@@ -123,7 +123,7 @@ late() { # COUNT ARGUMENT...
 }
 late 0
 late 1 HeapProfilerStart
-grep -q 'HeapProfilerStart: the malloc of this process is not memoir' err || fail "which call: $(cat err)"
+grep -q 'HeapProfilerStart: nothing to profile, for the malloc of this process is that of libc' err || fail "which call: $(cat err)"
 late 1 HeapProfilerStart HeapProfilerStop HeapProfilerStart HeapProfilerStop
 late 1 prof.dump prof.dump prof.active
 late 1 memoir_start memoir_start
@@ -151,9 +151,34 @@ build program.c other.c -Wl,--no-as-needed "$MEMOIR_LIB" -Wl,-rpath,"$(dirname "
 for call in HeapProfilerStart prof.dump memoir_dump; do
     ./behind "$call" 2>err || fail "linked behind another malloc: $call"
     ours 1 "linked behind another malloc: $call"
+    grep -q 'that of behind; preload' err || fail "whose malloc it is: $(cat err)"
 done
 HEAPPROFILE=hp ./behind 2>err
 ours 1 "HEAPPROFILE behind another malloc"
+
+# ---- the real libraries before us: what they write is theirs, and we add nothing
+real() { # NAME: its path
+    ldconfig -p 2>/dev/null | awk -v name="$1" '$1 == name { print $NF; exit }'
+}
+tcmalloc=$(real libtcmalloc.so.4)
+if [ -n "$tcmalloc" ]; then
+    rm -f hp*
+    HEAPPROFILE=hp MALLOCSTATS=1 LD_PRELOAD="$tcmalloc $MEMOIR_LIB" ./program 2>err
+    ours 0 "libtcmalloc before us"
+    [ "$(grep -c 'Starting tracking' err)" -eq 1 ] || fail "two heap profilers: $(cat err)"
+    [ "$(grep -c 'Bytes in use by application' err)" -eq 1 ] || fail "statistics twice: $(cat err)"
+    head -n 1 hp.0001.heap | grep -q 'heap profile: *0:' && fail "libtcmalloc's profile was replaced"
+fi
+jemalloc=$(real libjemalloc.so.2)
+if [ -n "$jemalloc" ]; then
+    rm -f p.*
+    MALLOC_CONF=prof:true,prof_final:true,prof_prefix:p,lg_prof_sample:0,stats_print:true \
+        LD_PRELOAD="$jemalloc $MEMOIR_LIB" ./program 2>err
+    ours 0 "libjemalloc before us"
+    [ "$(grep -c 'Begin jemalloc statistics' err)" -eq 1 ] || fail "statistics twice: $(cat err)"
+    set -- p.*
+    [ $# -eq 1 ] || fail "libjemalloc's dump and ours: $*"
+fi
 
 # ---- ours, also in a wrapper's clothes: nothing to say
 normal() { # ARGUMENT...
