@@ -140,8 +140,8 @@ static unsigned bytes_of(const char *text)
     return (unsigned)strlen(text);
 }
 
-/* Puts a name and what follows it in front of a text that ends at the end of its buffer. Of one that
- * is long, arguments go. */
+/* Puts a name and what follows it in front of a text that ends at the end of its buffer. Of one
+ * that is long, arguments go. */
 static char *text_before(char *text, const char *buffer, const char *name, const char *between)
 {
     enum { PART_MOST = NAME_SIZE / 8 };
