@@ -24,7 +24,8 @@ const char *name_scope(const char *name);
 
 /* Makes `text`, which is UTF-8, shorter until it has at most `width` columns, by `columns`, or
  * nothing is left to leave out: the trait of Rust, anonymous namespaces, arguments from the
- * innermost brackets outward, parameters. The name of the function and of what it belongs to stay. */
+ * innermost brackets outward, parameters. The function and what it belongs
+ * to stay. */
 void name_shorten(char *text, unsigned width, unsigned (*columns)(const char *text),
                   const char *dots);
 /* Then namespaces or folders from its beginning, as many as must. */

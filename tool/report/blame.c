@@ -145,7 +145,7 @@ static bool is_rust(const char *name, const char *file)
                   strstr(file, "hashbrown");
     unsigned depth = 0;
     size_t length = 0, as = 0;
-    if (!theirs || (name[0] != '<' && !strstr(name, "::")))
+    if (!theirs || (name[0] != '<' && !strstr(name, "::")) || begins(name, "(anonymous"))
         return false;
     if (name[0] != '<')
         return crate_fits(name, strlen(name));
