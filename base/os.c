@@ -293,6 +293,12 @@ ssize_t os_link(const char *path, char *target, size_t size)
                         0);
 }
 
+size_t os_directory(char *path, size_t size)
+{
+    long length = call3(SYS_getcwd, (long)path, (long)size, 0); /* the end included */
+    return length > 1 && path[0] == '/' ? (size_t)length - 1 : 0;
+}
+
 int os_memory_file(const char *title)
 {
     enum { CLOSE_ON_EXEC = 1 };

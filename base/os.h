@@ -82,6 +82,8 @@ ssize_t os_read_at(int fd, void *buffer, size_t size, uint64_t at);
 ssize_t os_write(int fd, const void *buffer, size_t size);
 int os_close(int fd);
 /* The target of a symbolic link, without an end; its length or a negative errno. */
+/* The working directory, without an end; 0: it can't be told. */
+size_t os_directory(char *path, size_t size);
 ssize_t os_link(const char *path, char *target, size_t size);
 /* A file without a name, in memory. */
 int os_memory_file(const char *title);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/config.h"
+#include "base/loaded.h"
 #include "base/lock.h"
 #include "base/message.h"
 #include "base/object.h"
@@ -109,6 +110,8 @@ __attribute__((constructor(101))) static void come_up(void)
         ending_apply();
     }
     objects_refresh();
+    char path[LOADED_PATH];
+    loaded_program(path); /* now: relative to where the program was started */
 }
 
 __attribute__((destructor)) static void go(void)

@@ -23,8 +23,8 @@ struct code {
     struct cfi_row row; /* without the call of a signal handler, that has none */
 };
 
-/* `interrupted`: `pc` is the address of an interrupted instruction plus one (unwind.h). May run in a
- * signal handler. Cost: some searches and a system call or two. */
+/* `interrupted`: `pc` is the address of an interrupted instruction plus one (unwind.h). May run in
+ * a signal handler. Cost: some searches and a system call or two. */
 void code_find(uintptr_t pc, bool interrupted, struct code *code);
 
 #endif

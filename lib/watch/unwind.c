@@ -424,8 +424,8 @@ INLINE void use_frame_pointer(struct walk *walk, unsigned at, uintptr_t fp)
     }
 }
 
-/* Frame `at` has an exact return address: readers look one byte before what is recorded. The word on
- * the stack is another then, so the next walk does not compare it. */
+/* Frame `at` has an exact return address: readers look one byte before what is recorded. The word
+ * on the stack is another then, so the next walk does not compare it. */
 static void record_exact(struct walk *walk, unsigned at, uintptr_t pc)
 {
     walk->pcs[at] = pc + 1;

@@ -86,18 +86,22 @@ static bool symbol_is_near(const struct table_symbol *symbol, const struct start
 static struct answer_frame symbol_frame(struct answers *answers, const struct table_symbol *symbol,
                                         uint64_t distance)
 {
-    char *readable = symbol_demangle(symbol->name), ending[32] = "", text[2][1024];
+    char *readable = symbol_demangle(symbol->name), ending[32] = "", *text[2] = {NULL, NULL};
     const char *names[2] = {symbol->name, readable ? readable : symbol->name};
     if (symbol->stub)
         snprintf(ending, sizeof ending, "@plt");
     else if (distance > 0)
         snprintf(ending, sizeof ending, "+0x%lx", distance);
     for (unsigned i = 0; i < 2 && ending[0] != '\0'; i++) {
-        snprintf(text[i], sizeof text[i], "%.900s%s", names[i], ending);
-        names[i] = text[i];
+        if (asprintf(&text[i], "%s%s", names[i], ending) < 0)
+            text[i] = NULL;
+        else
+            names[i] = text[i];
     }
     struct answer_frame frame = {.system_name = answers_text(answers, names[0]),
                                  .name = answers_text(answers, names[1])};
+    free(text[0]);
+    free(text[1]);
     free(readable);
     return frame;
 }
