@@ -5,9 +5,9 @@
  *   as     address space          maps    mappings          files   descriptors
  *   threads  threads (as a user that is not root)
  *   NAME=ERROR  a system call by its number always fails with that error
- * Then all entry points are called in turn, for small and large blocks. Each returns a block or NULL
- * with ENOMEM, and takes less than a second of CPU time; the script ends what hangs. So does the end of
- * the program, with the dumps that are due then. */
+ * Then all entry points are called in turn, for small and large blocks. Each returns a block or
+ * NULL with ENOMEM, and takes less than a second of CPU time; the script ends what hangs. So does
+ * the end of the program, with the dumps that are due then. */
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
