@@ -472,8 +472,8 @@ void os_signals_release(const struct os_signals *before)
 {
     uint64_t ours = (signal_bit(SIGPIPE) | signal_bit(SIGXFSZ)) & ~before->pending;
     struct timespec at_once = {0, 0};
-    /* Ends: each turn takes a pending signal away, and each of the two is pending once for the thread
-     * and once for the process. */
+    /* Ends: each turn takes a pending signal away, and each of the two is pending once for the
+     * thread and once for the process. */
     while (arch_syscall(SYS_rt_sigtimedwait, (long)&ours, 0, (long)&at_once, sizeof ours, 0, 0) > 0)
         continue;
     set_mask(before->mask, NULL);

@@ -71,8 +71,8 @@ static void adopt_one(void)
 }
 
 /* With thousands of threads on a few CPUs, whoever holds a lock is often not running, and then all
- * others that need it queue up, at two context switches each. They do so in front of an eighth of the
- * locks if there are eight. */
+ * others that need it queue up, at two context switches each. They do so in front of an eighth of
+ * the locks if there are eight. */
 unsigned heap_pool_here(uint32_t thread)
 {
     unsigned most =

@@ -123,8 +123,8 @@ bool heap_arm(struct heap *heap, uint32_t generation);
 bool heap_refill(struct heap *heap, unsigned mark);
 /* Room in a full bin. False when there can be none. */
 bool heap_spill(struct heap *heap, unsigned mark);
-/* A block of the bin, not marked yet, past the clock, which may have any time left. NULL when memory
- * is out. */
+/* A block of the bin, not marked yet, past the clock, which may have any time left. NULL when
+ * memory is out. */
 void *heap_pop(struct heap *heap, unsigned mark);
 /* With `heap->watched`: a block for the program, past the clock, which has run out for good. NULL
  * when memory is out. */

@@ -29,8 +29,9 @@ void *large_take(unsigned pool, size_t size, size_t align, bool *zero)
     return span_start(span);
 }
 
-/* Whole pages. Those that are in memory are written; where many in a row are not, the kernel is told
- * to forget them, which costs no fault (and drops what was swapped out). True if all were in. */
+/* Whole pages. Those that are in memory are written; where many in a row are not, the kernel is
+ * told to forget them, which costs no fault (and drops what was swapped out). True if all were
+ * in. */
 static bool clear_pages(char *at, size_t bytes)
 {
     enum { PAGES = 1024, GAP_LEAST = 16 };

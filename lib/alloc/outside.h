@@ -4,9 +4,9 @@
  * taken, but the kernel has room elsewhere. Nothing here is fast; only programs that fill their
  * address space come here.
  *
- * A region is one mapping, wherever the kernel puts it. It holds one large block, or many small ones
- * in steps of 64 bytes, with two bits a step: `used`, and `first` for the first step of a block. The
- * bits lie in static memory or in a mapping of their own, never beside the blocks.
+ * A region is one mapping, wherever the kernel puts it. It holds one large block, or many small
+ * ones in steps of 64 bytes, with two bits a step: `used`, and `first` for the first step of a
+ * block. The bits lie in static memory or in a mapping of their own, never beside the blocks.
  *
  *      block    first, then used on the rest          used is set first and cleared last: whoever
  *      first    1 0 0 1 0 0 0 0                       is cut off in between (fork) loses memory

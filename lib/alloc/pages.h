@@ -32,8 +32,8 @@ struct pages {
 };
 
 extern HIDDEN struct pages pages_of[POOL_MAX];
-/* A power of two above every node that a thread was seen on. Pools with the same remainder are of one
- * node: their centres are apart, their pages are shared. */
+/* A power of two above every node that a thread was seen on. Pools with the same remainder are of
+ * one node: their centres are apart, their pages are shared. */
 extern HIDDEN unsigned pages_nodes;
 INLINE unsigned pages_node(unsigned pool)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* static-too
- * A resize that another block would not serve better leaves the block where it is: within its class,
- * at every sampling rate, and large blocks that shrink or do not change. */
+ * A resize that another block would not serve better leaves the block where it is: within its
+ * class, at every sampling rate, and large blocks that shrink or do not change. */
 #include <malloc.h>
 
 #include "tests/api/check.h"

@@ -4,7 +4,8 @@
  * For every size and every entry point: allocates until the address space ends, sees NULL and
  * ENOMEM, frees everything, and does so again: the second time there is as much to be had. No call
  * may take a second of CPU time. With an argument that many threads do the same at the same
- * time. The blocks are linked through their first words, so that the test itself needs no memory. */
+ * time. The blocks are linked through their first words, so that the test itself needs no
+ * memory. */
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
