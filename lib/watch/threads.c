@@ -18,6 +18,9 @@ enum {
     SLAB = 1 << SLAB_SHIFT,
     SLABS = 1 << 15,
     LOOKS = 8, /* rows of ended threads that a new one looks at */
+    /* Rows, before the kernel is asked whether their threads exist still: programs with few threads
+     * may have forbidden themselves that system call. */
+    ASK_FROM = 64,
 };
 
 enum thread_state { THREAD_NONE, THREAD_LIVES, THREAD_ENDED };
@@ -35,6 +38,7 @@ struct thread {
 static struct lock lock = {0, LOCK_THREADS};
 static BULK uint32_t slabs[SLABS]; /* meta ids */
 static uint32_t count, ids;
+static bool names_kept;       /* of ended threads */
 static pid_t process;         /* whose threads these are */
 static uint32_t cursor;       /* where the next look for a row to use again begins */
 static __thread uint32_t own; /* number of this thread's row, + 1 */
@@ -61,7 +65,7 @@ static void ended_without_a_word(struct thread *thread)
 static bool is_free_locked(uint32_t number)
 {
     struct thread *thread = thread_at(number);
-    if (thread->state == THREAD_LIVES && !os_thread_alive((pid_t)thread->tid))
+    if (thread->state == THREAD_LIVES && count >= ASK_FROM && !os_thread_alive((pid_t)thread->tid))
         ended_without_a_word(thread);
     if (thread->state == THREAD_ENDED && sites_fold(number))
         thread->state = THREAD_NONE;
@@ -135,12 +139,17 @@ uint32_t threads_count(void)
     return load_acquire(&count);
 }
 
+void threads_keep_names(void)
+{
+    store_relaxed(&names_kept, true);
+}
+
 void threads_end(void)
 {
     if (own == 0)
         return;
     struct thread *thread = thread_at(own - 1);
-    if (!thread->named)
+    if (!thread->named && load_relaxed(&names_kept))
         os_thread_name(thread->name);
     lock_take(&lock);
     store_release(&thread->state, sites_fold(own - 1) ? THREAD_NONE : THREAD_ENDED);
