@@ -26,6 +26,7 @@ struct dump_style control_gperftools = {
 static const struct dump_style capture = {.names = DUMP_NAMES_CAPTURE, .format = FORMAT_CAPTURE};
 
 static int64_t last_rate = -1; /* for a start without one; -1: the option's */
+static uint64_t stopped_ms;    /* os_now_ms() of the last stop; 0: none */
 
 int64_t control_rate(void)
 {
@@ -39,13 +40,21 @@ void control_start(int64_t rate)
 {
     rate = rate < 0 ? control_rate() : rate;
     store_relaxed(&last_rate, rate);
+    store_relaxed(&stopped_ms, 0);
     cold_set_rate(rate);
 }
 
 void control_stop(void)
 {
     store_relaxed(&last_rate, control_rate());
+    if (control_active())
+        store_relaxed(&stopped_ms, os_now_ms());
     cold_set_rate(SAMPLER_OFF);
+}
+
+uint64_t control_stopped_ms(void)
+{
+    return control_active() ? 0 : load_relaxed(&stopped_ms);
 }
 
 bool control_active(void)

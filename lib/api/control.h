@@ -21,6 +21,8 @@ extern struct dump_style control_memoir, control_jemalloc, control_gperftools;
 void control_start(int64_t rate);
 void control_stop(void);
 bool control_active(void);
+/* When sampling was switched off, by os_now_ms; 0: it is on, or was off from the start. */
+uint64_t control_stopped_ms(void);
 /* The rate in force, or the one that a start would use. */
 int64_t control_rate(void);
 void control_set_rate(int64_t rate);
