@@ -55,6 +55,13 @@ static inline uintptr_t arch_plain(uintptr_t address)
     return address & (((uintptr_t)1 << ARCH_PC_BITS) - 1);
 }
 
+/* This machine has no way to tell the memory node without the kernel. */
+static inline bool arch_node(unsigned *node)
+{
+    *node = 0;
+    return false;
+}
+
 static inline uintptr_t arch_thread(void)
 {
     uintptr_t self;

@@ -9,8 +9,8 @@
 enum {
     WAITED = 1u << 31,
     SPINS = 200,
-    PATIENCE_MS = 20,       /* how long a waiter sleeps before it asks whether the owner exists, */
-    PATIENCE_MOST_MS = 640, /* twice as long each time: thousands may be waiting */
+    PATIENCE_MS = 20,       /* how long a waiter sleeps at first, */
+    PATIENCE_MOST_MS = 640, /* twice as long each time; then it asks whether the owner exists */
 };
 
 __thread uint32_t lock_held;
@@ -48,9 +48,10 @@ static NOINLINE void take_slow(struct lock *lock, uint32_t self)
                                          __ATOMIC_RELAXED))
             continue;
         os_wait(&lock->word, seen | WAITED, patience);
-        patience = patience < PATIENCE_MOST_MS ? patience * 2 : patience;
+        bool long_enough = patience >= PATIENCE_MOST_MS;
+        patience = long_enough ? patience : patience * 2;
         uint32_t after = load_relaxed(&lock->word);
-        if (after == (seen | WAITED) && !os_thread_alive((pid_t)(after & ~WAITED)) &&
+        if (long_enough && after == (seen | WAITED) && !os_thread_alive((pid_t)(after & ~WAITED)) &&
             __atomic_compare_exchange_n(&lock->word, &after, self | WAITED, false, __ATOMIC_ACQUIRE,
                                         __ATOMIC_RELAXED)) {
             if (lock_repair != NULL)

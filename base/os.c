@@ -2,9 +2,11 @@
 /* See base/os.h. One kernel call a function; the few that do more say why. */
 #include "base/os.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -30,6 +32,9 @@ enum {
     ADVISE_NOHUGE = 15,
     CURRENT_DIRECTORY = -100,
 };
+
+/* Absent from static programs. */
+extern void *dlsym(void *handle, const char *name) __attribute__((weak));
 
 static long call3(long number, long a, long b, long c)
 {
@@ -87,12 +92,6 @@ bool os_unmap(void *at, size_t size)
     return call3(SYS_munmap, (long)at, (long)size, 0) == 0;
 }
 
-static bool is_mapped(void *at)
-{
-    unsigned char in;
-    return call3(SYS_mincore, (long)at, (long)os_page_size(), (long)&in) == 0;
-}
-
 static long move(void *from, void *to, size_t size, long flags)
 {
     return arch_syscall(SYS_mremap, (long)from, (long)size, (long)size,
@@ -111,7 +110,7 @@ enum os_moved os_move(void *from, void *to, size_t size)
     if (load_relaxed(&emulated))
         return OS_STAYED;
     long got = move(from, to, size, REMAP_DONTUNMAP);
-    if (!failed(got) && is_mapped(from))
+    if (!failed(got) && os_readable(from, sizeof(uint64_t)))
         return OS_MOVED;
     /* qemu unmaps `from` all the same, and forgets what it should know of `to` (later os_return
      * would do nothing there): put everything back by copying, and never ask again. */
@@ -191,9 +190,36 @@ pid_t os_pid(void)
     return (pid_t)call3(SYS_getpid, 0, 0, 0);
 }
 
+/* Where libc notes a thread's id, counted from what pthread_self points to; 0: not known. */
+static uint32_t tid_offset;
+
+void os_tid_learn(void)
+{
+    /* For debuggers glibc tells the place of the field: how many bits, how many items, where. */
+    static const char name[] = "_thread_db_pthread_tid";
+    enum { BITS = 32 };
+    const uint32_t *about = dlsym == NULL ? NULL : dlsym(RTLD_DEFAULT, name);
+    if (about == NULL || about[0] != BITS || about[1] != 1 || about[2] == 0)
+        return;
+    store_relaxed(&tid_offset, about[2]);
+    if (os_tid() != (pid_t)call3(SYS_gettid, 0, 0, 0))
+        store_relaxed(&tid_offset, 0);
+}
+
+void os_tid_forked(void)
+{
+    /* A child that was not made by libc's fork has its parent's note. */
+    if (os_tid() != os_pid())
+        store_relaxed(&tid_offset, 0);
+}
+
 pid_t os_tid(void)
 {
-    return (pid_t)call3(SYS_gettid, 0, 0, 0);
+    uint32_t offset = load_relaxed(&tid_offset);
+    int32_t noted = 0;
+    if (offset != 0)
+        memcpy(&noted, (const char *)pthread_self() + offset, sizeof noted);
+    return noted > 0 ? noted : (pid_t)call3(SYS_gettid, 0, 0, 0);
 }
 
 bool os_thread_alive(pid_t tid)
@@ -210,6 +236,8 @@ void os_thread_name(char *name)
 unsigned os_node(void)
 {
     unsigned cpu = 0, node = 0;
+    if (arch_node(&node))
+        return node;
     return call3(SYS_getcpu, (long)&cpu, (long)&node, 0) == 0 ? node : 0;
 }
 

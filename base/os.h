@@ -51,7 +51,13 @@ bool os_readable(const void *at, size_t size);
 uintptr_t os_break(void);
 
 pid_t os_pid(void);
+/* The calling thread's id: libc's note of it, once os_tid_learn has found that, else the kernel's
+ * answer. */
 pid_t os_tid(void);
+/* Once, when dlsym may be called. */
+void os_tid_learn(void);
+/* In a forked child, before its first os_tid. */
+void os_tid_forked(void);
 /* Whether the thread belongs to this process and has not ended. */
 bool os_thread_alive(pid_t tid);
 /* The calling thread's name, at most 16 bytes with its end. */

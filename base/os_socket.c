@@ -85,13 +85,35 @@ bool os_is_file(int fd)
     return call3(SYS_fstat, fd, (long)&found, 0) == 0 && S_ISREG(found.st_mode);
 }
 
+static bool address_make(struct sockaddr_un *address, const char *path)
+{
+    size_t length = strlen(path);
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+    if (length >= sizeof address->sun_path)
+        return false;
+    memcpy(address->sun_path, path, length);
+    return true;
+}
+
+bool os_socket_is_dead(const char *path)
+{
+    struct sockaddr_un address;
+    if (!address_make(&address, path))
+        return false;
+    long fd = call3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return false;
+    long got = call3(SYS_connect, fd, (long)&address, sizeof address);
+    os_close((int)fd);
+    return got == -ECONNREFUSED;
+}
+
 int os_listen(const char *path, int backlog)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    size_t length = strlen(path);
-    if (length >= sizeof address.sun_path)
+    struct sockaddr_un address;
+    if (!address_make(&address, path))
         return -ENAMETOOLONG;
-    memcpy(address.sun_path, path, length);
     long fd = call3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return (int)fd;

@@ -28,6 +28,8 @@ bool os_owner(const char *path, uint32_t *owner);
 bool os_dumpable(void);
 bool os_is_file(int fd);
 
+/* Whether there is a socket (SOCK_SEQPACKET) at `path` on which nobody listens. */
+bool os_socket_is_dead(const char *path);
 /* A socket (SOCK_SEQPACKET) with mode 0600 that listens at `path`, where nothing may be. */
 int os_listen(const char *path, int backlog);
 /* The next client; -EAGAIN: none now. */

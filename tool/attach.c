@@ -8,6 +8,7 @@
 #include "tool/attach.h"
 
 #include "base/attach.h"
+#include "base/os_socket.h"
 #include "tool/arguments.h"
 #include "tool/bell.h"
 #include "tool/commands.h"
@@ -80,9 +81,13 @@ const char *attach_refusal(const struct process *process)
 bool attach_ask(const struct process *process, const char *line, int fd, char **answer,
                 struct error *error)
 {
+    static bool swept;
     int channel = -1;
     int32_t status = 0;
     *answer = NULL;
+    if (!swept)
+        attach_sweep();
+    swept = true;
     if (attach_refusal(process))
         return refuse(process, error);
     if (!channel_open(process, &channel, error))
@@ -251,6 +256,17 @@ static int channel_try(const struct process *process)
     return -1;
 }
 
+/* Whether the process of a socket is gone, or another one may have its number by now. A helper
+ * binds its socket a moment before it listens, so a young one of a live process is left alone. */
+static bool is_left(pid_t pid, const char *path)
+{
+    enum { YOUNG_S = 2 };
+    struct stat found;
+    if (kill(pid, 0) != 0 && errno == ESRCH)
+        return true;
+    return lstat(path, &found) == 0 && time(NULL) - found.st_mtime > YOUNG_S;
+}
+
 void attach_sweep(void)
 {
     for (unsigned which = 0; which < ATTACH_FOLDERS; which++) {
@@ -264,16 +280,9 @@ void attach_sweep(void)
         size_t length = strlen(address.sun_path);
         while (listing && (entry = readdir(listing))) {
             pid_t pid = atoi(entry->d_name);
-            if (pid <= 0 || (kill(pid, 0) == 0 || errno != ESRCH))
-                continue;
-            /* Its process may be in another namespace, and alive. */
-            int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
             snprintf(address.sun_path + length, sizeof address.sun_path - length, "/%d.sock", pid);
-            if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) != 0 &&
-                errno == ECONNREFUSED)
+            if (pid > 0 && is_left(pid, address.sun_path) && os_socket_is_dead(address.sun_path))
                 unlink(address.sun_path);
-            if (fd >= 0)
-                close(fd);
         }
         if (listing)
             closedir(listing);

@@ -33,6 +33,7 @@ bool ctl_run(const struct arguments *arguments, struct error *error)
     if (!pid_read(arguments->operands[0], &pid, error))
         return false;
     if (!process_read(&process, pid)) {
+        attach_sweep();
         error_set(error, ERROR_TARGET, "no process %d", pid);
         return error_hint(error, "memoir ps");
     }

@@ -29,6 +29,7 @@ struct row {
     char user[32];
     char reason[REASON_SIZE]; /* why it was not asked, or "" */
     bool sampling;
+    int64_t off_s; /* how long sampling has been off; -1: from the start */
     uint64_t live_bytes, rate;
 };
 
@@ -120,6 +121,8 @@ static void row_fill(struct row *row, bool all)
     }
     if (fact_read(answer, "live_bytes:", &value))
         row->live_bytes = strtoull(value, NULL, 10);
+    row->off_s =
+        fact_read(answer, "profile.off_s:", &value) ? (int64_t)strtoull(value, NULL, 10) : -1;
     free(answer);
     if (!attach_ask(&row->process, "show", -1, &answer, &error))
         return;
@@ -155,6 +158,27 @@ static const char *size_text(char text[SIZE_TEXT], uint64_t bytes)
     return print_string(&print);
 }
 
+/* "512 KiB", "exact", "off", "off 3m": the numbers of a profile that is off are as old. */
+static const char *sampling_text(char text[SIZE_TEXT], const struct row *row)
+{
+    enum { MINUTE = 60, HOUR = 3600, DAY = 86400 };
+    int64_t s = row->off_s;
+    if (row->sampling)
+        return row->rate == 0 ? "exact" : size_text(text, row->rate);
+    if (s < 0)
+        return "off";
+    snprintf(text, SIZE_TEXT, "off %ld%c",
+             (long)(s < MINUTE ? s
+                    : s < HOUR ? s / MINUTE
+                    : s < DAY  ? s / HOUR
+                               : s / DAY),
+             s < MINUTE ? 's'
+             : s < HOUR ? 'm'
+             : s < DAY  ? 'h'
+                        : 'd');
+    return text;
+}
+
 static void rows_print(const struct row *rows, size_t count)
 {
     char heap[SIZE_TEXT], rss[SIZE_TEXT], rate[SIZE_TEXT];
@@ -166,10 +190,7 @@ static void rows_print(const struct row *rows, size_t count)
     for (size_t i = 0; i < count; i++) {
         const struct row *row = &rows[i];
         bool asked = row->reason[0] == '\0';
-        const char *sampling = !asked           ? "?"
-                               : !row->sampling ? "off"
-                               : row->rate == 0 ? "exact"
-                                                : size_text(rate, row->rate);
+        const char *sampling = asked ? sampling_text(rate, row) : "?";
         fprintf(out, "%7d  %-8.8s  %10s  %10s  %-9s ", row->process.pid, row->user,
                 asked ? size_text(heap, row->live_bytes) : "?",
                 size_text(rss, row->process.rss_bytes), sampling);
@@ -205,6 +226,8 @@ static void rows_print_json(const struct row *rows, size_t count, size_t unseen)
             json_flag(&json, "sampling", row->sampling);
             if (row->sampling)
                 json_number(&json, "rate_bytes", (int64_t)row->rate);
+            else if (row->off_s >= 0)
+                json_number(&json, "off_seconds", row->off_s);
         }
         json_end(&json);
     }

@@ -14,6 +14,7 @@ enum {
     PARKED_MOST = 8,        /* heaps of ended threads kept as they are, */
     PARKED_BYTES = 8 << 10, /* with so much in a bin */
     SPREAD_FROM = 128,      /* heaps of live threads; beyond, new threads use all pools */
+    ADOPT_FROM = 64,        /* heaps, before one without a thread is looked for */
 };
 
 __thread struct heap *heap_now = &heap_empty;
@@ -25,7 +26,7 @@ static uint64_t retired[CLASS_COUNT]; /* mallocs of ended heaps, and some of non
 static struct heap *all, *unused;
 static struct heap *parked[POOL_MAX]; /* of ended threads, ready for the next ones */
 static int parked_count;              /* and those about to be */
-static uint32_t made; /* heaps in all */
+static uint32_t made;                 /* heaps in all */
 static uint32_t alive_count;
 static uint32_t generation = 1;
 static pid_t process; /* whose threads have heaps */
@@ -51,11 +52,14 @@ static void heap_salvage(struct heap *heap);
 static void retire(struct heap *heap);
 
 /* A thread that ended without a word, by the bare system call for instance, leaves its heap behind.
- * Whoever makes a heap looks at one other, in turn. */
+ * Once there are many heaps, whoever makes a heap looks at one other, in turn. Programs with few
+ * threads never ask the kernel, which they may have forbidden themselves. */
 static void adopt_one(void)
 {
     static struct heap *cursor;
     struct heap *dead = NULL;
+    if (load_relaxed(&made) < ADOPT_FROM)
+        return;
     lock_take(&heap_lock);
     cursor = cursor == NULL ? heap_first() : cursor->all;
     if (cursor != NULL && cursor->alive && !os_thread_alive((pid_t)cursor->tid)) {

@@ -77,6 +77,7 @@ static bool locks_break(uint32_t parent_id)
 void alloc_recover(void)
 {
     uint32_t parent_id = 0;
+    os_tid_forked();
     lock_forget_self(&parent_id);
     store_relaxed(alloc_canary, 1);
     bool broken = locks_break(parent_id);

@@ -14,13 +14,16 @@
 #include "base/os_socket.h"
 #include "base/os_thread.h"
 #include "base/sink.h"
+#include "lib/alloc/alloc.h"
 #include "lib/api/attach_access.h"
+#include "lib/api/attach_sweep.h"
 #include "lib/api/control.h"
+#include "lib/watch/watch.h"
 
 enum {
     STACK_SIZE = 512 << 10,
     BACKLOG = 8,
-    IDLE_MS = 5000,    /* without a client, then the helper goes */
+    IDLE_MS = 1000,    /* without a client, then the helper goes */
     GLANCE_MS = 250,   /* how often it looks whether it may stay */
     CLIENT_MS = 2000,  /* for a client to say what it wants, */
     STRANGER_MS = 100, /* for one that will be turned away, */
@@ -29,6 +32,7 @@ enum {
 
 /* The process that has a helper: a forked child finds its parent's number here, and no helper. */
 static pid_t helper_of;
+static pid_t owner; /* the process whose memory this is */
 static char path_now[ATTACH_PATH_MAX];
 
 /*
@@ -88,10 +92,16 @@ static bool client_wait(const struct client *client, bool writing, uint64_t unti
 
 void attach_init(void)
 {
+    attach_forked();
     if (config.control && !os_secure() && os_thread_prepare()) {
         store_relaxed(&attach_bell, ATTACH_BELL_QUIET);
         os_handler_set(ATTACH_SIGNAL, on_signal);
     }
+}
+
+void attach_forked(void)
+{
+    store_relaxed(&owner, os_pid());
 }
 
 /* In any thread, outside of the allocator. */
@@ -122,10 +132,13 @@ static void on_signal(int signal, siginfo_t *info, void *context)
         helper_start();
 }
 
-/* With signals blocked. */
+/* With signals blocked. A child made by vfork has our handler and our memory: there it does
+ * nothing, for all that a helper has belongs to the parent's. */
 static void helper_start(void)
 {
     pid_t before = load_relaxed(&helper_of), pid = os_pid();
+    if (load_relaxed(&owner) != pid && !alloc_forked())
+        return;
     if (before == pid || !__atomic_compare_exchange_n(&helper_of, &before, pid, false,
                                                       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return;
@@ -137,6 +150,7 @@ static void listener_run(void)
 {
     struct os_ids ids;
     os_thread_rename("memoir");
+    threads_keep_names();
     store_release(&job.turn, TURN_LISTENER);
     if (os_thread_start(worker_run, STACK_SIZE) != 0) {
         store_release(&helper_of, 0);
@@ -146,7 +160,7 @@ static void listener_run(void)
     os_ids(&ids);
     int fd = channel_open(&ids);
     uint64_t last_ms = os_now_ms();
-    while (fd >= 0 && os_now_ms() - last_ms < IDLE_MS && access_is_current(&ids)) {
+    while (fd >= 0 && os_now_ms() - last_ms < IDLE_MS && access_is_current()) {
         if (!os_poll(fd, false, GLANCE_MS))
             continue;
         int client = os_accept(fd);
@@ -215,6 +229,7 @@ static int channel_open(const struct os_ids *ids)
         attach_folder(which, user, &path);
         if (!os_private_folder(print_string(&path), user))
             continue;
+        attach_sweep(path_now);
         print_start(&path, path_now, sizeof path_now);
         attach_socket(which, user, os_pid(), &path);
         os_remove(print_string(&path)); /* what a process with this number left behind */
@@ -238,7 +253,7 @@ static void client_serve(int fd, const struct os_ids *ids)
     if (!client_wait(&client, false, os_now_ms() + (welcome ? CLIENT_MS : STRANGER_MS)) && welcome)
         return;
     ssize_t got = os_receive(fd, packet, sizeof packet, &passed);
-    if (!access_is_current(ids)) {
+    if (!access_is_current()) {
         /* no right to answer: the next helper has the rights of the program */
     } else if (!known || !access_allows(ids, &client.peer)) {
         /* after it has spoken: what is not read would cost it the answer */
@@ -298,7 +313,7 @@ static void client_ask(struct client *client, const char *line, size_t length, i
     int status =
         passed < 0 ? worker_ask(line, length, &sink) : control_command(line, length, passed, &sink);
     sink_flush(&sink);
-    if (access_is_current(client->ids) && access_allows(client->ids, &client->peer))
+    if (access_is_current() && access_allows(client->ids, &client->peer))
         answer_send(client, status, answer.text, answer.length);
     else
         answer_send(client, EPERM, NULL, 0);
@@ -336,7 +351,7 @@ static bool client_wait(const struct client *client, bool writing, uint64_t unti
 {
     for (;;) {
         uint64_t now_ms = os_now_ms();
-        if (now_ms >= until_ms || !access_is_current(client->ids))
+        if (now_ms >= until_ms || !access_is_current())
             return false;
         uint64_t left_ms = until_ms - now_ms;
         if (os_poll(client->fd, writing, (uint32_t)(left_ms < GLANCE_MS ? left_ms : GLANCE_MS)))

@@ -27,6 +27,8 @@ INLINE bool attach_rung(void)
 {
     return load_relaxed(&attach_bell) == ATTACH_BELL_RUNG;
 }
+/* In a forked child. */
+void attach_forked(void);
 /* The program ends: the socket goes, if there is one. */
 void attach_end(void);
 

@@ -5,27 +5,35 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "base/os.h"
 #include "base/print.h"
 
 enum {
     ROOT = 0,
     IDS = 3,            /* real, effective, saved */
-    STATUS_SIZE = 2048, /* what we need comes first in that file */
+    STATUS_SIZE = 8192, /* more than the kernel writes, but for very many groups */
 };
 
 static const char *blanks_skip(const char *text);
 static bool status_read(char *text);
 static const char *status_value(const char *text, const char *key);
-static bool status_has_ids(const char *text, const char *key, const uint32_t ids[IDS]);
+static bool status_agrees(const char *one, const char *other, const char *key);
 static bool user_is_certain(uint32_t user);
 static bool file_read(const char *path, char *text, size_t size);
 
-bool access_is_current(const struct os_ids *ids)
+bool access_is_current(void)
 {
-    char text[STATUS_SIZE];
-    return status_read(text) && status_has_ids(text, "\nUid:", ids->user) &&
-           status_has_ids(text, "\nGid:", ids->group);
+    static const char *const keys[] = {
+        "\nUid:",    "\nGid:",        "\nGroups:",  "\nCapInh:",         "\nCapPrm:",
+        "\nCapEff:", "\nNoNewPrivs:", "\nSeccomp:", "\nSeccomp_filters:"};
+    char program[STATUS_SIZE], helper[STATUS_SIZE];
+    if (!status_read(program) || !file_read("/proc/thread-self/status", helper, sizeof helper))
+        return false;
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
+        if (!status_agrees(program, helper, keys[i]))
+            return false;
+    return true;
 }
 
 /*
@@ -78,20 +86,17 @@ static const char *status_value(const char *text, const char *key)
     return blanks_skip(text + length);
 }
 
-static bool status_has_ids(const char *text, const char *key, const uint32_t ids[IDS])
+/* Whether the line is the same in both; old kernels lack some. */
+static bool status_agrees(const char *one, const char *other, const char *key)
 {
-    const char *at = status_value(text, key);
-    for (unsigned i = 0; at != NULL && i < IDS; i++) {
-        uint64_t value = 0;
-        at = blanks_skip(at);
-        if (*at < '0' || *at > '9')
-            return false;
-        for (; *at >= '0' && *at <= '9'; at++)
-            value = value * 10 + (uint64_t)(*at - '0');
-        if (value != ids[i])
-            return false;
+    const char *here = status_value(one, key), *there = status_value(other, key);
+    if (here == NULL || there == NULL)
+        return here == there;
+    while (*here == *there && *here != '\0' && *here != '\n') {
+        here++;
+        there++;
     }
-    return at != NULL;
+    return *here == *there;
 }
 
 /* The kernel shows every user that has no number in our namespace as one and the same, "nobody".

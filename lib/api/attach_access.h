@@ -14,11 +14,12 @@
 
 #include "base/os_socket.h"
 
-/* Whether the helper, which started with these ids, still has the rights of the program: setuid and
- * its relatives change only the threads that libc knows. False without /proc, too. */
-bool access_is_current(const struct os_ids *ids);
+/* Whether the calling thread has the rights of the program's first thread: users, groups,
+ * capabilities and seccomp filters. setuid and its relatives change only the threads that libc
+ * knows, and no others must stay behind with more rights. False without /proc, too. */
+bool access_is_current(void);
 
-/* Whether a client with these ids may ask. */
+/* Whether a client with these ids may ask a process with those. */
 bool access_allows(const struct os_ids *ids, const struct os_peer *peer);
 
 #endif

@@ -49,6 +49,7 @@ static void recover(void)
     alloc_recover();
     profile_recover(parent_id);
     ending_forked();
+    attach_forked();
 }
 
 bool cold_begin(void)

@@ -346,6 +346,10 @@ static int verb_stats(struct request *request)
     number(request, "profile.peak_bytes", totals.peak.usable);
     number(request, "profile.other", seen.other);
     number(request, "profile.lost", seen.lost);
+    if (!control_active())
+        sink_text(request->out, "profile.sampling:off\n");
+    if (profile_off_ms() != 0)
+        number(request, "profile.off_s", (os_now_ms() - profile_off_ms()) / 1000);
     number(request, "dumps", dumps_written());
     number(request, "dumps_failed", dumps_failed());
     return 0;

@@ -42,6 +42,14 @@ static void thread_end(void *heap)
     cold_thread_end();
 }
 
+/* Whether the options say that the heap profile will be looked at. */
+static bool profile_is_wanted(void)
+{
+    struct config defaults;
+    config_defaults(&defaults);
+    return config.heap_rate != defaults.heap_rate || config.capture[0] != '\0' || config.dump_exit;
+}
+
 /* Every option, for those who wonder which one counts. */
 static void show_options(void)
 {
@@ -61,6 +69,8 @@ static void start(void)
     surfaces_init();
     if (config.verbose)
         show_options();
+    if (profile_is_wanted())
+        threads_keep_names();
     if (config.stats)
         stats_fd = os_duplicate(2);
     sampler_set_rate(config.heap ? (int64_t)config.heap_rate : SAMPLER_OFF);
@@ -105,6 +115,7 @@ void init_thread(void *heap)
 
 __attribute__((constructor(101))) static void come_up(void)
 {
+    os_tid_learn();
     if (init_done()) {
         attach_init();
         ending_apply();

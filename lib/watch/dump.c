@@ -19,6 +19,7 @@
 #include "lib/watch/dump_file.h"
 #include "lib/watch/dump_lock.h"
 #include "lib/watch/dump_name.h"
+#include "lib/watch/threads.h"
 
 enum { BUFFER_SIZE = 32 << 10, NAME_TRIES = 64, LINE_SIZE = DUMP_NAME_SIZE + 256 };
 
@@ -289,6 +290,7 @@ int dump_write_locked(const struct dump_style *style, enum dump_reason reason, c
 {
     struct dump_moment moment = {(int64_t)(os_wall_ns() / 1000000000), now->live, os_pid()};
     struct print text;
+    threads_keep_names();
     bool fits = true;
     words = words == NULL ? words_of(style, reason, now) : words;
     if (style->names == DUMP_NAMES_CAPTURE)

@@ -17,8 +17,11 @@ enum {
     SLAB_SHIFT = 6,
     SLAB = 1 << SLAB_SHIFT,
     SLABS = 1 << 15,
-    KEPT = 64, /* ended threads keep their rows while there are at most this many, */
-    LOOKS = 8, /* then a new thread looks at this many of those for one to use again */
+    /* Ended threads keep their rows while there are at most this many. Until then the kernel is not
+     * asked whether a thread still exists either: programs with few threads may have forbidden
+     * themselves that system call. */
+    KEPT = 64,
+    LOOKS = 8, /* rows of ended threads that a new one looks at */
 };
 
 enum thread_state { THREAD_NONE, THREAD_LIVES, THREAD_ENDED };
@@ -36,6 +39,7 @@ struct thread {
 static struct lock lock = {0, LOCK_THREADS};
 static BULK uint32_t slabs[SLABS]; /* meta ids */
 static uint32_t count, ids;
+static bool names_kept;       /* of ended threads */
 static pid_t process;         /* whose threads these are */
 static uint32_t cursor;       /* where the next look for a row to use again begins */
 static __thread uint32_t own; /* number of this thread's row, + 1 */
@@ -136,12 +140,17 @@ uint32_t threads_count(void)
     return load_acquire(&count);
 }
 
+void threads_keep_names(void)
+{
+    store_relaxed(&names_kept, true);
+}
+
 void threads_end(void)
 {
     if (own == 0)
         return;
     struct thread *thread = thread_at(own - 1);
-    if (!thread->named)
+    if (!thread->named && load_relaxed(&names_kept))
         os_thread_name(thread->name);
     lock_take(&lock);
     bool gone = count > KEPT && sites_fold(own - 1);

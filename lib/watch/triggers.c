@@ -16,6 +16,7 @@
 #include "base/lock.h"
 #include "base/os.h"
 #include "lib/watch/memory_limit.h"
+#include "lib/watch/threads.h"
 #include "lib/watch/totals.h"
 
 enum { TRIGGERS = 32 };
@@ -240,6 +241,8 @@ static bool set(const struct dump_style *style, enum dump_reason kind, bool shar
         return false;
     if (!dump_lock(true))
         return false;
+    if (step != 0)
+        threads_keep_names();
     struct profile_now now = profile_now();
     struct trigger *trigger = find_locked(style, kind, share);
     if (trigger != NULL) {

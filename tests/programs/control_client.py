@@ -7,6 +7,8 @@
     control_client.py silent PID         connects and says nothing until it is cut off
     control_client.py slow PID           asks, and never takes the answer
     control_client.py garbage PID SEED   connections full of nonsense
+    control_client.py descriptors PID    passes descriptors that no dump can go to
+    control_client.py quiet PID          the right signal, which must not be answered
     control_client.py stray PID          the signal in every wrong way
 
 CLIENT_USER: the user to become first.
@@ -127,6 +129,72 @@ def stray(pid):
         assert not os.path.exists(path), "a stray signal woke the helper"
 
 
+def quiet(pid):
+    for _ in range(5):
+        call(pid)
+        time.sleep(0.1)
+        for path in places(pid):
+            assert not os.path.exists(path), "it answers"
+
+
+PASSED = (
+    ("a pipe", lambda: os.pipe()[1]),
+    ("a device", lambda: os.open("/dev/null", os.O_WRONLY)),
+    ("a terminal or so", lambda: os.open("/dev/zero", os.O_RDWR)),
+    ("a folder", lambda: os.open("/", os.O_RDONLY)),
+    ("a path", lambda: os.open("/etc/passwd", os.O_PATH)),
+    ("a file to read", lambda: os.open("/etc/passwd", os.O_RDONLY)),
+    ("a socket", lambda: socket.socketpair()[0].detach()),
+    ("a sealed memory file", lambda: sealed()),
+)
+
+
+def sealed():
+    import fcntl
+    fd = os.memfd_create("sealed", os.MFD_ALLOW_SEALING)
+    fcntl.fcntl(fd, 1033, 0x2 | 0x4 | 0x8)  # F_ADD_SEALS: no other size, no writing
+    return fd
+
+
+def descriptors(pid):
+    """Descriptors that no dump can go to are refused; one that changes under the dump is no harm."""
+    for name, make in PASSED:
+        status, _ = pass_one(pid, make())
+        assert status != 0, name + " was taken"
+    memory = os.memfd_create("shrinks")
+    for size in (1 << 20, 0, 1, 4096):
+        os.ftruncate(memory, size)
+        status, _ = pass_one(pid, os.dup(memory), shrink=memory)
+        assert status in (0, 5), status
+    # what asks twice with one descriptor, and leaves without the answer
+    for _ in range(20):
+        channel = connect(pid)
+        send_fd(channel, b"dump memoir", memory)
+        channel.close()
+
+
+def send_fd(channel, line, fd):
+    rights = struct.pack("i", fd)
+    packet = struct.pack("II", REQUEST, len(line)) + line
+    channel.sendmsg([packet], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+
+
+def pass_one(pid, fd, shrink=-1):
+    channel = connect(pid)
+    send_fd(channel, b"dump memoir", fd)
+    if shrink >= 0:
+        for _ in range(50):
+            os.ftruncate(shrink, 0)
+    magic, status, length = struct.unpack("IiI", channel.recv(12))
+    assert magic == ANSWER
+    text = b""
+    while len(text) < length:
+        text += channel.recv(1 << 16)
+    os.close(fd)
+    channel.close()
+    return status, text
+
+
 def main(verb, pid, *more):
     if "CLIENT_USER" in os.environ:  # only root can become that user
         user = int(os.environ["CLIENT_USER"])
@@ -138,7 +206,8 @@ def main(verb, pid, *more):
         print(status)
         sys.stdout.write(text.decode())
     else:
-        {"silent": silent, "slow": slow, "garbage": garbage, "stray": stray}[verb](
+        {"silent": silent, "slow": slow, "garbage": garbage, "stray": stray, "quiet": quiet,
+         "descriptors": descriptors}[verb](
             int(pid), *(int(word) for word in more))
 
 

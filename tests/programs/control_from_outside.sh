@@ -104,6 +104,41 @@ wait "$pid" 2>/dev/null
 "$MEMOIR_TOOL" ps >/dev/null 2>&1
 [ ! -e "/tmp/memoir-$(id -u)/$pid.sock" ] || fail "killed: ps left the socket"
 
+# A killed process leaves its socket: the next helper of the user removes it, and so does the client,
+# also if the number belongs to another process by now.
+with "$target" idle
+answers "to be killed, too"
+left=/tmp/memoir-$(id -u)/$pid.sock
+kill -9 "$pid"
+wait "$pid" 2>/dev/null
+[ -e "$left" ] || fail "killed: no socket for the next helper"
+with "$target" idle
+python3 "$client" ask "$pid" version >/dev/null || fail "no answer"
+[ ! -e "$left" ] || fail "the next helper left a socket"
+reused=/tmp/memoir-$(id -u)/$$.sock
+python3 -c "
+import os, socket
+one = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+one.bind('$reused')
+os.utime('$reused', (1, 1))"
+answers "beside a socket that is left"
+[ ! -e "$reused" ] || fail "a socket with the number of another process was left"
+stop "killed"
+
+# what the kernel refuses to processes of several threads works again soon after the last client
+if unshare -U true 2>/dev/null; then
+    with "$target" unshare "$place/go"
+    answers "before unshare"
+    echo >"$place/go"
+    for _ in $(seq 100); do
+        grep -q unshared "$place/out" && break
+        sleep 0.1
+    done
+    took=$(sed -n 's/^unshared after \([0-9]*\) ms$/\1/p' "$place/out")
+    [ "${took:-9999}" -lt 3500 ] || fail "unshare works after ${took:-more than 10000} ms"
+    stop unshare
+fi
+
 # one thread in a call that a signal would end, one in a call that goes on: the second is called
 with "$target" waiting
 answers waiting
@@ -127,6 +162,8 @@ before=$(descriptors)
 for round in 1 2 3 4 5 6 7 8; do
     answers busy
     ctl stop && says heap:off
+    ctl stats && says profile.sampling:off && grep -q '^profile.off_s:[0-9]' "$place/answer" || fail "off, without a word"
+    "$MEMOIR_TOOL" ps 2>/dev/null | grep -Eq "^ *$pid .* off [0-9]+s" || fail "ps: off since when?"
     ctl start 4K && says heap:on && says heap.rate:4K
     ctl rate 64K && says heap.rate:64K
     ctl heap.rate=16K dump.keep=3 && says heap.rate:16K && says dump.keep:3

@@ -4,7 +4,7 @@
 # Promise 17: nobody but the same user and root reaches the control channel, and no client, silent,
 # slow or mad, stalls the program or brings it down.
 . "$(dirname "$0")/common.sh"
-need python3
+need python3 prlimit
 target=$place/target
 build "$root/tests/programs/control_target.c" -o "$target"
 client=$root/tests/programs/control_client.py
@@ -50,7 +50,50 @@ for job in $wait_for; do
 done
 python3 "$client" garbage "$pid" "$(date +%s)" || fail "garbage"
 alive garbage
+python3 "$client" descriptors "$pid" || fail "descriptors"
+alive descriptors
 [ "$(ls "/proc/$pid/fd")" = "$before" ] || fail "other descriptors than before"
+stop
+
+# a limit of the size of files ends the dump, not the program
+with "$target" busy
+prlimit --pid "$pid" --fsize=4096:
+got=0
+"$MEMOIR_TOOL" ctl "$pid" dump "$place/large" >"$place/said" 2>&1 || got=$?
+[ "$got" -ne 0 ] && grep -qi 'too large\|limit' "$place/said" || fail "a limit: exit code $got: $(cat "$place/said")"
+[ ! -e "$place/large" ] || fail "a limit: a part of a dump was left"
+alive "a limit"
+stop
+
+# no thread of ours stays behind with less of a seccomp filter than the program has
+mkfifo "$place/confine"
+with "$target" confine "$place/confine"
+alive "before the filter"
+echo >"$place/confine"
+filters() { # how many threads have none
+    cat "/proc/$pid/task"/*/status 2>/dev/null | grep -c '^Seccomp:.0'
+}
+for _ in $(seq 30); do # each client would keep it
+    grep -q confined "$place/out" && [ "$(filters)" -eq 0 ] && break
+    "$target" knock "/tmp/memoir-$(id -u)/$pid.sock" >/dev/null
+    sleep 0.1
+done
+[ "$(filters)" -eq 0 ] || fail "a helper without the filter stayed"
+alive "after the filter"
+[ "$(filters)" -eq 0 ] || fail "a helper without the filter came"
+stop
+
+# a child made by vfork has its parent's memory and answers nobody
+with "$target" vfork
+child=$(sed -n 's/^ready //p' "$place/out")
+python3 "$client" stray "$child" || fail "vfork: stray signals"
+python3 "$client" quiet "$child" || fail "a child made by vfork has a helper"
+kill -9 "$child"
+for _ in $(seq 100); do
+    grep -q parent "$place/out" && break
+    sleep 0.1
+done
+alive "after vfork"
 stop
 
 if [ "$(id -u)" -ne 0 ] || ! command -v setpriv >/dev/null; then
@@ -113,7 +156,10 @@ for _ in $(seq 50); do
     grep -q dropped "$place/out" && break
     sleep 0.1
 done
-sleep 2 # less than an idle helper stays
+for _ in $(seq 30); do # each client would keep it
+    "$target" knock "/tmp/memoir-0/$pid.sock" >"$place/said" || break
+    sleep 0.1
+done
 "$target" knock "/tmp/memoir-0/$pid.sock" >"$place/said" && fail "a helper with root's rights stayed"
 grep -q "can't connect" "$place/said" || fail "dropped: $(cat "$place/said")"
 alive "after it dropped its rights"

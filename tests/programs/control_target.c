@@ -5,6 +5,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -16,8 +18,10 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/attach.h"
@@ -165,6 +169,58 @@ static void close_later(const char *path)
     }
 }
 
+/* Asks for a user namespace when a line comes through the pipe, until it gets one. */
+static void unshare_later(const char *path)
+{
+    char line[8];
+    struct timespec from, now;
+    if (mkfifo(path, 0600) != 0)
+        exit(2);
+    FILE *pipe = fopen(path, "r+");
+    ready();
+    if (pipe == NULL || fgets(line, sizeof line, pipe) == NULL)
+        exit(2);
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    while (unshare(CLONE_NEWUSER) != 0)
+        usleep(10000);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    printf("unshared after %ld ms\n",
+           (now.tv_sec - from.tv_sec) * 1000 + (now.tv_nsec - from.tv_nsec) / 1000000);
+    fflush(stdout);
+}
+
+/* Forbids its first thread something, when a line comes through the pipe. */
+static void confine(const char *path)
+{
+    char line[8];
+    struct sock_filter all = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    struct sock_fprog filter = {1, &all};
+    FILE *pipe = fopen(path, "r+");
+    ready();
+    if (pipe == NULL || fgets(line, sizeof line, pipe) == NULL ||
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+        exit(2);
+    printf("confined\n");
+    fflush(stdout);
+}
+
+/* A child that has its parent's memory until it is killed. */
+static void vfork_and_wait(void)
+{
+    struct timespec rest = {60, 0};
+    pid_t child = vfork();
+    if (child == 0) {
+        ready();
+        while (nanosleep(&rest, &rest) != 0)
+            continue;
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    printf("parent\n");
+    fflush(stdout);
+}
+
 /* Asks another process through its socket and says with which status it was answered. */
 static int knock(const char *path)
 {
@@ -249,6 +305,12 @@ int main(int argc, char **argv)
         drop(argv[2]);
     else if (strcmp(state, "close-later") == 0)
         close_later(argv[2]);
+    else if (strcmp(state, "confine") == 0)
+        confine(argv[2]);
+    else if (strcmp(state, "vfork") == 0)
+        vfork_and_wait();
+    else if (strcmp(state, "unshare") == 0)
+        unshare_later(argv[2]);
     else if (strcmp(state, "closed") == 0 || strcmp(state, "closed-own-busy") == 0)
         become_closed();
     else if (strcmp(state, "fork") == 0 && fork() > 0)

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See lib/api/attach_sweep.h. A socket is removed if its process does not exist and nobody listens:
+ * in a folder that containers share, the first alone would not tell.
+ */
+#include "lib/api/attach_sweep.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/attach.h"
+#include "base/os.h"
+#include "base/os_socket.h"
+#include "base/print.h"
+
+enum { LOOKS_MAX = 64, BATCH_SIZE = 4096 };
+
+/* One entry as the kernel lays it out. */
+struct entry {
+    uint64_t inode;
+    int64_t offset;
+    uint16_t length;
+    uint8_t type;
+    char name[];
+};
+
+static pid_t socket_owner(const char *name);
+static void socket_look(const char *folder, pid_t pid);
+
+void attach_sweep(const char *folder)
+{
+    _Alignas(struct entry) char batch[BATCH_SIZE];
+    unsigned looks = 0;
+    ssize_t got;
+    int fd = os_open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+    while (fd >= 0 && looks < LOOKS_MAX && (got = os_folder_read(fd, batch, sizeof batch)) > 0) {
+        for (ssize_t at = 0; at < got && looks < LOOKS_MAX;) {
+            const struct entry *entry = (const struct entry *)(batch + at);
+            pid_t pid = socket_owner(entry->name);
+            if (pid > 0 && !os_process_alive(pid)) {
+                socket_look(folder, pid);
+                looks++;
+            }
+            at += entry->length;
+        }
+    }
+    if (fd >= 0)
+        os_close(fd);
+}
+
+/* The process in "PID.sock"; 0 if the name is another one. */
+static pid_t socket_owner(const char *name)
+{
+    enum { PID_MAX = 1 << 22 }; /* the kernel's own */
+    int64_t pid = 0;
+    for (; *name >= '0' && *name <= '9' && pid <= PID_MAX; name++)
+        pid = pid * 10 + (*name - '0');
+    return strcmp(name, ".sock") == 0 && pid <= PID_MAX ? (pid_t)pid : 0;
+}
+
+static void socket_look(const char *folder, pid_t pid)
+{
+    char name[ATTACH_PATH_MAX];
+    struct print path;
+    print_start(&path, name, sizeof name);
+    print_format(&path, "%s/%d.sock", folder, pid);
+    if (os_socket_is_dead(print_string(&path)) && !path.cut)
+        os_remove(name);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * helper: forbids itself, on pain of death, every system call but those that a C program with
+ * threads and forks needs under glibc's own malloc, and getpid; then it allocates, starts and ends
+ * threads and forks. Words: exact, dump (the calls of that feature are allowed, too); tell (says
+ * which call it was that is not among them).
+ */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { THREADS = 40, ROUNDS = 20000, BLOCKS = 256 };
+
+static const int allowed[] = {
+    SYS_mmap,
+    SYS_munmap,
+    SYS_mremap,
+    SYS_mprotect,
+    SYS_madvise,
+    SYS_brk,
+    SYS_futex,
+    SYS_write,
+    SYS_exit,
+    SYS_exit_group,
+    SYS_clone,
+    435 /* clone3 */,
+    SYS_wait4,
+    SYS_set_robust_list,
+    SYS_rseq,
+    SYS_rt_sigreturn,
+    SYS_rt_sigprocmask,
+    SYS_getpid,
+    SYS_restart_syscall,
+    SYS_getrandom,
+    SYS_rt_sigaction,
+    SYS_clock_gettime,
+};
+static const int exact[] = {SYS_prctl};
+static const int dump[] = {
+    SYS_prctl,      SYS_openat,     SYS_read,          SYS_pread64,         SYS_close,
+    SYS_fstat,      SYS_newfstatat, SYS_fcntl,         SYS_flock,           SYS_mincore,
+    SYS_readlinkat, SYS_renameat,   SYS_rt_sigpending, SYS_rt_sigtimedwait, SYS_uname,
+};
+
+extern int memoir_dump(const char *path) __attribute__((weak));
+
+static void on_trap(int number, siginfo_t *info, void *context)
+{
+    char text[] = "system call 000 is not among them\n";
+    int call = info->si_syscall;
+    (void)number;
+    (void)context;
+    text[12] = (char)('0' + call / 100 % 10);
+    text[13] = (char)('0' + call / 10 % 10);
+    text[14] = (char)('0' + call % 10);
+    write(2, text, sizeof text - 1);
+    _exit(3);
+}
+
+static struct sock_filter code[128];
+static unsigned length;
+
+static void allow(const int *calls, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        code[length++] =
+            (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)calls[i], 0, 1);
+        code[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    }
+}
+
+/* SIGSYS tells which call it was, where a killed process tells nothing. */
+static void forbid(const char *feature, int tell)
+{
+    code[length++] =
+        (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    allow(allowed, sizeof allowed / sizeof *allowed);
+    if (strcmp(feature, "exact") == 0)
+        allow(exact, sizeof exact / sizeof *exact);
+    if (strcmp(feature, "dump") == 0)
+        allow(dump, sizeof dump / sizeof *dump);
+    code[length++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, tell ? SECCOMP_RET_TRAP
+                                                                        : SECCOMP_RET_KILL_PROCESS);
+    struct sock_fprog program = {(unsigned short)length, code};
+    struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
+    sigaction(SIGSYS, &action, NULL);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+        printf("skipped: no filter: %s\n", strerror(errno));
+        _exit(77);
+    }
+}
+
+static void *work(void *argument)
+{
+    void *blocks[BLOCKS] = {0};
+    unsigned random = (unsigned)(size_t)argument * 2654435761u + 1;
+    for (int i = 0; i < ROUNDS; i++) {
+        random = random * 1103515245 + 12345;
+        unsigned at = random >> 16 & (BLOCKS - 1);
+        size_t size = (random >> 8 & 15) == 0 ? random % 300000 : random % 3000;
+        if (i % 5 == 0) {
+            blocks[at] = realloc(blocks[at], size + 1);
+        } else {
+            free(blocks[at]);
+            blocks[at] = i % 3 ? malloc(size) : calloc(1, size + 1);
+        }
+        if (blocks[at] == NULL && size > 0)
+            _exit(4);
+    }
+    for (int i = 0; i < BLOCKS; i++)
+        free(blocks[i]);
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t threads[THREADS];
+    int status = 0;
+    const char *feature = argc > 1 ? argv[1] : "";
+    forbid(feature, argc > 2);
+    work((void *)99);
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < THREADS; i++)
+            if (pthread_create(&threads[i], NULL, work, (void *)i) != 0)
+                return 5;
+        for (size_t i = 0; i < THREADS; i++)
+            pthread_join(threads[i], NULL);
+    }
+    if (strcmp(feature, "dump") == 0 && (!memoir_dump || memoir_dump("now.memoir") != 0))
+        return 7;
+    void *large = malloc(200u << 20);
+    large = realloc(large, 300u << 20);
+    free(large);
+    pid_t child = fork();
+    if (child == 0) {
+        work((void *)7);
+        if (pthread_create(&threads[0], NULL, work, NULL) == 0)
+            pthread_join(threads[0], NULL);
+        _exit(0);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
+        return 6;
+    return 0;
+}
