@@ -19,7 +19,7 @@
 enum status { SERVED, HINT, UNSERVED };
 enum when { SET, ON, PERTURB };
 enum { ANY_CASE_glibc = 0, ANY_CASE_gperftools = 0, ANY_CASE_jemalloc = 0, ANY_CASE_mimalloc = 1 };
-enum { LINE_SIZE = 1024, NAME_MAX_SHOWN = 64, TOLD_SIZE = 512, STANDARD_ERROR = 2 };
+enum { LINE_SIZE = 1024, NAME_MAX_SHOWN = 64, NAMES_MAX = 8, TOLD_SIZE = 512, STANDARD_ERROR = 2 };
 
 struct row {
     const char *name, *text;
@@ -107,10 +107,14 @@ static unsigned print_names(struct print *line, size_t row)
         if ((*entry)[length] == '\0' || row_find(*entry, length) != row ||
             !asks(&rows[row], *entry + length + 1) || told_before(*entry, length))
             continue;
-        print_text(line, count++ == 0 ? "" : ", ");
-        print_clean(line, *entry, length, NAME_MAX_SHOWN);
         told_add(*entry, length);
+        if (count++ >= NAMES_MAX)
+            continue;
+        print_text(line, count == 1 ? "" : ", ");
+        print_clean(line, *entry, length, NAME_MAX_SHOWN);
     }
+    if (count > NAMES_MAX)
+        print_format(line, " and %u more", count - NAMES_MAX);
     return count;
 }
 
