@@ -9,11 +9,13 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <termios.h>
 #include <time.h>
 
 #include "base/arch.h"
@@ -148,6 +150,11 @@ bool os_wipe_on_fork(void *at, size_t size)
     return call3(SYS_madvise, (long)at, (long)size, ADVISE_WIPEONFORK) == 0;
 }
 
+bool os_pages_resident(void *at, size_t size, unsigned char *pages)
+{
+    return call3(SYS_mincore, (long)at, (long)size, (long)pages) == 0;
+}
+
 size_t os_resident(void *at, size_t size)
 {
     unsigned char in[1024] = {0};
@@ -156,7 +163,7 @@ size_t os_resident(void *at, size_t size)
     for (char *p = at; p < end; p += sizeof in * page) {
         size_t rest = (size_t)(end - p), step = sizeof in * page;
         size_t bytes = rest < step ? rest : step;
-        if (call3(SYS_mincore, (long)p, (long)bytes, (long)in) != 0)
+        if (!os_pages_resident(p, bytes, in))
             continue;
         for (size_t i = 0; i < (bytes + page - 1) / page; i++)
             resident += (in[i] & 1) * page;
@@ -259,6 +266,12 @@ ssize_t os_read(int fd, void *buffer, size_t size)
     return call3(SYS_read, fd, (long)buffer, (long)size);
 }
 
+bool os_again(ssize_t got, unsigned *tries)
+{
+    enum { TRIES_MOST = 10000 };
+    return got == -EINTR && ++*tries < TRIES_MOST;
+}
+
 ssize_t os_read_at(int fd, void *buffer, size_t size, uint64_t at)
 {
     return arch_syscall(SYS_pread64, fd, (long)buffer, (long)size, (long)at, 0, 0);
@@ -280,6 +293,12 @@ ssize_t os_link(const char *path, char *target, size_t size)
                         0);
 }
 
+size_t os_directory(char *path, size_t size)
+{
+    long length = call3(SYS_getcwd, (long)path, (long)size, 0); /* the end included */
+    return length > 1 && path[0] == '/' ? (size_t)length - 1 : 0;
+}
+
 int os_memory_file(const char *title)
 {
     enum { CLOSE_ON_EXEC = 1 };
@@ -296,9 +315,10 @@ int os_duplicate(int fd)
 void os_write_all(int fd, const void *buffer, size_t size)
 {
     const char *at = buffer;
+    unsigned tries = 0;
     while (size > 0) {
         ssize_t wrote = os_write(fd, at, size);
-        if (wrote == -EINTR)
+        if (os_again(wrote, &tries))
             continue;
         if (wrote <= 0)
             return;
@@ -369,6 +389,29 @@ struct os_file_id os_file_id(int fd)
     return (struct os_file_id){about.st_dev, about.st_ino};
 }
 
+int os_file_flags(int fd)
+{
+    return (int)call3(SYS_fcntl, fd, F_GETFL, 0);
+}
+
+bool os_closes_on_exec(int fd)
+{
+    long flags = call3(SYS_fcntl, fd, F_GETFD, 0);
+    return flags >= 0 && (flags & FD_CLOEXEC);
+}
+
+bool os_is_terminal(int fd)
+{
+    struct termios about;
+    return call3(SYS_ioctl, fd, TCGETS, (long)&about) == 0;
+}
+
+bool os_is_pipe(int fd)
+{
+    struct stat about = {0};
+    return call3(SYS_fstat, fd, (long)&about, 0) == 0 && S_ISFIFO(about.st_mode);
+}
+
 ssize_t os_folder_read(int fd, void *buffer, size_t size)
 {
     return call3(SYS_getdents64, fd, (long)buffer, (long)size);
@@ -429,6 +472,8 @@ void os_signals_release(const struct os_signals *before)
 {
     uint64_t ours = (signal_bit(SIGPIPE) | signal_bit(SIGXFSZ)) & ~before->pending;
     struct timespec at_once = {0, 0};
+    /* Ends: each turn takes a pending signal away, and each of the two is pending once for the thread
+     * and once for the process. */
     while (arch_syscall(SYS_rt_sigtimedwait, (long)&ours, 0, (long)&at_once, sizeof ours, 0, 0) > 0)
         continue;
     set_mask(before->mask, NULL);

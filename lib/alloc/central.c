@@ -4,6 +4,7 @@
 
 #include "base/os.h"
 #include "lib/alloc/fatal.h"
+#include "lib/alloc/held.h"
 #include "lib/alloc/meta.h"
 
 static struct central first_pool[CENTRAL_COUNT] = {
@@ -14,6 +15,12 @@ const struct central *central_peek(unsigned pool, unsigned list)
 {
     const struct central *all = load_acquire(&centrals[pool]);
     return all == NULL ? NULL : &all[list];
+}
+
+bool central_busy(unsigned pool, unsigned list)
+{
+    const struct central *central = central_peek(pool, list);
+    return central != NULL && load_relaxed(&central->lock.word) != 0;
 }
 
 /* Without memory for the lists of a pool it is served by the first one: *pool says so, since spans
@@ -81,7 +88,7 @@ static struct span *span_make(unsigned pool, unsigned mark, bool watched, uint32
     void *records = NULL;
     if (watched && (records = meta_take(blocks * sizeof(struct record))) == NULL)
         return NULL;
-    struct span *span = pages_take(pool, (uint32_t)units, 1);
+    struct span *span = pages_take(pages_node(pool), (uint32_t)units, 1);
     if (span == NULL) {
         if (records != NULL)
             meta_give(records, blocks * sizeof(struct record));
@@ -148,6 +155,7 @@ static unsigned take_locked(struct central *central, unsigned pool, unsigned lis
 {
     bool watched = list >= CENTRAL_WATCHED;
     unsigned got = 0, mark = watched ? list - CENTRAL_WATCHED : list;
+    size_t size = class_size(mark_class(mark));
     while (got < wanted) {
         struct span *span = span_at(central->head);
         if (central->head == 0) {
@@ -160,12 +168,13 @@ static unsigned take_locked(struct central *central, unsigned pool, unsigned lis
             add_relaxed(&central->here, span->blocks);
             list_add(central, span);
         }
-        got += span_take(span, class_size(mark_class(mark)), slots + wanted - got, wanted - got);
+        got += span_take(span, size, slots + wanted - got, wanted - got);
         if (span->free == 0)
             list_remove(central, span);
     }
     add_relaxed(&central->out, got);
     add_relaxed(&central->here, -(size_t)got);
+    held_add(got * size);
     return got;
 }
 
@@ -287,6 +296,7 @@ void central_give(void *const *slots, unsigned count)
         lock_take(&central->lock);
         unsigned done = give_locked(central, span->home, class, slots, count);
         add_relaxed(&central->out, -(size_t)done);
+        held_add(-(uint64_t)done * class_size(class));
         lock_give(&central->lock);
         slots += done;
         count -= done;

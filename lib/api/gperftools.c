@@ -13,6 +13,7 @@
 #include "base/compiler.h"
 #include "base/config.h"
 #include "base/lock.h"
+#include "base/message.h"
 #include "base/os.h"
 #include "lib/api/api.h"
 #include "lib/api/control.h"
@@ -40,7 +41,7 @@ static int64_t rate_before;
 static void say(const char *text)
 {
     if (!gperftools_settings.quiet)
-        os_write_all(2, text, strlen(text));
+        message_write(text, strlen(text));
 }
 
 void gperftools_init(void)
@@ -246,8 +247,7 @@ static void final_dump(void)
     char buffer[128];
     struct print words;
     struct profile_totals totals;
-    profile_totals(&totals);
-    uint64_t in_use = totals.live.requested;
+    uint64_t in_use = profile_totals_now(&totals) ? totals.live.requested : 0;
     unsigned unit = in_use >> 20 > 0 ? 2 : in_use >> 10 > 0 ? 1 : 0;
     print_start(&words, buffer, sizeof buffer);
     print_format(&words, "Exiting, %lu %s in use", in_use >> (10 * unit), units[unit]);
@@ -268,6 +268,6 @@ void gperftools_exit(void)
             print_text(&out, "memoir: MALLOCSTATS=2: the lists of free blocks by class are not "
                              "served; `memoir run PROGRAM` and `memoir top --by size` show what "
                              "is in use\n");
-        print_flush(&out, 2);
+        message_flush(&out);
     }
 }

@@ -72,6 +72,8 @@ void jemalloc_value_defaults(void);
 
 /* Text for the user, to malloc_message if the program set one, else to standard error. */
 void jemalloc_write(const char *text);
+/* The same for text that the program asked for by a call: to standard error whatever that is. */
+void jemalloc_answer(void *opaque, const char *text);
 void jemalloc_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 static inline bool jemalloc_on(enum jemalloc_name name)

@@ -2,6 +2,7 @@
 /* See lib/api/stats.h. */
 #include "lib/api/stats.h"
 
+#include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
@@ -21,14 +22,14 @@ static void row(struct print *out, const char *name, uint64_t bytes, const char 
 void stats_text(struct print *out)
 {
     struct account a;
-    struct profile_totals profile;
+    struct profile_seen profile;
     account_take(&a);
-    profile_totals(&profile);
+    profile_seen(&profile);
     print_format(out,
                  "memoir: process %d: %lu blocks allocated, %lu freed, %lu live; %lu samples, "
                  "%lu live\n",
-                 (int)os_pid(), a.total.allocs, a.total.frees, a.live_blocks,
-                 profile.seen_allocated, profile.seen_live);
+                 (int)os_pid(), a.total.allocs, a.total.frees, a.live_blocks, profile.allocated,
+                 profile.live);
     row(out, "allocated", a.total.alloc_bytes, "in all, since the start");
     row(out, "live", a.live_bytes, "in the program's hands");
     row(out, "cached", a.cached_bytes, "free blocks kept by threads");
@@ -46,5 +47,8 @@ void stats_print(int fd)
     struct print out;
     print_start(&out, buffer, sizeof buffer);
     stats_text(&out);
-    print_flush(&out, fd);
+    if (fd == STATS_MESSAGE)
+        message_flush(&out);
+    else
+        print_flush(&out, fd);
 }

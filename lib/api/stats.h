@@ -9,6 +9,7 @@
 enum { STATS_SIZE = 2048 };
 
 void stats_text(struct print *out);
+enum { STATS_MESSAGE = -1 }; /* not a descriptor: as a message (base/message.h) */
 void stats_print(int fd);
 
 #endif

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/api/environment.h"
@@ -19,7 +20,7 @@
 enum status { SERVED, HINT, UNSERVED };
 enum when { SET, ON, PERTURB };
 enum { ANY_CASE_glibc = 0, ANY_CASE_gperftools = 0, ANY_CASE_jemalloc = 0, ANY_CASE_mimalloc = 1 };
-enum { LINE_SIZE = 1024, NAME_MAX_SHOWN = 64, NAMES_MAX = 8, TOLD_SIZE = 512, STANDARD_ERROR = 2 };
+enum { LINE_SIZE = 1024, NAME_MAX_SHOWN = 64, NAMES_MAX = 8, TOLD_SIZE = 512 };
 
 /* The table in three parts, none of which the loader has to relocate. */
 struct row {
@@ -158,7 +159,7 @@ static void row_tell(size_t row)
     if (print_names(&line, row) == 0)
         return;
     print_format(&line, ": not served: %s\n", text_of(row));
-    print_flush(&line, STANDARD_ERROR);
+    message_flush(&line);
 }
 
 void variables_tell(void)

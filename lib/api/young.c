@@ -17,7 +17,7 @@ bool young_is(void)
         young.known = true;
         young.number = __atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED);
         young.colour = (uint8_t)(young.number % COLOURS);
-        young.pool = (uint8_t)heap_pool_here();
+        young.pool = (uint8_t)heap_pool_here(young.number);
         young.random = young_seed();
     }
     if (++young.calls % TICK_EVERY == 0) {
@@ -82,4 +82,18 @@ void young_thread_sums(struct account_sum *sum)
     sum->frees += young.sums.frees;
     sum->alloc_bytes += young.sums.alloc_bytes;
     sum->free_bytes += young.sums.free_bytes;
+}
+
+void young_count(void)
+{
+    struct account_sum sum;
+    if (sampler_rate() <= 0) /* the recorded events count, or there is nothing to dump */
+        return;
+    young_thread_sums(&sum);
+    profile_count(&sum, &young.counted);
+}
+
+void young_sum(struct heap_sums more)
+{
+    heap_sums_add(&young.sums, &more);
 }

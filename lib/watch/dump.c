@@ -10,6 +10,7 @@
 
 #include "base/compiler.h"
 #include "base/lock.h"
+#include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
 #include "base/sink.h"
@@ -191,7 +192,7 @@ static int complain(const struct dump_style *style, enum dump_reason reason, con
     print_text(&out, ": ");
     dump_advice(&out, named ? NULL : style, error);
     print_text(&out, "\n");
-    print_flush(&out, 2);
+    message_flush(&out);
     return error;
 }
 
@@ -202,7 +203,7 @@ static void announce(const struct dump_style *style, const char *name, const cha
     struct print out;
     print_start(&out, line, sizeof line);
     print_format(&out, "Dumping heap profile to %s (%s)\n", name, words);
-    print_flush(&out, 2);
+    message_flush(&out);
 }
 
 static int write_profile(const struct dump_style *style, int fd, const char *words, uint64_t *bytes)
@@ -211,7 +212,7 @@ static int write_profile(const struct dump_style *style, int fd, const char *wor
     struct format_options options = style->options;
     struct sink sink;
     options.reason = words;
-    if (style->format == FORMAT_CAPTURE) {
+    if (style->format == FORMAT_CAPTURE || style->format == FORMAT_PPROF) {
         account_take(&account);
         options.account = &account;
     }

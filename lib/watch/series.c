@@ -43,10 +43,38 @@ static uint64_t resident_bytes(void)
     return pages * os_page_size();
 }
 
+uint64_t profile_resident_peak(void)
+{
+    static const char name[] = "VmHWM:";
+    char text[2048]; /* the line is among the first twenty */
+    int fd = os_open("/proc/self/status", O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return 0;
+    ssize_t got = os_read(fd, text, sizeof text), at = 0, fits = 0;
+    os_close(fd);
+    while (at < got && name[fits] != '\0') {
+        fits = text[at] == name[fits] ? fits + 1 : 0;
+        at++;
+    }
+    while (at < got && (text[at] == ' ' || text[at] == '\t'))
+        at++;
+    uint64_t kib = 0;
+    for (; at < got && text[at] >= '0' && text[at] <= '9'; at++)
+        kib = kib * 10 + (uint64_t)(text[at] - '0');
+    return kib * 1024;
+}
+
 void series_add(const struct profile_point *point)
 {
     if (__atomic_exchange_n(&busy, true, __ATOMIC_ACQUIRE))
         return;
+    if (count > 0 && points[count - 1].time_ms == point->time_ms) {
+        uint64_t before = points[count - 1].resident_bytes;
+        points[count - 1] = *point;
+        points[count - 1].resident_bytes = before;
+        store_release(&busy, false);
+        return;
+    }
     if (count == SERIES_MOST) {
         for (unsigned i = 0; i < SERIES_MOST / 2; i++)
             points[i] = points[2 * i + 1];
