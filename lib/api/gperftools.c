@@ -264,6 +264,10 @@ void gperftools_exit(void)
         struct print out;
         print_start(&out, buffer, sizeof buffer);
         gperftools_stats(&out);
+        if (gperftools_settings.stats_level > 1)
+            print_text(&out, "memoir: MALLOCSTATS=2: the lists of free blocks by class are not "
+                             "served; `memoir run PROGRAM` and `memoir top --by size` show what "
+                             "is in use\n");
         message_flush(&out);
     }
 }

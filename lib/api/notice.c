@@ -13,6 +13,7 @@
 #include "base/compiler.h"
 #include "base/config.h"
 #include "base/lock.h"
+#include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/api/control.h"
@@ -24,7 +25,7 @@
 #include "lib/api/variables.h"
 #include "lib/watch/watch.h"
 
-enum { LINE_SIZE = 512, STANDARD_ERROR = 2 };
+enum { LINE_SIZE = 512 };
 
 static int owner; /* the process that answers for jemalloc's profile; 0: there is no need */
 
@@ -39,7 +40,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
     print_list(&line, format, list);
     va_end(list);
     print_char(&line, '\n');
-    print_flush(&line, STANDARD_ERROR);
+    message_flush(&line);
 }
 
 /* `what` asks for a profile of a heap that is not ours. */

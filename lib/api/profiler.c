@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/message.h"
 #include "base/os.h"
 
 struct ProfilerOptions;
@@ -26,7 +27,7 @@ void ProfilerRegisterThread(void);
 void ProfilerGetCurrentState(struct ProfilerState *state);
 int ProfilerGetStackTrace(void **result, int depth_max, int skip, const void *context);
 
-enum { STATE_SIZE = 2 * sizeof(long) + 1024 + 2 * sizeof(int), STANDARD_ERROR = 2 };
+enum { STATE_SIZE = 2 * sizeof(long) + 1024 + 2 * sizeof(int) };
 
 /* The function behind ours; NULL: there is none. */
 #define NEXT(name) ((__typeof__(&name))next(#name))
@@ -43,7 +44,7 @@ static int refuse(void)
         "memoir: ProfilerStart: not served: memoir has no CPU profiler yet; preload gperftools' "
         "as well, LD_PRELOAD=\"libmemoir.so libprofiler.so.0\"\n";
     if (!__atomic_exchange_n(&told, true, __ATOMIC_RELAXED) && !os_secure())
-        os_write_all(STANDARD_ERROR, text, sizeof text - 1);
+        message_write(text, sizeof text - 1);
     return 0;
 }
 

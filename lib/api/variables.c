@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See lib/api/variables.h. Cost where nothing is set: for each variable of the environment a look
- * at its first letter, and at the rows if that is one of theirs.
+ * at its first letters, and at the rows if those are like theirs.
  */
 #include "lib/api/variables.h"
 
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/api/environment.h"
@@ -19,22 +20,32 @@
 enum status { SERVED, HINT, UNSERVED };
 enum when { SET, ON, PERTURB };
 enum { ANY_CASE_glibc = 0, ANY_CASE_gperftools = 0, ANY_CASE_jemalloc = 0, ANY_CASE_mimalloc = 1 };
-enum { LINE_SIZE = 1024, NAME_MAX_SHOWN = 64, TOLD_SIZE = 512, STANDARD_ERROR = 2 };
+enum { LINE_SIZE = 1024, NAME_MAX_SHOWN = 64, NAMES_MAX = 8, TOLD_SIZE = 512 };
 
+/* The table in three parts, none of which the loader has to relocate. */
 struct row {
-    const char *name, *text;
     uint8_t status, when;
     bool any_case;
 };
-
-#define VARIABLE(of, name, status, when, text) {name, text, status, when, ANY_CASE_##of},
+#define VARIABLE(of, name, status, when, text) {status, when, ANY_CASE_##of},
 static const struct row rows[] = {
 #include "lib/api/variables.def"
 };
 #undef VARIABLE
+#define VARIABLE(of, name, status, when, text) name "\0"
+static const char names[] = {
+#include "lib/api/variables.def"
+};
+#undef VARIABLE
+#define VARIABLE(of, name, status, when, text) text "\0"
+static const char texts[] = {
+#include "lib/api/variables.def"
+};
+#undef VARIABLE
 
-/* What names of rows that are UNSERVED begin with: a look at most variables ends here. */
-static const char initials[] = "CGHMTm";
+/* What the names of rows that are UNSERVED begin with: a look at most variables ends here. */
+enum { START = 4 };
+static const char starts[][START + 1] = {"CPUP", "GLIB", "HEAP", "MALL", "MIMA", "TCMA"};
 static const char told_name[] = "MEMOIR_TOLD=";
 static char told[TOLD_SIZE]; /* "MEMOIR_TOLD=word,word"; empty: nothing is new */
 
@@ -43,9 +54,20 @@ static char upper(char c)
     return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
 }
 
-static bool row_fits(const struct row *row, const char *name, size_t length)
+static bool starts_well(const char *name)
 {
-    const char *wanted = row->name;
+    for (size_t i = 0; i < COUNT_OF(starts); i++) {
+        size_t at = 0;
+        while (at < START && upper(name[at]) == starts[i][at])
+            at++;
+        if (at == START)
+            return true;
+    }
+    return false;
+}
+
+static bool row_fits(const struct row *row, const char *wanted, const char *name, size_t length)
+{
     size_t i = 0;
     for (; i < length && wanted[i] != '\0' && wanted[i] != '*'; i++)
         if (name[i] != wanted[i] && !(row->any_case && upper(name[i]) == wanted[i]))
@@ -56,10 +78,19 @@ static bool row_fits(const struct row *row, const char *name, size_t length)
 /* The row of a variable; COUNT_OF(rows) if there is none. */
 static size_t row_find(const char *name, size_t length)
 {
+    const char *wanted = names;
     size_t i = 0;
-    while (i < COUNT_OF(rows) && !row_fits(&rows[i], name, length))
-        i++;
+    for (; i < COUNT_OF(rows) && !row_fits(&rows[i], wanted, name, length); i++)
+        wanted += strlen(wanted) + 1;
     return i;
+}
+
+static const char *text_of(size_t row)
+{
+    const char *text = texts;
+    while (row-- > 0)
+        text += strlen(text) + 1;
+    return text;
 }
 
 /* A value that turns the variable off; one of GLIBC_TUNABLES ends at a colon. */
@@ -93,9 +124,10 @@ static bool asks(const struct row *row, const char *value)
 }
 
 /* A libprofiler beside us records what CPUPROFILE asks for. */
-static bool served_by_another(const struct row *row)
+static bool served_by_another(size_t row)
 {
-    return strncmp(row->name, "CPUPROFILE", 10) == 0 && foreign_profiler();
+    static const char cpu[] = "CPUPROFILE";
+    return row == row_find(cpu, sizeof cpu - 1) && foreign_profiler();
 }
 
 /* The names of one row that are set and not told yet; -> how many. */
@@ -104,13 +136,17 @@ static unsigned print_names(struct print *line, size_t row)
     unsigned count = 0;
     for (char **entry = environ; *entry != NULL; entry++) {
         size_t length = strcspn(*entry, "=");
-        if ((*entry)[length] == '\0' || row_find(*entry, length) != row ||
+        if (!starts_well(*entry) || (*entry)[length] == '\0' || row_find(*entry, length) != row ||
             !asks(&rows[row], *entry + length + 1) || told_before(*entry, length))
             continue;
-        print_text(line, count++ == 0 ? "" : ", ");
-        print_clean(line, *entry, length, NAME_MAX_SHOWN);
         told_add(*entry, length);
+        if (count++ >= NAMES_MAX)
+            continue;
+        print_text(line, count == 1 ? "" : ", ");
+        print_clean(line, *entry, length, NAME_MAX_SHOWN);
     }
+    if (count > NAMES_MAX)
+        print_format(line, " and %u more", count - NAMES_MAX);
     return count;
 }
 
@@ -122,8 +158,8 @@ static void row_tell(size_t row)
     print_text(&line, "memoir: ");
     if (print_names(&line, row) == 0)
         return;
-    print_format(&line, ": not served: %s\n", rows[row].text);
-    print_flush(&line, STANDARD_ERROR);
+    print_format(&line, ": not served: %s\n", text_of(row));
+    message_flush(&line);
 }
 
 void variables_tell(void)
@@ -133,7 +169,7 @@ void variables_tell(void)
     if (os_secure() || environ == NULL)
         return;
     for (char **entry = environ; *entry != NULL; entry++) {
-        if (strchr(initials, (*entry)[0]) == NULL)
+        if (!starts_well(*entry))
             continue;
         size_t length = strcspn(*entry, "="), row = row_find(*entry, length);
         if ((*entry)[length] == '\0' || row == COUNT_OF(rows) || rows[row].status != UNSERVED ||
@@ -145,7 +181,7 @@ void variables_tell(void)
     if (!any || foreign_malloc())
         return;
     for (size_t row = 0; row < COUNT_OF(rows); row++)
-        if ((wanted[row / 64] >> row % 64 & 1) != 0 && !served_by_another(&rows[row]))
+        if ((wanted[row / 64] >> row % 64 & 1) != 0 && !served_by_another(row))
             row_tell(row);
 }
 

@@ -156,7 +156,7 @@ head -n 1 out.0001.heap | grep -Eq "^heap profile: +80: +3235840 " || fail "the 
 grep -Eq '^munmap\(start=0x[0-9a-f]+, len=3145728\) = 0x0$' errors || fail "no log: $(cat errors)"
 
 # The headers, in both of their places.
-for header in heap-profiler malloc_extension_c tcmalloc; do
+for header in heap-profiler profiler malloc_extension_c tcmalloc; do
     printf '#include <google/%s.h>\n#include <gperftools/%s.h>\nint main(void) { return 0; }\n' \
         $header $header >header.c
     "$CC" -Wall -Werror -I"$root/include/memoir/compat" header.c -o header || fail "$header.h in C"
@@ -165,6 +165,9 @@ for header in heap-profiler malloc_extension_c tcmalloc; do
 done
 
 # Statistics at the end.
+MALLOCSTATS=2 preload ./leaking 2>errors
+grep -q '^MALLOC: ' errors || fail "no statistics of level 2: $(cat errors)"
+[ "$(grep -c '^memoir: MALLOCSTATS=2: ' errors)" -eq 1 ] || fail "what level 2 lacks: $(cat errors)"
 MALLOCSTATS=1 preload ./leaking 2>errors
 grep -Eq '^MALLOC:  +[0-9]+ \( +6\.[0-9] MiB\) Bytes in use by application$' errors ||
     fail "no statistics: $(cat errors)"

@@ -10,6 +10,7 @@ cat >program.c <<'END'
 /* program [call...]: does the calls, by the names in the library that is loaded or, with a path
  * first, in the one that it opens late; f forks, c runs a child by exec. */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,8 +61,10 @@ int main(int count, char **arguments)
             execl(arguments[0], arguments[0], NULL);
         while (wait(NULL) > 0)
             ;
-        if (strcmp(call, "_exit") == 0)
-            _exit(0);
+        if (strcmp(call, "own") == 0) { /* a file of the program's gets number 2 */
+            close(2);
+            open("data", O_CREAT | O_TRUNC | O_WRONLY, 0600);
+        }
     }
     return 0;
 }
@@ -109,6 +112,8 @@ idle 0 prof_leak:true,prof_final:true # implies it
 idle 1 prof:true,prof_prefix:no/such/folder/p prof.dump # that line is about the dump that failed
 ! grep -q 'no dump was made' err || fail "a dump that failed is not none: $(cat err)"
 MEMOIR=capture:run.memoir idle 0 prof:true,prof_prefix:p
+idle 0 prof:true,prof_prefix:p own # the line is not for a file of the program
+[ -e data ] && [ ! -s data ] || fail "a message is in the program's own file: $(cat data)"
 MALLOC_CONF=prof:true LD_PRELOAD=$MEMOIR_LIB sh -c 'exec ./program' 2>err
 ours 1 "a shell that becomes the program"
 MALLOC_CONF=prof:true LD_PRELOAD=$MEMOIR_LIB env A=1 ./program 2>err
