@@ -36,7 +36,13 @@ enum format_record {
     RECORD_END = 12,       /* the capture is complete */
 };
 
-enum { MAP_READABLE = 1, MAP_WRITABLE = 2, MAP_EXECUTABLE = 4, MAP_SHARED_BIT = 8 };
+enum {
+    MAP_READABLE = 1,
+    MAP_WRITABLE = 2,
+    MAP_EXECUTABLE = 4,
+    MAP_SHARED_BIT = 8,
+    MAP_GONE = 16, /* an object that was there and was unloaded */
+};
 enum { MAPS_FIRST = 1 };
 enum { THREAD_ALIVE = 1 };
 /* Which parts of a row follow. */
