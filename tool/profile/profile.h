@@ -4,6 +4,7 @@
 #define PROFILE_PROFILE_H
 
 #include "tool/profile/capture.h"
+#include "tool/profile/estimate.h"
 #include "tool/profile/finder.h"
 #include "tool/profile/json.h"
 #include "tool/profile/model.h"
