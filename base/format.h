@@ -37,7 +37,13 @@ enum format_record {
     RECORD_CLASSES = 13,   /* the allocator's counters by class */
 };
 
-enum { MAP_READABLE = 1, MAP_WRITABLE = 2, MAP_EXECUTABLE = 4, MAP_SHARED_BIT = 8 };
+enum {
+    MAP_READABLE = 1,
+    MAP_WRITABLE = 2,
+    MAP_EXECUTABLE = 4,
+    MAP_SHARED_BIT = 8,
+    MAP_GONE = 16, /* an object that was there and was unloaded */
+};
 enum { MAPS_FIRST = 1 };
 enum { THREAD_ALIVE = 1 };
 enum { TOTALS_COVERED = 1 };

@@ -215,6 +215,11 @@ static unsigned id_in_notes(const uint8_t *notes, size_t size, uint8_t id[MAPS_I
     return 0;
 }
 
+unsigned maps_note_id(const uint8_t *notes, size_t size, uint8_t id[MAPS_ID_MOST])
+{
+    return id_in_notes(notes, size, id);
+}
+
 /* -1: there is no ELF header; else the length of the id. In memory (`loaded`) notes are where their
  * address says, in a file where their offset says. */
 static int id_in_elf(const struct source *source, bool loaded, uint8_t id[MAPS_ID_MOST])

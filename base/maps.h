@@ -56,6 +56,9 @@ void maps_close(struct maps *maps);
  * where the mapped header is not to be had. */
 unsigned maps_build_id(struct maps *maps, const struct map *map, uint8_t id[MAPS_ID_MOST]);
 
+/* The build id among loaded notes; 0: there is none. */
+unsigned maps_note_id(const uint8_t *notes, size_t size, uint8_t id[MAPS_ID_MOST]);
+
 /* All of it, as the kernel writes it. False, and nothing written, if there is nothing. */
 bool maps_copy(struct maps *scratch, struct sink *sink, const char *before);
 

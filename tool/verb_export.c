@@ -106,6 +106,9 @@ static bool target_write(const struct target *target, const struct profile *prof
     progress_end();
     if (done)
         output_say(&output, target->path);
+    char mark[ESTIMATE_TEXT];
+    if (done && target->writer->mute && estimate_text(profile, mark)[0] != '\0')
+        terminal_warn("%s: the numbers are estimates, and this format can't say so", target->path);
     return done;
 }
 

@@ -47,7 +47,9 @@ EXPORT int dlclose(void *handle)
         found = (int (*)(void *))dlsym(RTLD_NEXT, "dlclose");
         store_relaxed(&next, found);
     }
+    unloaded_look();
     int result = found(handle);
+    unloaded_look();
     objects_refresh();
     unwind_forget();
     return result;
@@ -57,6 +59,7 @@ EXPORT int dlclose(void *handle)
 
 EXPORT void *dlopen(const char *file, int mode)
 {
+    unloaded_look();
     void *handle = next_dlopen()(file, mode);
     objects_refresh();
     return handle;
@@ -229,6 +232,7 @@ static NOINLINE void *open_replaced(const char *file, int mode)
 
 EXPORT void *dlopen(const char *file, int mode)
 {
+    unloaded_look();
     objects_refresh(); /* of what came before, where the C library has no `_dl_find_object` */
     mmap_profile_loaded();
     if (unlikely(file != NULL && is_replaced(file)))

@@ -18,6 +18,7 @@
 #include "lib/watch/scale.h"
 #include "lib/watch/stacks.h"
 #include "lib/watch/threads.h"
+#include "lib/watch/unloaded.h"
 #include "lib/watch/watch.h"
 
 enum { ENTRY_MOST = 512, TEXT_MOST = 4608 }; /* bytes of an entry without its texts; of a text */
@@ -137,7 +138,25 @@ static uint32_t maps_sum(struct capture *capture)
             crc = crc_add(crc_add(crc, numbers, sizeof numbers), map.path, strlen(map.path));
     }
     maps_close(&capture->maps);
-    return crc;
+    unsigned gone = unloaded_count();
+    return gone > 0 ? crc_add(crc, &gone, sizeof gone) : crc;
+}
+
+/* Objects that were unloaded go on with the list. */
+static void write_gone(struct capture *capture)
+{
+    for (unsigned i = 0; i < unloaded_count(); i++) {
+        const struct unloaded *gone = unloaded_at(i);
+        if (begin_record(capture, RECORD_MAPS, ENTRY_MOST + UNLOADED_NAME))
+            put(capture, 0);
+        put(capture, gone->start);
+        put(capture, gone->end - gone->start);
+        put(capture, MAP_GONE);
+        for (unsigned zero = 0; zero < 3; zero++) /* offset, device, inode */
+            put(capture, 0);
+        put_text(capture, gone->name);
+        put_bytes(capture, gone->id, gone->id_length);
+    }
 }
 
 static void write_maps(struct capture *capture)
@@ -167,6 +186,7 @@ static void write_maps(struct capture *capture)
         put_bytes(capture, id, maps_build_id(&capture->maps, &map, id));
     }
     maps_close(&capture->maps);
+    write_gone(capture);
     end_record(capture);
 }
 

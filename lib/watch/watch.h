@@ -25,6 +25,7 @@
 #include "lib/watch/recent.h"
 #include "lib/watch/stacks.h"
 #include "lib/watch/threads.h"
+#include "lib/watch/unloaded.h"
 #include "lib/watch/unwind.h"
 
 enum { SAMPLER_EXACT = 0, SAMPLER_OFF = -1 };

@@ -61,6 +61,7 @@ static void shortened(void)
     fits("f[abi:cxx11]<long_name>(other) [clone .isra.0]", 1,
          "f[abi:cxx11]<...>(...) [clone .isra.0]");
     fits("<alloc::vec::Vec<T> as core::iter::Extend<T>>::extend", 40, "alloc::vec::Vec<T>::extend");
+    fits("<alloc::alloc::Global>::alloc_impl", 30, "alloc::alloc::Global::alloc_impl");
     fits("core::ops::function::FnOnce::call_once{{vtable.shim}}", 1,
          "core::ops::function::FnOnce::call_once{{vtable.shim}}");
     fits("<fn(aaaaaa) -> bbbbbb as Trait>::call", 1, "fn(...) -> bbbbbb::call");

@@ -156,6 +156,7 @@ struct profile {
     struct profile_type period_type;
     int64_t peak_time_ns;     /* since the start; 0: not known */
     unsigned history_moments; /* used of PROFILE_MOMENTS_MOST */
+    bool estimated;           /* the file had a mark that says so (estimate.h) */
     bool torn;                /* the file ends early: what was read is what there was */
     bool at_peak;             /* what is in use is what was at the peak: it was asked for */
     bool ended;               /* the program ended in order, and this is its end */

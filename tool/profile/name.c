@@ -229,19 +229,19 @@ static void name_empty(char *text, unsigned depth, const char *which, const char
     free(name);
 }
 
-/* <Type as Trait>::f of Rust becomes Type::f. */
+/* <Type as Trait>::f and <Type>::f of Rust become Type::f. */
 static void name_untrait(char *text)
 {
     char *start = text + (*text == '~');
     const char *end = *start == '<' ? name_closing(text, start) : NULL;
-    for (const char *at = start + 1; end && at < end; at = name_skip(text, at)) {
-        if (!begins(at, " as "))
-            continue;
-        size_t length = (size_t)(at - start - 1);
-        memmove(start, start + 1, length);
-        memmove(start + length, end + 1, strlen(end + 1) + 1);
+    if (!end || !begins(end + 1, "::"))
         return;
-    }
+    const char *at = start + 1;
+    while (at < end && !begins(at, " as "))
+        at = name_skip(text, at);
+    size_t length = (size_t)(at - start - 1);
+    memmove(start, start + 1, length);
+    memmove(start + length, end + 1, strlen(end + 1) + 1);
 }
 
 /* Takes a part that tells nothing out, as often as it is there. */

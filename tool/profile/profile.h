@@ -5,6 +5,7 @@
 
 #include "tool/profile/block_size.h"
 #include "tool/profile/capture.h"
+#include "tool/profile/estimate.h"
 #include "tool/profile/exact.h"
 #include "tool/profile/finder.h"
 #include "tool/profile/json.h"

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "tool/profile/estimate.h"
 #include "tool/profile/pages.h"
 #include "tool/profile/place.h"
 #include "tool/profile/unpack.h"
@@ -191,6 +192,8 @@ bool profile_read(struct profile *profile, const struct read_input *input, struc
         plain.pages = true;
     }
     bool done = result != UNPACK_REFUSED && read_plain(profile, &plain, error);
+    if (done)
+        estimate_take(profile);
     for (unsigned i = 0; i < LAYERS_MOST; i++)
         pages_free(&layers[i]);
     return done;

@@ -21,6 +21,7 @@
 #include "base/compiler.h"
 #include "tool/profile/capture.h"
 #include "tool/profile/keys.h"
+#include "tool/profile/moved.h"
 
 enum {
     FRAMES_MOST = 1024, /* what the library records is far below */
@@ -49,6 +50,7 @@ struct taking {
     struct keys places;         /* start, end and string of the path: to the list below */
     struct profile_list known;  /* uint32_t: mappings */
     struct profile_list active; /* struct place: those of the present list, by address */
+    struct profile_list gone;   /* struct moved: what was unloaded up to the last list */
     bool sorted;
     struct keys second; /* locations whose address means another mapping than the first */
     struct profile_list seconds;
@@ -78,6 +80,7 @@ static void take_maps(void *context)
 {
     struct taking *taking = context;
     taking->active.count = 0;
+    taking->gone.count = 0;
 }
 
 static uint32_t hex_string(struct profile *profile, struct capture_text bytes)
@@ -92,12 +95,26 @@ static uint32_t hex_string(struct profile *profile, struct capture_text bytes)
     return profile_string(profile, hex, 2 * bytes.length);
 }
 
+static void take_gone(struct taking *taking, const struct capture_map *map)
+{
+    struct profile *profile = taking->profile;
+    struct moved gone = {.start = map->start,
+                         .end = map->end,
+                         .path = profile_string(profile, map->path.bytes, map->path.length),
+                         .build_id = hex_string(profile, map->build_id)};
+    struct moved *kept = profile_list_add(profile, &taking->gone, sizeof *kept);
+    if (kept)
+        *kept = gone;
+}
+
 static void take_map(void *context, const struct capture_map *map)
 {
     static const char deleted[] = " (deleted)";
     struct taking *taking = context;
     struct profile *profile = taking->profile;
     size_t length = map->path.length, tail = sizeof deleted - 1;
+    if (map->flags & MAP_GONE)
+        take_gone(taking, map);
     if (!(map->flags & MAP_EXECUTABLE))
         return;
     if (length > tail && memcmp(map->path.bytes + length - tail, deleted, tail) == 0)
@@ -468,6 +485,8 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
     /* The first pass told how far it is whole. */
     size_t size = plan->whole_size;
     enum capture_result result = capture_read(input->bytes, size, &calls, &taking, &wrong);
+    if (!moved_mark(profile, taking.gone.items, taking.gone.count))
+        profile->failed = true;
     if (profile->period < 0) /* recording is off now: what there is was sampled at this rate */
         profile->period = taking.largest_rate;
     profile->period_type = (struct profile_type){profile_string_of(profile, "space"),
@@ -475,7 +494,8 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
     struct keys *keys[] = {&taking.places, &taking.second, &taking.thread_numbers,
                            &taking.thread_ids, &taking.rows};
     struct profile_list *lists[] = {&taking.nodes,   &taking.known,    &taking.active,
-                                    &taking.seconds, &taking.numbered, &taking.threads};
+                                    &taking.seconds, &taking.numbered, &taking.threads,
+                                    &taking.gone};
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         keys_free(keys[i]);
     for (size_t i = 0; i < COUNT_OF(lists); i++)

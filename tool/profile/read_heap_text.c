@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/profile/estimate.h"
 #include "tool/profile/text.h"
 #include "tool/profile/unsample.h"
 
@@ -149,6 +150,8 @@ static bool read_stacks(struct reading *it)
         }
         bool named = text_names(it->profile, line, &it->names);
         text_trim(&line);
+        if (line.at < line.end && *line.at == '#')
+            estimate_see(it->profile, line.at, (size_t)(line.end - line.at));
         if (named || line.at == line.end || *line.at == '#')
             continue;
         if (!take_numbers(it, &line, seen))

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/profile/estimate.h"
 #include "tool/profile/ids.h"
 #include "tool/profile/pages.h"
 #include "tool/profile/place.h"
@@ -490,31 +491,6 @@ static void find_kind(struct reading *it)
         profile->period = 0; /* each byte: all were recorded */
 }
 
-/* From the period, where it is that of a sampled heap. */
-static void find_weights(struct profile *profile)
-{
-    static const char *const pairs[][2] = {{"inuse_objects", "inuse_space"},
-                                           {"alloc_objects", "alloc_space"},
-                                           {"peak_objects", "peak_space"},
-                                           {"objects", "space"}};
-    struct profile_samples *samples = &profile->samples;
-    if (profile->kind != PROFILE_HEAP || profile->period <= 1 ||
-        strcmp(profile_text(profile, profile->period_type.unit), "bytes") != 0 ||
-        !profile_want_weights(profile))
-        return;
-    for (size_t row = 0; row < samples->count; row++)
-        samples->weights[row] = 1;
-    for (size_t i = COUNT_OF(pairs); i-- > 0;) {
-        int objects = profile_type_named(profile, pairs[i][0]),
-            bytes = profile_type_named(profile, pairs[i][1]);
-        for (size_t row = 0; objects >= 0 && bytes >= 0 && row < samples->count; row++)
-            if (samples->values[objects][row] != 0)
-                samples->weights[row] = (float)unsample_weight(
-                    (double)samples->values[objects][row], (double)samples->values[bytes][row],
-                    (double)profile->period);
-    }
-}
-
 static bool is(const struct read_input *input)
 {
     enum { LOOKED_AT = 8 };
@@ -533,7 +509,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     bool done = read_strings(&it) && read_parts(&it) && read_samples(&it);
     if (done) {
         find_kind(&it);
-        find_weights(profile);
+        estimate_weights(profile);
         if (it.labels_lost)
             profile_warn(profile, "samples with more than %d labels lost some",
                          PROFILE_LABELS_MOST);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/profile/estimate.h"
 #include "tool/profile/keys.h"
 #include "tool/profile/value.h"
 
@@ -247,6 +248,11 @@ static bool take(struct scope *scope, struct read_error *error)
         profile->failed = true;
         return true;
     }
+    size_t length = 0;
+    uint32_t title = value_member(values, 0, "name");
+    const char *text = title == 0 ? NULL : value_text(values, title, &length);
+    if (text)
+        estimate_see(profile, text, length);
     uint32_t first = value_first(values, profiles);
     bool several = first != 0 && value_after(values, profiles, first) != 0;
     int64_t index = 0, active = value_member_integer(values, 0, "activeProfileIndex");

@@ -28,6 +28,7 @@ struct writer {
     enum write_values values;
     /* False when memory is out. Whether the bytes reached the file, the caller asks the file. */
     bool (*write)(const struct profile *profile, const struct write_options *options, FILE *file);
+    bool mute; /* its files can't say that numbers are estimates */
 };
 
 extern const struct writer *const writers[];

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/profile/estimate.h"
 #include "tool/profile/finder.h"
 #include "tool/profile/flat.h"
 #include "tool/profile/line.h"
@@ -81,8 +82,9 @@ static void head_put(const struct grind *grind)
     fputs("# callgrind format\nversion: 1\ncreator: memoir\n", grind->file);
     if (profile->pid > 0)
         fprintf(grind->file, "pid: %" PRId64 "\n", profile->pid);
-    field_put(grind, "cmd: ",
-              profile_text(profile, profile->command ? profile->command : profile->program));
+    char *command = estimate_command(profile);
+    field_put(grind, "cmd: ", command ? command : "");
+    free(command);
     fputs("positions: line\n", grind->file);
     fputs("events:", grind->file);
     for (unsigned i = 0; i < profile->types; i++) {
@@ -338,4 +340,5 @@ static bool callgrind(const struct profile *profile, const struct write_options 
 }
 
 const struct writer writer_callgrind = {
-    "callgrind", ".callgrind", "for callgrind_annotate and KCachegrind", WRITES_ALL, callgrind};
+    "callgrind", ".callgrind", "for callgrind_annotate and KCachegrind",
+    WRITES_ALL,  callgrind,    false};

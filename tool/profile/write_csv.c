@@ -80,4 +80,4 @@ static bool csv(const struct profile *profile, const struct write_options *optio
     return done;
 }
 
-const struct writer writer_csv = {"csv", ".csv", "a table, one row a stack", WRITES_ALL, csv};
+const struct writer writer_csv = {"csv", ".csv", "a table, one row a stack", WRITES_ALL, csv, true};

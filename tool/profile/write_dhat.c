@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/profile/estimate.h"
 #include "tool/profile/flat.h"
 #include "tool/profile/json.h"
 
@@ -85,8 +86,9 @@ static void head_put(struct json *json, const struct profile *profile, unsigned 
     json_text(json, "tu", "\xc2\xb5s");
     json_text(json, "Mtu", "s");
     json_number(json, "tuth", lives ? SHORT_LIFE_US : -1);
-    json_text(json, "cmd",
-              profile_text(profile, profile->command ? profile->command : profile->program));
+    char *command = estimate_command(profile);
+    json_text(json, "cmd", command ? command : "");
+    free(command);
     json_number(json, "pid", profile->pid);
     json_number(json, "tg",
                 (profile->peak_time_ns > 0 ? profile->peak_time_ns : profile->duration_ns) /
@@ -168,5 +170,5 @@ static bool dhat(const struct profile *profile, const struct write_options *opti
     return done;
 }
 
-const struct writer writer_dhat = {"dhat", ".dhat.json", "for DHAT's viewer, dh_view.html",
-                                   WRITES_ALL, dhat};
+const struct writer writer_dhat = {"dhat",     ".dhat.json", "for DHAT's viewer, dh_view.html",
+                                   WRITES_ALL, dhat,         false};

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/profile/estimate.h"
 #include "tool/profile/flat.h"
 #include "tool/profile/json.h"
 #include "tool/profile/keys.h"
@@ -376,7 +377,11 @@ static void meta_put(struct fox *fox)
     json_number(json, "interval", 1);
     json_real(json, "startTime", (double)fox->profile->time_ns / ns_per_ms);
     json_number(json, "processType", 0);
-    json_text(json, "product", program[0] != '\0' ? program : "memoir");
+    char mark[ESTIMATE_TEXT], product[512];
+    estimate_text(fox->profile, mark);
+    snprintf(product, sizeof product, "%.400s%s%s", program[0] != '\0' ? program : "memoir",
+             mark[0] ? " " : "", mark);
+    json_text(json, "product", product);
     json_number(json, "stackwalk", 1);
     json_number(json, "version", GECKO_VERSION);
     json_number(json, "preprocessedProfileVersion", PROCESSED_VERSION);
@@ -483,5 +488,5 @@ static bool firefox(const struct profile *profile, const struct write_options *o
     return done && !fox.failed;
 }
 
-const struct writer writer_firefox = {"firefox", ".firefox.json", "for profiler.firefox.com",
-                                      WRITES_ALL, firefox};
+const struct writer writer_firefox = {"firefox",  ".firefox.json", "for profiler.firefox.com",
+                                      WRITES_ALL, firefox,         false};

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/profile/estimate.h"
 #include "tool/profile/flat.h"
 #include "tool/profile/line.h"
 
@@ -64,6 +65,9 @@ static void head_put(const struct profile *profile, const int columns[COLUMNS], 
     fputs("heap profile: ", file);
     numbers_put(total, file);
     fputs(" heapprofile\n", file);
+    char mark[ESTIMATE_TEXT];
+    if (estimate_text(profile, mark)[0] != '\0')
+        fprintf(file, "# %s\n", mark);
 }
 
 static void rest_put(const char *text, FILE *file)
@@ -191,7 +195,8 @@ static bool gperftools(const struct profile *profile, const struct write_options
 }
 
 const struct writer writer_gperftools = {
-    "gperftools", ".heap", "for google-pprof and jeprof, with the program", WRITES_ALL, gperftools};
-const struct writer writer_symbolized = {"symbolized", ".symbolized",
-                                         "for google-pprof and jeprof alone, with names",
-                                         WRITES_ALL, symbolized};
+    "gperftools", ".heap",    "for google-pprof and jeprof, with the program",
+    WRITES_ALL,   gperftools, false};
+const struct writer writer_symbolized = {
+    "symbolized", ".symbolized", "for google-pprof and jeprof alone, with names",
+    WRITES_ALL,   symbolized,    false};

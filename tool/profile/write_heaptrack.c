@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/profile/estimate.h"
 #include "tool/profile/flat.h"
 #include "tool/profile/keys.h"
 #include "tool/profile/line.h"
@@ -333,8 +334,9 @@ static void head_put(struct heaptrack *track)
 {
     const struct profile *profile = track->profile;
     fputs("v 10400 3\nX ", track->file);
-    line_put(profile_text(profile, profile->command ? profile->command : profile->program),
-             track->file);
+    char *command = estimate_command(profile);
+    line_put(command ? command : "", track->file);
+    free(command);
     fprintf(track->file, "\nI %x 0\n", PAGE);
     string_put(track, profile->program); /* readers take the first for the program */
 }
@@ -393,4 +395,5 @@ static bool heaptrack(const struct profile *profile, const struct write_options 
 }
 
 const struct writer writer_heaptrack = {
-    "heaptrack", ".heaptrack", "for heaptrack_print and heaptrack_gui", WRITES_ALL, heaptrack};
+    "heaptrack", ".heaptrack", "for heaptrack_print and heaptrack_gui",
+    WRITES_ALL,  heaptrack,    false};

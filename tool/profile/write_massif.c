@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/profile/estimate.h"
 #include "tool/profile/flat.h"
 #include "tool/profile/line.h"
 
@@ -217,9 +218,7 @@ static bool massif(const struct profile *profile, const struct write_options *op
     struct massif massif = {.profile = profile, .file = file};
     bool done = snapshots_make(&massif, options->type);
     if (done) {
-        const char *command =
-            profile_text(profile, profile->command ? profile->command : profile->program);
-        char *copy = strdup(command);
+        char *copy = estimate_command(profile);
         done = copy != NULL;
         if (copy)
             mend(copy);
@@ -241,5 +240,5 @@ static bool massif(const struct profile *profile, const struct write_options *op
     return done;
 }
 
-const struct writer writer_massif = {"massif", ".massif", "for ms_print and massif-visualizer",
-                                     WRITES_ALL, massif};
+const struct writer writer_massif = {"massif",   ".massif", "for ms_print and massif-visualizer",
+                                     WRITES_ALL, massif,    false};

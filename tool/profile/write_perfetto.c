@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "tool/profile/estimate.h"
 #include "tool/profile/flat.h"
 #include "tool/profile/json.h"
 
@@ -137,8 +138,11 @@ static bool perfetto(const struct profile *profile, const struct write_options *
     const char *program = profile_text(profile, profile->program);
     bool done = flat_make(&flat, profile, &(struct flat_options){.lines = true});
     if (done) {
-        snprintf(title, sizeof title, "stacks: width is %s, not time",
-                 profile_text(profile, profile->type[options->type].name));
+        char mark[ESTIMATE_TEXT];
+        estimate_text(profile, mark);
+        snprintf(title, sizeof title, "stacks: width is %.100s, not time%s%s",
+                 profile_text(profile, profile->type[options->type].name), mark[0] ? " " : "",
+                 mark);
         json_start(&trace.json, file, false);
         json_object(&trace.json, NULL);
         json_text(&trace.json, "displayTimeUnit", "ms");
@@ -157,5 +161,7 @@ static bool perfetto(const struct profile *profile, const struct write_options *
 }
 
 const struct writer writer_perfetto = {
-    "perfetto", ".perfetto.json", "for ui.perfetto.dev and chrome://tracing", WRITES_ONE, perfetto};
-const struct writer writer_trace = {"trace", ".trace.json", "the same", WRITES_ONE, perfetto};
+    "perfetto", ".perfetto.json", "for ui.perfetto.dev and chrome://tracing",
+    WRITES_ONE, perfetto,         false};
+const struct writer writer_trace = {"trace",    ".trace.json", "the same",
+                                    WRITES_ONE, perfetto,      false};

@@ -547,4 +547,5 @@ static bool pftrace(const struct profile *profile, const struct write_options *o
 }
 
 const struct writer writer_pftrace = {
-    "pftrace", ".pftrace", "for ui.perfetto.dev, as heap profiles at moments", WRITES_ALL, pftrace};
+    "pftrace",  ".pftrace", "for ui.perfetto.dev, as heap profiles at moments",
+    WRITES_ALL, pftrace,    false};

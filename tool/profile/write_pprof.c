@@ -349,5 +349,5 @@ static bool pprof(const struct profile *profile, const struct write_options *opt
     return done;
 }
 
-const struct writer writer_pprof = {"pprof", ".pb.gz", "pprof's format, with all there is",
-                                    WRITES_ALL, pprof};
+const struct writer writer_pprof = {"pprof",    ".pb.gz", "pprof's format, with all there is",
+                                    WRITES_ALL, pprof,    false};

@@ -5,8 +5,10 @@
  */
 #include "tool/profile/write.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "tool/profile/estimate.h"
 #include "tool/profile/flat.h"
 #include "tool/profile/json.h"
 
@@ -81,7 +83,13 @@ static bool speedscope(const struct profile *profile, const struct write_options
         json_object(&json, NULL);
         json_text(&json, "$schema", "https://www.speedscope.app/file-format-schema.json");
         json_text(&json, "exporter", "memoir");
-        json_text(&json, "name", profile_text(profile, profile->program));
+        char mark[ESTIMATE_TEXT], *title;
+        const char *program = profile_text(profile, profile->program);
+        estimate_text(profile, mark);
+        if (asprintf(&title, "%s%s%s", program, mark[0] && program[0] ? " " : "", mark) < 0)
+            title = NULL;
+        json_text(&json, "name", title ? title : program);
+        free(title);
         json_number(&json, "activeProfileIndex", options->type);
         json_object(&json, "shared");
         frames_put(&json, &flat);
@@ -97,5 +105,5 @@ static bool speedscope(const struct profile *profile, const struct write_options
     return done;
 }
 
-const struct writer writer_speedscope = {"speedscope", ".speedscope.json",
-                                         "for speedscope, all values", WRITES_ALL, speedscope};
+const struct writer writer_speedscope = {
+    "speedscope", ".speedscope.json", "for speedscope, all values", WRITES_ALL, speedscope, false};

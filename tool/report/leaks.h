@@ -70,6 +70,8 @@ struct suppressions_frame {
 /* Whether a stack, leaf first, fits one of them, or one of those that are built in. */
 bool suppressions_fit(const struct suppressions *suppressions,
                       const struct suppressions_frame *frames, size_t count);
+/* Whether the C or C++ library keeps what a stack has allocated (keepers.c). */
+bool keepers_fit(const struct suppressions_frame *frames, size_t count);
 /* A pattern in such a line: the rules of `leak:` lines. */
 bool suppressions_match(const char *pattern, const char *text);
 

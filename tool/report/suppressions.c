@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which stacks are no leaks because somebody said so: lines of LeakSanitizer's form, blocks of
- * valgrind's, and a few of our own for memory that the C and C++ libraries keep to the end on
- * purpose.
+ * valgrind's, and what the C and C++ libraries keep to the end on purpose (keepers.c).
  *
  *      leak:parse_table        {
  *                                 a name
@@ -22,12 +21,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-static const char *const built_in[] = {
-    "IO_file_doallocate$",   "^_GLOBAL__sub_I_eh_alloc.cc$",
-    "^__gnu_cxx::__freeres", "^(anonymous namespace)::pool::pool",
-    "^_dl_allocate_tls$",    "^allocate_dtv$",
-};
 
 /* Frames of a block: its lines as they are, "fun:main". */
 struct block {
@@ -302,9 +295,6 @@ static bool is_allocator(const char *line)
 static bool one_frame_fits(const struct suppressions *suppressions,
                            const struct suppressions_frame *frame)
 {
-    for (size_t i = 0; i < COUNT_OF(built_in); i++)
-        if (suppressions_match(built_in[i], frame->function))
-            return true;
     for (size_t i = 0; suppressions && i < suppressions->count; i++) {
         const char *pattern = suppressions->patterns[i];
         if (suppressions_match(pattern, frame->function) ||
@@ -318,6 +308,8 @@ static bool one_frame_fits(const struct suppressions *suppressions,
 bool suppressions_fit(const struct suppressions *suppressions,
                       const struct suppressions_frame *frames, size_t count)
 {
+    if (keepers_fit(frames, count))
+        return true;
     for (size_t i = 0; i < count; i++)
         if (one_frame_fits(suppressions, &frames[i]))
             return true;

@@ -182,6 +182,35 @@ static struct image *named_file(struct search *search)
     return NULL;
 }
 
+/* As the kernel writes a path: a line's end is \\012 there. */
+static bool path_unescape(char *path)
+{
+    static const char escaped[] = "\\012";
+    char *to = path;
+    bool any = false;
+    for (const char *at = path; *at;) {
+        bool here = strncmp(at, escaped, sizeof escaped - 1) == 0;
+        any |= here;
+        *to++ = here ? '\n' : *at;
+        at += here ? sizeof escaped - 1 : 1;
+    }
+    *to = '\0';
+    return any;
+}
+
+/* The file of the module's path. What looks like an addition of the kernel's may be its name. */
+static struct image *path_file(struct search *search, const char *prefix)
+{
+    char plain[PATH_MAX];
+    struct image *found = attempt(search, try_file, "%s%s", prefix, search->path);
+    memcpy(plain, search->path, sizeof plain);
+    if (!found && path_unescape(plain))
+        found = attempt(search, try_file, "%s%s", prefix, plain);
+    if (!found && (search->has_id || strcmp(search->path, search->module->path) != 0))
+        found = attempt(search, try_file, "%s%s (deleted)", prefix, search->path);
+    return found;
+}
+
 static struct image *find_file(struct search *search)
 {
     const struct symbol_options *options = search->options;
@@ -191,7 +220,7 @@ static struct image *find_file(struct search *search)
     if (!found && options->pid > 0)
         found = live_file(search);
     for (size_t i = 0; !found && search->path[0] == '/' && search->prefixes[i]; i++)
-        found = attempt(search, try_file, "%s%s", search->prefixes[i], search->path);
+        found = path_file(search, search->prefixes[i]);
     if (!found && search->path[0] != '/' && search->path[0] != '[' && search->path[0] != '\0')
         found = attempt(search, try_file, "%s", search->path);
     if (!found)

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Places where other code was loaded in the course of a run: an address there may mean either. */
+#ifndef PROFILE_MOVED_H
+#define PROFILE_MOVED_H
+
+#include "tool/profile/model.h"
+
+/* An object that was unloaded. */
+struct moved {
+    uint64_t start, end;
+    uint32_t path, build_id; /* strings */
+};
+
+/* Marks locations (LOCATION_GUESS) at places that two mappings of different files have, or one and
+ * an object that was unloaded. False when memory is out. */
+bool moved_mark(struct profile *profile, const struct moved *moved, size_t count);
+
+#endif
