@@ -305,18 +305,18 @@ static void check_modules(struct doctor *doctor, const struct symbol_report *rep
     }
 }
 
-static void check_names(struct doctor *doctor, const struct symbol_report *report)
+static void check_names(struct doctor *doctor, const struct loaded *loaded)
 {
-    double named = report->locations > 0
-                       ? (double)(report->named - report->guessed) * 100 / (double)report->locations
-                       : 0;
+    const struct symbol_report *report = &loaded->symbols;
+    struct profile_names names = profile_names_of(&loaded->profile);
+    double named = 100 * profile_names_share(&loaded->profile);
     doctor_say(doctor,
                named >= 90   ? MARK_GOOD
                : named >= 50 ? MARK_NOTE
                              : MARK_BAD,
                "memoir symbols   says what is missing, and where to get it",
-               "%.1f %% of its %lu addresses have a name%s", named, report->locations,
-               report->guessed > 0 ? " that is more than the nearest symbol" : "");
+               "%.1f %% of its %lu addresses have a name%s", named, names.addresses,
+               names.nearest > 0 ? " that is more than the nearest symbol" : "");
     for (size_t i = 0; i < report->count; i++) {
         const struct symbol_module *module = &report->modules[i];
         if (module->quality == SYMBOL_MISMATCH)
@@ -445,7 +445,7 @@ static void check_loaded(struct doctor *doctor, const struct loaded *loaded)
                    "%lu stacks and %lu blocks had no room in the recorder", profile->refused,
                    profile->lost);
     if (profile->samples.count > 0)
-        check_names(doctor, &loaded->symbols);
+        check_names(doctor, loaded);
 }
 
 static bool check_profile(struct doctor *doctor, const struct arguments *arguments,

@@ -100,9 +100,8 @@ struct maker {
     uint32_t *frame_slots; /* a hash table: number + 1, or 0 */
     struct finder stacks;  /* while the view is made */
     size_t frame_slots_count, first_room;
-    uint64_t frames_all, frames_unnamed; /* seen */
-    struct path *paths[2];               /* in turns */
-    size_t path_of[2];                   /* whose they are: stack + 1; 0 while the view is made */
+    struct path *paths[2]; /* in turns */
+    size_t path_of[2];     /* whose they are: stack + 1; 0 while the view is made */
     unsigned turn;
     struct texts *texts;
     bool failed; /* memory is out */

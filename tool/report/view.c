@@ -57,16 +57,6 @@ static bool rows_room(struct maker *maker)
     return true;
 }
 
-/* How many frames have no name. */
-static void path_count(struct maker *maker, const struct path *path)
-{
-    uint32_t all = path->count + path->folded;
-    const uint32_t *items = path->items + path->start - path->folded;
-    maker->frames_all += all;
-    for (uint32_t i = 0; i < all; i++)
-        maker->frames_unnamed += (maker->items[items[i]].bits & ITEM_UNNAMED) != 0;
-}
-
 /* One sample of a view without stacks. */
 static void row_add(struct maker *maker, struct source *source, size_t sample,
                     const struct view_value *value)
@@ -76,7 +66,6 @@ static void row_add(struct maker *maker, struct source *source, size_t sample,
     struct path *path = maker->paths[0];
     if (!path_make(maker, source, samples->stacks[sample], path))
         return;
-    path_count(maker, path);
     if (!rows_room(maker)) {
         maker->failed = true;
         return;
@@ -189,8 +178,6 @@ static uint32_t sample_stack(struct maker *maker, struct source *source, uint32_
     stacks_source(maker, sample, &row);
     if (*known == 0) {
         bool kept = path_make(maker, source, samples->stacks[row], path);
-        if (kept)
-            path_count(maker, path);
         *known = 2 + (!kept           ? DROPPED
                       : maker->labels ? 0 /* its label says where it belongs */
                                       : stacks_intern(maker, path, sample));
@@ -307,8 +294,7 @@ bool view_make(struct view *view, const struct profile *profile, const struct vi
         filter_start(maker) && maker_start(maker) && source_run(maker, profile, false) &&
         (!options->base || source_run(maker, options->base, true)) &&
         (maker->options.rows_only || stacks_link(maker) || view_refuse(error, "out of memory"));
-    view->unnamed =
-        maker->frames_all > 0 ? (double)maker->frames_unnamed / (double)maker->frames_all : 0;
+    view->unnamed = 1 - profile_names_share(profile);
     free(maker->seen);
     maker->seen = NULL;
     if (!right)

@@ -100,7 +100,7 @@ struct view {
     size_t kept;             /* samples that the filters left, also those without a value */
     struct view_value total; /* of what is left after the filters */
     struct view_value whole; /* of the profile */
-    double unnamed;          /* share of frames without a name, 0 to 1 */
+    double unnamed;          /* share of the profile's addresses without a name, 0 to 1 */
     struct maker *maker;     /* what stacks and numbers are made with (parts.h) */
 };
 
