@@ -170,10 +170,11 @@ static void load_started_environment(struct reader *reader)
     size_t matched = 0;  /* bytes of `variable` that the present entry began with */
     bool missed = false; /* the present entry is another variable */
     ssize_t got;
+    unsigned tries = 0;
     int fd = os_open("/proc/self/environ", O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0)
         return;
-    while ((got = os_read(fd, chunk, sizeof chunk)) > 0 || got == -EINTR) {
+    while ((got = os_read(fd, chunk, sizeof chunk)) > 0 || os_again(got, &tries)) {
         for (ssize_t i = 0; i < got; i++) {
             char c = chunk[i];
             if (matched == sizeof variable - 1) {
@@ -202,6 +203,7 @@ static bool read_file(struct reader *reader, bool missing_is_fine)
     struct print line;
     size_t total = 0;
     ssize_t got = 0;
+    unsigned tries = 0;
     int fd = os_open(reader->source, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0 && missing_is_fine)
         return false;
@@ -209,7 +211,7 @@ static bool read_file(struct reader *reader, bool missing_is_fine)
         reader->line = 1;
         while (total <= CONFIG_FILE_MAX) {
             got = os_read(fd, chunk, sizeof chunk);
-            if (got == -EINTR)
+            if (os_again(got, &tries))
                 continue;
             if (got <= 0)
                 break;

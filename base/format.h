@@ -34,11 +34,13 @@ enum format_record {
     RECORD_ALLOCATOR = 10, /* the allocator's own numbers */
     RECORD_MARK = 11,      /* a moment with a name */
     RECORD_END = 12,       /* the capture is complete */
+    RECORD_CLASSES = 13,   /* the allocator's counters by class */
 };
 
 enum { MAP_READABLE = 1, MAP_WRITABLE = 2, MAP_EXECUTABLE = 4, MAP_SHARED_BIT = 8 };
 enum { MAPS_FIRST = 1 };
 enum { THREAD_ALIVE = 1 };
+enum { TOTALS_COVERED = 1 };
 /* Which parts of a row follow. */
 enum { ROW_LIVE = 1, ROW_PEAK = 2, ROW_MOVED = 4, ROW_LIVES = 8, ROW_WEIGHT = 16 };
 

@@ -29,6 +29,7 @@ enum lock_rank {
     LOCK_PAGES,
     LOCK_META,
     LOCK_ARENA,
+    LOCK_OUTSIDE,
 };
 
 struct lock {

@@ -50,9 +50,10 @@ void maps_close(struct maps *maps)
 static ssize_t read_some(int fd, void *buffer, size_t size)
 {
     ssize_t got;
+    unsigned tries = 0;
     do
         got = os_read(fd, buffer, size);
-    while (got == -EINTR);
+    while (os_again(got, &tries));
     return got;
 }
 
@@ -156,9 +157,10 @@ bool maps_next(struct maps *maps, struct map *map)
 static bool get(const struct source *source, uint64_t offset, void *bytes, size_t size)
 {
     ssize_t got;
+    unsigned tries = 0;
     do
         got = os_read_at(source->fd, bytes, size, source->base + offset);
-    while (got == -EINTR);
+    while (os_again(got, &tries));
     return got == (ssize_t)size;
 }
 

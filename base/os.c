@@ -259,6 +259,12 @@ ssize_t os_read(int fd, void *buffer, size_t size)
     return call3(SYS_read, fd, (long)buffer, (long)size);
 }
 
+bool os_again(ssize_t got, unsigned *tries)
+{
+    enum { TRIES_MOST = 10000 };
+    return got == -EINTR && ++*tries < TRIES_MOST;
+}
+
 ssize_t os_read_at(int fd, void *buffer, size_t size, uint64_t at)
 {
     return arch_syscall(SYS_pread64, fd, (long)buffer, (long)size, (long)at, 0, 0);
@@ -296,9 +302,10 @@ int os_duplicate(int fd)
 void os_write_all(int fd, const void *buffer, size_t size)
 {
     const char *at = buffer;
+    unsigned tries = 0;
     while (size > 0) {
         ssize_t wrote = os_write(fd, at, size);
-        if (wrote == -EINTR)
+        if (os_again(wrote, &tries))
             continue;
         if (wrote <= 0)
             return;
@@ -429,6 +436,8 @@ void os_signals_release(const struct os_signals *before)
 {
     uint64_t ours = (signal_bit(SIGPIPE) | signal_bit(SIGXFSZ)) & ~before->pending;
     struct timespec at_once = {0, 0};
+    /* Ends: each turn takes a pending signal away, and each of the two is pending once for the thread
+     * and once for the process. */
     while (arch_syscall(SYS_rt_sigtimedwait, (long)&ours, 0, (long)&at_once, sizeof ours, 0, 0) > 0)
         continue;
     set_mask(before->mask, NULL);

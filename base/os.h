@@ -72,6 +72,9 @@ uint64_t os_random(void);
 int os_open(const char *path, int flags, int mode);
 ssize_t os_read(int fd, void *buffer, size_t size);
 /* From a place in the file; the file's own place stays. */
+/* Whether a call that returned `got` was interrupted by a signal and is to be made again. Counts in
+ * `*tries`: where each one is interrupted, it fails in the end. */
+bool os_again(ssize_t got, unsigned *tries);
 ssize_t os_read_at(int fd, void *buffer, size_t size, uint64_t at);
 ssize_t os_write(int fd, const void *buffer, size_t size);
 int os_close(int fd);

@@ -35,9 +35,10 @@ void sink_to_function(struct sink *sink, int (*write)(void *, const void *, size
 
 static int write_fd(int fd, const char *at, size_t length)
 {
+    unsigned tries = 0;
     while (length > 0) {
         ssize_t wrote = os_write(fd, at, length);
-        if (wrote == -EINTR)
+        if (os_again(wrote, &tries))
             continue;
         if (wrote <= 0)
             return wrote == 0 ? EIO : (int)-wrote;

@@ -4,7 +4,12 @@
 
 #include <string.h>
 
-/* A bin's numbers, read while its thread may exchange the stock: again until it stood still. */
+#include "lib/alloc/held.h"
+#include "lib/alloc/large.h"
+#include "lib/alloc/outside.h"
+
+/* A bin's numbers, read while its thread may exchange the stock: again until it stood still. Ends:
+ * no heap comes or goes meanwhile (`heap_lock`), and a stock is only exchanged for a longer one. */
 static void bin_sum(const struct heap *heap, unsigned mark, uint64_t *mallocs, uint64_t *cached)
 {
     for (;;) {
@@ -19,47 +24,47 @@ static void bin_sum(const struct heap *heap, unsigned mark, uint64_t *mallocs, u
     }
 }
 
-/* How many marks a class has, one a colour. */
-static unsigned colours_of(unsigned class)
-{
-    return class <= TINY_CLASSES ? COLOURS : 1;
-}
+/* Blocks of one class, by where they are. */
+struct blocks {
+    uint64_t mallocs; /* that ever were */
+    uint64_t out;     /* in bins or with the program */
+    uint64_t cached;  /* in bins */
+    uint64_t here;    /* free in spans */
+};
 
-static void class_sum(unsigned class, struct account_sum *sum, uint64_t *live, uint64_t *cached,
-                      uint64_t *here)
+/* Adds blocks of a class to a sum. */
+typedef void adder(void *sum, unsigned class, const struct blocks *more);
+
+static void each_list(adder *add, void *sum)
 {
-    uint64_t out = 0, in_bins = 0, mallocs = heap_retired_mallocs(class);
-    for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
-        for (unsigned colour = 0; colour < colours_of(class); colour++)
-            bin_sum(heap, mark_make(class, colour), &mallocs, &in_bins);
     for (unsigned pool = 0; pool < POOL_MAX; pool++) {
         if (central_peek(pool, 0) == NULL)
             continue;
-        for (unsigned colour = 0; colour < colours_of(class); colour++) {
-            const struct central *central = central_peek(pool, mark_make(class, colour));
-            out += load_relaxed(&central->out);
-            *here += load_relaxed(&central->here);
-            mallocs += load_relaxed(&central->direct);
+        for (unsigned list = 1; list < CENTRAL_COUNT; list++) {
+            const struct central *central = central_peek(pool, list);
+            unsigned mark = list < CENTRAL_WATCHED ? list : list - CENTRAL_WATCHED;
+            if (mark == MARK_FREE || mark == MARK_LARGE || mark == MARK_WATCHED)
+                continue; /* no list has them */
+            struct blocks more = {.out = load_relaxed(&central->out),
+                                  .here = load_relaxed(&central->here),
+                                  .mallocs = load_relaxed(&central->direct)};
+            add(sum, mark_class(mark), &more);
         }
-        const struct central *watched = central_peek(pool, CENTRAL_WATCHED + class);
-        out += load_relaxed(&watched->out);
-        *here += load_relaxed(&watched->here);
-        mallocs += load_relaxed(&watched->direct);
     }
-    *live = out > in_bins ? out - in_bins : 0; /* blocks may be on their way meanwhile */
-    *cached = in_bins;
-    sum->allocs = mallocs;
-    sum->frees = mallocs - *live;
-    sum->alloc_bytes = mallocs * class_size(class);
-    sum->free_bytes = sum->frees * class_size(class);
 }
 
-void account_class(unsigned class, struct account_sum *sum)
+static void each_bin(adder *add, void *sum)
 {
-    uint64_t live = 0, cached = 0, here = 0;
-    lock_take(&heap_lock); /* no heap ends meanwhile and is counted twice or not at all */
-    class_sum(class, sum, &live, &cached, &here);
-    lock_give(&heap_lock);
+    for (const struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
+        for (unsigned mark = 1; mark < MARK_COUNT; mark++) {
+            struct blocks more = {0};
+            if (load_relaxed(&heap->stocks[mark]) == 0)
+                continue;
+            bin_sum(heap, mark, &more.mallocs, &more.cached);
+            add(sum, mark_class(mark), &more);
+        }
+    for (unsigned class = 1; class < CLASS_COUNT; class ++)
+        add(sum, class, &(struct blocks){.mallocs = heap_retired_mallocs(class)});
 }
 
 static void sums_add(struct account_sum *to, const struct heap_sums *sums)
@@ -70,49 +75,128 @@ static void sums_add(struct account_sum *to, const struct heap_sums *sums)
     to->free_bytes += load_relaxed(&sums->free_bytes);
 }
 
-static void large_sum(struct account *account)
+/* All that there is: classes by `add`, large blocks into `large`. */
+static void count_all(adder *add, void *sum, struct account_sum *large)
 {
-    struct account_sum large = {0};
-    sums_add(&large, &heap_retired_large);
+    memset(large, 0, sizeof *large);
+    lock_take(&heap_lock); /* no heap ends meanwhile and is counted twice or not at all */
+    each_list(add, sum);
+    each_bin(add, sum);
+    sums_add(large, &heap_retired_large);
     for (const struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
-        sums_add(&large, &heap->large);
-    account->total.allocs += large.allocs;
-    account->total.frees += large.frees;
-    account->total.alloc_bytes += large.alloc_bytes;
-    account->total.free_bytes += large.free_bytes;
-    account->live_blocks += large.allocs - large.frees;
-    account->live_bytes += large.alloc_bytes - large.free_bytes;
+        sums_add(large, &heap->large);
+    lock_give(&heap_lock);
+}
+
+static void add_to_class(void *sum, unsigned class, const struct blocks *more)
+{
+    struct blocks *blocks = (struct blocks *)sum + class;
+    blocks->mallocs += more->mallocs;
+    blocks->out += more->out;
+    blocks->cached += more->cached;
+    blocks->here += more->here;
+}
+
+static struct account_sum sum_of(const struct blocks *blocks, unsigned class)
+{
+    /* Blocks may be on their way meanwhile. */
+    uint64_t live = blocks->out > blocks->cached ? blocks->out - blocks->cached : 0;
+    uint64_t frees = blocks->mallocs > live ? blocks->mallocs - live : 0;
+    size_t size = class_size(class);
+    return (struct account_sum){live + frees, frees, (live + frees) * size, frees * size};
+}
+
+void account_class(unsigned class, struct account_sum *sum)
+{
+    struct blocks blocks[CLASS_COUNT] = {0};
+    struct account_sum large;
+    count_all(add_to_class, blocks, &large);
+    *sum = sum_of(&blocks[class], class);
+}
+
+void account_classes(struct account_sum classes[ACCOUNT_ROWS])
+{
+    struct blocks blocks[CLASS_COUNT] = {0};
+    count_all(add_to_class, blocks, &classes[ACCOUNT_LARGE]);
+    classes[0] = (struct account_sum){0};
+    for (unsigned class = 1; class < CLASS_COUNT; class ++)
+        classes[class] = sum_of(&blocks[class], class);
+}
+
+struct account_sum account_total(const struct account_sum classes[ACCOUNT_ROWS])
+{
+    struct account_sum total = {0};
+    for (unsigned row = 0; row < ACCOUNT_ROWS; row++) {
+        total.allocs += classes[row].allocs;
+        total.frees += classes[row].frees;
+        total.alloc_bytes += classes[row].alloc_bytes;
+        total.free_bytes += classes[row].free_bytes;
+    }
+    return total;
+}
+
+/* While blocks are on their way, a difference may be below zero: what is freed is more then. */
+static void add_to_total(void *sum, unsigned class, const struct blocks *more)
+{
+    struct account_sum *total = sum;
+    uint64_t freed = more->mallocs + more->cached - more->out;
+    total->allocs += more->mallocs;
+    total->frees += freed;
+    total->alloc_bytes += more->mallocs * class_size(class);
+    total->free_bytes += freed * class_size(class);
+}
+
+struct account_sum account_now(void)
+{
+    struct account_sum total = {0}, large;
+    count_all(add_to_total, &total, &large);
+    total.frees = total.frees > total.allocs ? total.allocs : total.frees;
+    total.free_bytes = total.free_bytes > total.alloc_bytes ? total.alloc_bytes : total.free_bytes;
+    total.allocs += large.allocs;
+    total.frees += large.frees;
+    total.alloc_bytes += large.alloc_bytes;
+    total.free_bytes += large.free_bytes;
+    return total;
 }
 
 void account_take(struct account *account)
 {
+    struct blocks blocks[CLASS_COUNT] = {0};
     memset(account, 0, sizeof *account);
-    lock_take(&heap_lock); /* no heap ends meanwhile and is counted twice or not at all */
+    count_all(add_to_class, blocks, &account->classes[ACCOUNT_LARGE]);
     for (unsigned class = 1; class < CLASS_COUNT; class ++) {
-        struct account_sum sum;
-        uint64_t live = 0, cached = 0, here = 0;
-        class_sum(class, &sum, &live, &cached, &here);
-        size_t size = class_size(class);
-        account->total.allocs += sum.allocs;
-        account->total.frees += sum.frees;
-        account->total.alloc_bytes += sum.alloc_bytes;
-        account->total.free_bytes += sum.free_bytes;
-        account->live_blocks += live;
-        account->live_bytes += live * size;
-        account->cached_bytes += cached * size;
-        account->fragmented_bytes += here * size;
+        account->classes[class] = sum_of(&blocks[class], class);
+        account->cached_bytes += blocks[class].cached * class_size(class);
+        account->fragmented_bytes += blocks[class].here * class_size(class);
     }
-    large_sum(account);
-    for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
+    account->total = account_total(account->classes);
+    account->live_blocks = account_live(&account->total);
+    account->live_bytes = account_live_bytes(&account->total);
+    for (const struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
         account->heaps += load_relaxed(&heap->alive);
-    lock_give(&heap_lock);
     for (unsigned pool = 0; pool < POOL_MAX; pool++) {
         account->dirty_bytes += load_relaxed(&pages_of[pool].dirty_units) << UNIT_SHIFT;
         account->returned_bytes += load_relaxed(&pages_of[pool].returned_units) << UNIT_SHIFT;
     }
     account->metadata_bytes = arena_tables_resident();
-    account->mapped_bytes = arena_mapped();
-    account->resident_bytes = arena_resident();
+    account->mapped_bytes = arena_mapped() + outside_mapped();
+    account->resident_bytes = arena_resident() + outside_resident();
+}
+
+struct held_counter held_counter;
+
+void held_recover(void)
+{
+    uint64_t bytes = 0;
+    struct blocks blocks[CLASS_COUNT] = {0};
+    each_list(add_to_class, blocks);
+    for (unsigned class = 1; class < CLASS_COUNT; class ++)
+        bytes += blocks[class].out * class_size(class);
+    uint32_t ids = span_count();
+    for (uint32_t id = 1; id < ids; id++)
+        if (span_at(id)->state == SPAN_LARGE)
+            bytes += large_size(span_at(id));
+    store_relaxed(&held_counter.bytes, bytes);
 }
 
 void account_thread(const struct heap *heap, struct account_sum *sum)

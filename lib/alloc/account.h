@@ -16,8 +16,23 @@ struct account_sum {
     uint64_t allocs, frees, alloc_bytes, free_bytes;
 };
 
+/* What is live: blocks and bytes. */
+INLINE uint64_t account_live(const struct account_sum *sum)
+{
+    return sum->allocs - sum->frees;
+}
+
+INLINE uint64_t account_live_bytes(const struct account_sum *sum)
+{
+    return sum->alloc_bytes - sum->free_bytes;
+}
+
+/* One sum for each class, and one for all large blocks. */
+enum { ACCOUNT_LARGE = CLASS_COUNT, ACCOUNT_ROWS };
+
 struct account {
     struct account_sum total;
+    struct account_sum classes[ACCOUNT_ROWS]; /* they add up to `total` */
     uint64_t live_blocks, live_bytes;
     uint64_t cached_bytes;     /* free blocks in threads' bins */
     uint64_t fragmented_bytes; /* free blocks in spans that are in use */
@@ -29,6 +44,12 @@ struct account {
 };
 
 void account_take(struct account *account);
+/* `classes` alone: what was allocated and freed. */
+void account_classes(struct account_sum classes[ACCOUNT_ROWS]);
+/* The sum of them. */
+struct account_sum account_total(const struct account_sum classes[ACCOUNT_ROWS]);
+/* The same at once, with little stack. */
+struct account_sum account_now(void);
 void account_thread(const struct heap *heap, struct account_sum *sum);
 void account_class(unsigned class, struct account_sum *sum);
 

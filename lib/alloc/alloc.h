@@ -9,7 +9,7 @@
  * says what a block is (sizes.h); the *window* is where all addresses come from (arena.h).
  *
  * Going down: heap.c (no lock) -> central.c (a lock a class) -> pages.c (a lock a pool) -> arena.c
- * (one lock) -> base/os.c. Whoever wants to know whether a block is sampled decides above this
+ * (one lock) -> base/os.c; beside them, when the window can't grow, outside.c. Whoever wants to know whether a block is sampled decides above this
  * room.
  */
 #ifndef ALLOC_ALLOC_H
@@ -20,8 +20,10 @@
 #include "lib/alloc/central.h"
 #include "lib/alloc/fatal.h"
 #include "lib/alloc/heap.h"
+#include "lib/alloc/held.h"
 #include "lib/alloc/large.h"
 #include "lib/alloc/meta.h"
+#include "lib/alloc/outside.h"
 #include "lib/alloc/sizes.h"
 #include "lib/alloc/span.h"
 

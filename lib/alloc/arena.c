@@ -32,15 +32,16 @@ enum {
     CLAIM_FIRST = 4 << 20, /* bytes of the window opened at first, */
     CLAIM_MOST = 64 << 20, /* and later at most, when less would do; */
     CLAIM_SHARE = 4,       /* between them a part of what is open */
-    SKIP = 64 << 20,       /* how far to move on when something stands in the way */
+    SKIP = 64 << 20, /* how far to move on when something stands in the way; then twice that */
     TABLE_STEP = 256 << 10,
     HUGE_PAGE = 2 << 20,
 };
 
-/* A table that grows upwards: [start, start + mapped) is there. */
+/* A table that grows upwards: [start, start + mapped) is there, and what lies between that and
+ * `growing` may be, while a thread is at it. */
 struct table {
     char *start;
-    size_t mapped, most;
+    size_t mapped, most, growing;
 };
 
 struct window window;
@@ -50,6 +51,18 @@ static struct table marks, units, spans, meta;
 static size_t window_size; /* bytes that may ever be opened */
 static size_t claimed;     /* bytes of the window that are mapped: gaps do not count */
 
+static bool table_map(struct table *table, size_t step)
+{
+    store_relaxed(&table->growing, table->mapped + step);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    bool ok = os_map_at(table->start + table->mapped, step) == 0;
+    if (ok)
+        store_release(&table->mapped, table->mapped + step);
+    else
+        store_relaxed(&table->growing, table->mapped);
+    return ok;
+}
+
 static bool table_grow(struct table *table, size_t bytes)
 {
     if (bytes <= load_acquire(&table->mapped))
@@ -57,14 +70,9 @@ static bool table_grow(struct table *table, size_t bytes)
     if (bytes > table->most)
         return false;
     size_t step = (bytes - table->mapped + TABLE_STEP - 1) & ~(size_t)(TABLE_STEP - 1);
-    if (os_map_at(table->start + table->mapped, step) != 0) {
-        size_t page = os_page_size();
-        step = (bytes - table->mapped + page - 1) & ~(page - 1);
-        if (os_map_at(table->start + table->mapped, step) != 0)
-            return false;
-    }
-    store_release(&table->mapped, table->mapped + step);
-    return true;
+    size_t page = os_page_size();
+    return table_map(table, step) ||
+           table_map(table, (bytes - table->mapped + page - 1) & ~(page - 1));
 }
 
 static bool place_try(const struct place *place)
@@ -73,10 +81,10 @@ static bool place_try(const struct place *place)
     size_t part = place->size / 64;
     uintptr_t base = place->base + slide;
     char *low = (char *)(base - place->size / 8);
-    marks = (struct table){low, 0, place->size / GRANULE};
-    units = (struct table){low + 4 * part, 0, place->size / UNIT * sizeof(uint32_t)};
-    spans = (struct table){low + 5 * part, 0, part};
-    meta = (struct table){low + 6 * part, 0, part};
+    marks = (struct table){low, 0, place->size / GRANULE, 0};
+    units = (struct table){low + 4 * part, 0, place->size / UNIT * sizeof(uint32_t), 0};
+    spans = (struct table){low + 5 * part, 0, part, 0};
+    meta = (struct table){low + 6 * part, 0, part, 0};
     if (!table_grow(&spans, 1) || !table_grow(&meta, 1))
         return false;
     window_size = place->size;
@@ -122,8 +130,8 @@ static bool open_at(size_t offset, size_t bytes)
  * window stays unused: unit 0 means "none", and every unit has one below it. */
 static size_t claim_locked(size_t bytes, int *error)
 {
-    size_t end = window.granules * GRANULE;
-    for (size_t at = end; at + bytes <= window_size; at += SKIP) {
+    size_t end = window.granules * GRANULE, skip = SKIP;
+    for (size_t at = end; at + bytes <= window_size; at += skip, skip *= 2) {
         *error = -ENOMEM;
         if (!open_at(at, bytes))
             return 0;
@@ -183,7 +191,8 @@ bool arena_need_meta(size_t bytes)
 
 static void table_recover(struct table *table)
 {
-    os_unmap(table->start + table->mapped, table->most - table->mapped);
+    if (table->growing > table->mapped)
+        os_unmap(table->start + table->mapped, table->growing - table->mapped);
 }
 
 void arena_recover(void)

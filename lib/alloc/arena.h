@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The window: one contiguous stretch of addresses that every block comes from, with the tables
- * about it below, each growing upwards at its own place:
+ * The window: one contiguous stretch of addresses that every block comes from (but for those of
+ * outside.h), with the tables about it below, each growing upwards at its own place:
  *
  *        marks        units      spans      meta                  window
  *      |------>     |------>   |------>   |------>      |----------------->              |

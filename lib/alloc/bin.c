@@ -235,8 +235,23 @@ bool heap_refill(struct heap *heap, unsigned mark)
     return got > 0;
 }
 
+void *heap_pop(struct heap *heap, unsigned mark)
+{
+    void **top = heap->top[mark], *block = *top;
+    if (block == NULL && heap_refill(heap, mark)) {
+        top = heap->top[mark];
+        block = *top;
+    }
+    if (block == NULL)
+        return NULL;
+    heap->top[mark] = top - 1;
+    add_relaxed(&heap_stock(heap, mark)->drawn, 1);
+    return block;
+}
+
 void *heap_pop_watched(struct heap *heap, unsigned mark)
 {
+    /* Ends: each turn takes a block from the bin, and refills bring watched ones. */
     for (;;) {
         void **top = heap->top[mark], *block = *top;
         if (block == NULL) {
@@ -325,10 +340,19 @@ void heap_flush(struct heap *heap)
     bins_trim(heap, 0);
 }
 
+static uint32_t part_bytes = UINT32_MAX;
+
+void bins_part(uint32_t bytes)
+{
+    store_relaxed(&part_bytes, bytes);
+}
+
 /* Sets the clock for the next part of the wait. */
 static void clock_part(struct heap *heap, unsigned mark, struct stock *stock)
 {
-    uint32_t part = stock->wait < heap->part ? stock->wait : heap->part;
+    uint32_t most = load_relaxed(&part_bytes) / (uint32_t)size_of(mark);
+    most = most == 0 ? 1 : most < heap->part ? most : heap->part;
+    uint32_t part = stock->wait < most ? stock->wait : most;
     stock->wait -= part;
     add_relaxed(&stock->drawn, part);
     store_relaxed(&heap->clock[mark], (int32_t)part);

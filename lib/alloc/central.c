@@ -4,6 +4,7 @@
 
 #include "base/os.h"
 #include "lib/alloc/fatal.h"
+#include "lib/alloc/held.h"
 #include "lib/alloc/meta.h"
 
 static struct central first_pool[CENTRAL_COUNT] = {
@@ -148,6 +149,7 @@ static unsigned take_locked(struct central *central, unsigned pool, unsigned lis
 {
     bool watched = list >= CENTRAL_WATCHED;
     unsigned got = 0, mark = watched ? list - CENTRAL_WATCHED : list;
+    size_t size = class_size(mark_class(mark));
     while (got < wanted) {
         struct span *span = span_at(central->head);
         if (central->head == 0) {
@@ -160,12 +162,13 @@ static unsigned take_locked(struct central *central, unsigned pool, unsigned lis
             add_relaxed(&central->here, span->blocks);
             list_add(central, span);
         }
-        got += span_take(span, class_size(mark_class(mark)), slots + wanted - got, wanted - got);
+        got += span_take(span, size, slots + wanted - got, wanted - got);
         if (span->free == 0)
             list_remove(central, span);
     }
     add_relaxed(&central->out, got);
     add_relaxed(&central->here, -(size_t)got);
+    held_add(got * size);
     return got;
 }
 
@@ -287,6 +290,7 @@ void central_give(void *const *slots, unsigned count)
         lock_take(&central->lock);
         unsigned done = give_locked(central, span->home, class, slots, count);
         add_relaxed(&central->out, -(size_t)done);
+        held_add(-(uint64_t)done * class_size(class));
         lock_give(&central->lock);
         slots += done;
         count -= done;

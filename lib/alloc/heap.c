@@ -20,7 +20,7 @@ __thread struct heap *heap_self;
 
 struct lock heap_lock = {0, LOCK_REGISTRY};
 struct heap_sums heap_retired_large;
-static uint64_t retired[CLASS_COUNT]; /* mallocs of ended heaps */
+static uint64_t retired[CLASS_COUNT]; /* mallocs of ended heaps, and some of none */
 static struct heap *all, *unused;
 static struct heap *parked[POOL_MAX]; /* of ended threads, ready for the next ones */
 static int parked_count;              /* and those about to be */
@@ -229,6 +229,16 @@ uint64_t heap_retired_mallocs(unsigned class)
     return load_relaxed(&retired[class]);
 }
 
+bool heap_count_kept(struct heap *heap, unsigned mark)
+{
+    struct stock *stock = heap_stock(heap, mark);
+    if (likely(stock != NULL))
+        add_relaxed(&stock->drawn, 1);
+    else
+        __atomic_fetch_add(&retired[mark_class(mark)], 1, __ATOMIC_RELAXED);
+    return stock != NULL;
+}
+
 void heap_count_ended(const struct heap_sums *more)
 {
     __atomic_fetch_add(&heap_retired_large.allocs, more->allocs, __ATOMIC_RELAXED);
@@ -245,7 +255,7 @@ static void fold_locked(struct heap *heap)
         if (stock == NULL)
             continue;
         int32_t left = heap->clock[mark];
-        add_relaxed(&retired[mark_class(mark)], heap_mallocs(heap, mark));
+        __atomic_fetch_add(&retired[mark_class(mark)], heap_mallocs(heap, mark), __ATOMIC_RELAXED);
         store_relaxed(&stock->drawn, (uint64_t)(left < 0 ? 0 : left));
         stock->taken = (int64_t)heap_cached(heap, mark);
         stock->batch = 1; /* the next thread may need less */

@@ -48,6 +48,15 @@ struct heap_sums {
     uint64_t allocs, frees, alloc_bytes, free_bytes;
 };
 
+/* To sums that only the calling thread writes. */
+INLINE void heap_sums_add(struct heap_sums *sums, const struct heap_sums *more)
+{
+    add_relaxed(&sums->allocs, more->allocs);
+    add_relaxed(&sums->frees, more->frees);
+    add_relaxed(&sums->alloc_bytes, more->alloc_bytes);
+    add_relaxed(&sums->free_bytes, more->free_bytes);
+}
+
 struct heap {
     /* The bins, by mark: three arrays, so that each number is one scaled address away. */
     void **top[MARK_COUNT];
@@ -113,6 +122,9 @@ bool heap_arm(struct heap *heap, uint32_t generation);
 bool heap_refill(struct heap *heap, unsigned mark);
 /* Room in a full bin. False when there can be none. */
 bool heap_spill(struct heap *heap, unsigned mark);
+/* A block of the bin, not marked yet, past the clock, which may have any time left. NULL when memory
+ * is out. */
+void *heap_pop(struct heap *heap, unsigned mark);
 /* With `heap->watched`: a block for the program, past the clock, which has run out for good. NULL
  * when memory is out. */
 void *heap_pop_watched(struct heap *heap, unsigned mark);
@@ -125,12 +137,17 @@ void heap_flush(struct heap *heap);
 /* Called on the cold path now and then: empties idle bins, returns idle pages. The time. */
 uint64_t heap_tick(struct heap *heap);
 
+/* A thread comes by at the latest after this many bytes of mallocs from a bin. */
+void bins_part(uint32_t bytes);
 /* Sets the clock so that `blocks` more mallocs pass before the one that is a sample. */
 void heap_set_clock(struct heap *heap, unsigned mark, uint64_t blocks);
 /* The clock has run out. True if that was the end of the wait; else it is set for the next part of
  * it: no wait is so long that a busy thread would not come by now and then. */
 bool heap_clock_over(struct heap *heap, unsigned mark);
 
+/* A block of the mark stays where it is for another size: that counts as a malloc and a free.
+ * False: for all threads, but the heap has no bin to count it in. */
+bool heap_count_kept(struct heap *heap, unsigned mark);
 /* Sums. `heap_mallocs` is exact in the heap's own thread. */
 uint64_t heap_mallocs(const struct heap *heap, unsigned mark);
 uint64_t heap_frees(const struct heap *heap, unsigned mark);

@@ -2,6 +2,7 @@
 /* See lib/alloc/large.h. */
 #include "lib/alloc/large.h"
 
+#include "lib/alloc/held.h"
 #include "lib/alloc/pages.h"
 
 enum { UNITS_MOST = 1u << 31 };
@@ -22,23 +23,27 @@ void *large_take(unsigned pool, size_t size, size_t align, bool *zero)
     span->zero = false;
     span_set_units(span, false);
     store_release(&span->state, SPAN_LARGE);
+    held_add(large_size(span));
     return span_start(span);
 }
 
 void large_give(struct span *span)
 {
+    held_add(-(uint64_t)large_size(span));
     pages_give(span);
 }
 
 bool large_resize(struct span *span, size_t size)
 {
     uint32_t units = (uint32_t)units_of(size);
+    size_t before = large_size(span);
     if (units_of(size) >= UNITS_MOST)
         return false;
-    if (units > span->units)
-        return pages_extend(span, units);
+    if (units > span->units && !pages_extend(span, units))
+        return false;
     if (units < span->units)
         pages_shorten(span, units);
+    held_add(large_size(span) - before);
     return true;
 }
 
@@ -56,5 +61,6 @@ enum os_moved large_move(struct span *from, struct span *to)
 
 void large_abandon(struct span *span)
 {
+    held_add(-(uint64_t)large_size(span));
     store_relaxed(&span->state, SPAN_NONE);
 }

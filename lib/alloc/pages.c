@@ -442,6 +442,8 @@ size_t pages_return(unsigned pool, uint64_t since_ms)
     size_t bytes = 0, in_vain = 0;
     if (load_relaxed(&pages->oldest) == 0)
         return 0;
+    uint64_t now_ms = os_now_ms(); /* what others free from now on is not waited for */
+    since_ms = since_ms < now_ms ? since_ms : now_ms;
     lock_take(&pages->lock);
     while (pages->oldest != 0 && span_at(pages->oldest)->since_ms <= since_ms &&
            in_vain < IN_VAIN_MOST) {

@@ -12,6 +12,7 @@
 #include "lib/alloc/alloc.h"
 
 #include "base/os.h"
+#include "lib/alloc/held.h"
 #include "lib/alloc/meta.h"
 
 static uint32_t unforked = 1;
@@ -65,6 +66,7 @@ static bool locks_break(uint32_t parent_id)
         broken |= lock_break(&pages_of[pool].lock, parent_id);
     broken |= central_break(parent_id);
     broken |= lock_break(&heap_lock, parent_id);
+    lock_break(&outside_lock, parent_id); /* what it protects is never half-changed */
     if (lock_break(&meta_lock, parent_id)) {
         meta_recover();
         broken = true;
@@ -81,6 +83,7 @@ void alloc_recover(void)
     if (broken || pages_unsettled()) {
         pages_recover();
         central_recover();
+        held_recover();
     }
     heap_recover();
 }

@@ -16,6 +16,7 @@
 #ifndef ALLOC_SIZES_H
 #define ALLOC_SIZES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -104,6 +105,13 @@ INLINE unsigned mark_class(unsigned mark)
 INLINE size_t units_of(size_t bytes)
 {
     return (bytes + UNIT - 1) >> UNIT_SHIFT;
+}
+
+/* Whether realloc leaves a block where it is. It must fit; and a smaller one must save at least half
+ * to be worth the copy, which the smallest class can't. */
+INLINE bool sizes_stay(size_t usable, size_t size)
+{
+    return size <= usable && (size > usable / 2 || usable == GRANULE);
 }
 
 #endif

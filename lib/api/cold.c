@@ -9,6 +9,8 @@
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
 #include "lib/api/attach.h"
+#include "lib/api/cold_inside.h"
+#include "lib/api/elsewhere.h"
 #include "lib/api/emergency.h"
 #include "lib/api/ending.h"
 #include "lib/api/foreign.h"
@@ -16,10 +18,7 @@
 #include "lib/api/young.h"
 #include "lib/watch/watch.h"
 
-enum {
-    MOVE_LEAST = 64 << 10, /* larger blocks are moved by the kernel, not copied */
-    EXACT_TICK_EVERY = 16,
-};
+enum { EXACT_TICK_EVERY = 16 };
 
 static uint32_t trim_generation; /* heaps configured before it give everything back */
 
@@ -67,6 +66,11 @@ void cold_end(void)
     lock_leave(LOCK_INSIDE);
     if (unlikely(young.look != NULL))
         young.look();
+    if (unlikely(load_relaxed(&profile_counting)))
+        young_count();
+    if (unlikely(held_bytes() - load_relaxed(&profile_band.low) >
+                 load_relaxed(&profile_band.width)))
+        profile_far();
     if (unlikely(load_relaxed(&profile_due)))
         triggers_run();
     if (unlikely(attach_rung()))
@@ -91,7 +95,7 @@ static struct heap *enter(void)
         uint32_t generation;
         if (young_on_top())
             return NULL; /* the next call comes here again */
-        do {
+        do {             /* again only if another thread has changed the mode meanwhile */
             generation = heap_generation();
             configure(heap, generation);
         } while (!heap_arm(heap, generation));
@@ -100,6 +104,11 @@ static struct heap *enter(void)
     if (!heap->watched || ++heap->visits % EXACT_TICK_EVERY == 0)
         profile_tick(heap_tick(heap));
     return heap;
+}
+
+struct heap *cold_heap(void)
+{
+    return heap_self == NULL && young_is() ? NULL : enter();
 }
 
 void cold_fork_child(void)
@@ -120,44 +129,12 @@ void cold_thread_end(void)
     }
 }
 
-static unsigned pool_of(const struct heap *heap)
+unsigned cold_pool(const struct heap *heap)
 {
     return heap == NULL ? young.pool : heap->pool;
 }
 
-/* Adds to sums that only this thread writes. */
-static void count(struct heap_sums *sums, const struct heap_sums *more)
-{
-    add_relaxed(&sums->allocs, more->allocs);
-    add_relaxed(&sums->frees, more->frees);
-    add_relaxed(&sums->alloc_bytes, more->alloc_bytes);
-    add_relaxed(&sums->free_bytes, more->free_bytes);
-}
-
-/* A block that no bin saw; whoever handed it out counted it for all threads. */
-static void count_direct(struct heap_sums more)
-{
-    count(&young.sums, &more);
-}
-
-/* What happened to a large block. Without a heap there are sums of the thread's own and all ended
- * threads'. */
-static void count_large(struct heap *heap, struct heap_sums more)
-{
-    count(heap == NULL ? &young.sums : &heap->large, &more);
-    if (heap == NULL)
-        heap_count_ended(&more);
-}
-
-/* Who asks for a block, and what it goes on from (profile_begin). */
-struct origin {
-    const struct caller *caller;
-    uint64_t born;
-};
-
-/* The rate that this thread picks blocks at. Its heap may not know the one of this moment yet; it
- * matters where every block is picked and would count for many. */
-static unsigned rate_here(const struct heap *heap)
+unsigned cold_rate(const struct heap *heap)
 {
     return heap != NULL && heap->watched ? SAMPLER_EXACT_NUMBER : sampler_number();
 }
@@ -171,44 +148,17 @@ static void record(void *block, unsigned class, size_t size, const struct origin
     store_relaxed(mark_at(block), MARK_WATCHED);
 }
 
-/* A large block becomes a watched one, if there is memory for its record. */
-static void record_large(void *block, size_t size, const struct origin *origin, unsigned rate)
-{
-    struct span *span = span_of(block);
-    struct large_record *place = meta_take(sizeof *place);
-    if (place == NULL) {
-        store_relaxed(mark_at(block), MARK_LARGE);
-        return;
-    }
-    place->requested = size;
-    span->record = meta_id(place);
-    span->watched = true;
-    profile_begin(&place->record, origin->caller, CLASS_COUNT, large_size(span), size, origin->born,
-                  rate);
-    store_relaxed(mark_at(block), MARK_WATCHED);
-}
-
-/* And ceases to be one. */
-static void forget_large(struct span *span, const struct caller *caller, size_t usable, bool moved)
-{
-    struct large_record *place = meta_at(span->record);
-    profile_end(&place->record, caller, usable, place->requested, moved);
-    span->record = 0;
-    span->watched = false;
-    meta_give(place, sizeof *place);
-}
-
 /* One block past the bins, watched or not. */
 static void *take_direct(struct heap *heap, unsigned class, size_t size,
                          const struct origin *origin)
 {
     unsigned mark = mark_make(class, heap == NULL ? young.colour : heap->colour);
-    void *block = central_take_one(pool_of(heap), origin ? CENTRAL_WATCHED + class : mark);
+    void *block = central_take_one(cold_pool(heap), origin ? CENTRAL_WATCHED + class : mark);
     if (block == NULL)
         return NULL;
-    count_direct((struct heap_sums){.allocs = 1, .alloc_bytes = class_size(class)});
+    young_sum((struct heap_sums){.allocs = 1, .alloc_bytes = class_size(class)});
     if (origin != NULL)
-        record(block, class, size, origin, rate_here(heap));
+        record(block, class, size, origin, cold_rate(heap));
     else
         store_relaxed(mark_at(block), (uint8_t)mark);
     return block;
@@ -229,6 +179,16 @@ static bool clock_ring(struct heap *heap, unsigned mark)
     return hit;
 }
 
+/* A watched block. Where there is no memory for one, the sample is lost: an ordinary block from the
+ * bin or the centre. */
+static void *take_sample(struct heap *heap, unsigned mark, size_t size, const struct origin *origin)
+{
+    void *block = take_direct(heap, mark_class(mark), size, origin);
+    if (unlikely(block == NULL) && (block = heap_pop(heap, mark)) != NULL)
+        store_relaxed(mark_at(block), (uint8_t)mark);
+    return block != NULL ? block : take_direct(heap, mark_class(mark), size, NULL);
+}
+
 /* From the bin of the class that `room` bytes take; `size` is what the program asked for. */
 static void *take_block(struct heap *heap, size_t room, size_t size, const struct origin *origin)
 {
@@ -240,64 +200,27 @@ static void *take_block(struct heap *heap, size_t room, size_t size, const struc
         record(block, mark_class(mark), size, origin, SAMPLER_EXACT_NUMBER);
         return block;
     }
+    /* Ends: a clock that ran out makes a sample, or is set to one block at least; a refill fails or
+     * fills the bin. Only a signal handler can empty it again. */
     for (;;) {
         void *block = hot_pop(heap, mark);
         if (block != NULL)
             return block;
         if (heap->clock[mark] < 0) {
-            if (clock_ring(heap, mark) &&
-                (block = take_direct(heap, mark_class(mark), size, origin)) != NULL)
-                return block;
+            if (clock_ring(heap, mark))
+                return take_sample(heap, mark, size, origin);
         } else if (!heap_refill(heap, mark)) {
-            return NULL;
+            return take_direct(heap, mark_class(mark), size, NULL);
         }
     }
 }
 
-/* True if `bytes` more of large memory include a sample. */
-static bool large_ring(struct heap *heap, size_t bytes)
-{
-    if (__builtin_sub_overflow(heap->large_clock, (int64_t)bytes, &heap->large_clock))
-        heap->large_clock = -1;
-    if (heap->large_clock >= 0)
-        return false;
-    heap->large_clock = sampler_bytes(&heap->random);
-    return sampler_rate() != SAMPLER_OFF;
-}
-
-static bool ring(struct heap *heap, size_t bytes)
-{
-    return heap == NULL ? young_ring(bytes) : large_ring(heap, bytes);
-}
-
-static void *take_large(struct heap *heap, size_t size, size_t align, const struct origin *origin,
-                        bool *zero)
-{
-    void *block = large_take(pool_of(heap), size, align, zero);
-    if (block == NULL)
-        return NULL;
-    size_t usable = large_size(span_of(block));
-    count_large(heap, (struct heap_sums){.allocs = 1, .alloc_bytes = usable});
-    if (ring(heap, usable))
-        record_large(block, size, origin, rate_here(heap));
-    else
-        store_relaxed(mark_at(block), MARK_LARGE);
-    return block;
-}
-
-/* This thread's heap, unless it is better off without. */
-static struct heap *heap_here(void)
-{
-    return heap_self == NULL && young_is() ? NULL : enter();
-}
-
-/* Any size, any alignment; *zero: the block reads as zero. */
 static void *take_inside(size_t size, size_t align, const struct origin *origin, bool *zero)
 {
-    struct heap *heap = heap_here();
+    struct heap *heap = cold_heap();
     size_t room = sizes_room(size, align);
     if (room > BLOCK_MAX)
-        return take_large(heap, size == 0 ? 1 : size, align, origin, zero);
+        return cold_large_take(heap, size == 0 ? 1 : size, align, origin, zero);
     if (heap != NULL)
         return take_block(heap, room, size, origin);
     unsigned class = class_of(room);
@@ -307,12 +230,14 @@ static void *take_inside(size_t size, size_t align, const struct origin *origin,
     return block != NULL ? block : take_direct(NULL, class, size, NULL);
 }
 
-static void *take(size_t size, size_t align, const struct origin *origin, bool *zero)
+void *cold_take(size_t size, size_t align, const struct origin *origin, bool *zero)
 {
     *zero = false;
     if (unlikely(!cold_begin()))
         return lock_held != 0 ? emergency_take(size, align) : NULL;
     void *block = take_inside(size, align, origin, zero);
+    if (unlikely(block == NULL))
+        block = elsewhere_take(size, align, zero);
     cold_end();
     if (unlikely(block == NULL))
         triggers_failure();
@@ -322,19 +247,19 @@ static void *take(size_t size, size_t align, const struct origin *origin, bool *
 void *cold_malloc(size_t size, const struct caller *caller)
 {
     bool zero;
-    return take(size, GRANULE, &(struct origin){caller, 0}, &zero);
+    return cold_take(size, GRANULE, &(struct origin){caller, 0}, &zero);
 }
 
 void *cold_malloc_moved(size_t size, const struct caller *caller)
 {
     bool zero;
-    return take(size, GRANULE, &(struct origin){caller, PROFILE_MOVED}, &zero);
+    return cold_take(size, GRANULE, &(struct origin){caller, PROFILE_MOVED}, &zero);
 }
 
 void *cold_calloc(size_t size, const struct caller *caller)
 {
     bool zero;
-    void *block = take(size, GRANULE, &(struct origin){caller, 0}, &zero);
+    void *block = cold_take(size, GRANULE, &(struct origin){caller, 0}, &zero);
     if (block != NULL && !zero)
         memset(block, 0, size);
     return block;
@@ -343,11 +268,10 @@ void *cold_calloc(size_t size, const struct caller *caller)
 void *cold_aligned(size_t align, size_t size, const struct caller *caller)
 {
     bool zero;
-    return take(size, align, &(struct origin){caller, 0}, &zero);
+    return cold_take(size, align, &(struct origin){caller, 0}, &zero);
 }
 
-/* The mark of p if p may be a block at all; MARK_FREE otherwise. *ours: p is in the window. */
-static unsigned mark_of(const void *p, bool *ours)
+unsigned cold_mark(const void *p, bool *ours)
 {
     uintptr_t offset = (uintptr_t)p - window.base;
     *ours = offset < load_relaxed(&window.granules) * GRANULE;
@@ -356,8 +280,7 @@ static unsigned mark_of(const void *p, bool *ours)
     return load_relaxed(mark_at(p));
 }
 
-/* A large or a watched block. `moved`: realloc goes on with another one. */
-static void free_span_block(void *p, struct heap *heap, const struct caller *caller, bool moved)
+void cold_free_watched(void *p, struct heap *heap, const struct caller *caller, bool moved)
 {
     struct span *span = span_of(p);
     bool large = span->state == SPAN_LARGE;
@@ -367,8 +290,8 @@ static void free_span_block(void *p, struct heap *heap, const struct caller *cal
         fatal_freed_twice(p, size);
     if (large) {
         if (span->watched)
-            forget_large(span, caller, size, moved);
-        count_large(heap, (struct heap_sums){.frees = 1, .free_bytes = size});
+            cold_large_forget(span, caller, size, moved);
+        cold_large_count(heap, (struct heap_sums){.frees = 1, .free_bytes = size});
         large_give(span);
         return;
     }
@@ -376,15 +299,23 @@ static void free_span_block(void *p, struct heap *heap, const struct caller *cal
     profile_end(place, caller, size, size - place->slack, moved);
     if (heap != NULL && heap->watched && heap_push_watched(heap, mark_make(class, heap->colour), p))
         return;
-    count_direct((struct heap_sums){.frees = 1, .free_bytes = size});
+    young_sum((struct heap_sums){.frees = 1, .free_bytes = size});
     central_give(&p, 1);
+}
+
+/* The heap is largest right before something is freed. */
+static void look_at_peak(void)
+{
+    if (unlikely(held_bytes() >= load_relaxed(&profile_high)))
+        profile_high_water();
 }
 
 static void free_inside(void *p, unsigned mark, const struct caller *caller)
 {
-    struct heap *heap = heap_here();
+    struct heap *heap = cold_heap();
+    look_at_peak();
     if (mark == MARK_LARGE || mark == MARK_WATCHED) {
-        free_span_block(p, heap, caller, false);
+        cold_free_watched(p, heap, caller, false);
         return;
     }
     if (unlikely(heap == NULL && heap_self != NULL) && heap_popped_lately(heap_self, mark, p))
@@ -393,7 +324,7 @@ static void free_inside(void *p, unsigned mark, const struct caller *caller)
         return;
     if (__atomic_exchange_n(mark_at(p), MARK_FREE, __ATOMIC_ACQ_REL) == MARK_FREE)
         fatal_freed_twice(p, class_size(mark_class(mark)));
-    count_direct((struct heap_sums){.frees = 1, .free_bytes = class_size(mark_class(mark))});
+    young_sum((struct heap_sums){.frees = 1, .free_bytes = class_size(mark_class(mark))});
     central_give(&p, 1);
 }
 
@@ -402,9 +333,9 @@ void cold_free(void *p, const struct caller *caller)
     bool ours;
     if (p == NULL)
         return;
-    unsigned mark = mark_of(p, &ours);
+    unsigned mark = cold_mark(p, &ours);
     if (unlikely(mark == MARK_FREE)) {
-        if (!ours && (emergency_owns(p) || foreign_free(p)))
+        if (emergency_owns(p) || elsewhere_free(p) || (!ours && foreign_free(p)))
             return;
         fatal_bad_pointer(p, "free");
     }
@@ -414,13 +345,13 @@ void cold_free(void *p, const struct caller *caller)
     cold_end();
 }
 
-static size_t usable_for(const void *p, const char *call)
+size_t cold_usable_for(const void *p, const char *call)
 {
     bool ours;
-    unsigned mark = mark_of(p, &ours);
+    unsigned mark = cold_mark(p, &ours);
     if (mark == MARK_FREE) {
-        size_t size = ours ? 0 : emergency_owns(p) ? emergency_size(p) : foreign_usable(p);
-        if (size != 0)
+        size_t size = emergency_owns(p) ? emergency_size(p) : outside_size(p);
+        if (size != 0 || (!ours && (size = foreign_usable(p)) != 0))
             return size;
         fatal_bad_pointer(p, call);
     }
@@ -432,126 +363,7 @@ static size_t usable_for(const void *p, const char *call)
 
 size_t cold_usable(const void *p)
 {
-    return usable_for(p, "malloc_usable_size");
-}
-
-/* A block that became longer may become a sample by that; one that became shorter may cease to be
- * one. Either way it is one with the probability of its new size. */
-static void resized(struct heap *heap, void *p, struct span *span, size_t before, size_t size,
-                    const struct caller *caller)
-{
-    size_t now = large_size(span);
-    struct origin origin = {caller, PROFILE_MOVED};
-    unsigned rate = 0;
-    bool known = false;
-    if (now > before)
-        count_large(heap, (struct heap_sums){.alloc_bytes = now - before});
-    else
-        count_large(heap, (struct heap_sums){.free_bytes = before - now});
-    if (span->watched) {
-        struct large_record *place = meta_at(span->record);
-        origin.born = profile_born(&place->record);
-        known = profile_rate(&place->record, &rate);
-        forget_large(span, caller, before, true);
-        store_relaxed(mark_at(p), MARK_LARGE);
-    }
-    uint64_t *random = heap == NULL ? &young.random : &heap->random;
-    if (known) {
-        if (now >= before || sampler_keeps(random, before, now, sampler_rate_of(rate)))
-            record_large(p, size, &origin, rate);
-    } else if (now > before && ring(heap, now - before)) {
-        record_large(p, size, &origin, rate_here(heap));
-    }
-}
-
-static void *realloc_large(void *p, struct span *span, size_t size, const struct caller *caller)
-{
-    size_t before = large_size(span);
-    struct heap *heap = heap_here();
-    if (large_resize(span, size)) {
-        resized(heap, p, span, before, size, caller);
-        return p;
-    }
-    bool zero;
-    struct large_record *place = span->watched ? meta_at(span->record) : NULL;
-    struct origin origin = {caller, place == NULL ? PROFILE_MOVED : profile_born(&place->record)};
-    void *block = take_large(heap, size, GRANULE, &origin, &zero);
-    if (block == NULL)
-        return NULL;
-    size_t kept = before < size ? before : size;
-    /* Onto memory that was in use before, copying costs less than the faults after moving. */
-    enum os_moved moved = OS_STAYED;
-    if (kept >= MOVE_LEAST && zero)
-        moved = large_move(span, span_of(block));
-    if (moved == OS_LOST) {
-        size_t usable = large_size(span_of(block));
-        count_large(heap, (struct heap_sums){.frees = 1, .free_bytes = usable});
-        *mark_at(block) = MARK_FREE;
-        if (span_of(block)->watched)
-            forget_large(span_of(block), caller, usable, true);
-        large_abandon(span_of(block));
-        return NULL;
-    }
-    if (moved == OS_STAYED)
-        memcpy(block, p, kept);
-    free_span_block(p, heap, caller, true);
-    return block;
-}
-
-/* The same block for another size: who asked for it last is remembered. */
-static void renew(void *p, size_t usable, size_t size, const struct caller *caller)
-{
-    struct span *span = span_of(p);
-    if (!cold_begin())
-        return;
-    if (span->state == SPAN_LARGE) {
-        resized(heap_here(), p, span, usable, size, caller);
-    } else {
-        struct record *place = central_record(span, p);
-        uint64_t born = profile_born(place);
-        unsigned rate;
-        bool known = profile_rate(place, &rate);
-        profile_end(place, caller, usable, usable - place->slack, true);
-        if (known)
-            profile_begin(place, caller, mark_class(span->mark), usable, size, born, rate);
-    }
-    cold_end();
-}
-
-void *cold_realloc(void *p, size_t size, const struct caller *caller)
-{
-    bool ours, zero;
-    unsigned mark = mark_of(p, &ours);
-    if (mark != MARK_FREE && span_of(p)->state == SPAN_LARGE && size > BLOCK_MAX &&
-        units_of(size) != span_of(p)->units) {
-        if (!cold_begin())
-            return NULL;
-        void *block = realloc_large(p, span_of(p), size, caller);
-        cold_end();
-        if (unlikely(block == NULL))
-            triggers_failure();
-        return block;
-    }
-    size_t usable = usable_for(p, "realloc");
-    if (size <= usable && size > usable / 2) {
-        if (mark == MARK_WATCHED)
-            renew(p, usable, size, caller);
-        return p;
-    }
-    struct origin origin = {caller, PROFILE_MOVED};
-    if (mark == MARK_WATCHED)
-        origin.born = profile_born(central_record(span_of(p), p));
-    void *block = take(size, GRANULE, &origin, &zero);
-    if (block == NULL)
-        return size <= usable ? p : NULL;
-    memcpy(block, p, size < usable ? size : usable);
-    if (mark == MARK_WATCHED && cold_begin()) {
-        free_span_block(p, heap_here(), caller, true);
-        cold_end();
-    } else {
-        cold_free(p, caller);
-    }
-    return block;
+    return cold_usable_for(p, "malloc_usable_size");
 }
 
 void cold_set_rate(long long bytes)
@@ -559,6 +371,7 @@ void cold_set_rate(long long bytes)
     if (!cold_begin())
         return;
     sampler_set_rate(bytes < 0 ? SAMPLER_OFF : bytes);
+    profile_recording(bytes >= 0);
     heap_interrupt();
     cold_end();
 }

@@ -25,6 +25,8 @@ void cold_free(void *p, const struct caller *caller);
 void *cold_realloc(void *p, size_t size, const struct caller *caller);
 /* `align` is a power of two. */
 void *cold_aligned(size_t align, size_t size, const struct caller *caller);
+/* A block of that mark stays where it is for another size: one more call is counted. */
+void cold_kept(unsigned mark);
 size_t cold_usable(const void *p);
 
 /* Enters the slow code, for who records something there, and leaves it. False where that can't be:

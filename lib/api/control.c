@@ -34,22 +34,25 @@ int64_t control_rate(void)
     return rate < 0 ? (int64_t)config.heap_rate : rate;
 }
 
+bool control_active(void)
+{
+    return init_done() && sampler_rate() != SAMPLER_OFF;
+}
+
 void control_start(int64_t rate)
 {
+    bool was_active = control_active();
     rate = rate < 0 ? control_rate() : rate;
     store_relaxed(&last_rate, rate);
     cold_set_rate(rate);
+    if (!was_active)
+        triggers_reset();
 }
 
 void control_stop(void)
 {
     store_relaxed(&last_rate, control_rate());
     cold_set_rate(SAMPLER_OFF);
-}
-
-bool control_active(void)
-{
-    return init_done() && sampler_rate() != SAMPLER_OFF;
 }
 
 void control_set_rate(int64_t rate)

@@ -320,9 +320,11 @@ static void number(struct request *request, const char *key, uint64_t value)
 static int verb_stats(struct request *request)
 {
     struct account account;
-    struct profile_totals totals;
+    struct profile_totals totals = {0};
+    struct profile_seen seen;
     account_take(&account);
-    profile_totals(&totals);
+    profile_totals_now(&totals);
+    profile_seen(&seen);
     number(request, "allocs", account.total.allocs);
     number(request, "frees", account.total.frees);
     number(request, "alloc_bytes", account.total.alloc_bytes);
@@ -337,13 +339,13 @@ static int verb_stats(struct request *request)
     number(request, "resident_bytes", account.resident_bytes);
     number(request, "returned_bytes", account.returned_bytes);
     number(request, "heaps", account.heaps);
-    number(request, "profile.samples", totals.seen_allocated);
-    number(request, "profile.samples_live", totals.seen_live);
+    number(request, "profile.samples", seen.allocated);
+    number(request, "profile.samples_live", seen.live);
     number(request, "profile.live_bytes", totals.live.usable);
     number(request, "profile.allocated_bytes", totals.allocated.usable);
     number(request, "profile.peak_bytes", totals.peak.usable);
-    number(request, "profile.other", totals.other);
-    number(request, "profile.lost", totals.lost);
+    number(request, "profile.other", seen.other);
+    number(request, "profile.lost", seen.lost);
     number(request, "dumps", dumps_written());
     number(request, "dumps_failed", dumps_failed());
     return 0;

@@ -56,10 +56,11 @@ static const char *get_started(const char *name)
     struct search search = {name, 0, false, kept_used};
     bool found = false;
     ssize_t got;
+    unsigned tries = 0;
     int fd = os_open("/proc/self/environ", O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0)
         return NULL;
-    while (!found && ((got = os_read(fd, chunk, sizeof chunk)) > 0 || got == -EINTR))
+    while (!found && ((got = os_read(fd, chunk, sizeof chunk)) > 0 || os_again(got, &tries)))
         for (ssize_t i = 0; i < got && !found; i++)
             found = search_byte(&search, chunk[i]);
     os_close(fd);

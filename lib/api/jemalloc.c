@@ -197,9 +197,8 @@ static bool report_leaks(void)
 {
     struct leaks leaks = {UINT32_MAX, 0};
     struct profile_totals totals;
-    profile_totals(&totals);
     profile_each(leaks_row, &leaks);
-    if (totals.live.usable == 0)
+    if (!profile_totals_now(&totals) || totals.live.usable == 0)
         return false;
     jemalloc_say("<jemalloc>: Leak approximation summary: ~%lu byte%s, ~%lu object%s, >= %lu "
                  "context%s\n",

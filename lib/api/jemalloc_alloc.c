@@ -61,7 +61,7 @@ EXPORT void *rallocx(void *p, size_t size, int flags)
     void *block;
     if (align <= GRANULE)
         block = realloc(p, size == 0 ? 1 : size);
-    else if ((uintptr_t)p % align == 0 && size <= usable && size > usable / 2)
+    else if ((uintptr_t)p % align == 0 && sizes_stay(usable, size))
         block = p;
     else
         block = moved(p, size, usable, align, &caller);

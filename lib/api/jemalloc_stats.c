@@ -280,9 +280,10 @@ static void bins_table(struct report *report)
 {
     print_text(next(report), "bins:           size ind       allocated         nmalloc"
                              "         ndalloc         curregs\n");
+    struct account_sum classes[ACCOUNT_ROWS];
+    account_classes(classes);
     for (unsigned class = 1; class < CLASS_COUNT; class ++) {
-        struct account_sum sum;
-        account_class(class, &sum);
+        struct account_sum sum = classes[class];
         if (sum.allocs == 0)
             continue;
         struct print *out = next(report);
@@ -322,9 +323,10 @@ static void sums_json(struct report *report, const char *name, uint64_t allocate
 static void bins_json(struct report *report)
 {
     print_text(key(report, "", "bins"), "[");
+    struct account_sum classes[ACCOUNT_ROWS];
+    account_classes(classes);
     for (unsigned class = 1; class < CLASS_COUNT; class ++) {
-        struct account_sum sum;
-        account_class(class, &sum);
+        struct account_sum sum = classes[class];
         print_format(
             next(report), "%s{\"nmalloc\":%lu,\"ndalloc\":%lu,\"curregs\":%lu,\"nrequests\":%lu}",
             class == 1 ? "" : ",", sum.allocs, sum.frees, sum.allocs - sum.frees, sum.allocs);

@@ -122,8 +122,10 @@ EXPORT void *realloc(void *p, size_t size)
     size_t usable = hot_size(p);
     if (unlikely(usable == 0 || size > BLOCK_MAX))
         return realloc_slow(p, size);
-    if (size <= usable && size > usable / 2)
+    if (sizes_stay(usable, size)) {
+        cold_kept(*mark_at(p));
         return p;
+    }
     return realloc_move(p, size);
 }
 

@@ -126,14 +126,13 @@ static uint64_t round_up(uint64_t bytes)
 void figures_refresh(void)
 {
     struct account account;
-    struct account_sum sum;
     struct figures now = {0};
     account_take(&account);
     for (unsigned class = 1; class < CLASS_COUNT; class ++) {
-        account_class(class, &sum);
-        now.small_allocs += sum.allocs;
-        now.small_frees += sum.frees;
-        now.small_allocated += sum.alloc_bytes - sum.free_bytes;
+        const struct account_sum *sum = &account.classes[class];
+        now.small_allocs += sum->allocs;
+        now.small_frees += sum->frees;
+        now.small_allocated += account_live_bytes(sum);
     }
     now.allocated = account.live_bytes;
     if (now.small_allocated > now.allocated)
@@ -332,7 +331,8 @@ int serve_arenas_lookup(const struct request *request, const struct node *node)
     unsigned value = 0;
     int wrong = request_take(request, &block, sizeof block, &came);
     if (wrong || !came ||
-        (uintptr_t)block - window.base >= load_relaxed(&window.granules) * GRANULE)
+        ((uintptr_t)block - window.base >= load_relaxed(&window.granules) * GRANULE &&
+         outside_size(block) == 0))
         return EINVAL;
     return request_give(request, &value, sizeof value);
 }

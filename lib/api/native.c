@@ -28,8 +28,8 @@ EXPORT bool memoir_stats(struct memoir_stats *out, size_t size)
         return false;
     struct account account;
     account_take(&account);
-    struct profile_totals profile;
-    profile_totals(&profile);
+    struct profile_seen profile;
+    profile_seen(&profile);
     struct memoir_stats stats = {
         .live_blocks = account.live_blocks,
         .live_bytes = account.live_bytes,
@@ -40,8 +40,8 @@ EXPORT bool memoir_stats(struct memoir_stats *out, size_t size)
         .resident_bytes = account.resident_bytes,
         .returned_bytes = account.returned_bytes,
         .heaps = account.heaps,
-        .samples_taken = profile.seen_allocated,
-        .samples_live = profile.seen_live,
+        .samples_taken = profile.allocated,
+        .samples_live = profile.live,
         .dirty_bytes = account.dirty_bytes,
     };
     totals(&stats.total, &account.total);

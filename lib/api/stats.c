@@ -23,15 +23,15 @@ void stats_print(int fd)
     char buffer[2048];
     struct print out;
     struct account a;
-    struct profile_totals profile;
+    struct profile_seen profile;
     account_take(&a);
-    profile_totals(&profile);
+    profile_seen(&profile);
     print_start(&out, buffer, sizeof buffer);
     print_format(&out,
                  "memoir: process %d: %lu blocks allocated, %lu freed, %lu live; %lu samples, "
                  "%lu live\n",
-                 (int)os_pid(), a.total.allocs, a.total.frees, a.live_blocks,
-                 profile.seen_allocated, profile.seen_live);
+                 (int)os_pid(), a.total.allocs, a.total.frees, a.live_blocks, profile.allocated,
+                 profile.live);
     row(&out, "allocated", a.total.alloc_bytes, "in all, since the start");
     row(&out, "live", a.live_bytes, "in the program's hands");
     row(&out, "cached", a.cached_bytes, "free blocks kept by threads");

@@ -83,3 +83,15 @@ void young_thread_sums(struct account_sum *sum)
     sum->alloc_bytes += young.sums.alloc_bytes;
     sum->free_bytes += young.sums.free_bytes;
 }
+
+void young_count(void)
+{
+    struct account_sum sum;
+    young_thread_sums(&sum);
+    profile_count(&sum, &young.counted);
+}
+
+void young_sum(struct heap_sums more)
+{
+    heap_sums_add(&young.sums, &more);
+}

@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "lib/alloc/alloc.h"
+#include "lib/watch/watch.h"
 
 /* What a thread has before it has a heap, and keeps: in thread-local memory. */
 struct young {
@@ -22,10 +23,11 @@ struct young {
     uint32_t generation; /* the mode that the clock was set in */
     int64_t clock;       /* bytes until the next sample */
     uint64_t random;
-    struct heap_sums sums; /* blocks that no bin saw, for the thread's own totals */
-    uint64_t open;         /* signals that the thread lets in, if it has a heap */
-    uint32_t on_top;       /* calls in a row with fewer */
-    void (*look)(void);    /* somebody watches those totals: called after each slow call */
+    struct heap_sums sums;          /* blocks that no bin saw, for the thread's own totals */
+    struct profile_counted counted; /* of them and the heap's, what was told to the profile */
+    uint64_t open;                  /* signals that the thread lets in, if it has a heap */
+    uint32_t on_top;                /* calls in a row with fewer */
+    void (*look)(void);             /* somebody watches those totals: called after each slow call */
 };
 
 extern HIDDEN __thread struct young young;
@@ -43,5 +45,9 @@ void young_grown(void);
 bool young_on_top(void);
 /* What the calling thread has allocated and freed, before it had a heap and since. */
 void young_thread_sums(struct account_sum *sum);
+/* A block that no bin saw, for these totals; whoever handed it out counted it for all threads. */
+void young_sum(struct heap_sums more);
+/* Tells the profile of them (`profile_count`). */
+void young_count(void);
 
 #endif

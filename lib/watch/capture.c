@@ -15,6 +15,7 @@
 #include "base/proto.h"
 #include "lib/alloc/alloc.h"
 #include "lib/watch/format_parts.h"
+#include "lib/watch/scale.h"
 #include "lib/watch/stacks.h"
 #include "lib/watch/threads.h"
 #include "lib/watch/watch.h"
@@ -277,19 +278,42 @@ static void write_series(struct capture *capture)
     os_unmap(points, size);
 }
 
+static BULK struct scale scale; /* one writer at a time, and stacks may be small */
+
+/* What the allocator counted, class by class. */
+static void write_classes(struct capture *capture, const struct account *account)
+{
+    scale_prepare(&scale, account);
+    for (unsigned row = 1; row < ACCOUNT_ROWS; row++) {
+        if (account->classes[row].allocs == 0)
+            continue;
+        begin_record(capture, RECORD_CLASSES, ENTRY_MOST);
+        put(capture, row == ACCOUNT_LARGE ? 0 : class_size(row));
+        for (unsigned measure = 0; measure < SCALE_MEASURES; measure++) {
+            put(capture, scale.classes[row][measure].objects.exact);
+            put(capture, scale.classes[row][measure].usable.exact);
+        }
+    }
+    end_record(capture);
+}
+
 static void write_totals(struct capture *capture)
 {
     struct profile_totals totals;
-    profile_totals(&totals);
+    struct profile_seen seen;
+    profile_totals(&totals, &scale);
+    profile_seen(&seen);
     begin_record(capture, RECORD_TOTALS, ENTRY_MOST);
     put_sum(capture, &totals.live);
     put_sum(capture, &totals.allocated);
     put_sum(capture, &totals.peak);
     put(capture, totals.peak_ms);
-    put(capture, totals.seen_live);
-    put(capture, totals.seen_allocated);
-    put(capture, totals.lost);
+    put(capture, seen.live);
+    put(capture, seen.allocated);
+    put(capture, seen.lost);
     put(capture, stacks_refused());
+    put(capture, profile_covered() ? TOTALS_COVERED : 0);
+    put(capture, profile_off_ms());
     end_record(capture);
 }
 
@@ -339,24 +363,28 @@ int capture_snapshot(struct capture *capture, const char *reason, const struct a
     write_maps(capture);
     write_threads(capture);
     write_nodes(capture);
+    write_classes(capture, account);
     capture->rows = 0;
     profile_each(write_row, capture);
     end_record(capture);
     write_series(capture);
     write_totals(capture);
-    if (account != NULL)
-        write_allocator(capture, account);
+    write_allocator(capture, account);
     begin_record(capture, RECORD_WHOLE, ENTRY_MOST);
     put(capture, capture->rows);
     end_record(capture);
     return sink_flush(capture->sink);
 }
 
-int capture_mark(struct capture *capture, const char *name)
+int capture_mark(struct capture *capture, const char *name, const struct account_sum *total)
 {
     begin_record(capture, RECORD_MARK, TEXT_MOST + ENTRY_MOST);
     put(capture, os_now_ms());
     put_text(capture, name);
+    put(capture, account_live(total));
+    put(capture, account_live_bytes(total));
+    put(capture, total->allocs);
+    put(capture, total->alloc_bytes);
     end_record(capture);
     return sink_flush(capture->sink);
 }

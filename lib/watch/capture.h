@@ -17,6 +17,7 @@
 #include "base/sink.h"
 
 struct account;
+struct account_sum;
 
 struct capture {
     struct sink *sink;
@@ -33,10 +34,10 @@ struct capture {
 };
 
 void capture_begin(struct capture *capture, struct sink *sink);
-/* All that there is to know now. `reason` and `account` may be NULL. 0 or an errno value. */
+/* All that there is to know now. `reason` may be NULL. 0 or an errno value. */
 int capture_snapshot(struct capture *capture, const char *reason, const struct account *account);
-/* This moment, with a name. */
-int capture_mark(struct capture *capture, const char *name);
+/* This moment, with a name and the allocator's counters. */
+int capture_mark(struct capture *capture, const char *name, const struct account_sum *total);
 int capture_end(struct capture *capture);
 
 #endif

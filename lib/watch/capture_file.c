@@ -178,8 +178,9 @@ int capture_file_snapshot(const char *reason, bool last)
 
 int capture_file_mark(const char *mark)
 {
+    struct account_sum total = account_now();
     int error = ready();
-    return done(error != 0 ? error : capture_mark(&capture, mark));
+    return done(error != 0 ? error : capture_mark(&capture, mark, &total));
 }
 
 void capture_file_forked(void)

@@ -208,7 +208,7 @@ static int write_profile(const struct dump_style *style, int fd, const char *wor
     struct format_options options = style->options;
     struct sink sink;
     options.reason = words;
-    if (style->format == FORMAT_CAPTURE) {
+    if (style->format == FORMAT_CAPTURE || style->format == FORMAT_PPROF) {
         account_take(&account);
         options.account = &account;
     }

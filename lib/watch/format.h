@@ -25,8 +25,7 @@ struct format_options {
     bool accum;         /* jemalloc: cumulative numbers, too */
     bool raw;           /* jemalloc: what was seen, not compensated for the reader's scaling */
     const char *reason; /* why this dump is made, a few words; capture, pprof's comment */
-    const struct account *account; /* capture: the allocator's own numbers, or NULL; who calls takes
-                                      them, because that takes a lock */
+    const struct account *account; /* capture and pprof: the allocator's counters of this moment */
 };
 
 /* 0 or an errno value. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pprof's profile.proto in gzip. The numbers are estimates that need no scaling. The fields of the
- * outer message may come in any order, so everything is sent as soon as it is known: a string when
- * it gets its number, a location before the first sample with its address.
+ * pprof's profile.proto in gzip. The numbers add up to the allocator's counters (scale.h). The
+ * fields of the outer message may come in any order, so everything is sent as soon as it is known:
+ * a string when it gets its number, a location before the first sample with its address.
  */
 #include "lib/watch/format_parts.h"
+#include "lib/watch/scale.h"
 
 #include <string.h>
 #include <sys/auxv.h>
@@ -82,6 +83,7 @@ static const char dropped[] =
     X(ID, "id")                           \
     X(OTHER_THREADS, "other threads")     \
     X(NO_STACK, "[stack not recorded]")   \
+    X(NOT_SAMPLED, "[not sampled]")       \
     X(DROPPED, dropped)
 #define X(name, text) STRING_##name,
 enum { STRINGS(X) STRINGS_FIXED };
@@ -99,7 +101,12 @@ static const struct {
     {STRING_ALLOC_REQUESTED, STRING_BYTES}, {STRING_INUSE_REQUESTED, STRING_BYTES},
 };
 
-enum { MAPPINGS_MOST = 1 << 16, ADDRESSES_MOST = 1 << 22, LOCATION_NONE = 1 };
+enum { MAPPINGS_MOST = 1 << 16, ADDRESSES_MOST = 1 << 22 };
+
+/* Locations without an address, each with a function of the same number. */
+enum { LOCATION_NO_STACK = 1, LOCATION_NOT_SAMPLED, LOCATIONS_NAMED };
+static const unsigned named[LOCATIONS_NAMED] = {
+    [LOCATION_NO_STACK] = STRING_NO_STACK, [LOCATION_NOT_SAMPLED] = STRING_NOT_SAMPLED};
 
 struct mapping {
     uint64_t start, end, id;
@@ -116,7 +123,7 @@ struct writer {
     uint64_t strings, locations, first_thread; /* so many were sent; the first thread's name */
     uint32_t *threads; /* ids of the rows of threads.h; NULL: no memory, and all are others */
     uint32_t thread_count;
-    bool without; /* the location of stacks without frames was sent */
+    bool sent[LOCATIONS_NAMED];
     /* In the order of addresses; NULL: no memory, and locations are of no mapping. */
     struct mapping *mappings;
     size_t mapping_count;
@@ -132,6 +139,7 @@ static BULK struct {
     uintptr_t pcs[WALK_MOST];
     uint64_t ids[WALK_MOST];
     struct maps maps;
+    struct scale scale;
 } scratch;
 
 static uint64_t send_string(struct writer *writer, const char *text, size_t length)
@@ -290,24 +298,24 @@ static uint64_t location_of(struct writer *writer, uintptr_t pc)
     return id;
 }
 
-static uint64_t location_without(struct writer *writer)
+static uint64_t location_named(struct writer *writer, unsigned id)
 {
     struct proto *message = &writer->message;
-    if (!writer->without) {
+    if (!writer->sent[id]) {
         uint8_t bytes[2 * VARINT_MOST];
         struct proto line;
-        writer->without = true;
-        proto_number(message, FUNCTION_ID, 1);
-        proto_number(message, FUNCTION_NAME, STRING_NO_STACK);
-        proto_number(message, FUNCTION_SYSTEM_NAME, STRING_NO_STACK);
+        writer->sent[id] = true;
+        proto_number(message, FUNCTION_ID, id);
+        proto_number(message, FUNCTION_NAME, named[id]);
+        proto_number(message, FUNCTION_SYSTEM_NAME, named[id]);
         proto_send(message, writer->sink, PROFILE_FUNCTION);
         proto_start(&line, bytes, sizeof bytes);
-        proto_number(&line, LINE_FUNCTION, 1);
-        proto_number(message, LOCATION_ID, LOCATION_NONE);
+        proto_number(&line, LINE_FUNCTION, id);
+        proto_number(message, LOCATION_ID, id);
         proto_message(message, LOCATION_LINE, &line);
         proto_send(message, writer->sink, PROFILE_LOCATION);
     }
-    return LOCATION_NONE;
+    return id;
 }
 
 static void label(struct writer *writer, unsigned key, uint64_t text, uint64_t number,
@@ -323,29 +331,44 @@ static void label(struct writer *writer, unsigned key, uint64_t text, uint64_t n
     proto_message(&writer->message, SAMPLE_LABEL, &inner);
 }
 
-static uint64_t whole(uint64_t seen, double weight)
+static void put_values(struct writer *writer, struct profile_sum allocated, struct profile_sum live,
+                       struct profile_sum peak)
 {
-    uint64_t value = estimate_round((double)seen * weight);
-    return value < INT64_MAX ? value : INT64_MAX;
+    uint64_t values[COUNT_OF(types)] = {
+        allocated.objects, allocated.usable, live.objects,        live.usable,
+        peak.objects,      peak.usable,      allocated.requested, live.requested,
+    };
+    for (unsigned i = 0; i < COUNT_OF(types); i++)
+        values[i] = values[i] < INT64_MAX ? values[i] : INT64_MAX;
+    proto_packed(&writer->message, SAMPLE_VALUES, values, COUNT_OF(types));
+}
+
+/* What no sample stands for. */
+static void send_rest(struct writer *writer)
+{
+    struct profile_sum allocated = scale_rest(&scratch.scale, SCALE_ALLOCATED);
+    struct profile_sum live = scale_rest(&scratch.scale, SCALE_LIVE);
+    struct profile_sum peak = scale_rest(&scratch.scale, SCALE_PEAK);
+    if ((allocated.objects | live.objects | peak.objects) == 0)
+        return;
+    uint64_t id = location_named(writer, LOCATION_NOT_SAMPLED);
+    proto_packed(&writer->message, SAMPLE_LOCATIONS, &id, 1);
+    put_values(writer, allocated, live, peak);
+    proto_send(&writer->message, writer->sink, PROFILE_SAMPLE);
 }
 
 static void send_sample(void *context, const struct profile_row *row)
 {
     struct writer *writer = context;
-    double weight = row->weight;
-    uint64_t values[COUNT_OF(types)] = {
-        whole(row->allocated.objects, weight),   whole(row->allocated.usable, weight),
-        whole(row->live.objects, weight),        whole(row->live.usable, weight),
-        whole(row->peak.objects, weight),        whole(row->peak.usable, weight),
-        whole(row->allocated.requested, weight), whole(row->live.requested, weight),
-    };
     unsigned count = stacks_frames(row->stack, scratch.pcs, WALK_MOST);
     for (unsigned i = 0; i < count; i++)
         scratch.ids[i] = location_of(writer, scratch.pcs[i]);
     if (count == 0)
-        scratch.ids[count++] = location_without(writer);
+        scratch.ids[count++] = location_named(writer, LOCATION_NO_STACK);
     proto_packed(&writer->message, SAMPLE_LOCATIONS, scratch.ids, count);
-    proto_packed(&writer->message, SAMPLE_VALUES, values, COUNT_OF(types));
+    put_values(writer, scale_row(&scratch.scale, SCALE_ALLOCATED, row),
+               scale_row(&scratch.scale, SCALE_LIVE, row),
+               scale_row(&scratch.scale, SCALE_PEAK, row));
     if (row->size > 0)
         label(writer, STRING_BYTES, 0, row->size, STRING_BYTES);
     uint32_t number = row->thread;
@@ -361,7 +384,8 @@ static void send_sample(void *context, const struct profile_row *row)
 int format_pprof(const struct format_options *options, struct sink *sink)
 {
     struct gzip gzip;
-    struct writer writer = {.sink = &gzip.sink, .locations = LOCATION_NONE, .address_most = 1024};
+    struct writer writer = {
+        .sink = &gzip.sink, .locations = LOCATIONS_NAMED - 1, .address_most = 1024};
     uint64_t mapping = 0;
     gzip_start(&gzip, sink, scratch.gzip, sizeof scratch.gzip);
     proto_start(&writer.message, scratch.message, sizeof scratch.message);
@@ -380,7 +404,9 @@ int format_pprof(const struct format_options *options, struct sink *sink)
     send_threads(&writer);
     send_mappings(&writer, true, &mapping);
     send_mappings(&writer, false, &mapping);
+    scale_prepare(&scratch.scale, options->account);
     profile_each(send_sample, &writer);
+    send_rest(&writer);
     gzip_end(&gzip);
 
     if (writer.mappings != NULL)

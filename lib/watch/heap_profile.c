@@ -1,17 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lib/watch/heap_profile.h. Sites hold the truth; beside them run totals of the estimated
- * bytes, for what must be known at every event: the peak, the limits of triggers, the heap over
- * time.
- *
- * Who held memory at the peak costs next to nothing: a new peak only counts `sites_peak_epoch` up,
- * and while each block makes it higher still, not even that. The next change of a site first saves
- * what was live there, if that was not done for this peak yet; so a site that is unchanged since
- * the peak still is what it was then, and all others have saved it.
- *
- * While every block is recorded, a thread adds up its events and shares them in batches. It takes
- * its own batch into account, so that with one thread the peak is exact; with more it can be missed
- * by their batches.
+ * See lib/watch/heap_profile.h. Sites hold what was recorded; totals.c knows about the heap as a
+ * whole.
  */
 #include "lib/watch/heap_profile.h"
 
@@ -23,40 +13,29 @@
 #include "lib/alloc/alloc.h"
 #include "lib/watch/recent.h"
 #include "lib/watch/recorder.h"
+#include "lib/watch/scale.h"
 #include "lib/watch/series.h"
 #include "lib/watch/sites.h"
 #include "lib/watch/stacks.h"
 #include "lib/watch/threads.h"
+#include "lib/watch/totals.h"
 #include "lib/watch/watch.h"
 
-enum {
-    BATCH_BYTES = 16 << 10, /* shared at the latest after so many bytes, */
-    BATCH_SHARE = 4096,     /* or this share of the heap if that is more */
-    BORN_BITS = 48,
-    OBJECT_PARTS = 256, /* objects are estimated in these parts */
-};
+enum { BORN_BITS = 48 };
 
-/* Estimated usable bytes and objects of all threads, as far as they have been shared. */
-static struct {
-    uint64_t allocated, freed, objects;
-} totals __attribute__((aligned(64)));
-
-static struct {
-    uint64_t bytes, time_ms;
-    bool lasts; /* nothing changed since but by blocks that made it higher still */
-} peak __attribute__((aligned(64)));
-
-struct profile_limits profile_limits;
-bool profile_due;
 static uint64_t lost;
 
 enum { THREAD_AS_ALL, THREAD_ON, THREAD_OFF };
 static __thread uint8_t thread_wish;
 static bool threads_off;
+static bool uncovered; /* some block was not subject to recording */
+static uint64_t off_ms;
 
 void profile_set_thread_active(bool active)
 {
     thread_wish = active ? THREAD_ON : THREAD_OFF;
+    if (!active)
+        store_relaxed(&uncovered, true);
 }
 
 bool profile_thread_active(void)
@@ -67,6 +46,8 @@ bool profile_thread_active(void)
 void profile_set_threads_active(bool active)
 {
     store_relaxed(&threads_off, !active);
+    if (!active)
+        store_relaxed(&uncovered, true);
 }
 
 bool profile_threads_active(void)
@@ -74,17 +55,22 @@ bool profile_threads_active(void)
     return !load_relaxed(&threads_off);
 }
 
-/* What one picked block stands for. */
-static void estimate(unsigned rate, size_t usable, uint64_t *bytes, uint64_t *objects)
+bool profile_covered(void)
 {
-    int64_t mean = sampler_rate_of(rate);
-    *bytes = usable;
-    *objects = OBJECT_PARTS;
-    if (mean > 0) {
-        double weight = 1 / sampler_picked((double)usable, mean);
-        *bytes = (uint64_t)((double)usable * weight);
-        *objects = (uint64_t)(OBJECT_PARTS * weight);
-    }
+    return !load_relaxed(&uncovered);
+}
+
+uint64_t profile_off_ms(void)
+{
+    return load_relaxed(&off_ms);
+}
+
+void profile_recording(bool on)
+{
+    if (!on)
+        store_relaxed(&uncovered, true);
+    if (on || load_relaxed(&off_ms) == 0)
+        store_relaxed(&off_ms, on ? 0 : os_now_ms());
 }
 
 /* ---- time ---------------------------------------------------------------------------- */
@@ -93,7 +79,7 @@ static void estimate(unsigned rate, size_t usable, uint64_t *bytes, uint64_t *ob
 static uint64_t tick_us = ((uint64_t)1 << 32) / 32;
 static uint64_t first_ticks, first_ns, next_ns;
 
-static void ticks_measure(void)
+void profile_measure_ticks(void)
 {
     uint64_t ticks = arch_ticks(), ns = os_now_ns();
     if (first_ns == 0) {
@@ -136,147 +122,6 @@ static unsigned life_bucket(uint64_t born)
         return 0;
     unsigned bucket = 1 + (63u - (unsigned)__builtin_clzll(us)) / 2;
     return bucket < LIFE_BUCKETS ? bucket : LIFE_BUCKETS - 1;
-}
-
-/* ---- totals -------------------------------------------------------------------------- */
-
-static void totals_add(const struct batch *batch)
-{
-    __atomic_fetch_add(&totals.allocated, batch->allocated, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&totals.freed, batch->freed, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&totals.objects, batch->objects, __ATOMIC_RELAXED);
-}
-
-static void share(struct recorder *recorder)
-{
-    totals_add(&recorder->batch);
-    recorder_clear(recorder);
-}
-
-/* The batch of a thread, or none: what is from before all was forgotten does not count. */
-static struct recorder *kept_now(void)
-{
-    struct recorder *recorder = recorder_kept();
-    unsigned now = load_relaxed(&sites_era);
-    if (recorder != NULL && unlikely(recorder->era != now)) {
-        recorder_clear(recorder);
-        recorder->era = now;
-    }
-    return recorder;
-}
-
-/* `own` is what this thread has not shared; NULL: nothing.
- *
- * Other threads may allocate and free any number of bytes between two loads, if this one has to
- * wait for a processor there. What was allocated then must not be taken for live, or nothing would
- * ever be a peak again: the loads are repeated until they fit, and if they never do, the frees are
- * those of the later time. */
-static struct profile_now totals_now(const struct recorder *own)
-{
-    enum { TRIES = 3 };
-    uint64_t freed = load_acquire(&totals.freed), allocated = 0;
-    for (unsigned i = 0; i < TRIES; i++) {
-        uint64_t before = freed;
-        allocated = load_acquire(&totals.allocated);
-        freed = load_acquire(&totals.freed);
-        if (likely(freed == before))
-            break;
-    }
-    freed += own == NULL ? 0 : own->batch.freed;
-    allocated += own == NULL ? 0 : own->batch.allocated;
-    return (struct profile_now){allocated, freed, allocated > freed ? allocated - freed : 0};
-}
-
-struct profile_now profile_now(void)
-{
-    return totals_now(kept_now());
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* How far `now` is from a limit; 0 when it is reached. A limit of 0 is none. */
-static uint64_t distance(const uint64_t *limit, uint64_t now)
-{
-    uint64_t last = load_relaxed(limit) - 1;
-    return last < now ? 0 : last - now;
-}
-
-/* Looks at the totals after an event. True if the heap is larger than ever before. */
-static bool totals_look(struct profile_now now)
-{
-    bool grown = now.live > load_relaxed(&peak.bytes);
-    if (grown) {
-        store_relaxed(&peak.bytes, now.live);
-        if (!load_relaxed(&peak.lasts)) {
-            store_relaxed(&peak.lasts, true);
-            store_relaxed(&peak.time_ms, os_now_ms());
-            __atomic_fetch_add(&sites_peak_epoch, 1, __ATOMIC_RELAXED);
-        }
-    }
-    if (unlikely(load_relaxed(&profile_limits.allocated) - 1 < now.allocated ||
-                 load_relaxed(&profile_limits.freed) - 1 < now.freed ||
-                 load_relaxed(&profile_limits.live) - 1 < now.live))
-        store_relaxed(&profile_due, true);
-    return grown;
-}
-
-/* The same, and how much the thread may do before it is time to look again. */
-static bool recorder_look(struct recorder *recorder)
-{
-    struct profile_now now = totals_now(recorder);
-    bool grown = totals_look(now);
-    uint64_t highest = load_relaxed(&peak.bytes), batch = highest / BATCH_SHARE;
-    batch = batch > BATCH_BYTES ? batch : BATCH_BYTES;
-    if (recorder->batch.allocated > batch || recorder->batch.freed > batch)
-        share(recorder);
-    recorder->allocated_most = least(batch, recorder->batch.allocated +
-                                                distance(&profile_limits.allocated, now.allocated));
-    recorder->freed_most =
-        least(batch, recorder->batch.freed + distance(&profile_limits.freed, now.freed));
-    recorder->room = least(highest > now.live ? highest - now.live : 0,
-                           distance(&profile_limits.live, now.live));
-    return grown;
-}
-
-/* True if that makes the heap larger than ever before. */
-static bool totals_grow(uint64_t bytes, uint64_t objects)
-{
-    struct recorder *recorder = kept_now();
-    if (unlikely(recorder == NULL)) {
-        totals_add(&(struct batch){.allocated = bytes, .objects = objects});
-        return totals_look(totals_now(NULL));
-    }
-    recorder->batch.allocated += bytes;
-    recorder->batch.objects += objects;
-    if (unlikely(bytes > recorder->room || recorder->batch.allocated > recorder->allocated_most))
-        return recorder_look(recorder);
-    recorder->room -= bytes;
-    return false;
-}
-
-static void totals_shrink(uint64_t bytes)
-{
-    struct recorder *recorder = kept_now();
-    if (unlikely(recorder == NULL)) {
-        totals_add(&(struct batch){.freed = bytes});
-        totals_look(totals_now(NULL));
-        return;
-    }
-    recorder->batch.freed += bytes;
-    recorder->room += bytes;
-    if (unlikely(recorder->batch.freed > recorder->freed_most))
-        recorder_look(recorder);
-}
-
-/* Before a site changes by anything but a block that makes the heap larger than ever. */
-INLINE void site_change(struct site *site)
-{
-    if (unlikely(load_relaxed(&peak.lasts)))
-        store_relaxed(&peak.lasts, false);
-    site_save(site);
 }
 
 /* ---- events -------------------------------------------------------------------------- */
@@ -339,11 +184,9 @@ void profile_begin(struct record *record, const struct caller *caller, unsigned 
     uint32_t word = 0, id = site_for(recorder, stack, site_kind(class, usable, rate));
     if (id != 0) {
         struct site *site = site_at(id);
-        uint64_t bytes, objects;
         site_use(site);
-        estimate(rate, usable, &bytes, &objects);
-        if (!totals_grow(bytes, objects))
-            site_change(site);
+        if (rate != SAMPLER_EXACT_NUMBER || !totals_grow(usable))
+            totals_change(site);
         sum_add(&site->allocated, requested, usable, site_thread(site) != THREAD_OTHER);
         if (born != 0)
             site_count(&site->moved_in, 1, false);
@@ -380,7 +223,7 @@ void profile_end(struct record *record, const struct caller *caller, size_t usab
     uint32_t word = record->site;
     if (word == 0)
         return;
-    uint64_t born = born_of(record), bytes, objects;
+    uint64_t born = born_of(record);
     struct site *site = site_at(site_id(word));
     record->site = 0;
     if (unlikely(load_relaxed(&block_events) != 0))
@@ -390,49 +233,14 @@ void profile_end(struct record *record, const struct caller *caller, size_t usab
         return;
     bool own = site_thread(site) == threads_self() && site_thread(site) != THREAD_OTHER;
     struct site_ends *ends = own ? &site->own : &site->others;
-    site_change(site);
-    estimate(site_rate(site), usable, &bytes, &objects);
-    totals_shrink(bytes);
+    totals_change(site);
+    if (site_rate(site) == SAMPLER_EXACT_NUMBER)
+        totals_shrink(usable);
     if (moved)
         site_count(&site->moved_out, 1, false);
     else
         site_count(&ends->lives[life_bucket(born)], 1, own);
     sum_add(&ends->freed, requested, usable, own); /* last: without live blocks it may be folded */
-}
-
-void profile_tick(uint64_t now_ms)
-{
-    uint64_t limit = load_relaxed(&profile_limits.time_ms);
-    if (limit - 1 < now_ms)
-        store_relaxed(&profile_due, true);
-    if (load_relaxed(&peak.lasts))
-        store_relaxed(&peak.time_ms, now_ms);
-    if (!series_due(now_ms))
-        return;
-    ticks_measure();
-    uint64_t freed = load_relaxed(&totals.freed), allocated = load_relaxed(&totals.allocated);
-    series_add(&(struct profile_point){
-        .time_ms = now_ms,
-        .live_bytes = allocated > freed ? allocated - freed : 0,
-        .allocated_bytes = allocated,
-        .allocated_objects = load_relaxed(&totals.objects) / OBJECT_PARTS,
-    });
-}
-
-void profile_settle(void)
-{
-    struct recorder *recorder = kept_now();
-    if (recorder != NULL)
-        share(recorder);
-    recorder_drop();
-}
-
-void profile_inherit(struct recorder *recorder)
-{
-    if (recorder->era == load_relaxed(&sites_era))
-        totals_add(&recorder->batch);
-    recorder_clear(recorder);
-    recorder_put_back(recorder);
 }
 
 void profile_thread_end(void)
@@ -451,6 +259,7 @@ static bool row_fill(struct profile_row *row, uint32_t stack, const struct site 
     *row = (struct profile_row){
         .stack = stack,
         .thread = site_thread(site),
+        .class = class < CLASS_COUNT ? class : ACCOUNT_LARGE,
         .size = class < CLASS_COUNT ? (uint32_t)class_size(class) : 0,
         .rate = sampler_rate_of(site_rate(site)),
         .live = site_live(site),
@@ -492,62 +301,96 @@ void profile_each(void (*row)(void *context, const struct profile_row *row), voi
     }
 }
 
-static void sum_scaled(struct profile_sum *to, const struct profile_sum *sum, double weight)
+struct summing {
+    struct scale *scale;
+    struct profile_totals *totals;
+};
+
+static void sum_more(struct profile_sum *to, struct profile_sum more)
 {
-    to->objects += (uint64_t)((double)sum->objects * weight + 0.5);
-    to->requested += (uint64_t)((double)sum->requested * weight + 0.5);
-    to->usable += (uint64_t)((double)sum->usable * weight + 0.5);
+    to->objects += more.objects;
+    to->requested += more.requested;
+    to->usable += more.usable;
 }
 
 static void totals_row(void *context, const struct profile_row *row)
 {
-    struct profile_totals *sum = context;
-    sum_scaled(&sum->live, &row->live, row->weight);
-    sum_scaled(&sum->allocated, &row->allocated, row->weight);
-    sum_scaled(&sum->peak, &row->peak, row->weight);
-    sum->seen_live += row->live.objects;
-    sum->seen_allocated += row->allocated.objects;
-    sum->other += row->stack == STACK_OTHER ? row->allocated.objects : 0;
+    const struct summing *summing = context;
+    sum_more(&summing->totals->live, scale_row(summing->scale, SCALE_LIVE, row));
+    sum_more(&summing->totals->allocated, scale_row(summing->scale, SCALE_ALLOCATED, row));
+    sum_more(&summing->totals->peak, scale_row(summing->scale, SCALE_PEAK, row));
 }
 
-void profile_totals(struct profile_totals *out)
+void profile_totals(struct profile_totals *totals, struct scale *scale)
 {
-    *out = (struct profile_totals){.peak_ms = load_relaxed(&peak.time_ms),
-                                   .lost = load_relaxed(&lost)};
-    profile_each(totals_row, out);
+    struct summing summing = {scale, totals};
+    *totals = (struct profile_totals){.peak_ms = scale->peak.time_ms};
+    profile_each(totals_row, &summing);
+    if (profile_covered()) {
+        sum_more(&totals->live, scale_rest(scale, SCALE_LIVE));
+        sum_more(&totals->allocated, scale_rest(scale, SCALE_ALLOCATED));
+        sum_more(&totals->peak, scale_rest(scale, SCALE_PEAK));
+    }
+}
+
+bool profile_totals_now(struct profile_totals *totals)
+{
+    struct {
+        struct account account;
+        struct scale scale;
+    } *room = os_map(sizeof *room); /* stacks may be small */
+    if (room == NULL)
+        return false;
+    account_take(&room->account);
+    scale_prepare(&room->scale, &room->account);
+    profile_totals(totals, &room->scale);
+    os_unmap(room, sizeof *room);
+    return true;
+}
+
+static void seen_row(void *context, const struct profile_row *row)
+{
+    struct profile_seen *seen = context;
+    seen->live += row->live.objects;
+    seen->allocated += row->allocated.objects;
+    seen->other += row->stack == STACK_OTHER ? row->allocated.objects : 0;
+}
+
+void profile_seen(struct profile_seen *seen)
+{
+    *seen = (struct profile_seen){.lost = load_relaxed(&lost)};
+    profile_each(seen_row, seen);
 }
 
 void profile_reset(void)
 {
     sites_forget();
-    store_relaxed(&totals.allocated, 0);
-    store_relaxed(&totals.freed, 0);
-    store_relaxed(&totals.objects, 0);
-    store_relaxed(&peak.bytes, 0);
-    store_relaxed(&peak.lasts, false);
+    totals_reset();
+    store_relaxed(&uncovered, true);
     store_relaxed(&lost, 0);
 }
 
-/* Threads that stayed behind had batches of their own: the totals come from the sites again. */
+struct recorded {
+    uint64_t allocated, freed;
+};
+
 static void recover_row(void *context, const struct profile_row *row)
 {
-    (void)context;
-    double live = (double)row->live.usable, allocated = (double)row->allocated.usable;
-    totals.allocated += (uint64_t)(allocated * row->weight);
-    totals.freed += (uint64_t)((allocated - live) * row->weight);
-    totals.objects += (uint64_t)((double)row->allocated.objects * row->weight * OBJECT_PARTS);
+    struct recorded *recorded = context;
+    if (row->rate != SAMPLER_EXACT)
+        return;
+    recorded->allocated += row->allocated.usable;
+    recorded->freed += row->allocated.usable - row->live.usable;
 }
 
 void profile_recover(uint32_t parent_id)
 {
+    struct recorded recorded = {0, 0};
     series_recover();
     stacks_recover();
     threads_recover(parent_id);
     sites_recover(parent_id);
     recent_recover(parent_id);
-    struct recorder *recorder = recorder_kept();
-    if (recorder != NULL)
-        recorder_clear(recorder);
-    totals.allocated = totals.freed = totals.objects = 0;
-    profile_each(recover_row, NULL);
+    profile_each(recover_row, &recorded);
+    totals_recover(recorded.allocated, recorded.freed);
 }

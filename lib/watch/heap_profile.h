@@ -5,7 +5,8 @@
  * many were live when the heap was largest. Only picked blocks are seen; each stands for 1 / p
  * blocks of its size, p = 1 - exp(-size / rate), so all sums below come in two kinds: *seen*
  * (integers, what was picked) and *estimated* (seen / p). With rate 0 every block is picked and
- * both are the same.
+ * both are the same. Totals are neither: they are the allocator's counters (totals.h), and scale.h
+ * makes the estimates of sites add up to them.
  *
  * Writers read while the program goes on: a row may be a few events younger than the one before.
  */
@@ -28,6 +29,7 @@ struct profile_sum {
 struct profile_row {
     uint32_t stack;  /* stacks.h */
     uint32_t thread; /* threads.h: number of its row, or THREAD_OTHER: threads that have ended */
+    unsigned class;  /* of the allocator, or ACCOUNT_LARGE */
     uint32_t size;   /* usable size of a block, 0 for large ones: these differ */
     int64_t rate;    /* mean bytes between samples; 0: every block was recorded */
     double weight;   /* 1 / p: multiply a sum of what was seen by it */
@@ -72,17 +74,33 @@ void profile_recover(uint32_t parent_id);
 /* Calls `row` for every site with data, all sites of one stack in succession. */
 void profile_each(void (*row)(void *context, const struct profile_row *row), void *context);
 
-/* Sums over all sites, estimated. */
+/* Picked blocks. */
+struct profile_seen {
+    uint64_t live, allocated;
+    uint64_t other; /* of those allocated, the ones whose stack was too much to keep */
+    uint64_t lost;  /* picked blocks that there was no memory to record */
+};
+void profile_seen(struct profile_seen *seen);
+
+/* Sums over all sites after `scale_prepare`. Where recording covers the whole run they are the
+ * allocator's counters; requested bytes stay an estimate unless every block is recorded. */
 struct profile_totals {
     struct profile_sum live, allocated, peak;
-    uint64_t peak_ms;                   /* os_now_ms() of the peak */
-    uint64_t seen_live, seen_allocated; /* picked blocks */
-    uint64_t other;                     /* of those, the ones whose stack was too much to keep */
-    uint64_t lost;                      /* picked blocks that there was no memory to record */
+    uint64_t peak_ms; /* os_now_ms() of the peak */
 };
-void profile_totals(struct profile_totals *totals);
+struct scale;
+void profile_totals(struct profile_totals *totals, struct scale *scale);
+/* The same with a scale of its own. False when memory is out. */
+bool profile_totals_now(struct profile_totals *totals);
 
-/* The heap over time; all bytes are estimates of usable size. */
+/* Whether every block since the start of the process was subject to recording. */
+bool profile_covered(void);
+/* Recording begins or ends for all threads. */
+void profile_recording(bool on);
+/* When it ended, os_now_ms(); 0: it goes on. */
+uint64_t profile_off_ms(void);
+
+/* The heap over time, by the allocator's counters. A point holds until the next one. */
 struct profile_point {
     uint64_t time_ms; /* os_now_ms() */
     uint64_t live_bytes, allocated_bytes, allocated_objects;
@@ -100,19 +118,40 @@ unsigned profile_series(struct profile_point points[SERIES_MOST]);
 void profile_reset(void);
 
 /*
- * Limits that the totals may reach; whoever records an event at or beyond one makes
- * `profile_due` true. 0: none.
+ * Limits that the counters may reach; when one is reached `profile_due` becomes true, by whichever
+ * thread notices. 0: none. Set by `totals_arm`.
  */
 struct profile_limits {
-    uint64_t allocated, freed, live; /* estimated usable bytes */
+    uint64_t allocated, freed, live; /* usable bytes */
     uint64_t time_ms;
 };
-/* The running totals that the limits are held against, as the calling thread knows them. */
+extern struct profile_limits profile_limits;
+extern bool profile_due;
+/* The counters that the limits are held against. */
 struct profile_now {
     uint64_t allocated, freed, live;
 };
 struct profile_now profile_now(void);
-extern struct profile_limits profile_limits;
-extern bool profile_due;
+
+/* While `profile_counting`, each thread tells now and then what it has allocated and freed in all;
+ * `last` is what it told before. */
+extern bool profile_counting;
+struct account_sum;
+struct profile_counted {
+    uint64_t allocated, freed;
+};
+void profile_count(const struct account_sum *now, struct profile_counted *last);
+
+/* Before a free on the slow path: if held bytes have reached `profile_high`, this may be the
+ * heap's peak. */
+extern uint64_t profile_high;
+void profile_high_water(void);
+/* After any slow call: held bytes that have left the band want to be looked at. */
+extern struct profile_band {
+    uint64_t low, width;
+} profile_band;
+void profile_far(void);
+/* Now and then: how fast the machine's ticks go. */
+void profile_measure_ticks(void);
 
 #endif

@@ -39,10 +39,11 @@ static bool lines_open(struct lines *lines, const char *folder, const char *name
 static bool lines_next(struct lines *lines, char *line)
 {
     size_t length = 0;
+    unsigned tries = 0;
     for (;;) {
         if (lines->at == lines->got) {
             ssize_t got = os_read(lines->fd, lines->chunk, sizeof lines->chunk);
-            if (got == -EINTR)
+            if (os_again(got, &tries))
                 continue;
             if (got <= 0 && length == 0)
                 return false;

@@ -135,18 +135,10 @@ double sampler_picked(double size, int64_t mean)
     return share;
 }
 
+/* One that was picked with the probability of `before` stays with the share that the probability of
+ * `now` is of it. */
 bool sampler_keeps(uint64_t *random, size_t before, size_t now, int64_t mean)
 {
-    if (mean <= 0)
-        return true;
-    double was = (double)before / (double)mean, is = (double)now / (double)mean;
-    if (was < 0.125)
-        return uniform(random) * picked_share(was) < picked_share(is);
-    /* Picked means that a wait ended within `before` bytes: draw such a wait and see whether it
-     * ends within `now`, too. */
-    double wait;
-    do
-        wait = wait_for(random, 1);
-    while (wait >= was);
-    return wait < is;
+    return uniform(random) * sampler_picked((double)before, mean) <
+           sampler_picked((double)now, mean);
 }

@@ -68,6 +68,13 @@ void series_add(const struct profile_point *point)
 {
     if (__atomic_exchange_n(&busy, true, __ATOMIC_ACQUIRE))
         return;
+    if (count > 0 && points[count - 1].time_ms == point->time_ms) {
+        uint64_t before = points[count - 1].resident_bytes;
+        points[count - 1] = *point;
+        points[count - 1].resident_bytes = before;
+        store_release(&busy, false);
+        return;
+    }
     if (count == SERIES_MOST) {
         for (unsigned i = 0; i < SERIES_MOST / 2; i++)
             points[i] = points[2 * i + 1];

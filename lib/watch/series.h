@@ -10,7 +10,8 @@
 
 /* Whether it is time for the next point. */
 bool series_due(uint64_t now_ms);
-/* Adds one, unless another thread is doing so. */
+/* Adds one, unless another thread is doing so. A second one of the same millisecond takes the place
+ * of the first. */
 void series_add(const struct profile_point *point);
 /* In a forked child. */
 void series_recover(void);

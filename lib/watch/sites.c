@@ -11,7 +11,7 @@
 #include "lib/watch/threads.h"
 
 enum {
-    LARGE_STEPS_SHIFT = 3, /* large sizes: eight ranges a doubling */
+    LARGE_STEPS_SHIFT = 5, /* large sizes: ranges of 3 %, so that one weight fits */
     LARGE_LEAST_LOG = 15,
     LOOKS = 3,        /* sites of a stack that are tried before the table is */
     PATIENCE = 10000, /* looks until a reader goes on, whatever a thread that folds is doing */

@@ -33,7 +33,7 @@ _Static_assert(sizeof(struct site) == 256, "slabs of them are powers of two");
 
 /* The size and the rate as one number. The class is one of the allocator's or, from CLASS_COUNT on,
  * a range of large sizes. */
-enum { SITE_CLASS_BITS = 9, SITE_RATE_BITS = 8 };
+enum { SITE_CLASS_BITS = 11, SITE_RATE_BITS = 8 };
 uint32_t site_kind_large(size_t usable); /* without the rate */
 INLINE uint32_t site_kind(unsigned class, size_t usable, unsigned rate)
 {

@@ -5,6 +5,7 @@
 #include "base/os.h"
 
 enum { INDEX_SHIFT = 8, INDEX_STEP = 2, HUGE_LEAST = 2 << 20 };
+static const size_t NO_SLOT = SIZE_MAX;
 
 static uint64_t bytes_taken;
 
@@ -87,7 +88,8 @@ static NOINLINE void index_move(struct table *table, uint32_t from)
     size_t mask = ((size_t)1 << shift) - 1;
     for (size_t i = 0; i < (size_t)1 << index_shift(from); i++) {
         uint64_t slot = load_acquire(&old[i]), there = 0;
-        for (size_t at = slot >> (64 - shift); slot != 0; at = (at + 1) & mask) {
+        size_t at = slot >> (64 - shift), looked = slot == 0 ? mask + 1 : 0;
+        for (; looked <= mask; looked++, at = (at + 1) & mask) {
             if (__atomic_compare_exchange_n(&index[at], &there, slot, false, __ATOMIC_RELEASE,
                                             __ATOMIC_RELAXED) ||
                 there == slot)
@@ -102,7 +104,7 @@ static NOINLINE void index_move(struct table *table, uint32_t from)
 /* The newest index, after a longer one was added if this one is half full. NULL without memory. */
 static uint64_t *index_newest(struct table *table, unsigned *number, uint64_t most)
 {
-    for (;;) {
+    for (;;) { /* again only if another thread has added an index */
         *number = load_acquire(&table->newest);
         if (load_acquire(&table->indexes[*number]) == 0 &&
             !memory_make(&table->indexes[*number], sizeof(uint64_t) << index_shift(*number), most))
@@ -141,14 +143,16 @@ static bool is(const struct table *table, uint32_t id, uint64_t a, uint32_t b)
     return load_relaxed(&entry->a) == a && entry->b == b;
 }
 
-/* The number of the key in one index, or 0. *slot is where it is or would be. */
+/* The number of the key in one index, or 0. *slot is where it is or would be. An index takes no
+ * more when it is nearly full, but many threads at once may get past that: NO_SLOT. */
 static uint32_t look(const struct table *table, unsigned number, uint64_t hash, uint64_t a,
                      uint32_t b, size_t *slot)
 {
     const uint64_t *index = index_at(table, number);
     unsigned shift = index_shift(number);
     size_t mask = ((size_t)1 << shift) - 1;
-    for (size_t at = hash >> (64 - shift);; at = (at + 1) & mask) {
+    size_t at = hash >> (64 - shift);
+    for (size_t looked = 0; looked <= mask; looked++, at = (at + 1) & mask) {
         uint64_t there = load_acquire(&index[at]);
         *slot = at;
         if (there == 0)
@@ -156,6 +160,8 @@ static uint32_t look(const struct table *table, unsigned number, uint64_t hash, 
         if (there >> 32 == hash >> 32 && is(table, (uint32_t)there, a, b))
             return (uint32_t)there;
     }
+    *slot = NO_SLOT;
+    return 0;
 }
 
 uint32_t table_add(struct table *table, uint64_t a, uint32_t b, uint64_t most, bool *fresh)
@@ -182,11 +188,11 @@ uint32_t table_add(struct table *table, uint64_t a, uint32_t b, uint64_t most, b
         entry->b = b;
         store_release(&entry->a, a);
     }
-    for (;;) {
+    for (;;) { /* again only if another thread took the slot */
         uint32_t there = look(table, number, hash, a, b, &slot);
         uint64_t none = 0;
-        if (there != 0)
-            return there; /* another thread was first; our entry stays unused */
+        if (there != 0 || unlikely(slot == NO_SLOT))
+            return there; /* another thread was first, or all are; our entry stays unused */
         if (__atomic_compare_exchange_n(&index[slot], &none, slot_of(hash, id), false,
                                         __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
             *fresh = !found;

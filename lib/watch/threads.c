@@ -17,7 +17,8 @@ enum {
     SLAB_SHIFT = 6,
     SLAB = 1 << SLAB_SHIFT,
     SLABS = 1 << 15,
-    LOOKS = 8, /* rows of ended threads that a new one looks at */
+    KEPT = 64, /* ended threads keep their rows while there are at most this many, */
+    LOOKS = 8, /* then a new thread looks at this many of those for one to use again */
 };
 
 enum thread_state { THREAD_NONE, THREAD_LIVES, THREAD_ENDED };
@@ -71,7 +72,7 @@ static bool is_free_locked(uint32_t number)
 /* A row to use again, or a new one. */
 static uint32_t number_locked(void)
 {
-    for (unsigned i = 0; i < LOOKS && i < count; i++) {
+    for (unsigned i = 0; i < LOOKS && count >= KEPT; i++) {
         cursor = cursor + 1 < count ? cursor + 1 : 0;
         if (is_free_locked(cursor))
             return cursor;
@@ -143,7 +144,8 @@ void threads_end(void)
     if (!thread->named)
         os_thread_name(thread->name);
     lock_take(&lock);
-    store_release(&thread->state, sites_fold(own - 1) ? THREAD_NONE : THREAD_ENDED);
+    bool gone = count > KEPT && sites_fold(own - 1);
+    store_release(&thread->state, gone ? THREAD_NONE : THREAD_ENDED);
     own = 0;
     lock_give(&lock);
 }

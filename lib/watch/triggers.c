@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What decides that a dump is made; the interface is in lib/watch/dump.h. Nobody watches all the
- * time: the nearest limits of all triggers stand in `profile_limits`, whoever records an event
- * beyond one sets `profile_due`, and the next one to leave the allocator comes here.
+ * time: `totals_arm` gets the nearest limits of all triggers, the thread that notices that one is
+ * reached sets `profile_due`, and the next one to leave the allocator comes here.
  *
  * The table has the lock of dump.c.
  */
@@ -16,6 +16,7 @@
 #include "base/lock.h"
 #include "base/os.h"
 #include "lib/watch/memory_limit.h"
+#include "lib/watch/totals.h"
 
 enum { TRIGGERS = 32 };
 
@@ -153,10 +154,7 @@ static void arm_locked(const struct profile_now *now)
     for (unsigned i = 0; i < TRIGGERS; i++)
         if (triggers[i].style != NULL)
             trigger_limit(&triggers[i], now, &limits);
-    store_relaxed(&profile_limits.allocated, limits.allocated);
-    store_relaxed(&profile_limits.freed, limits.freed);
-    store_relaxed(&profile_limits.live, limits.live);
-    store_relaxed(&profile_limits.time_ms, limits.time_ms);
+    totals_arm(&limits, now);
 }
 
 static uint64_t bit_of(uint64_t number)

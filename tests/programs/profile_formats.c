@@ -14,6 +14,7 @@
 #include "lib/watch/heap_profile.h"
 #include "lib/watch/stacks.h"
 #include "lib/watch/threads.h"
+#include "lib/watch/totals.h"
 #include "lib/watch/watch.h"
 
 #define FRAME(name)                                       \
@@ -38,7 +39,8 @@ static void row(unsigned i, uint32_t stack, uint32_t thread, uint32_t size, uint
 {
     struct profile_row *made = &rows[i];
     uint32_t usable = size < 1000 ? size : (size + 4095) & ~UINT32_C(4095);
-    *made = (struct profile_row){.stack = stack, .thread = thread, .size = usable, .rate = rate};
+    *made = (struct profile_row){
+        .stack = stack, .thread = thread, .size = usable, .rate = rate, .class = i + 1};
     made->weight = rate > 0 ? 1 / (1 - exp(-(double)usable / (double)rate)) : 1;
     made->live = (struct profile_sum){live, live * size, live * usable};
     made->allocated = (struct profile_sum){all, all * size, all * usable};
@@ -63,12 +65,50 @@ void profile_each(void (*each)(void *, const struct profile_row *), void *contex
         each(context, &rows[i]);
 }
 
-void profile_totals(struct profile_totals *totals)
+void profile_seen(struct profile_seen *seen)
 {
+    *seen = (struct profile_seen){0};
+}
+
+void profile_totals(struct profile_totals *totals, struct scale *scale)
+{
+    (void)scale;
     memset(totals, 0, sizeof *totals);
     for (unsigned i = 0; i < ROWS; i++)
         totals->live.usable += (uint64_t)((double)rows[i].live.usable * rows[i].weight);
 }
+
+bool profile_covered(void)
+{
+    return true;
+}
+
+uint64_t profile_off_ms(void)
+{
+    return 0;
+}
+
+void totals_peak(const struct account *now, struct totals_peak *peak)
+{
+    (void)now;
+    *peak = (struct totals_peak){.in_sites = true};
+}
+
+/* Each row is a class of its own, and the counters are what it stands for. */
+static void count(struct account *account)
+{
+    for (unsigned i = 0; i < ROWS; i++) {
+        const struct profile_row *made = &rows[i];
+        struct account_sum *sum = &account->classes[made->class];
+        double live = (double)made->live.objects, size = made->size;
+        sum->allocs = (uint64_t)((double)made->allocated.objects * made->weight + 0.5);
+        sum->frees = sum->allocs - (uint64_t)(live * made->weight + 0.5);
+        sum->alloc_bytes = (uint64_t)((double)made->allocated.usable * made->weight + 0.5);
+        sum->free_bytes = sum->alloc_bytes - (uint64_t)(live * size * made->weight + 0.5);
+    }
+}
+
+struct size_class size_classes[CLASS_COUNT];
 
 unsigned profile_series(struct profile_point points[SERIES_MOST])
 {
@@ -148,13 +188,15 @@ int main(int argc, char **argv)
 {
     static const char *const kinds[] = {"capture", "pprof", "jemalloc", "gperftools"};
     static char buffer[100];
-    struct format_options options = {.reason = "a test"};
+    static struct account account;
+    struct format_options options = {.reason = "a test", .account = &account};
     struct sink sink;
     if (argc < 3)
         return 2;
     rate = atol(argv[2]);
     sampler_set_rate(rate);
     make();
+    count(&account);
     for (int i = 3; i < argc; i++) {
         options.accum |= strcmp(argv[i], "accum") == 0;
         options.raw |= strcmp(argv[i], "raw") == 0;

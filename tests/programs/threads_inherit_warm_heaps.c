@@ -14,7 +14,7 @@
 
 enum {
     THREADS = 1000,
-    WARM_UP = 20,
+    WARM_UP = 100, /* after which ended threads keep no more rows of the profile */
     INHERITED_LEAST = THREADS * 9 / 10, /* after a long pause a heap may have gone home */
     TOGETHER = 6,
     CHILDREN = 20,

@@ -287,18 +287,11 @@ static void deallocate(struct worker *worker, struct slot *slot)
     slot->block = NULL;
 }
 
-/* A block that moved was freed and allocated. One that stayed is the same block: only its bytes
- * change. */
+/* One block ends and another begins, also where it stays. */
 static void count_realloc(struct worker *worker, const struct slot *old, const struct slot *new)
 {
-    if (old->block != new->block) {
-        count(worker, old->usable, false);
-        count(worker, new->usable, true);
-    } else if (new->usable > old->usable) {
-        worker->all.alloc_bytes += new->usable - old->usable;
-    } else {
-        worker->all.free_bytes += old->usable - new->usable;
-    }
+    count(worker, old->usable, false);
+    count(worker, new->usable, true);
 }
 
 static void reallocate(struct worker *worker, struct slot *slot)

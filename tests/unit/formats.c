@@ -36,6 +36,8 @@ static int make(enum format_kind kind, bool accum, size_t most)
     struct format_options options = {.accum = accum, .reason = "test"};
     text_length = 0;
     sink_to_function(&sink, keep, &most, buffer, sizeof buffer);
+    static struct account account;
+    options.account = &account;
     int error = format_write(kind, &options, &sink);
     text[text_length] = '\0';
     return error;

@@ -108,6 +108,15 @@ static void shrunk_blocks_stay_by_their_new_size(void)
     }
 }
 
+/* A generator that stands still gives the longest wait again and again. */
+static void a_bad_generator_ends_all_the_same(void)
+{
+    uint64_t still = 0;
+    alarm(60);
+    assert(sampler_keeps(&still, RATE, RATE / 2, RATE));
+    alarm(0);
+}
+
 static void exact_picks_all_and_off_none(void)
 {
     for (int i = 0; i < 100; i++) {
@@ -177,6 +186,7 @@ int main(void)
     blocks_are_picked_by_their_size();
     mixed_sizes_share_a_clock();
     shrunk_blocks_stay_by_their_new_size();
+    a_bad_generator_ends_all_the_same();
     exact_picks_all_and_off_none();
     numbers_stand_for_one_rate();
     extreme_rates_do_not_overflow();

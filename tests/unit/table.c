@@ -43,9 +43,29 @@ static void all_are_found_again(void)
         assert(add(i + 1, &fresh) == numbers[i] && !fresh);
 }
 
+/* Many threads at once may pass the check that keeps an index from filling up. */
+static void an_index_without_a_free_slot_refuses(void)
+{
+    static uint32_t more_slabs[TABLE_SLABS];
+    struct table full = {.entry_bytes = sizeof(struct table_entry),
+                         .slab_shift = 8,
+                         .count = 1,
+                         .slabs = more_slabs};
+    bool fresh;
+    assert(table_add(&full, 1, 1, UINT64_MAX, &fresh) != 0 && fresh);
+    uint64_t *index = meta_at(full.indexes[0]);
+    for (size_t k = 0; k < 256; k++)
+        index[k] = index[k] == 0 ? 1 : index[k];
+    for (uint64_t key = 2; key < 50; key++)
+        assert(table_add(&full, key, 1, UINT64_MAX, &fresh) == 0 && !fresh);
+    assert(table_add(&full, 1, 1, UINT64_MAX, &fresh) != 0 && !fresh);
+}
+
 int main(void)
 {
     unit_start();
+    alarm(60);
+    an_index_without_a_free_slot_refuses();
     a_mover_that_stays_behind_keeps_nobody_out();
     all_are_found_again();
     return 0;

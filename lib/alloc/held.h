@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Held bytes: usable bytes of all blocks that centres and pages have handed out. The program has
+ * them, or they wait in bins. So held bytes are never below live bytes, and above them by what bins
+ * hold. One number for all threads; it changes only where a batch of blocks or a large block
+ * changes hands, and costs one atomic addition there.
+ */
+#ifndef ALLOC_HELD_H
+#define ALLOC_HELD_H
+
+#include <stdint.h>
+
+#include "base/compiler.h"
+
+extern HIDDEN struct held_counter {
+    uint64_t bytes;
+} held_counter __attribute__((aligned(64)));
+
+/* To take away, add the negative. */
+INLINE void held_add(uint64_t bytes)
+{
+    __atomic_fetch_add(&held_counter.bytes, bytes, __ATOMIC_RELAXED);
+}
+
+INLINE uint64_t held_bytes(void)
+{
+    return load_relaxed(&held_counter.bytes);
+}
+
+/* In a forked child, when lists and spans are in order again. */
+void held_recover(void);
+
+#endif

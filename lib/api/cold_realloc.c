@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * realloc on the slow path. A block stays where it is if the new size suits it, grows or shrinks in
+ * place if it is large, moves with its pages, or is copied.
+ */
+#include <string.h>
+
+#include "base/os.h"
+#include "lib/api/cold_inside.h"
+#include "lib/api/young.h"
+#include "lib/watch/watch.h"
+
+enum { MOVE_LEAST = 64 << 10 }; /* larger blocks are moved by the kernel, not copied */
+
+/* A block that became longer may become a sample by that; one that became shorter may cease to be
+ * one. Either way it is one with the probability of its new size. */
+static void resized(struct heap *heap, void *p, struct span *span, size_t before, size_t size,
+                    const struct caller *caller)
+{
+    size_t now = large_size(span);
+    struct origin origin = {caller, PROFILE_MOVED};
+    unsigned rate = 0;
+    bool known = false;
+    cold_large_count(heap, (struct heap_sums){1, 1, now, before});
+    if (span->watched) {
+        struct large_record *place = meta_at(span->record);
+        origin.born = profile_born(&place->record);
+        known = profile_rate(&place->record, &rate);
+        cold_large_forget(span, caller, before, true);
+        store_relaxed(mark_at(p), MARK_LARGE);
+    }
+    uint64_t *random = heap == NULL ? &young.random : &heap->random;
+    if (known) {
+        if (now >= before || sampler_keeps(random, before, now, sampler_rate_of(rate)))
+            cold_large_record(p, size, &origin, rate);
+    } else if (now > before && cold_large_rings(heap, now - before)) {
+        cold_large_record(p, size, &origin, cold_rate(heap));
+    }
+}
+
+static void *realloc_large(void *p, struct span *span, size_t size, const struct caller *caller)
+{
+    size_t before = large_size(span);
+    struct heap *heap = cold_heap();
+    if (large_resize(span, size)) {
+        resized(heap, p, span, before, size, caller);
+        return p;
+    }
+    bool zero;
+    struct large_record *place = span->watched ? meta_at(span->record) : NULL;
+    struct origin origin = {caller, place == NULL ? PROFILE_MOVED : profile_born(&place->record)};
+    void *block = large_take(cold_pool(heap), size, GRANULE, &zero);
+    if (block == NULL)
+        return NULL;
+    size_t kept = before < size ? before : size;
+    /* Onto memory that was in use before, copying costs less than the faults after moving. */
+    enum os_moved moved = OS_STAYED;
+    if (kept >= MOVE_LEAST && zero)
+        moved = large_move(span, span_of(block));
+    if (moved == OS_LOST) {
+        large_abandon(span_of(block));
+        return NULL;
+    }
+    if (moved == OS_STAYED) {
+        cold_large_begin(heap, block, size, &origin);
+        memcpy(block, p, kept);
+        cold_free_watched(p, heap, caller, true);
+    } else { /* the same memory: the two never exist at once */
+        cold_free_watched(p, heap, caller, true);
+        cold_large_begin(heap, block, size, &origin);
+    }
+    return block;
+}
+
+void cold_kept(unsigned mark)
+{
+    size_t size = class_size(mark_class(mark));
+    if (unlikely(!heap_count_kept(load_relaxed(&heap_now), mark)))
+        young_sum((struct heap_sums){1, 1, size, size});
+}
+
+/* A watched block of a class stays for another size. */
+static void renew_record(struct span *span, void *p, size_t usable, size_t size,
+                         const struct caller *caller)
+{
+    struct record *place = central_record(span, p);
+    uint64_t born = profile_born(place);
+    unsigned rate;
+    bool known = profile_rate(place, &rate);
+    profile_end(place, caller, usable, usable - place->slack, true);
+    if (known)
+        profile_begin(place, caller, mark_class(span->mark), usable, size, born, rate);
+}
+
+/* The same block for another size: it counts anew, and of a watched one the last caller is
+ * remembered. */
+static void renew(void *p, unsigned mark, size_t usable, size_t size, const struct caller *caller)
+{
+    struct span *span = span_of(p);
+    if (!cold_begin())
+        return;
+    struct heap *heap = cold_heap();
+    if (span->state == SPAN_LARGE) {
+        resized(heap, p, span, usable, size, caller);
+    } else {
+        cold_kept(span->mark);
+        if (mark == MARK_WATCHED)
+            renew_record(span, p, usable, size, caller);
+    }
+    cold_end();
+}
+
+void *cold_realloc(void *p, size_t size, const struct caller *caller)
+{
+    bool ours, zero;
+    unsigned mark = cold_mark(p, &ours);
+    if (mark != MARK_FREE && span_of(p)->state == SPAN_LARGE && size > BLOCK_MAX &&
+        units_of(size) != span_of(p)->units) {
+        if (!cold_begin())
+            return NULL;
+        void *block = realloc_large(p, span_of(p), size, caller);
+        cold_end();
+        if (likely(block != NULL))
+            return block;
+        /* no room in the window: like any other block */
+    }
+    size_t usable = cold_usable_for(p, "realloc");
+    if (sizes_stay(usable, size)) {
+        if (mark != MARK_FREE)
+            renew(p, mark, usable, size, caller);
+        return p;
+    }
+    struct origin origin = {caller, PROFILE_MOVED};
+    if (mark == MARK_WATCHED)
+        origin.born = profile_born(central_record(span_of(p), p));
+    void *block = cold_take(size, GRANULE, &origin, &zero);
+    if (block == NULL)
+        return size <= usable ? p : NULL;
+    memcpy(block, p, size < usable ? size : usable);
+    if (mark == MARK_WATCHED && cold_begin()) {
+        cold_free_watched(p, cold_heap(), caller, true);
+        cold_end();
+    } else {
+        cold_free(p, caller);
+    }
+    return block;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/api/elsewhere.h. */
+#include "lib/api/elsewhere.h"
+
+#include "lib/alloc/alloc.h"
+#include "lib/api/cold_inside.h"
+
+void *elsewhere_take(size_t size, size_t align, bool *zero)
+{
+    void *block = outside_take(size, align, zero);
+    if (block != NULL)
+        cold_large_count(NULL, (struct heap_sums){.allocs = 1, .alloc_bytes = outside_size(block)});
+    return block;
+}
+
+bool elsewhere_free(void *p)
+{
+    size_t size = outside_size(p);
+    if (size == 0)
+        return false;
+    if (!cold_begin())
+        return true; /* in a signal handler that came upon us inside: lost, but nothing breaks */
+    if (!outside_give(p))
+        fatal_freed_twice(p, size);
+    cold_large_count(NULL, (struct heap_sums){.frees = 1, .free_bytes = size});
+    cold_end();
+    return true;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/watch/scale.h. */
+#include "lib/watch/scale.h"
+
+#include <string.h>
+
+#include "lib/watch/format_parts.h"
+
+static const struct profile_sum *sum_of(const struct profile_row *row, enum scale_measure measure)
+{
+    return measure == SCALE_ALLOCATED ? &row->allocated
+           : measure == SCALE_LIVE    ? &row->live
+                                      : &row->peak;
+}
+
+static void part_add(struct scale_part *part, uint64_t seen, double weight)
+{
+    part->seen += seen;
+    part->estimate += (double)seen * weight;
+}
+
+static void add_row(void *context, const struct profile_row *row)
+{
+    struct scale *scale = context;
+    for (unsigned measure = 0; measure < SCALE_MEASURES; measure++) {
+        const struct profile_sum *sum = sum_of(row, measure);
+        part_add(&scale->classes[row->class][measure].objects, sum->objects, row->weight);
+        part_add(&scale->classes[row->class][measure].usable, sum->usable, row->weight);
+    }
+}
+
+static void part_solve(struct scale_part *part, bool covered)
+{
+    double exact = (double)part->exact, seen = (double)part->seen, rest = part->estimate - seen;
+    bool spread = rest > seen * 1e-9;
+    part->on_seen = part->on_rest = 1;
+    if (exact < seen) { /* counted a moment before the sites were read */
+        part->on_seen = exact / seen;
+        part->on_rest = 0;
+    } else if (covered || part->estimate > exact) {
+        part->on_rest = spread ? (exact - seen) / rest : 0;
+    }
+}
+
+void scale_prepare(struct scale *scale, const struct account *account)
+{
+    const struct totals_peak *peak = &scale->peak;
+    memset(scale, 0, sizeof *scale);
+    totals_peak(account, &scale->peak);
+    profile_each(add_row, scale);
+    bool covered = profile_covered();
+    for (unsigned row = 0; row < ACCOUNT_ROWS; row++) {
+        const struct account_sum *sum = &account->classes[row];
+        struct scale_part *part = &scale->classes[row][SCALE_PEAK].objects;
+        scale->classes[row][SCALE_ALLOCATED].objects.exact = sum->allocs;
+        scale->classes[row][SCALE_ALLOCATED].usable.exact = sum->alloc_bytes;
+        scale->classes[row][SCALE_LIVE].objects.exact = account_live(sum);
+        scale->classes[row][SCALE_LIVE].usable.exact = account_live_bytes(sum);
+        part->exact = peak->in_sites ? estimate_round(part->estimate) : peak->classes[row].blocks;
+        part = &scale->classes[row][SCALE_PEAK].usable;
+        part->exact = peak->in_sites ? estimate_round(part->estimate) : peak->classes[row].bytes;
+        for (unsigned measure = 0; measure < SCALE_MEASURES; measure++) {
+            part_solve(&scale->classes[row][measure].objects, covered);
+            part_solve(&scale->classes[row][measure].usable, covered);
+        }
+    }
+}
+
+static double part_value(const struct scale_part *part, uint64_t seen, double weight)
+{
+    return (double)seen * (part->on_seen + (weight - 1) * part->on_rest);
+}
+
+static uint64_t part_give(struct scale_part *part, uint64_t seen, double weight)
+{
+    double value = part_value(part, seen, weight) + part->carry;
+    uint64_t whole = value > 0 ? estimate_round(value) : 0;
+    part->carry = value - (double)whole;
+    part->given += whole;
+    return whole;
+}
+
+struct profile_sum scale_row(struct scale *scale, enum scale_measure measure,
+                             const struct profile_row *row)
+{
+    const struct profile_sum *sum = sum_of(row, measure);
+    struct scale_part *usable = &scale->classes[row->class][measure].usable;
+    struct scale_part *objects = &scale->classes[row->class][measure].objects;
+    double requested = part_value(usable, sum->requested, row->weight);
+    return (struct profile_sum){
+        .objects = part_give(objects, sum->objects, row->weight),
+        .requested = estimate_round(requested),
+        .usable = part_give(usable, sum->usable, row->weight),
+    };
+}
+
+static uint64_t part_rest(const struct scale_part *part)
+{
+    return part->exact > part->given ? part->exact - part->given : 0;
+}
+
+struct profile_sum scale_rest(const struct scale *scale, enum scale_measure measure)
+{
+    struct profile_sum rest = {0, 0, 0};
+    for (unsigned row = 0; row < ACCOUNT_ROWS; row++) {
+        rest.objects += part_rest(&scale->classes[row][measure].objects);
+        rest.usable += part_rest(&scale->classes[row][measure].usable);
+    }
+    rest.requested = rest.usable; /* nobody knows better */
+    return rest;
+}

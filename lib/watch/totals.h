@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What must be known about the whole heap at every moment: its peak, its course over time, and
+ * whether a limit of a trigger is reached. The numbers themselves are the allocator's counters,
+ * which are exact and cost nothing until they are added up (account.h). This file decides when to
+ * add them up.
+ *
+ * Peak. A heap is largest right before something is freed. So each slow free compares the held
+ * bytes (held.h) with those of the last look, and if they have grown by a step, adds up the
+ * counters: by class, so that the peak is one exact moment. The step is about what bins hold. Which
+ * sites held memory then costs next to nothing: `sites_peak_epoch` counts up, and a site saves what
+ * it holds before it changes for the first time after that. Any snapshot looks, too; so no
+ * snapshot, and no end of a run, is above the peak.
+ *
+ * While every block is recorded from the start on (*exact from the start*), the recorded events
+ * themselves tell the peak, to the block in programs with one thread.
+ *
+ * Limits. Triggers want to hear of bytes allocated, freed or live. Threads add what they have
+ * done to `progress`: from their batches of events while every block is recorded, else from
+ * their heap's counters on each slow visit. When progress reaches the distance to the next limit,
+ * the counters are added up; if the limit is not reached after all, the rest of the distance is the
+ * next one. For live bytes held bytes are watched in the same way.
+ */
+#ifndef WATCH_TOTALS_H
+#define WATCH_TOTALS_H
+
+#include "base/compiler.h"
+#include "lib/alloc/alloc.h"
+#include "lib/watch/heap_profile.h"
+#include "lib/watch/sites.h"
+
+/* A recorded block begins or ends while every block is recorded. `totals_grow` is true if that
+ * makes the heap larger than ever before. */
+bool totals_grow(uint64_t bytes);
+void totals_shrink(uint64_t bytes);
+
+/* Before a site changes by anything but a block that makes the heap larger than ever. */
+extern HIDDEN bool totals_at_peak;
+INLINE void totals_change(struct site *site)
+{
+    if (unlikely(load_relaxed(&totals_at_peak)))
+        store_relaxed(&totals_at_peak, false);
+    site_save(site);
+}
+
+/* All was forgotten. */
+void totals_reset(void);
+/* In a forked child: what is recorded there as allocated and freed. Batches of threads that stayed
+ * behind are lost. */
+void totals_recover(uint64_t allocated, uint64_t freed);
+
+/* The peak: bytes and blocks of each class, and when. `now` is an account of this moment, which may
+ * be the peak. True if the recorded events know the peak better than `classes`. */
+struct totals_peak {
+    uint64_t time_ms;
+    struct {
+        uint64_t blocks, bytes;
+    } classes[ACCOUNT_ROWS];
+    bool in_sites;
+};
+void totals_peak(const struct account *now, struct totals_peak *peak);
+
+/* For triggers.c: new limits, made by what was true `now`. */
+void totals_arm(const struct profile_limits *limits, const struct profile_now *now);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * helper: allocates in a known way, counts for itself, and says at its end what it knows:
+ *   totals KIND STEPS -> calls, bytes allocated, live blocks, live bytes, peak bytes
+ * Bytes are usable sizes. Kinds: small, mixed, large, grow (one block that realloc moves), rise
+ * (nothing is freed), saw (up and down), threads (four of them, joined; the peak is not known: 0).
+ */
+#include <malloc.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SLOTS = 3000, THREADS = 4 };
+
+struct tally {
+    uint64_t calls, bytes, blocks, live, peak;
+};
+
+static uint64_t next(uint64_t *random)
+{
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    return *random;
+}
+
+static void *got(struct tally *tally, void *block)
+{
+    size_t size = malloc_usable_size(block);
+    tally->calls++;
+    tally->bytes += size;
+    tally->blocks++;
+    tally->live += size;
+    if (tally->live > tally->peak)
+        tally->peak = tally->live;
+    return block;
+}
+
+static void gone(struct tally *tally, void *block)
+{
+    if (block == NULL)
+        return;
+    tally->blocks--;
+    tally->live -= malloc_usable_size(block);
+}
+
+static void let_go(struct tally *tally, void **slot)
+{
+    gone(tally, *slot);
+    free(*slot);
+    *slot = NULL;
+}
+
+static void mix(struct tally *tally, uint64_t seed, unsigned steps, size_t most)
+{
+    void **slots = got(tally, calloc(SLOTS, sizeof *slots));
+    uint64_t random = seed;
+    for (unsigned i = 0; i < steps; i++) {
+        void **slot = &slots[next(&random) % SLOTS];
+        size_t size = 1 + next(&random) % most;
+        if (*slot != NULL && next(&random) % 4 == 0) {
+            gone(tally, *slot);
+            *slot = got(tally, realloc(*slot, size));
+        } else {
+            let_go(tally, slot);
+            *slot = got(tally, malloc(size));
+        }
+    }
+    for (unsigned i = 0; i < SLOTS / 2; i++)
+        let_go(tally, &slots[i]);
+}
+
+static void grow(struct tally *tally)
+{
+    size_t size = 1 << 20;
+    char *block = got(tally, malloc(size));
+    memset(block, 1, size);
+    while (size < 64u << 20) {
+        size *= 2;
+        gone(tally, block);
+        block = got(tally, realloc(block, size));
+        block[size - 1] = 1;
+    }
+}
+
+static void saw(struct tally *tally, unsigned steps, bool down)
+{
+    void **slots = got(tally, calloc(SLOTS, sizeof *slots));
+    for (unsigned turn = 0; turn < (down ? steps / SLOTS : 1); turn++) {
+        for (unsigned i = 0; i < SLOTS; i++)
+            slots[i] = got(tally, malloc(100 + i));
+        for (unsigned i = 0; down && i < SLOTS; i++)
+            let_go(tally, &slots[i]);
+    }
+}
+
+static struct tally tallies[THREADS];
+static unsigned thread_steps;
+
+static void *work(void *tally)
+{
+    mix(tally, 1000 + (uint64_t)(uintptr_t)tally, thread_steps, 4000);
+    return NULL;
+}
+
+static void threads(struct tally *tally, unsigned steps)
+{
+    static pthread_t ids[THREADS];
+    thread_steps = steps;
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_create(&ids[i], NULL, work, &tallies[i]);
+    for (unsigned i = 0; i < THREADS; i++) {
+        pthread_join(ids[i], NULL);
+        tally->calls += tallies[i].calls;
+        tally->bytes += tallies[i].bytes;
+        tally->blocks += tallies[i].blocks;
+        tally->live += tallies[i].live;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct tally tally = {0};
+    const char *kind = argc > 2 ? argv[1] : "";
+    unsigned steps = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
+    if (strcmp(kind, "small") == 0)
+        mix(&tally, 42, steps, 200);
+    else if (strcmp(kind, "mixed") == 0)
+        mix(&tally, 42, steps, 6000);
+    else if (strcmp(kind, "large") == 0)
+        mix(&tally, 42, steps, 200000);
+    else if (strcmp(kind, "grow") == 0)
+        grow(&tally);
+    else if (strcmp(kind, "rise") == 0 || strcmp(kind, "saw") == 0)
+        saw(&tally, steps, kind[0] == 's');
+    else if (strcmp(kind, "threads") == 0)
+        threads(&tally, steps);
+    else
+        return 2;
+    char text[200];
+    int length = snprintf(text, sizeof text, "%lu %lu %lu %lu %lu\n", tally.calls, tally.bytes,
+                          tally.blocks, tally.live, tally.peak);
+    return write(1, text, (size_t)length) == length ? 0 : 1;
+}
