@@ -198,10 +198,10 @@ static void on_allocator(void *context, const struct capture_allocator *allocato
     seen.allocators++;
 }
 
-static void on_mark(void *context, uint64_t time_ms, struct capture_text name)
+static void on_mark(void *context, const struct capture_mark *mark)
 {
     (void)context;
-    assert(time_ms > 0 && is(name, "between") && seen.wholes == 1);
+    assert(mark->time_ms > 0 && is(mark->name, "between") && seen.wholes == 1);
     seen.marks++;
 }
 

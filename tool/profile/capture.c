@@ -276,6 +276,8 @@ static void read_totals(struct reader *reader)
     totals.seen_allocated = number(reader);
     totals.lost = number(reader);
     totals.refused = optional(reader);
+    totals.covered = (optional(reader) & TOTALS_COVERED) != 0;
+    totals.off_ms = optional(reader);
     CALL(reader, totals, reader->context, &totals);
 }
 
@@ -296,11 +298,49 @@ static void read_allocator(struct reader *reader)
     CALL(reader, allocator, reader->context, &allocator);
 }
 
+/* Not so much that a sum over all classes could overflow. */
+static struct capture_count count(struct reader *reader)
+{
+    static const uint64_t most = UINT64_C(1) << 55;
+    struct capture_count got;
+    got.blocks = bounded(reader, most, "a counter is too large");
+    got.bytes = bounded(reader, most, "a counter is too large");
+    return got;
+}
+
+static struct capture_count count_of_size(struct reader *reader, uint64_t size)
+{
+    struct capture_count got = count(reader);
+    holds(reader, size == 0 || got.bytes == got.blocks * size,
+          "the bytes of a class are not those of its blocks");
+    return got;
+}
+
+static void read_classes(struct reader *reader)
+{
+    enum { CLASSES_MOST = 64, CLASS_SIZE_MOST = 1 << 20 };
+    holds(reader, reader->inside, "classes outside of a snapshot");
+    for (unsigned i = 0; more(reader); i++) {
+        struct capture_class class;
+        holds(reader, i < CLASSES_MOST, "too many classes");
+        class.size = bounded(reader, CLASS_SIZE_MOST, "the blocks of a class are too large");
+        class.allocated = count_of_size(reader, class.size);
+        class.live = count_of_size(reader, class.size);
+        class.peak = count_of_size(reader, class.size);
+        CALL(reader, class, reader->context, &class);
+    }
+}
+
 static void read_mark(struct reader *reader)
 {
-    uint64_t time_ms = number(reader);
-    struct capture_text name = text(reader);
-    CALL(reader, mark, reader->context, time_ms, name);
+    struct capture_mark mark = {.time_ms = number(reader)};
+    mark.name = text(reader);
+    mark.counted = more(reader);
+    if (mark.counted) {
+        mark.live = count(reader);
+        mark.allocated = count(reader);
+    }
+    CALL(reader, mark, reader->context, &mark);
 }
 
 static void read_end(struct reader *reader)
@@ -317,6 +357,7 @@ static void (*const readers[])(struct reader *) = {
     [RECORD_ROWS] = read_rows,       [RECORD_WHOLE] = read_whole,
     [RECORD_TOTALS] = read_totals,   [RECORD_ALLOCATOR] = read_allocator,
     [RECORD_MARK] = read_mark,       [RECORD_END] = read_end,
+    [RECORD_CLASSES] = read_classes,
 };
 
 /* ---- the file ---- */

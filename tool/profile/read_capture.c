@@ -14,6 +14,8 @@
 #include "tool/profile/capture.h"
 #include "tool/profile/place.h"
 
+static const uint64_t NO_BYTES = UINT64_MAX;
+
 struct survey {
     struct profile *profile;
     struct profile_list snapshots; /* struct snapshot */
@@ -70,12 +72,15 @@ static void see_point(void *context, const struct capture_point *point)
     see_time(survey, point->time_ms);
 }
 
-static void see_moment(struct survey *survey, uint64_t time_ms, struct capture_text name)
+/* `live_bytes` NO_BYTES: the heap over time tells (`describe`). */
+static void see_moment(struct survey *survey, uint64_t time_ms, struct capture_text name,
+                       uint64_t live_bytes)
 {
     struct profile *profile = survey->profile;
     struct profile_moment *moment = profile_list_add(profile, &profile->moments, sizeof *moment);
     if (moment) {
         moment->time_ns = (int64_t)time_ms;
+        moment->live_bytes = live_bytes;
         moment->name = profile_string(profile, name.bytes, name.length);
     }
     see_time(survey, time_ms);
@@ -96,8 +101,18 @@ static void see_totals(void *context, const struct capture_totals *totals)
 {
     struct survey *survey = context;
     struct snapshot *snapshot = snapshot_now(survey);
-    if (snapshot)
+    if (snapshot && !snapshot->counted)
         snapshot->live_bytes = totals->live.usable;
+}
+
+static void see_class(void *context, const struct capture_class *class)
+{
+    struct survey *survey = context;
+    struct snapshot *snapshot = snapshot_now(survey);
+    if (!snapshot)
+        return;
+    snapshot->live_bytes = class->live.bytes + (snapshot->counted ? snapshot->live_bytes : 0);
+    snapshot->counted = true;
 }
 
 static void see_whole(void *context, uint64_t rows)
@@ -109,13 +124,13 @@ static void see_whole(void *context, uint64_t rows)
         snapshot->whole = true;
         survey->whole++;
         snapshot->moment = survey->profile->moments.count;
-        see_moment(survey, snapshot->time_ms, survey->reason);
+        see_moment(survey, snapshot->time_ms, survey->reason, snapshot->live_bytes);
     }
 }
 
-static void see_mark(void *context, uint64_t time_ms, struct capture_text name)
+static void see_mark(void *context, const struct capture_mark *mark)
 {
-    see_moment(context, time_ms, name);
+    see_moment(context, mark->time_ms, mark->name, mark->counted ? mark->live.bytes : NO_BYTES);
 }
 
 static void see_end(void *context, uint64_t time_ms)
@@ -289,12 +304,9 @@ static void describe(const struct survey *survey, const struct snapshot *target)
     }
     for (size_t i = 0; i < profile->moments.count; i++) {
         moments[i].time_ns = capture_ns_between(survey->start_ms, (uint64_t)moments[i].time_ns);
-        moments[i].live_bytes = live_at(profile, moments[i].time_ns);
+        if (moments[i].live_bytes == NO_BYTES)
+            moments[i].live_bytes = live_at(profile, moments[i].time_ns);
     }
-    for (size_t i = 0; i < survey->snapshots.count; i++)
-        if (snapshot_at(survey, i)->whole &&
-            snapshot_at(survey, i)->moment < profile->moments.count)
-            moments[snapshot_at(survey, i)->moment].live_bytes = snapshot_at(survey, i)->live_bytes;
     point_last(survey);
 }
 
@@ -366,6 +378,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
         .point = see_point,
         .snapshot = see_snapshot,
         .totals = see_totals,
+        .class = see_class,
         .whole = see_whole,
         .mark = see_mark,
         .end = see_end,
