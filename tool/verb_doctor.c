@@ -382,7 +382,7 @@ static void check_samples(struct doctor *doctor, const struct loaded *loaded)
                "one block in %s was recorded, %.0f in all: %s of heap are right to %s%.0f %%",
                style_value(rate, (double)profile->period, "bytes"), seen,
                style_value(size, (double)view.total.value, view.unit), terminal_utf8() ? "±" : "+-",
-               100 * (whole < 1 ? whole : 1));
+               100 * whole);
     doctor_say(doctor, known * 2 >= large ? MARK_GOOD : MARK_NOTE, NULL,
                "places with 1 %% of it or more: %zu of %zu are right to %s%.0f %%", known, large,
                terminal_utf8() ? "±" : "+-", 100 * fair);

@@ -152,7 +152,7 @@ static void exactness_put(const struct html *html)
                  style_value(size, (double)profile->period, unit));
     if (error > 0.02 && text[0])
         snprintf(text + strlen(text), sizeof text - strlen(text), " (\xc2\xb1%.0f %%)",
-                 100 * (error < 1 ? error : 1));
+                 100 * error);
     const struct profile *base = html->view.base;
     if (base && base->samples.weights && !profile->samples.weights)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%sthe base has samples",

@@ -110,16 +110,6 @@ static bool *suppressed_stacks(const struct view *view, const struct suppression
     return stacks;
 }
 
-static void value_add(struct view_value *to, const struct view_value *value)
-{
-    to->value += value->value;
-    to->objects += value->objects;
-    to->base += value->base;
-    to->base_objects += value->base_objects;
-    to->variance += value->variance;
-    to->base_variance += value->base_variance;
-}
-
 /* The rows: sites with something live, from the stacks that are not suppressed. */
 static bool rows_make(struct leaks *leaks, const struct view *view, const bool *suppressed,
                       float (*history)[PROFILE_MOMENTS_MOST])
@@ -145,7 +135,7 @@ static bool rows_make(struct leaks *leaks, const struct view *view, const bool *
             leaks->rows[*place] = (struct leaks_row){.frame = frame, .stack = (uint32_t)i};
         }
         struct leaks_row *row = &leaks->rows[*place];
-        value_add(&row->value, &sum);
+        view_add(&row->value, &sum);
         row->stacks++;
         if (sum.value > view_sum(view, row->stack).value)
             row->stack = (uint32_t)i;

@@ -87,7 +87,7 @@ static void list_print(const struct view *view, const struct style *style, const
     style_paint(style, "1", title);
     fprintf(style->out, ": %s", style_value(value, (double)view->total.value, view->unit));
     if (error > 0.02)
-        fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-", 100 * (error < 1 ? error : 1));
+        fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-", 100 * error);
     putc('\n', style->out);
     unsigned room = room_left(style, VALUE_WIDTH + SHARE_WIDTH + 2);
     most = most < count ? most : count;
@@ -163,8 +163,7 @@ static void totals_print(const struct view *view, const struct style *style, int
         double error = view_error_share(peak.whole.value, peak.whole.variance);
         fputs("    peak ", style->out);
         if (total_print(profile, style, peak.whole.value) && error > 0.02)
-            fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-",
-                    100 * (error < 1 ? error : 1));
+            fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-", 100 * error);
         if (profile->peak_time_ns >= 1000000)
             fprintf(style->out, " at %s", style_time(time, profile->peak_time_ns));
         view_free(&peak);

@@ -103,7 +103,7 @@ void table_head(const struct view *view, const struct style *style)
     head_moment(view, style);
     fprintf(style->out, ": %s", style_value(text, (double)view->total.value, view->unit));
     if (error > 0.02)
-        fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-", 100 * (error < 1 ? error : 1));
+        fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-", 100 * error);
     if (view->total.value != view->whole.value && !taken)
         fprintf(style->out, ", %s of all",
                 style_share(text, (double)view->total.value, (double)view->whole.value));
@@ -151,8 +151,7 @@ void table_error(const struct style *style, const struct view_value *value, unsi
     char text[32] = "";
     double error = view_error_share(value->value, value->variance);
     if (error > 0.02)
-        snprintf(text, sizeof text, "%s%.0f%%", style->utf8 ? "±" : "+-",
-                 100 * (error < 1 ? error : 1));
+        snprintf(text, sizeof text, "%s%.0f%%", style->utf8 ? "±" : "+-", 100 * error);
     unsigned columns = style_columns(text);
     fprintf(style->out, "%*s", columns < width ? (int)(width - columns) : 0, "");
     style_dim(style, text);
