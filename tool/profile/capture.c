@@ -308,14 +308,6 @@ static struct capture_count count(struct reader *reader)
     return got;
 }
 
-static struct capture_count count_of_size(struct reader *reader, uint64_t size)
-{
-    struct capture_count got = count(reader);
-    holds(reader, size == 0 || got.bytes == got.blocks * size,
-          "the bytes of a class are not those of its blocks");
-    return got;
-}
-
 static void read_classes(struct reader *reader)
 {
     enum { CLASSES_MOST = 64, CLASS_SIZE_MOST = 1 << 20 };
@@ -324,9 +316,9 @@ static void read_classes(struct reader *reader)
         struct capture_class class;
         holds(reader, i < CLASSES_MOST, "too many classes");
         class.size = bounded(reader, CLASS_SIZE_MOST, "the blocks of a class are too large");
-        class.allocated = count_of_size(reader, class.size);
-        class.live = count_of_size(reader, class.size);
-        class.peak = count_of_size(reader, class.size);
+        class.allocated = count(reader);
+        class.live = count(reader);
+        class.peak = count(reader);
         CALL(reader, class, reader->context, &class);
     }
 }

@@ -68,11 +68,12 @@ void reconcile_row(struct reconcile *it, unsigned class, const struct capture_ro
 static struct reconcile_factor factor_of(const struct reconcile_sum *sum, bool covered)
 {
     double exact = (double)sum->exact, unseen = sum->estimate - sum->seen;
+    bool weighted = unseen > sum->seen * 1e-9;
     if (exact < sum->seen) /* the program ran on while the rows were written */
         return (struct reconcile_factor){0, exact / sum->seen};
-    if (covered)
-        return (struct reconcile_factor){unseen > 0 ? (exact - sum->seen) / unseen : 0, 1};
-    return (struct reconcile_factor){1, sum->estimate > exact ? exact / sum->estimate : 1};
+    if (covered || sum->estimate > exact)
+        return (struct reconcile_factor){weighted ? (exact - sum->seen) / unseen : 0, 1};
+    return (struct reconcile_factor){1, 1};
 }
 
 void reconcile_factors(struct reconcile *it, bool covered)
@@ -112,7 +113,8 @@ struct capture_sum reconcile_value(struct reconcile *it, unsigned class,
     struct capture_sum value;
     value.objects = give(&place->sums[metric][RECONCILE_BLOCKS],
                          (long double)seen.objects * (long double)blocks);
-    if (place->size > 0) { /* all have this size */
+    if (place->sums[metric][RECONCILE_BYTES].exact ==
+        place->sums[metric][RECONCILE_BLOCKS].exact * place->size) { /* all have this size */
         value.usable = value.objects * place->size;
         place->sums[metric][RECONCILE_BYTES].rounded += value.usable;
     } else {

@@ -235,13 +235,15 @@ static void row_history(struct leaks_row *row, const struct moments *moments, co
     row->shape = shape_of(moments, history, grown > 0);
 }
 
-static void row_judge(struct leaks_row *row, const struct view *view, enum leaks_rule rule)
+static void row_judge(struct leaks_row *row, const struct view *view, enum leaks_rule rule,
+                      size_t sites)
 {
     if (rule == LEAKS_EXIT)
         row->leak = true;
     else if (rule == LEAKS_GROWTH && view->base) {
         row->growth = (double)row->value.value - (double)row->value.base;
-        row->leak = row->growth > question_noise(row->value.variance + row->value.base_variance);
+        row->leak = row->growth >
+                    question_noise_among(row->value.variance + row->value.base_variance, sites);
     } else if (rule == LEAKS_GROWTH) {
         row->leak = row->growth > 0;
     }
@@ -275,7 +277,7 @@ bool leaks_make(struct leaks *leaks, const struct view *view, const struct leaks
     for (size_t i = 0; done && i < leaks->count; i++) {
         struct leaks_row *row = &leaks->rows[i];
         row_history(row, &moments, history[i]);
-        row_judge(row, view, leaks->rule);
+        row_judge(row, view, leaks->rule, leaks->count);
         if (row->leak) {
             leaks->found++;
             leaks->found_bytes += row->value.value - (view->base ? row->value.base : 0);

@@ -22,6 +22,26 @@ double question_noise(double variance)
     return variance > 0 ? 1.96 * sqrt(variance) : 0;
 }
 
+/* So many standard deviations are exceeded with this probability, on either side. */
+static double deviations(double probability)
+{
+    double low = 0, high = 40;
+    for (unsigned i = 0; i < 60; i++) {
+        double middle = (low + high) / 2;
+        if (erfc(middle / sqrt(2)) > probability)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+double question_noise_among(double variance, size_t sites)
+{
+    static const double wrong = 0.01;
+    return variance > 0 ? deviations(wrong / (double)(sites > 0 ? sites : 1)) * sqrt(variance) : 0;
+}
+
 uint32_t question_stack(const struct view *view, size_t sample)
 {
     return view->sample_stacks ? view->sample_stacks[sample] : UINT32_MAX;
