@@ -226,7 +226,7 @@ static void read_row(struct reader *reader, uint64_t *stack)
     row.thread = (uint32_t)bounded(reader, UINT32_MAX, too_large) - 1;
     row.size = number(reader);
     row.rate = (int64_t)bounded(reader, INT64_MAX, "a rate is too large");
-    uint64_t flags = bounded(reader, 2 * ROW_WEIGHT - 1, "a row with unknown parts");
+    uint64_t flags = bounded(reader, 2 * ROW_AGAIN - 1, "a row with unknown parts");
     if ((flags & ROW_WEIGHT) != 0)
         row.weight = weight(reader);
     row.allocated = sum(reader);
@@ -243,6 +243,8 @@ static void read_row(struct reader *reader, uint64_t *stack)
         for (unsigned i = 0; i < FORMAT_LIVES; i++)
             row.lives[i] = (lives >> i & 1) != 0 ? number(reader) : 0;
     }
+    if ((flags & ROW_AGAIN) != 0)
+        row.again = bounded(reader, row.allocated.objects, "more blocks again than there were");
     reader->rows++;
     CALL(reader, row, reader->context, &row);
 }

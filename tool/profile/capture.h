@@ -69,6 +69,8 @@ struct capture_row {
     double weight;
     struct capture_sum allocated, live, peak;
     uint64_t moved_in, moved_out, lives[FORMAT_LIVES];
+    uint64_t
+        again; /* of those allocated: reallocs in place of blocks that were counted here before */
 };
 
 /* Estimates. */

@@ -13,6 +13,7 @@ enum { VALUE_MOST_BITS = 59 /* so that sums of many cannot overflow */ };
 /* Of a sample: its row in the snapshot that had one last. */
 struct kind {
     double weight;
+    float repeats;  /* how often a recorded block was counted, on average */
     uint32_t class; /* in `exact`; 0 without counters */
     uint32_t snapshot;
 };
@@ -169,7 +170,12 @@ bool capture_samples_row(struct capture_samples *it, const struct capture_row *r
     if ((!it->target && row->live.objects == 0 && row->live.usable == 0) ||
         !sample_of_row(it, row, thread, sample, fresh))
         return false;
-    *kind_at(it, *sample) = (struct kind){it->raw ? 1 : row->weight, class, it->snapshot};
+    uint64_t events = row->allocated.objects,
+             blocks = events > row->again ? events - row->again : 1;
+    *kind_at(it, *sample) = (struct kind){.weight = it->raw ? 1 : row->weight,
+                                          .repeats = (float)events / (float)blocks,
+                                          .class = class,
+                                          .snapshot = it->snapshot};
     if (it->target)
         add_values(it, *sample, row);
     if (it->column > 0 && (samples->history || profile_want_history(profile)))
@@ -235,7 +241,7 @@ static void set_weights(struct capture_samples *it, size_t sample)
     samples->weights[sample] = weights[RECONCILE_ALLOCATED];
     if (samples->scales)
         samples->scales[sample] =
-            (struct profile_scale){weights[RECONCILE_LIVE], weights[RECONCILE_PEAK], 0};
+            (struct profile_scale){weights[RECONCILE_LIVE], weights[RECONCILE_PEAK], kind->repeats};
 }
 
 static void target_scale(struct capture_samples *it)
