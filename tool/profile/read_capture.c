@@ -56,17 +56,21 @@ static void see_process(void *context, const struct capture_process *process)
     survey->start_ms = survey->end_ms = process->time_ms;
 }
 
+static void add_point(struct survey *survey, const struct capture_point *point)
+{
+    struct profile_point *kept =
+        profile_list_add(survey->profile, &survey->profile->points, sizeof *kept);
+    if (kept)
+        *kept = (struct profile_point){(int64_t)point->time_ms, point->live_bytes,
+                                       point->allocated_bytes, point->allocated_objects,
+                                       point->resident_bytes};
+}
+
 /* Times become those since the start when the start is known. */
 static void see_point(void *context, const struct capture_point *point)
 {
     struct survey *survey = context;
-    struct profile_point *kept =
-        profile_list_add(survey->profile, &survey->profile->points, sizeof *kept);
-    if (!kept)
-        return;
-    *kept =
-        (struct profile_point){(int64_t)point->time_ms, point->live_bytes, point->allocated_bytes,
-                               point->allocated_objects, point->resident_bytes};
+    add_point(survey, point);
     if (point->time_ms < survey->start_ms) /* a forked child has its file later than its heap */
         survey->start_ms = point->time_ms;
     see_time(survey, point->time_ms);
@@ -112,6 +116,8 @@ static void see_class(void *context, const struct capture_class *class)
     if (!snapshot)
         return;
     snapshot->live_bytes = class->live.bytes + (snapshot->counted ? snapshot->live_bytes : 0);
+    snapshot->allocated_bytes += class->allocated.bytes;
+    snapshot->allocated_objects += class->allocated.blocks;
     snapshot->counted = true;
 }
 
@@ -125,12 +131,20 @@ static void see_whole(void *context, uint64_t rows)
         survey->whole++;
         snapshot->moment = survey->profile->moments.count;
         see_moment(survey, snapshot->time_ms, survey->reason, snapshot->live_bytes);
+        if (snapshot->counted)
+            add_point(survey, &(struct capture_point){snapshot->time_ms, snapshot->live_bytes,
+                                                      snapshot->allocated_bytes,
+                                                      snapshot->allocated_objects, 0});
     }
 }
 
 static void see_mark(void *context, const struct capture_mark *mark)
 {
     see_moment(context, mark->time_ms, mark->name, mark->counted ? mark->live.bytes : NO_BYTES);
+    if (mark->counted)
+        add_point(context,
+                  &(struct capture_point){mark->time_ms, mark->live.bytes, mark->allocated.bytes,
+                                          mark->allocated.blocks, 0});
 }
 
 static void see_end(void *context, uint64_t time_ms)
@@ -262,6 +276,41 @@ static uint64_t live_at(const struct profile *profile, int64_t time_ns)
     return low == 0 ? 0 : points[low - 1].live_bytes;
 }
 
+/* By time, and at one time by how much had been allocated. */
+static int point_order(const void *left, const void *right)
+{
+    const struct profile_point *a = left, *b = right;
+    if (a->time_ns != b->time_ns)
+        return a->time_ns < b->time_ns ? -1 : 1;
+    if (a->allocated_objects != b->allocated_objects)
+        return a->allocated_objects < b->allocated_objects ? -1 : 1;
+    return (a->allocated_bytes > b->allocated_bytes) - (a->allocated_bytes < b->allocated_bytes);
+}
+
+/* Points of the series, of snapshots and of marks become one course of time. */
+static void points_join(struct profile *profile)
+{
+    struct profile_point *points = profile->points.items;
+    size_t kept = 0;
+    if (profile->points.count > 0)
+        qsort(points, profile->points.count, sizeof *points, point_order);
+    for (size_t i = 0; i < profile->points.count; i++) {
+        struct profile_point *before = kept > 0 ? &points[kept - 1] : NULL;
+        if (before && before->time_ns == points[i].time_ns &&
+            before->live_bytes == points[i].live_bytes &&
+            before->allocated_objects == points[i].allocated_objects) {
+            if (before->resident_bytes == 0)
+                before->resident_bytes = points[i].resident_bytes;
+            continue;
+        }
+        points[kept] = points[i];
+        if (before && points[kept].resident_bytes == 0) /* a snapshot or mark does not look */
+            points[kept].resident_bytes = before->resident_bytes;
+        kept++;
+    }
+    profile->points.count = kept;
+}
+
 /* The series ends with the last snapshot, and not at some time before it. */
 static void point_last(const struct survey *survey)
 {
@@ -273,7 +322,8 @@ static void point_last(const struct survey *survey)
     const struct snapshot *last = snapshot_at(survey, survey->snapshots.count - 1);
     struct profile_point end = points[count - 1];
     int64_t time_ns = capture_ns_between(survey->start_ms, last->time_ms);
-    if (!last->whole || time_ns < end.time_ns || last->live_bytes == end.live_bytes)
+    if (!last->whole || last->counted || time_ns < end.time_ns ||
+        (time_ns == end.time_ns && last->live_bytes == end.live_bytes))
         return;
     end.time_ns = time_ns;
     end.live_bytes = last->live_bytes;
@@ -307,6 +357,7 @@ static void describe(const struct survey *survey, const struct snapshot *target)
         if (moments[i].live_bytes == NO_BYTES)
             moments[i].live_bytes = live_at(profile, moments[i].time_ns);
     }
+    points_join(profile);
     point_last(survey);
 }
 
