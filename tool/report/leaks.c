@@ -2,6 +2,7 @@
 /* See tool/report/leaks.h. */
 #include "tool/report/leaks.h"
 
+#include "tool/profile/reconcile.h"
 #include "tool/report/diff.h"
 #include "tool/report/question.h"
 
@@ -238,7 +239,9 @@ static void row_history(struct leaks_row *row, const struct moments *moments, co
 static void row_judge(struct leaks_row *row, const struct view *view, enum leaks_rule rule,
                       size_t sites)
 {
-    if (rule == LEAKS_EXIT)
+    if (strcmp(question_frame(view, row->frame)->name, RECONCILE_NOT_SAMPLED) == 0)
+        row->leak = false; /* it is no site */
+    else if (rule == LEAKS_EXIT)
         row->leak = true;
     else if (rule == LEAKS_GROWTH && view->base) {
         row->growth = (double)row->value.value - (double)row->value.base;

@@ -14,7 +14,7 @@ double question_seconds(const struct profile *profile)
     const struct profile_point *points = profile->points.items;
     if (end_ns <= 0 && profile->points.count > 0)
         end_ns = points[profile->points.count - 1].time_ns;
-    return end_ns > 0 ? (double)end_ns / 1e9 : 0;
+    return end_ns >= 1000000 ? (double)end_ns / 1e9 : 0; /* the clock has milliseconds */
 }
 
 double question_noise(double variance)

@@ -111,9 +111,8 @@ static void allocated_print(const struct profile *profile, const struct style *s
 {
     char size[32], count[32], rate[32];
     int64_t bytes = profile->exact_alloc_bytes, blocks = profile->exact_allocs;
-    bool every =
-        profile->period == 0 && !profile->samples.weights; /* the lists are exact as well */
-    if (bytes < 0 || every)
+    bool every = profile->counted || (profile->period == 0 && !profile->samples.weights);
+    if (bytes < 0 || every) /* the lists are exact as well */
         bytes = type_sum(profile, "alloc_space");
     if (blocks < 0 || every)
         blocks = type_sum(profile, "alloc_objects");
@@ -127,14 +126,14 @@ static void allocated_print(const struct profile *profile, const struct style *s
                 style_value(rate, (double)blocks * 1e9 / (double)time_ns, "count"));
 }
 
-/* Blocks are counted when they are taken; the lists, as other tools', have every call of realloc as
- * well, also of a block that stays where it is. */
+/* In captures of older libraries blocks are counted when they are taken; the lists, as other
+ * tools', have every call of realloc as well, also of a block that stays where it is. */
 static bool reallocs_matter(const struct view *allocated)
 {
     static const double more = 1.1;
     const struct view_value *whole = &allocated->whole;
     double least = (double)whole->value * (1 - view_error_share(whole->value, whole->variance));
-    return allocated->profile->exact_alloc_bytes >= 0 &&
+    return !allocated->profile->counted && allocated->profile->exact_alloc_bytes >= 0 &&
            least > more * (double)allocated->profile->exact_alloc_bytes;
 }
 
@@ -144,7 +143,8 @@ static bool total_print(const struct profile *profile, const struct style *style
 {
     char size[32];
     int64_t most = profile->exact_alloc_bytes, unseen = 3 * profile->period;
-    bool known = profile->period <= 0 || most < 0 || (value > 0 && value / 2 <= most);
+    bool known =
+        profile->counted || profile->period <= 0 || most < 0 || (value > 0 && value / 2 <= most);
     if (!known && value == 0 && unseen < most)
         most = unseen;
     fprintf(style->out, "%s%s", known ? "" : "below ",
@@ -169,7 +169,8 @@ static void totals_print(const struct view *view, const struct style *style, int
         view_free(&peak);
     }
     fputs(profile->ended ? "     end " : "     last seen ", style->out);
-    if (profile->period > 0 && profile->exact_live_bytes >= 0 && !profile->at_peak)
+    if (!profile->counted && profile->period > 0 && profile->exact_live_bytes >= 0 &&
+        !profile->at_peak)
         fputs(style_value(live, (double)profile->exact_live_bytes, "bytes"), style->out);
     else
         total_print(profile, style, type_sum(profile, "inuse_space"));
@@ -182,8 +183,12 @@ static void totals_print(const struct view *view, const struct style *style, int
 static void warnings_print(const struct view *view, const struct style *style)
 {
     const struct profile *profile = view->profile;
+    char time[32];
     if (profile->torn)
         fputs("    the file ends early: what follows is as far as it goes\n", style->out);
+    if (profile->off_time_ns > 0)
+        fprintf(style->out, "    sampling is off since %s after the start\n",
+                style_time(time, profile->off_time_ns));
     if (profile->refused + profile->lost > 0)
         fprintf(style->out, "    not recorded for want of memory: %lu stacks, %lu blocks\n",
                 (unsigned long)profile->refused, (unsigned long)profile->lost);
@@ -311,13 +316,14 @@ static void few_print(const struct view *view, const struct style *style)
     double error = 1;
     if (profile->period <= 0 || !list_view(view, &lists[LIST_PEAK], &peak))
         return;
-    if (peak.whole.value > 0)
-        error = view_error_share(peak.whole.value, peak.whole.variance);
+    bool none = peak.whole.spread.raw <= 0;
+    if (!none) /* of all samples together: no site is known any better */
+        error = view_error_share((int64_t)peak.whole.spread.sampled, peak.whole.spread.raw);
     view_free(&peak);
     if (error > wide)
         fprintf(style->out, "    %s: memoir run --exact records every block\n",
-                profile->samples.count == 0 ? "no block was recorded, it allocated so little"
-                                            : "few blocks were recorded, so the numbers are rough");
+                none ? "no block was recorded, it allocated so little"
+                     : "few blocks were recorded, so the numbers of sites are rough");
 }
 
 /* A list of the short form, made before any is printed so that their columns fit together. */

@@ -339,6 +339,8 @@ void table_json_head(struct json *json, const struct view *view, const struct st
     json_number(json, "total_objects", view->total.objects);
     json_real(json, "total_error", view_error_share(view->total.value, view->total.variance));
     json_number(json, "whole", view->whole.value);
+    if (profile->off_time_ns > 0)
+        json_number(json, "sampling_off_ns", profile->off_time_ns);
     if (view->base || style->base_name)
         json_text(json, "base_input", style->base_name ? style->base_name : "");
     if (view->base)
