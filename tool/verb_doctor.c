@@ -367,7 +367,7 @@ static void check_samples(struct doctor *doctor, const struct loaded *loaded)
         const struct view_value *self = &rows[i].self;
         if ((double)self->value < share_least * (double)view.total.value || self->value == 0)
             break;
-        if (strcmp(view.frames[rows[i].frame].name, RECONCILE_NOT_SAMPLED) == 0)
+        if (strcmp(view.frames[rows[i].frame].name, PROFILE_NOT_SAMPLED) == 0)
             continue;
         large++;
         known += view_error_share(self->value, self->variance) <= fair;

@@ -274,7 +274,7 @@ static uint32_t rest_labels(struct profile *profile, uint64_t size)
 {
     uint32_t bytes = profile_string_of(profile, "bytes");
     struct profile_label labels[] = {{.key = profile_string_of(profile, "thread"),
-                                      .text = profile_string_of(profile, RECONCILE_NOT_SAMPLED)},
+                                      .text = profile_string_of(profile, PROFILE_NOT_SAMPLED)},
                                      {.key = bytes, .unit = bytes, .number = (int64_t)size}};
     return profile_label_set(profile, labels, size > 0 ? 2 : 1);
 }
@@ -295,7 +295,7 @@ static void rest_add(struct capture_samples *it, unsigned class)
     if ((all == 0 && live < 1) ||
         !sample_of(it, (struct key){{UINT64_MAX, size, UINT64_MAX}}, &sample, &fresh))
         return;
-    samples->stacks[sample] = capture_samples_named(profile, RECONCILE_NOT_SAMPLED);
+    samples->stacks[sample] = capture_samples_named(profile, PROFILE_NOT_SAMPLED);
     samples->label_sets[sample] = rest_labels(profile, size);
     for (unsigned i = 0; i < RECONCILE_METRICS && it->target; i++)
         add_sum(samples, sample, i, &rests[i]);

@@ -26,6 +26,9 @@
 
 enum { PROFILE_TYPES_MOST = 16, PROFILE_MOMENTS_MOST = 16, PROFILE_LABELS_MOST = 64 };
 
+/* The one frame of samples that stand for what no recorded block stands for (reconcile.h). */
+#define PROFILE_NOT_SAMPLED "[not sampled]"
+
 enum profile_kind { PROFILE_OTHER, PROFILE_HEAP, PROFILE_GROWTH, PROFILE_CPU, PROFILE_CONTENTION };
 
 /* A column of values. Names are those of pprof: alloc_objects, alloc_space, inuse_objects,

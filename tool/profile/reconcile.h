@@ -10,7 +10,7 @@
  *      value of a row = seen + k * (estimate - seen), with one k a size, so that the sum is exact
  *
  * What no row can stand for (no block of that size was sampled, or sampling was off for a time) is
- * left to the caller, who makes a sample named RECONCILE_NOT_SAMPLED of it. Every reader of a
+ * left to the caller, who makes a sample named PROFILE_NOT_SAMPLED of it. Every reader of a
  * profile can then add up samples and gets exact totals.
  *
  * Use: reconcile_start, reconcile_class for each class, reconcile_row for each row,
@@ -20,8 +20,6 @@
 #define PROFILE_RECONCILE_H
 
 #include "tool/profile/capture.h"
-
-#define RECONCILE_NOT_SAMPLED "[not sampled]"
 
 enum { RECONCILE_CLASSES_MOST = 128, RECONCILE_SIZE_MOST = 32768, RECONCILE_GRANULE = 16 };
 

@@ -2,7 +2,6 @@
 /* See tool/report/diff.h. */
 #include "tool/report/diff.h"
 
-#include "tool/profile/reconcile.h"
 #include "tool/report/question.h"
 
 #include <math.h>
@@ -193,7 +192,7 @@ static void judge(const struct view *view, struct diff_row *row, size_t sites)
     row->noise = question_noise_among(value->variance + value->base_variance, sites);
     if (row->change == 0)
         row->verdict = DIFF_SAME;
-    else if (fabs(row->change) <= row->noise || strcmp(name, RECONCILE_NOT_SAMPLED) == 0)
+    else if (fabs(row->change) <= row->noise || strcmp(name, PROFILE_NOT_SAMPLED) == 0)
         row->verdict = DIFF_NOISE;
     else if (value->base == 0)
         row->verdict = DIFF_NEW;

@@ -2,7 +2,6 @@
 /* See tool/report/leaks.h. */
 #include "tool/report/leaks.h"
 
-#include "tool/profile/reconcile.h"
 #include "tool/report/diff.h"
 #include "tool/report/question.h"
 
@@ -239,7 +238,7 @@ static void row_history(struct leaks_row *row, const struct moments *moments, co
 static void row_judge(struct leaks_row *row, const struct view *view, enum leaks_rule rule,
                       size_t sites)
 {
-    if (strcmp(question_frame(view, row->frame)->name, RECONCILE_NOT_SAMPLED) == 0)
+    if (strcmp(question_frame(view, row->frame)->name, PROFILE_NOT_SAMPLED) == 0)
         row->leak = false; /* it is no site */
     else if (rule == LEAKS_EXIT)
         row->leak = true;

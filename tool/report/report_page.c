@@ -13,7 +13,14 @@
 #include "tool/report/resident.h"
 #include "tool/report/table.h"
 
-enum { ROWS_EACH = 5, ROWS_BRIEF = 3, SHORT_US = 1024, VALUE_WIDTH = 10, SHARE_WIDTH = 7 };
+enum {
+    ROWS_EACH = 5,
+    ROWS_BRIEF = 3,
+    SHORT_US = 1024,
+    VALUE_WIDTH = 10,
+    SHARE_WIDTH = 7,
+    ERROR_WIDTH = 6
+};
 
 struct list {
     const char *key, *title, *brief, *type;
@@ -64,11 +71,19 @@ static unsigned room_left(const struct style *style, unsigned used)
     return style->width > used + least ? style->width - used : least;
 }
 
+/* The sites of a sampled profile have bars. */
+static unsigned error_width(const struct view *view)
+{
+    return view->profile->samples.weights ? ERROR_WIDTH : 0;
+}
+
 static void row_print(const struct view *view, const struct style *style,
                       const struct view_row *row, unsigned name, unsigned room)
 {
     bool growing = is_growing(view, row->history) && room > 28;
     table_value(view, style, row->self.value, VALUE_WIDTH);
+    if (error_width(view) > 0)
+        table_error(style, &row->self, ERROR_WIDTH);
     table_value_share(view, style, row->self.value, SHARE_WIDTH);
     fputs("  ", style->out);
     table_site(view, style, row->frame, name, growing ? room - 12 : room);
@@ -89,7 +104,7 @@ static void list_print(const struct view *view, const struct style *style, const
     if (error > 0.02)
         fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-", 100 * error);
     putc('\n', style->out);
-    unsigned room = room_left(style, VALUE_WIDTH + SHARE_WIDTH + 2);
+    unsigned room = room_left(style, VALUE_WIDTH + error_width(view) + SHARE_WIDTH + 2);
     most = most < count ? most : count;
     unsigned name = rows ? table_name_width(view, rows, most, table_name_most(style, room)) : 0;
     for (size_t i = 0; rows && i < most && rows[i].self.value != 0; i++)
@@ -354,7 +369,8 @@ void report_brief(const struct view *view, const struct style *style, int64_t ti
     enum { TITLE_WIDTH = 20 };
     struct brief briefs[COUNT_OF(lists)] = {0};
     bool beside = !style->fits || style->width >= 76; /* titles: or above their rows */
-    unsigned used = 4 + (beside ? TITLE_WIDTH : 0) + VALUE_WIDTH + SHARE_WIDTH + 2;
+    unsigned used =
+        4 + (beside ? TITLE_WIDTH : 0) + VALUE_WIDTH + error_width(view) + SHARE_WIDTH + 2;
     unsigned room = room_left(style, used), name = 0;
     bool first = true;
     totals_print(view, style, view->profile->torn ? view->profile->duration_ns : time_ns);
