@@ -276,7 +276,7 @@ static uint64_t live_at(const struct profile *profile, int64_t time_ns)
     return low == 0 ? 0 : points[low - 1].live_bytes;
 }
 
-/* By time, and at one time by how much had been allocated. */
+/* By time; at one time by how much had been allocated; while nothing is, the heap only shrinks. */
 static int point_order(const void *left, const void *right)
 {
     const struct profile_point *a = left, *b = right;
@@ -284,7 +284,7 @@ static int point_order(const void *left, const void *right)
         return a->time_ns < b->time_ns ? -1 : 1;
     if (a->allocated_objects != b->allocated_objects)
         return a->allocated_objects < b->allocated_objects ? -1 : 1;
-    return (a->allocated_bytes > b->allocated_bytes) - (a->allocated_bytes < b->allocated_bytes);
+    return (b->live_bytes > a->live_bytes) - (b->live_bytes < a->live_bytes);
 }
 
 /* Points of the series, of snapshots and of marks become one course of time. */
