@@ -361,7 +361,9 @@ static void describe(const struct survey *survey, const struct snapshot *target)
     point_last(survey);
 }
 
-/* The series is taken now and then; the peak may lie between two points of it, and is one more. */
+/* The series is taken now and then; the peak may lie between two points of it, and is one more.
+ * While other threads allocate, the sum of their counters may be some bytes above what the heap ever
+ * was: such a point is at the peak. */
 static void point_peak(struct profile *profile)
 {
     int type = profile_type_named(profile, "peak_space");
@@ -369,13 +371,16 @@ static void point_peak(struct profile *profile)
     size_t at = 0, count = profile->points.count;
     for (size_t i = 0; type >= 0 && i < profile->samples.count; i++)
         peak.live_bytes += (uint64_t)profile->samples.values[type][i];
-    const struct profile_point *points = profile->points.items;
+    struct profile_point *points = profile->points.items;
+    bool there = false;
     for (size_t i = 0; i < count; i++) {
-        if (points[i].live_bytes >= peak.live_bytes)
-            return;
+        if (profile->counted && points[i].time_ns <= profile->duration_ns &&
+            points[i].live_bytes > peak.live_bytes)
+            points[i].live_bytes = peak.live_bytes;
+        there = there || points[i].live_bytes >= peak.live_bytes;
         at = points[i].time_ns < peak.time_ns ? i + 1 : at;
     }
-    if (peak.time_ns == 0 || peak.live_bytes == 0 || count == 0 ||
+    if (there || peak.time_ns == 0 || peak.live_bytes == 0 || count == 0 ||
         !profile_list_add(profile, &profile->points, sizeof peak))
         return;
     struct profile_point *moved = profile->points.items;
