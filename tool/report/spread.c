@@ -8,16 +8,27 @@
 
 enum { CLASSES_MOST = 256 };
 
-struct class
-{
-    int64_t size;
+struct size_class {
+    int64_t size; /* of a block; LARGE */
     double unseen, raw;
+    double value; /* of its sites */
+    double rest;  /* of nobody */
+    double more;  /* of nobody, in sizes next to it */
 };
+
+static const int64_t LARGE = INT64_MAX;
 
 static int64_t size_of(const struct profile *profile, uint32_t label_set)
 {
     const struct profile_label *label = profile_label_of(profile, label_set, "bytes");
-    return label && label->text == 0 ? label->number : 0; /* 0: large */
+    return label && label->text == 0 ? label->number : LARGE;
+}
+
+/* The labels of samples that were not sampled. */
+static bool is_nobodys(const struct profile *profile, uint32_t label_set)
+{
+    const struct profile_label *label = profile_label_of(profile, label_set, "thread");
+    return label && strcmp(profile_text(profile, label->text), PROFILE_NOT_SAMPLED) == 0;
 }
 
 struct spread_sample spread_sample(const struct profile *profile, int type, int partner, size_t row)
@@ -49,62 +60,119 @@ static double raw_of(const struct spread_sample *sample, double *unseen)
 
 static int class_order(const void *left, const void *right)
 {
-    const struct class *a = left, *b = right;
+    const struct size_class *a = left, *b = right;
     return (b->raw > a->raw) - (b->raw < a->raw);
 }
 
-static size_t classes_find(struct class *list, size_t *count, int64_t size)
+static int size_order(const void *left, const void *right)
+{
+    const struct size_class *a = left, *b = right;
+    return (a->size > b->size) - (a->size < b->size);
+}
+
+/* What is nobody's may be of the sites with the next sizes, half of it on either side. */
+static void classes_share(struct size_class *list, size_t count)
+{
+    qsort(list, count, sizeof *list, size_order);
+    for (size_t i = 0; i < count; i++) {
+        size_t below = i, above = i;
+        if (list[i].rest <= 0)
+            continue;
+        while (below > 0 && list[below].raw <= 0)
+            below--;
+        while (above + 1 < count && list[above].raw <= 0)
+            above++;
+        bool is_below = list[below].raw > 0, is_above = list[above].raw > 0;
+        double each = list[i].rest / (is_below && is_above ? 2 : 1);
+        list[below].more += is_below ? each : 0;
+        list[above].more += is_above ? each : 0;
+    }
+}
+
+static size_t classes_find(struct size_class *list, size_t *count, int64_t size)
 {
     for (size_t i = 0; i < *count; i++)
         if (list[i].size == size)
             return i;
     if (*count == CLASSES_MOST)
         return CLASSES_MOST;
-    list[*count] = (struct class){.size = size};
+    list[*count] = (struct size_class){.size = size};
     return (*count)++;
 }
 
-bool spread_start(struct spread_classes *classes, const struct profile *profile, int type,
-                  int partner)
+/* Sums by class; `class_of` tells the number + 1 of a label set's. */
+static size_t classes_make(struct size_class *list, uint16_t *class_of,
+                           const struct profile *profile, int type, int partner)
 {
-    struct class list[CLASSES_MOST];
-    size_t count = 0, sets = profile->label_sets.count;
-    *classes = (struct spread_classes){0};
-    if (!profile->counted || !profile->samples.weights || type < 0)
-        return true;
-    classes->of_set = calloc(sets + 1, 1);
-    uint16_t *class_of = calloc(sets + 1, sizeof *class_of); /* number + 1 */
-    for (size_t i = 0; i < profile->samples.count && classes->of_set && class_of; i++) {
+    size_t count = 0;
+    for (size_t i = 0; i < profile->samples.count; i++) {
         uint32_t set = profile->samples.label_sets[i];
         struct spread_sample sample = spread_sample(profile, type, partner, i);
         double unseen, raw = raw_of(&sample, &unseen);
-        if (raw <= 0)
+        if (sample.value <= 0)
             continue;
         if (class_of[set] == 0)
             class_of[set] = (uint16_t)(classes_find(list, &count, size_of(profile, set)) + 1);
         if (class_of[set] > CLASSES_MOST)
             continue;
-        list[class_of[set] - 1].raw += raw;
-        list[class_of[set] - 1].unseen += unseen;
+        struct size_class *place = &list[class_of[set] - 1];
+        place->raw += raw;
+        place->unseen += unseen;
+        place->value += raw > 0 ? sample.value : 0;
+        place->rest += is_nobodys(profile, set) ? sample.value : 0;
     }
-    bool right = classes->of_set && class_of;
-    free(class_of);
-    qsort(list, count, sizeof *list, class_order);
+    return count;
+}
+
+/* The classes that matter most are told apart. */
+static void classes_keep(struct spread_classes *classes, const struct size_class *list,
+                         size_t count, const struct profile *profile)
+{
     for (unsigned i = 0; i < SPREAD_CLASSES && i < count; i++) {
         classes->unseen[i] = list[i].unseen;
         classes->root[i] = sqrt(list[i].raw);
     }
-    for (size_t set = 0; set < sets && right; set++)
-        for (unsigned i = 0; i < SPREAD_CLASSES && i < count; i++)
-            if (list[i].unseen > 0 && size_of(profile, (uint32_t)set) == list[i].size)
+    for (uint32_t set = 0; set < profile->label_sets.count; set++) {
+        int64_t size = size_of(profile, set);
+        for (unsigned i = 0; i < count; i++) {
+            if (list[i].size != size)
+                continue;
+            if (i < SPREAD_CLASSES && list[i].unseen > 0)
                 classes->of_set[set] = (uint8_t)(i + 1);
+            classes->more[set] = (float)(list[i].value > 0 ? list[i].more / list[i].value : 0);
+            break;
+        }
+    }
+}
+
+bool spread_start(struct spread_classes *classes, const struct profile *profile, int type,
+                  int partner)
+{
+    struct size_class list[CLASSES_MOST];
+    size_t sets = profile->label_sets.count;
+    *classes = (struct spread_classes){0};
+    if (!profile->counted || !profile->samples.weights || type < 0)
+        return true;
+    classes->of_set = calloc(sets + 1, sizeof *classes->of_set);
+    classes->more = calloc(sets + 1, sizeof *classes->more);
+    uint16_t *class_of = calloc(sets + 1, sizeof *class_of);
+    bool right = classes->of_set && classes->more && class_of;
+    if (right) {
+        size_t count = classes_make(list, class_of, profile, type, partner);
+        classes_share(list, count);
+        qsort(list, count, sizeof *list, class_order);
+        classes_keep(classes, list, count, profile);
+    }
+    free(class_of);
     return right;
 }
 
 void spread_free(struct spread_classes *classes)
 {
     free(classes->of_set);
+    free(classes->more);
     classes->of_set = NULL;
+    classes->more = NULL;
 }
 
 struct spread spread_of(const struct spread_classes *classes, const struct spread_sample *sample,
@@ -117,6 +185,8 @@ struct spread spread_of(const struct spread_classes *classes, const struct sprea
     unsigned class = classes->of_set ? classes->of_set[label_set] : 0;
     spread.raw = raw * fabs(share); /* a part of its blocks, each with all of its variance */
     spread.sampled = fabs(sample->value * share);
+    if (classes->more)
+        spread.more = spread.sampled * (double)classes->more[label_set];
     if (class > 0) {
         double root = classes->root[class - 1];
         spread.share[class - 1] = (float)(unseen * share / classes->unseen[class - 1] * root);
@@ -131,6 +201,7 @@ void spread_add(struct spread *sum, const struct spread *more)
         return;
     sum->raw += more->raw;
     sum->sampled += more->sampled;
+    sum->more += more->more;
     for (unsigned i = 0; i < SPREAD_CLASSES; i++) {
         sum->share[i] += more->share[i];
         sum->part[i] += more->part[i];
@@ -139,12 +210,13 @@ void spread_add(struct spread *sum, const struct spread *more)
 
 double spread_variance(const struct spread *sum)
 {
-    static const double few = 1.5;
+    static const double few = 1.5, deviations = 1.96;
     double variance = sum->raw;
     if (sum->raw <= 0)
         return 0;
     for (unsigned i = 0; i < SPREAD_CLASSES; i++)
         variance += (double)sum->share[i] * ((double)sum->share[i] - 2 * (double)sum->part[i]);
     double unit = sum->raw / sum->sampled;
-    return fmax(variance, 0) + few * unit * unit;
+    double error = sqrt(fmax(variance, 0) + few * unit * unit) + sum->more / deviations;
+    return error * error;
 }

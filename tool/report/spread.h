@@ -16,6 +16,10 @@
  * keeps shares for the SPREAD_CLASSES classes with the largest C; for the rest the variance is
  * taken to be A, which is too much rather than too little.
  *
+ * Blocks of a size that was never sampled are nobody's ([not sampled]). They belong to some site, and
+ * most likely to one that was sampled with the next smaller or larger size: those sites have them
+ * between them as what they may have `more`, in proportion to what they have of these sizes.
+ *
  * A normal distribution is too narrow for few samples: a site with 1 sample may well be one of 4.
  * `spread_variance` adds `few` squares of what one sample stands for, which makes 1.96 standard
  * errors an interval of 95 % from one sample on (tests/tool/spread.c).
@@ -31,12 +35,14 @@ enum { SPREAD_CLASSES = 6 };
 struct spread {
     double raw;     /* sum of the variances of independent parts */
     double sampled; /* sum of the values that are estimates */
+    double more;    /* its share of what was not sampled */
     /* By class: p * sqrt(C) and A / sqrt(C). */
     float share[SPREAD_CLASSES], part[SPREAD_CLASSES];
 };
 
 /* The classes of one profile and column. */
 struct spread_classes {
+    float *more;                   /* by label set: `more` of a sample as a share of its value */
     uint8_t *of_set;               /* by label set: number + 1; 0: none */
     double unseen[SPREAD_CLASSES]; /* of the class: estimate less what was seen */
     double root[SPREAD_CLASSES];   /* sqrt(C) */
