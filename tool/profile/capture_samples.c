@@ -13,7 +13,7 @@ enum { VALUE_MOST_BITS = 59 /* so that sums of many cannot overflow */ };
 /* Of a sample: its row in the snapshot that had one last. */
 struct kind {
     double weight;
-    float repeats;  /* how often a recorded block was counted, on average */
+    uint32_t chain; /* number of its chain */
     uint32_t class; /* in `exact`; 0 without counters */
     uint32_t snapshot;
 };
@@ -53,7 +53,9 @@ void capture_samples_start(struct capture_samples *it, struct profile *profile, 
 void capture_samples_free(struct capture_samples *it)
 {
     keys_free(&it->rows);
+    keys_free(&it->owners);
     free(it->kinds.items);
+    free(it->chains.items);
 }
 
 void capture_samples_snapshot(struct capture_samples *it, bool target, unsigned column)
@@ -123,6 +125,35 @@ static uint64_t range_of(const struct capture_row *row)
     return (uint64_t)log << DIGITS | (mean >> (log - DIGITS) & ((1 << DIGITS) - 1));
 }
 
+/* Blocks that are resized in place are counted again and again by one stack and thread: in the row
+ * of their size if they are small, in any row of large ones. */
+struct chain {
+    uint64_t events, again;
+};
+
+/* How often a recorded block was counted, on average. */
+static float chain_length(const struct chain *chain)
+{
+    uint64_t blocks = chain->events > chain->again ? chain->events - chain->again : 1;
+    return (float)chain->events / (float)blocks;
+}
+
+static bool chain_add(struct capture_samples *it, const struct capture_row *row, uint32_t thread,
+                      uint32_t *number)
+{
+    bool fresh;
+    *number = keys_add(&it->owners, (struct key){{thread, row->stack, row->size}}, &fresh);
+    if (*number == KEYS_NONE ||
+        (fresh && !profile_list_add(it->profile, &it->chains, sizeof(struct chain)))) {
+        it->profile->failed = true;
+        return false;
+    }
+    struct chain *chain = (struct chain *)it->chains.items + *number;
+    chain->events += row->allocated.objects;
+    chain->again += row->again;
+    return true;
+}
+
 static struct kind *kind_at(const struct capture_samples *it, size_t sample)
 {
     return (struct kind *)it->kinds.items + sample;
@@ -170,12 +201,10 @@ bool capture_samples_row(struct capture_samples *it, const struct capture_row *r
     if ((!it->target && row->live.objects == 0 && row->live.usable == 0) ||
         !sample_of_row(it, row, thread, sample, fresh))
         return false;
-    uint64_t events = row->allocated.objects,
-             blocks = events > row->again ? events - row->again : 1;
-    *kind_at(it, *sample) = (struct kind){.weight = it->raw ? 1 : row->weight,
-                                          .repeats = (float)events / (float)blocks,
-                                          .class = class,
-                                          .snapshot = it->snapshot};
+    *kind_at(it, *sample) = (struct kind){
+        .weight = it->raw ? 1 : row->weight, .class = class, .snapshot = it->snapshot};
+    if (it->target && !chain_add(it, row, thread, &kind_at(it, *sample)->chain))
+        return false;
     if (it->target)
         add_values(it, *sample, row);
     if (it->column > 0 && (samples->history || profile_want_history(profile)))
@@ -241,7 +270,8 @@ static void set_weights(struct capture_samples *it, size_t sample)
     samples->weights[sample] = weights[RECONCILE_ALLOCATED];
     if (samples->scales)
         samples->scales[sample] =
-            (struct profile_scale){weights[RECONCILE_LIVE], weights[RECONCILE_PEAK], kind->repeats};
+            (struct profile_scale){weights[RECONCILE_LIVE], weights[RECONCILE_PEAK],
+                                   chain_length((struct chain *)it->chains.items + kind->chain)};
 }
 
 static void target_scale(struct capture_samples *it)

@@ -20,9 +20,11 @@
 
 struct capture_samples {
     struct profile *profile;
-    bool raw;                  /* what was seen is wanted, and nothing else */
-    struct keys rows;          /* numbers are those of samples */
-    struct profile_list kinds; /* struct kind: by sample */
+    bool raw;                   /* what was seen is wanted, and nothing else */
+    struct keys rows;           /* numbers are those of samples */
+    struct profile_list kinds;  /* struct kind: by sample */
+    struct keys owners;         /* stack, thread and size: numbers are those of `chains` */
+    struct profile_list chains; /* struct chain: of the target's rows */
     int64_t largest_rate;
     /* The present snapshot. */
     uint32_t snapshot; /* from 1 */
