@@ -92,10 +92,6 @@ static struct view_value sample_value(const struct maker *maker, const struct so
     double share = filter_age_share(&maker->options, source->profile, row) * source->factor;
     double value = source->type >= 0 ? (double)samples->values[source->type][row] : 0;
     double objects = source->partner >= 0 ? (double)samples->values[source->partner][row] : 0;
-    double weight = samples->weights ? (double)samples->weights[row] : 1, variance = 0;
-    double picked = fabs(source->partner >= 0 ? objects : value) / (weight > 1 ? weight : 1);
-    if (weight > 1 && picked > 0)
-        variance = value * value * (1 - 1 / weight) / picked * share * share;
     bool whole = share == 1;
     int64_t number = source->type < 0 ? 0
                      : whole          ? samples->values[source->type][row]
@@ -103,10 +99,20 @@ static struct view_value sample_value(const struct maker *maker, const struct so
     int64_t number_objects = source->partner < 0 ? 0
                              : whole             ? samples->values[source->partner][row]
                                                  : scaled(objects * share);
+    struct spread spread = {0};
+    if (samples->weights && source->type >= 0) {
+        struct spread_sample sample =
+            spread_sample(source->profile, source->type, source->partner, row);
+        spread = spread_of(&source->classes, &sample, samples->label_sets[row], share);
+    }
+    double variance = spread_variance(&spread);
     if (source->base)
-        return (struct view_value){
-            .base = number, .base_objects = number_objects, .base_variance = variance};
-    return (struct view_value){.value = number, .objects = number_objects, .variance = variance};
+        return (struct view_value){.base = number,
+                                   .base_objects = number_objects,
+                                   .base_variance = variance,
+                                   .base_spread = spread};
+    return (struct view_value){
+        .value = number, .objects = number_objects, .variance = variance, .spread = spread};
 }
 
 void view_add(struct view_value *sum, const struct view_value *more)
@@ -115,8 +121,14 @@ void view_add(struct view_value *sum, const struct view_value *more)
     sum->objects = (int64_t)((uint64_t)sum->objects + (uint64_t)more->objects);
     sum->base = (int64_t)((uint64_t)sum->base + (uint64_t)more->base);
     sum->base_objects = (int64_t)((uint64_t)sum->base_objects + (uint64_t)more->base_objects);
-    sum->variance += more->variance;
-    sum->base_variance += more->base_variance;
+    if (more->spread.raw > 0) {
+        spread_add(&sum->spread, &more->spread);
+        sum->variance = spread_variance(&sum->spread);
+    }
+    if (more->base_spread.raw > 0) {
+        spread_add(&sum->base_spread, &more->base_spread);
+        sum->base_variance = spread_variance(&sum->base_spread);
+    }
 }
 
 struct view_value view_sum(const struct view *view, size_t stack)
@@ -236,7 +248,28 @@ static bool source_run(struct maker *maker, const struct profile *profile, bool 
     if (source->partner >= 0 &&
         strcmp(profile_text(profile, profile->type[source->partner].unit), "count") != 0)
         source->partner = -1; /* the column itself is what counts */
+    if (!spread_start(&source->classes, profile, source->type, source->partner))
+        return view_refuse(maker->error, "out of memory");
     return filter_source(maker, source) && source_add(maker, source);
+}
+
+/* The sum of all samples is counted; so is what filters leave, if that is all. */
+static void totals_settle(struct view *view)
+{
+    const struct view_options *options = &view->options;
+    struct view_value *whole = &view->whole, *total = &view->total;
+    if (options->age_least_us > 0 || options->age_most_us > 0)
+        return;
+    if (view->profile->counted) {
+        whole->variance = 0;
+        if (total->value == whole->value && total->objects == whole->objects)
+            total->variance = 0;
+    }
+    if (view->base && view->base->counted) {
+        whole->base_variance = 0;
+        if (total->base == whole->base && total->base_objects == whole->base_objects)
+            total->base_variance = 0;
+    }
 }
 
 /* Room for what is by sample and does not grow. */
@@ -297,6 +330,7 @@ bool view_make(struct view *view, const struct profile *profile, const struct vi
     view->unnamed = 1 - profile_names_share(profile);
     free(maker->seen);
     maker->seen = NULL;
+    totals_settle(view);
     if (!right)
         view_free(view);
     return right;
@@ -311,6 +345,7 @@ void maker_clear(struct maker *maker)
     filter_free(maker);
     for (unsigned i = 0; i < 2; i++) {
         filter_source_free(&maker->sources[i]);
+        spread_free(&maker->sources[i].classes);
         free(maker->paths[i]);
     }
     free(maker->items);
