@@ -16,6 +16,7 @@ struct kind {
     uint32_t chain; /* number of its chain */
     uint32_t class; /* in `exact`; 0 without counters */
     uint32_t snapshot;
+    float size; /* mean bytes of a recorded block, where those differ; or 0 */
 };
 
 enum {
@@ -188,6 +189,14 @@ static bool sample_of_row(struct capture_samples *it, const struct capture_row *
     return sample_of(it, key, sample, fresh);
 }
 
+/* Blocks and bytes are scaled by different factors: what follows from both is not their size. */
+static float mean_size(const struct capture_row *row)
+{
+    return row->size == 0 && row->allocated.objects > 0
+               ? (float)row->allocated.usable / (float)row->allocated.objects
+               : 0;
+}
+
 bool capture_samples_row(struct capture_samples *it, const struct capture_row *row, uint32_t thread,
                          size_t *sample, bool *fresh)
 {
@@ -201,8 +210,10 @@ bool capture_samples_row(struct capture_samples *it, const struct capture_row *r
     if ((!it->target && row->live.objects == 0 && row->live.usable == 0) ||
         !sample_of_row(it, row, thread, sample, fresh))
         return false;
-    *kind_at(it, *sample) = (struct kind){
-        .weight = it->raw ? 1 : row->weight, .class = class, .snapshot = it->snapshot};
+    *kind_at(it, *sample) = (struct kind){.weight = it->raw ? 1 : row->weight,
+                                          .class = class,
+                                          .snapshot = it->snapshot,
+                                          .size = mean_size(row)};
     if (it->target && !chain_add(it, row, thread, &kind_at(it, *sample)->chain))
         return false;
     if (it->target)
@@ -258,7 +269,7 @@ static void set_weights(struct capture_samples *it, size_t sample)
         for (size_t i = 0; i < samples->count; i++) {
             samples->weights[i] = 1;
             if (samples->scales)
-                samples->scales[i] = (struct profile_scale){1, 1, 0};
+                samples->scales[i] = (struct profile_scale){1, 1, 0, 0};
         }
     if (!samples->weights || profile->failed)
         return;
@@ -269,9 +280,9 @@ static void set_weights(struct capture_samples *it, size_t sample)
                                          : kind->weight);
     samples->weights[sample] = weights[RECONCILE_ALLOCATED];
     if (samples->scales)
-        samples->scales[sample] =
-            (struct profile_scale){weights[RECONCILE_LIVE], weights[RECONCILE_PEAK],
-                                   chain_length((struct chain *)it->chains.items + kind->chain)};
+        samples->scales[sample] = (struct profile_scale){
+            weights[RECONCILE_LIVE], weights[RECONCILE_PEAK],
+            chain_length((struct chain *)it->chains.items + kind->chain), kind->size};
 }
 
 static void target_scale(struct capture_samples *it)
@@ -332,7 +343,7 @@ static void rest_add(struct capture_samples *it, unsigned class)
     if (samples->weights)
         samples->weights[sample] = 1;
     if (samples->scales)
-        samples->scales[sample] = (struct profile_scale){1, 1, 0};
+        samples->scales[sample] = (struct profile_scale){1, 1, 0, 0};
     if (live >= 1 && (samples->history || profile_want_history(profile)))
         samples->history[sample][it->column - 1] = (float)live;
 }

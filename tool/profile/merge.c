@@ -353,7 +353,7 @@ static struct profile_scale scale_at(const struct profile *profile, size_t row)
 {
     float weight = weight_at(profile, row);
     return profile->samples.scales ? profile->samples.scales[row]
-                                   : (struct profile_scale){weight, weight, 0};
+                                   : (struct profile_scale){weight, weight, 0, 0};
 }
 
 static struct key row_key(const struct profile *profile, size_t row, uint32_t stack,
@@ -447,7 +447,7 @@ static void prepare_columns(struct merging *it)
             samples->weights[i] = 1;
     if (it->from->samples.scales && !samples->scales && profile_want_scales(to))
         for (size_t i = 0; i < samples->count; i++)
-            samples->scales[i] = (struct profile_scale){weight_at(to, i), weight_at(to, i), 0};
+            samples->scales[i] = (struct profile_scale){weight_at(to, i), weight_at(to, i), 0, 0};
     if (it->from->samples.lives)
         profile_want_lives(to);
     if (!same_moments(to, it->from)) {

@@ -95,6 +95,7 @@ struct profile_label_set {
 struct profile_scale {
     float live, peak;
     float repeats; /* how often a recorded block is counted as allocated: realloc in place; or 0 */
+    float size;    /* mean bytes of a recorded block, where those differ; 0: as the values tell */
 };
 
 /* A sample has a row in each column. */
