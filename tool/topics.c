@@ -68,7 +68,11 @@ void topic_metrics(void)
                   "such as inuse_space. Without it a command takes what it is about, or what "
                   "the profile says; of the recording of a program that has ended, what it had "
                   "at its peak. Bytes are those of blocks, which malloc rounds up; what the "
-                  "program asked for is in inuse_requested, peak_requested and alloc_requested.\n",
+                  "program asked for is in inuse_requested, peak_requested and alloc_requested.\n"
+                  "Allocations are calls that gave a block: malloc, calloc, and their like, and "
+                  "each realloc, whether the block moved or not. Files of gperftools' own "
+                  "profiler leave out a realloc that leaves the block where it is; massif does "
+                  "not count them.\n",
                   0);
     printf("\n");
     for (size_t i = 0; i < load_metrics_count; i++)

@@ -10,7 +10,7 @@
  *
  * A budget is a text of lines `PATTERN LIMIT [METRIC]`: the stacks with a frame whose function,
  * file or module has the pattern in it (as in suppressions: * is any text, ^ and $ are ends) may
- * have so many bytes; METRIC is live, peak, alloc or allocs (which counts blocks). # begins a
+ * have so many bytes; METRIC is live, peak, alloc or allocs (which counts allocations). # begins a
  * comment.
  */
 #ifndef REPORT_CHECK_H

@@ -33,7 +33,7 @@ static const struct list lists[] = {
     {"peak", "alive at the peak", "biggest at peak", "peak_space", false},
     {"live", "still alive at the end", "still alive at end", "inuse_space", false},
     {"allocated", "allocated in all", NULL, "alloc_space", false},
-    {"calls", "calls of malloc and realloc", NULL, "alloc_objects", false},
+    {"calls", "allocations", NULL, "alloc_objects", false},
     {"short_lived", "short-lived blocks (below 1 ms)", "most short-lived", "alloc_objects", true},
 };
 
@@ -168,23 +168,12 @@ static void allocated_print(const struct profile *profile, const struct style *s
         blocks = type_sum(profile, "alloc_objects");
     if (bytes <= 0)
         return;
-    fprintf(style->out, "     allocated %s in %s %s", style_value(size, (double)bytes, "bytes"),
-            style_value(count, (double)blocks, "count"),
-            every || profile->exact_allocs < 0 ? "calls" : "blocks");
+    fprintf(style->out, "     allocated %s in %s allocation%s",
+            style_value(size, (double)bytes, "bytes"), style_value(count, (double)blocks, "count"),
+            blocks == 1 ? "" : "s");
     if (time_ns > 0)
         fprintf(style->out, " (%s/s)",
                 style_value(rate, (double)blocks * 1e9 / (double)time_ns, "count"));
-}
-
-/* In captures of older libraries blocks are counted when they are taken; the lists, as other
- * tools', have every call of realloc as well, also of a block that stays where it is. */
-static bool reallocs_matter(const struct view *allocated)
-{
-    static const double more = 1.1;
-    const struct view_value *whole = &allocated->whole;
-    double least = (double)whole->value * (1 - view_error_share(whole->value, whole->variance));
-    return !allocated->profile->counted && allocated->profile->exact_alloc_bytes >= 0 &&
-           least > more * (double)allocated->profile->exact_alloc_bytes;
 }
 
 /* "214 MiB"; "below 1.50 MiB" where no sample says how much, or one says far more than there can
@@ -202,7 +191,7 @@ static bool total_print(const struct profile *profile, const struct style *style
     return known;
 }
 
-/* peak 1.31 GiB at 1m02s     end 214 MiB     allocated 88.4 GiB in 412 M calls (3.1 M/s) */
+/* peak 1.31 GiB at 1m02s     end 214 MiB     allocated 88.4 GiB in 412 M allocations (3.1 M/s) */
 static void totals_print(const struct view *view, const struct style *style, int64_t time_ns)
 {
     const struct profile *profile = view->profile;
@@ -339,10 +328,8 @@ void report_page(const struct view *view, const struct style *style)
         struct view own = {0};
         if (!list_view(view, &lists[i], &own))
             continue;
-        const char *title = i == LIST_LIVE && !profile->ended ? "alive when last seen"
-                            : i == LIST_ALLOCATED && reallocs_matter(&own)
-                                ? "allocated in all, a realloc as one more"
-                                : lists[i].title;
+        const char *title =
+            i == LIST_LIVE && !profile->ended ? "alive when last seen" : lists[i].title;
         if (own.total.value != 0)
             list_print(&own, &growing, style, title);
         any = any || own.total.value != 0;
