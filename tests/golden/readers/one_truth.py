@@ -96,7 +96,7 @@ def capture(path, words, said):
     same("report: peak", peak, page["lists"]["peak"]["total"])
     for where, text in (("report", ask("report", path)), ("run", open(words).read())):
         line = next(line for line in text.split("\n") if " allocated " in line)
-        found = re.search(r"peak ([0-9.]+ \w+).* end ([0-9.]+ \w+).* allocated ([0-9.]+ \w+) in ([0-9.]+(?: [KMG])?) calls", line)
+        found = re.search(r"peak ([0-9.]+ \w+).* end ([0-9.]+ \w+).* allocated ([0-9.]+ \w+) in ([0-9.]+(?: [KMG])?) allocations?", line)
         for what, wanted, at in (("peak", peak, 1), ("end", live, 2), ("allocated", allocated, 3), ("calls", calls, 4)):
             rounded(f"{where}, {what}", wanted, found[at] if found else line)
     name = re.search(r"-peak([0-9.]+[KMG]?)\.memoir$", path)
