@@ -48,7 +48,7 @@ enum { MAPS_FIRST = 1 };
 enum { THREAD_ALIVE = 1 };
 enum { TOTALS_COVERED = 1 };
 /* Which parts of a row follow. */
-enum { ROW_LIVE = 1, ROW_PEAK = 2, ROW_MOVED = 4, ROW_LIVES = 8, ROW_WEIGHT = 16 };
+enum { ROW_LIVE = 1, ROW_PEAK = 2, ROW_MOVED = 4, ROW_LIVES = 8, ROW_WEIGHT = 16, ROW_AGAIN = 32 };
 
 static inline void format_put(uint8_t *at, uint64_t value, unsigned bytes)
 {

@@ -339,7 +339,8 @@ static void file_name(const char *program, const struct summary *summary, const 
     struct tm now;
     if (localtime_r(&seconds, &now))
         strftime(date, sizeof date, "%Y%m%d-%H%M%S", &now);
-    bool known = summary_peak(summary) > 0 || summary_rate(summary) <= 0; /* or no sample tells */
+    bool known = summary_counted(summary) || summary_peak(summary) > 0 ||
+                 summary_rate(summary) <= 0; /* or no sample tells */
     snprintf(path, size, "%s/%s-%s-%ld%s%s%s", folder, program, date, (long)summary_pid(summary),
              known ? "-peak" : "", known ? size_short(peak, summary_peak(summary)) : "", suffix);
 }

@@ -51,6 +51,11 @@ uint64_t summary_peak(const struct summary *summary)
     return sum;
 }
 
+bool summary_counted(const struct summary *summary)
+{
+    return summary->profile.counted;
+}
+
 int64_t summary_rate(const struct summary *summary)
 {
     const struct profile *profile = &summary->profile;

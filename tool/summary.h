@@ -6,6 +6,7 @@
 #ifndef TOOL_SUMMARY_H
 #define TOOL_SUMMARY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct summary;
@@ -16,6 +17,8 @@ void summary_free(struct summary *summary);
 
 int64_t summary_pid(const struct summary *summary);
 uint64_t summary_peak(const struct summary *summary);
+/* Its totals are exact. */
+bool summary_counted(const struct summary *summary);
 /* 0: every block; -1: none. */
 int64_t summary_rate(const struct summary *summary);
 /* The command line. */

@@ -68,11 +68,26 @@ void topic_metrics(void)
                   "such as inuse_space. Without it a command takes what it is about, or what "
                   "the profile says; of the recording of a program that has ended, what it had "
                   "at its peak. Bytes are those of blocks, which malloc rounds up; what the "
-                  "program asked for is in inuse_requested, peak_requested and alloc_requested.\n",
+                  "program asked for is in inuse_requested, peak_requested and alloc_requested.\n"
+                  "Allocations are calls that gave a block: malloc, calloc, and their like, and "
+                  "each realloc, whether the block moved or not. Files of gperftools' own "
+                  "profiler leave out a realloc that leaves the block where it is; massif does "
+                  "not count them.\n",
                   0);
     printf("\n");
     for (size_t i = 0; i < load_metrics_count; i++)
         terminal_row(stdout, load_metrics[i].word, load_metrics[i].brief, WORD_WIDTH);
+    printf("\n");
+    terminal_fold(
+        stdout,
+        "Totals of a recording are exact, also of a sampled one: the allocator counts all "
+        "blocks and bytes, and every realloc as one more allocation and one more free. "
+        "Sites are estimates, made from recorded blocks and scaled, size by size, so that "
+        "they add up to the exact totals. Sizes of which no block was recorded are in a "
+        "row of their own, [not sampled]; it is no site. A bar such as \302\26112 % "
+        "belongs to a site: the true number lies within it in 95 of 100 cases. "
+        "memoir run --rate 64K makes bars narrower, --exact has none.\n",
+        0);
 }
 
 void topic_moments(void)

@@ -305,18 +305,18 @@ static void check_modules(struct doctor *doctor, const struct symbol_report *rep
     }
 }
 
-static void check_names(struct doctor *doctor, const struct symbol_report *report)
+static void check_names(struct doctor *doctor, const struct loaded *loaded)
 {
-    double named = report->locations > 0
-                       ? (double)(report->named - report->guessed) * 100 / (double)report->locations
-                       : 0;
+    const struct symbol_report *report = &loaded->symbols;
+    struct profile_names names = profile_names_of(&loaded->profile);
+    double named = 100 * profile_names_share(&loaded->profile);
     doctor_say(doctor,
                named >= 90   ? MARK_GOOD
                : named >= 50 ? MARK_NOTE
                              : MARK_BAD,
                "memoir symbols   says what is missing, and where to get it",
-               "%.1f %% of its %lu addresses have a name%s", named, report->locations,
-               report->guessed > 0 ? " that is more than the nearest symbol" : "");
+               "%.1f %% of its %lu addresses have a name%s", named, names.addresses,
+               names.nearest > 0 ? " that is more than the nearest symbol" : "");
     for (size_t i = 0; i < report->count; i++) {
         const struct symbol_module *module = &report->modules[i];
         if (module->quality == SYMBOL_MISMATCH)
@@ -335,8 +335,10 @@ static double blocks_seen(const struct profile *profile, int type)
 {
     double seen = 0;
     for (size_t i = 0; type >= 0 && i < profile->samples.count; i++) {
-        double weight = profile->samples.weights ? (double)profile->samples.weights[i] : 1;
-        seen += (double)profile->samples.values[type][i] / (weight > 1 ? weight : 1);
+        bool site = profile->samples.weights && profile->samples.weights[i] > 1;
+        if (site || !profile->counted) /* what was not sampled is none */
+            seen += (double)profile->samples.values[type][i] /
+                    profile_weight(profile, (unsigned)type, i);
     }
     return seen;
 }
@@ -357,13 +359,16 @@ static void check_samples(struct doctor *doctor, const struct loaded *loaded)
     options.base = NULL;
     if (!view_make(&view, profile, &options, &reason))
         return;
-    double whole = view_error_share(view.total.value, view.total.variance);
+    /* Of all samples together: no site is known any better. */
+    double whole = view_error_share((int64_t)view.total.spread.sampled, view.total.spread.raw);
     double seen = blocks_seen(profile, profile_type_partner(profile, loaded->view.type));
     struct view_row *rows = view_rows(&view, false, &count);
     for (size_t i = 0; rows && i < count; i++) {
         const struct view_value *self = &rows[i].self;
         if ((double)self->value < share_least * (double)view.total.value || self->value == 0)
             break;
+        if (strcmp(view.frames[rows[i].frame].name, PROFILE_NOT_SAMPLED) == 0)
+            continue;
         large++;
         known += view_error_share(self->value, self->variance) <= fair;
     }
@@ -378,11 +383,17 @@ static void check_samples(struct doctor *doctor, const struct loaded *loaded)
                  better / 1024, terminal_utf8() ? "±" : "+-", 100 * good);
     else
         snprintf(advice, sizeof advice, "memoir run --exact for no error");
-    doctor_say(doctor, whole <= good ? MARK_GOOD : MARK_NOTE, advice,
-               "one block in %s was recorded, %.0f in all: %s of heap are right to %s%.0f %%",
-               style_value(rate, (double)profile->period, "bytes"), seen,
-               style_value(size, (double)view.total.value, view.unit), terminal_utf8() ? "±" : "+-",
-               100 * (whole < 1 ? whole : 1));
+    style_value(rate, (double)profile->period, "bytes");
+    style_value(size, (double)view.total.value, view.unit);
+    if (profile->counted)
+        doctor_say(doctor, whole <= good ? MARK_GOOD : MARK_NOTE, advice,
+                   "one block in %s was recorded, %.0f in all: %s of heap are counted, its sites "
+                   "are estimates",
+                   rate, seen, size);
+    else
+        doctor_say(doctor, whole <= good ? MARK_GOOD : MARK_NOTE, advice,
+                   "one block in %s was recorded, %.0f in all: %s of heap are right to %s%.0f %%",
+                   rate, seen, size, terminal_utf8() ? "±" : "+-", 100 * whole);
     doctor_say(doctor, known * 2 >= large ? MARK_GOOD : MARK_NOTE, NULL,
                "places with 1 %% of it or more: %zu of %zu are right to %s%.0f %%", known, large,
                terminal_utf8() ? "±" : "+-", 100 * fair);
@@ -445,7 +456,7 @@ static void check_loaded(struct doctor *doctor, const struct loaded *loaded)
                    "%lu stacks and %lu blocks had no room in the recorder", profile->refused,
                    profile->lost);
     if (profile->samples.count > 0)
-        check_names(doctor, &loaded->symbols);
+        check_names(doctor, loaded);
 }
 
 static bool check_profile(struct doctor *doctor, const struct arguments *arguments,

@@ -25,15 +25,16 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static void modules_print(const struct symbol_report *report, const struct style *style)
+static void modules_print(const struct loaded *loaded, const struct style *style)
 {
-    char share[16], path[64], named[64];
+    const struct symbol_report *report = &loaded->symbols;
+    struct profile_names names = profile_names_of(&loaded->profile);
+    char path[64], named[64];
     unsigned shown = 0;
-    fprintf(style->out, "%s    %s of %lu addresses named", style->name,
-            style_share(share, (double)report->named, (double)report->locations),
-            report->locations);
-    if (report->guessed > 0)
-        fprintf(style->out, ", %lu of them only by the nearest symbol", report->guessed);
+    fprintf(style->out, "%s    %.1f %% of %lu addresses named", style->name,
+            100 * profile_names_share(&loaded->profile), names.addresses);
+    if (names.nearest > 0)
+        fprintf(style->out, ", %lu more only by the nearest symbol", names.nearest);
     fprintf(style->out, "\n    %15s  %-14s  %-8s  %-24s  %s\n", "named", "names have", "build id",
             "module", "from");
     for (size_t i = 0; i < report->count; i++) {
@@ -43,7 +44,8 @@ static void modules_print(const struct symbol_report *report, const struct style
                                               : "";
         if (style->rows > 0 && i >= style->rows)
             break;
-        snprintf(named, sizeof named, "%lu/%lu", module->named, module->locations);
+        snprintf(named, sizeof named, "%lu/%lu", module->named - module->guessed,
+                 module->locations);
         snprintf(path, sizeof path, "%s",
                  module->path[0] ? base_name(module->path) : "(of no file)");
         style_clean(path);
@@ -67,16 +69,18 @@ static void modules_print(const struct symbol_report *report, const struct style
     }
 }
 
-static void modules_print_json(const struct symbol_report *report, const struct style *style)
+static void modules_print_json(const struct loaded *loaded, const struct style *style)
 {
+    const struct symbol_report *report = &loaded->symbols;
+    struct profile_names names = profile_names_of(&loaded->profile);
     struct json json;
     json_start(&json, style->out, true);
     json_object(&json, NULL);
     json_text(&json, "schema", "memoir.symbols/1");
     json_text(&json, "input", style->name);
-    json_number(&json, "locations", (int64_t)report->locations);
-    json_number(&json, "named", (int64_t)report->named);
-    json_number(&json, "guessed", (int64_t)report->guessed);
+    json_number(&json, "locations", (int64_t)names.addresses);
+    json_number(&json, "named", (int64_t)names.named);
+    json_number(&json, "guessed", (int64_t)names.nearest);
     json_array(&json, "modules");
     for (size_t i = 0; i < report->count; i++) {
         const struct symbol_module *module = &report->modules[i];
@@ -89,7 +93,7 @@ static void modules_print_json(const struct symbol_report *report, const struct 
         json_text(&json, "build_id", module->build_id);
         json_text(&json, "quality", words[module->quality]);
         json_number(&json, "locations", (int64_t)module->locations);
-        json_number(&json, "named", (int64_t)module->named);
+        json_number(&json, "named", (int64_t)(module->named - module->guessed));
         json_number(&json, "guessed", (int64_t)module->guessed);
         json_flag(&json, "by_path_only", module->unsure);
         if (module->file)
@@ -133,15 +137,16 @@ bool verb_symbols(const struct arguments *arguments, struct error *error)
     if (right && embed) {
         right = profile_embed(&loaded, output, error);
         if (right && strcmp(output, "-") != 0)
-            printf("%s   %lu of %lu addresses named\n", output, loaded.symbols.named,
-                   loaded.symbols.locations);
+            printf("%s   %lu of %lu addresses named\n", output,
+                   profile_names_of(&loaded.profile).named,
+                   profile_names_of(&loaded.profile).addresses);
     } else if (right) {
         struct style style;
         right = load_open(&style, arguments, &loaded, error);
         if (right && style.format == STYLE_JSON)
-            modules_print_json(&loaded.symbols, &style);
+            modules_print_json(&loaded, &style);
         else if (right)
-            modules_print(&loaded.symbols, &style);
+            modules_print(&loaded, &style);
         right = right && load_close(&style, &loaded, true, error);
     }
     load_free(&loaded);

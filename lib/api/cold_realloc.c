@@ -20,12 +20,14 @@ static void resized(struct heap *heap, void *p, struct span *span, size_t before
     size_t now = large_size(span);
     struct origin origin = {caller, PROFILE_MOVED};
     unsigned rate = 0;
+    uint32_t site = 0;
     bool known = false;
     cold_large_count(heap, (struct heap_sums){1, 1, now, before});
     if (span->watched) {
         struct large_record *place = meta_at(span->record);
         origin.born = profile_born(&place->record);
         known = profile_rate(&place->record, &rate);
+        site = place->record.site;
         cold_large_forget(span, caller, before, true);
         store_relaxed(mark_at(p), MARK_LARGE);
     }
@@ -33,6 +35,8 @@ static void resized(struct heap *heap, void *p, struct span *span, size_t before
     if (known) {
         if (now >= before || sampler_keeps(random, before, now, sampler_rate_of(rate)))
             cold_large_record(p, size, &origin, rate);
+        if (span->watched)
+            profile_again(&((struct large_record *)meta_at(span->record))->record, site);
     } else if (now > before && cold_large_rings(heap, now - before)) {
         cold_large_record(p, size, &origin, cold_rate(heap));
     }
@@ -84,12 +88,15 @@ static void renew_record(struct span *span, void *p, size_t usable, size_t size,
                          const struct caller *caller)
 {
     struct record *place = central_record(span, p);
+    uint32_t site = place->site;
     uint64_t born = profile_born(place);
     unsigned rate;
     bool known = profile_rate(place, &rate);
     profile_end(place, caller, usable, usable - place->slack, true);
     if (known)
         profile_begin(place, caller, mark_class(span->mark), usable, size, born, rate);
+    if (known)
+        profile_again(place, site);
 }
 
 /* The same block for another size: it counts anew, and of a watched one the last caller is

@@ -217,7 +217,8 @@ static void write_row(void *context, const struct profile_row *row)
         lives |= (row->lives[i] != 0) << i;
     flags |= row->live.objects != 0 ? ROW_LIVE : 0;
     flags |= row->peak.objects != 0 ? ROW_PEAK : 0;
-    flags |= (row->moved_in | row->moved_out) != 0 ? ROW_MOVED : 0;
+    flags |= row->moved_out != 0 ? ROW_MOVED : 0;
+    flags |= row->again != 0 ? ROW_AGAIN : 0;
     flags |= lives != 0 ? ROW_LIVES : 0;
     flags |= row->weight != 1 ? ROW_WEIGHT : 0;
     if (row->stack >= capture->nodes) /* younger than this snapshot */
@@ -242,7 +243,7 @@ static void write_row(void *context, const struct profile_row *row)
     if ((flags & ROW_PEAK) != 0)
         put_sum(capture, &row->peak);
     if ((flags & ROW_MOVED) != 0) {
-        put(capture, row->moved_in);
+        put(capture, 0);
         put(capture, row->moved_out);
     }
     if ((flags & ROW_LIVES) != 0) {
@@ -251,6 +252,8 @@ static void write_row(void *context, const struct profile_row *row)
             if (row->lives[i] != 0)
                 put(capture, row->lives[i]);
     }
+    if ((flags & ROW_AGAIN) != 0)
+        put(capture, row->again);
     capture->rows++;
 }
 

@@ -189,8 +189,6 @@ void profile_begin(struct record *record, const struct caller *caller, unsigned 
         if (rate != SAMPLER_EXACT_NUMBER || !totals_grow(usable))
             totals_change(site);
         sum_add(&site->allocated, requested, usable, site_thread(site) != THREAD_OTHER);
-        if (born != 0)
-            site_count(&site->moved_in, 1, false);
         if (unlikely(site_stack(site) == STACK_OTHER))
             tell_other();
         word = site_word(id, site_era(load_relaxed(&site->thread_link)));
@@ -203,6 +201,16 @@ void profile_begin(struct record *record, const struct caller *caller, unsigned 
     record->site = word;
     if (unlikely(load_relaxed(&block_events) & BLOCK_RECENT) && word != 0)
         recent_begin(record, site_stack(site_at(id)), requested, usable);
+}
+
+void profile_again(const struct record *record, uint32_t before)
+{
+    uint32_t now = record->site;
+    if (now == 0 || before == 0 || site_era(now) != site_era(before))
+        return;
+    struct site *site = site_at(site_id(now)), *last = site_at(site_id(before));
+    if (site_stack(site) == site_stack(last) && site_thread(site) == site_thread(last))
+        site_count(&site->again, 1, false);
 }
 
 uint64_t profile_born(const struct record *record)
@@ -264,8 +272,8 @@ static bool row_fill(struct profile_row *row, uint32_t stack, const struct site 
         .size = class < CLASS_COUNT ? (uint32_t)class_size(class) : 0,
         .rate = sampler_rate_of(site_rate(site)),
         .live = site_live(site),
-        .moved_in = load_relaxed(&site->moved_in),
         .moved_out = load_relaxed(&site->moved_out),
+        .again = load_relaxed(&site->again),
         .allocated = {load_relaxed(&site->allocated.objects),
                       load_relaxed(&site->allocated.requested),
                       load_relaxed(&site->allocated.usable)},

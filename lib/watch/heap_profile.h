@@ -35,8 +35,10 @@ struct profile_row {
     double weight;   /* 1 / p: multiply a sum of what was seen by it */
     /* Seen: */
     struct profile_sum live, allocated, peak;
-    uint64_t moved_in, moved_out; /* objects that came from, or went on in, a realloc: `allocated -
-                                     moved_in` objects began here */
+    uint64_t moved_out; /* objects that went on in a realloc */
+    uint64_t
+        again; /* of those allocated: reallocs in place of objects that this stack had already, which
+                           are no samples of their own */
     uint64_t lives[LIFE_BUCKETS]; /* objects that ended here, by their age */
 };
 
@@ -57,6 +59,8 @@ bool profile_rate(const struct record *record, unsigned *rate);
  * whose. */
 void profile_end(struct record *record, const struct caller *caller, size_t usable,
                  size_t requested, bool moved);
+/* A block was resized in place: its record is new, `before` is the `site` of the one before. */
+void profile_again(const struct record *record, uint32_t before);
 /* The calling thread will not record every block any more. */
 void profile_settle(void);
 /* Now and then: time goes by. */

@@ -127,7 +127,7 @@ static void renew_alone(struct site *site)
     uint32_t next = site_id(site->thread_link);
     site->allocated = site->peak = (struct profile_sum){0};
     site->own = site->others = (struct site_ends){0};
-    site->moved_in = site->moved_out = site->peak_epoch = 0;
+    site->again = site->moved_out = site->peak_epoch = 0;
     store_release(&site->thread_link, site_word(next, era));
 }
 
@@ -186,9 +186,9 @@ static void fold(struct site *to, struct site *from)
     }
     from->peak_epoch = 0;
     sum_move(&to->allocated, &from->allocated);
-    site_count(&to->moved_in, from->moved_in, false);
+    site_count(&to->again, from->again, false);
     site_count(&to->moved_out, from->moved_out, false);
-    from->moved_in = from->moved_out = 0;
+    from->again = from->moved_out = 0;
     struct site_ends *ends[] = {&from->own, &from->others};
     for (unsigned k = 0; k < COUNT_OF(ends); k++) {
         sum_move(&to->others.freed, &ends[k]->freed);

@@ -26,7 +26,7 @@ struct site {
     uint32_t peak_epoch;      /* `peak` is what was live at that peak */
     struct profile_sum allocated;
     struct site_ends own, others;
-    uint32_t moved_in, moved_out; /* stay at their highest value */
+    uint32_t again, moved_out; /* stay at their highest value */
     struct profile_sum peak;      /* saved before the first change after it */
 };
 _Static_assert(sizeof(struct site) == 256, "slabs of them are powers of two");

@@ -102,10 +102,17 @@ static void on_allocator(void *context, const struct capture_allocator *allocato
     add(context, allocator->heaps);
 }
 
-static void on_mark(void *context, uint64_t time_ms, struct capture_text name)
+static void on_mark(void *context, const struct capture_mark *mark)
 {
-    add(context, time_ms);
-    text(context, name);
+    add(context, mark->time_ms);
+    add(context, mark->live.bytes);
+    text(context, mark->name);
+}
+
+static void on_class(void *context, const struct capture_class *class)
+{
+    add(context, class->size);
+    add(context, class->peak.bytes);
 }
 
 static void on_end(void *context, uint64_t time_ms)
@@ -123,6 +130,7 @@ static const struct capture_calls calls = {
     .row = on_row,
     .totals = on_totals,
     .allocator = on_allocator,
+    .class = on_class,
     .mark = on_mark,
     .end = on_end,
 };

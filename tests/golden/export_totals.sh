@@ -86,6 +86,11 @@ symbolized $all
 heap $all
 massif inuse_space peak_space
 END
+# Formats without a peak have it as what is in use, if that is asked for.
+for ending in heap symbolized; do
+    "$memoir" export -q a.memoir -o "a.$ending" --metric peak_space
+    same "$ending, peak" "$(cat wanted.peak_space)" "$(numbers "a.$ending" inuse_space)"
+done
 for metric in $all peak_space; do
     "$memoir" export -q a.memoir -o a.folded --metric "$metric"
     same "folded, $metric" "$(cat "wanted.$metric")" "$(numbers a.folded samples)"

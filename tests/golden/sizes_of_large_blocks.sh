@@ -28,10 +28,16 @@ SITE(small, 100)
 SITE(just_large, 40000)
 SITE(middling, 100000)
 SITE(huge, 3000000)
+__attribute__((noinline)) static void mixed(size_t size)
+{
+    keep[kept++] = malloc(size);
+}
 int main(void)
 {
     for (int i = 0; i < 1000; i++) {
         small();
+        if (i < 8)
+            mixed(i < 5 ? 50000 : 500000);
         if (i < 20)
             just_large();
         if (i < 10)
@@ -90,6 +96,13 @@ for file in ("large.memoir", "lib.pprof", "exported.pb.gz", "large.heaptrack", "
     row = next(row for row in sizes["sizes"] if row["size"] == 3002368)
     assert row["size_least"] <= 3002368 <= row["size_most"] and row["objects"] == 3, row
     assert all("size_least" not in row for row in sizes["sizes"] if row["size"] <= 32768)
+
+# Blocks of one site that differ in size are told apart where samples have sizes.
+for file in ("large.memoir", "lib.pprof", "exported.pb.gz"):
+    for limits, blocks, size in (("33K:64K", 5, 53248), ("64K:1M", 3, 503808)):
+        rows = memoir("top", file, "--metric", "live", "--by", "function", "--size", limits)["rows"]
+        found = [(row["self_objects"], row["self"]) for row in rows if row["name"] == "mixed"]
+        assert found == [(blocks, blocks * size)], (file, limits, found)
 
 # A filter of an export is the same.
 subprocess.run([os.environ["MEMOIR_TOOL"], "export", "large.memoir", "--size", "1M:", "-o", "huge.pb.gz"],

@@ -117,7 +117,7 @@ END
 # the default is a report, also of standard input; two add up; a base is beside
 memoir heap.raw | grep -q '^alive when last seen: 1000 B' || fail "no report"
 memoir leaks heap.raw | grep -q '^live when last seen: 1000 B' || fail "no end"
-memoir report - <heap.raw | grep -q '^calls of malloc and realloc: 19' || fail "not from standard input"
+memoir report - <heap.raw | grep -q '^allocations: 19' || fail "not from standard input"
 memoir top heap.raw heap.raw | head -1 | grep -q 'heap.raw and 1 more .* 1.95 KiB' || fail "two"
 memoir top heap.raw --base heap.raw --json | grep -q '"base_total": 1000' || fail "no base"
 

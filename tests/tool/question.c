@@ -151,11 +151,13 @@ static void a_change_below_the_noise_is_none(void)
     weigh(&after, 1 + 0.16f / 1.1f);
     view_of(&view, &after, &before);
     assert(diff_make(&diff, &view, false));
-    assert(fabs(diff.noise - 1.96 * sqrt(2) * 400) < 0.01); /* 1,109 against 1,000 */
+    assert(diff.noise > 1.96 * sqrt(2) * 400 && diff.noise < 1.01 * 1.96 * sqrt(2) * 400);
+    assert(fabs(diff.rows[0].noise / diff.noise - 2.5758 / 1.96) < 0.001); /* 1,458 against 1,000 */
     assert(diff.rows[0].verdict == DIFF_NOISE && diff.real == 0 && diff.noisy == 1);
     diff_free(&diff);
     view_free(&view);
-    weigh(&before, 1); /* and none: 784 against 1,000 */
+    weigh(&before, 1); /* and none; and half as much: 729 against 1,000 */
+    weigh(&after, 1 + 0.08f / 1.1f);
     view_of(&view, &after, &before);
     assert(diff_make(&diff, &view, false));
     assert(diff.rows[0].verdict == DIFF_MORE && diff.real == 1);

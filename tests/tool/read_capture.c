@@ -293,6 +293,124 @@ static void the_whole_is_described(void)
     profile_free(&profile);
 }
 
+static void put_class(uint64_t size, const uint64_t blocks[3], const uint64_t bytes[3])
+{
+    put(size);
+    for (unsigned i = 0; i < 3; i++) {
+        put(blocks[i]);
+        put(bytes[i]);
+    }
+}
+
+/* One row of 5 blocks of 112 bytes, each for 2.5, and counters that know better. Blocks of 48 bytes
+ * and large ones were never sampled. */
+static void make_counted(bool covered)
+{
+    static const uint64_t pcs[2] = {0x10100, 0x10200};
+    static const uint64_t known[3] = {20, 3, 11}, bytes[3] = {20 * 112, 3 * 112, 11 * 112};
+    static const uint64_t small[3] = {7, 0, 7}, small_bytes[3] = {336, 0, 336};
+    static const uint64_t large[3] = {2, 1, 1}, large_bytes[3] = {90112, 40960, 40960};
+    put_head();
+    begin(RECORD_MARK);
+    put(5500);
+    put_text("half", 4);
+    put(4);
+    put(1234);
+    put(5);
+    put(2345);
+    end();
+    put_snapshot(0, 6000, "first");
+    begin(RECORD_CLASSES);
+    put_class(112, known, bytes);
+    put_class(48, small, small_bytes);
+    put_class(0, large, large_bytes);
+    end();
+    put_maps("/lib/one.so", "");
+    put_thread(0, 1, "main");
+    put_nodes(2, pcs);
+    begin(RECORD_ROWS);
+    put_row(3, 0, 2.5, 2);
+    end();
+    begin(RECORD_TOTALS);
+    for (unsigned i = 0; i < 13; i++)
+        put(1);
+    put(2);
+    put(covered ? TOTALS_COVERED : 0);
+    put(covered ? 0 : 5800);
+    end();
+    begin(RECORD_WHOLE);
+    put(1);
+    end();
+    begin(RECORD_END);
+    put(7100);
+    end();
+}
+
+static void totals_are_the_counters(void)
+{
+    struct profile profile;
+    for (unsigned covered = 0; covered < 2; covered++) {
+        make_counted(covered == 1);
+        assert(read_at(&profile, used, NULL) && profile.counted &&
+               profile.samples.count == 4 - covered);
+        assert(sum(&profile, "alloc_objects") == 29 && sum(&profile, "alloc_space") == 92688);
+        assert(sum(&profile, "inuse_objects") == 4 && sum(&profile, "inuse_space") == 41296);
+        assert(sum(&profile, "peak_objects") == 19 && sum(&profile, "peak_space") == 42528);
+        int allocated = profile_type_named(&profile, "alloc_objects");
+        assert(profile.samples.values[allocated][0] == (covered ? 20 : 13));
+        const struct profile_moment *moments = profile.moments.items;
+        assert(moments[0].live_bytes == 1234 && moments[1].live_bytes == 41296);
+        assert(profile.off_time_ns == (covered ? 0 : 800000000));
+        for (size_t i = 1; i < profile.samples.count; i++) {
+            uint32_t count;
+            const uint32_t *frames = profile_frames_of(&profile, profile.samples.stacks[i], &count);
+            const struct profile_line *line = profile_lines_of(&profile, frames[0]);
+            assert(
+                count == 1 &&
+                strcmp(profile_text(&profile, profile_function_at(&profile, line->function)->name),
+                       "[not sampled]") == 0);
+            assert(profile.samples.weights[i] == 1);
+        }
+        profile_free(&profile);
+        assert(read_at(&profile, used, "peak") && sum(&profile, "inuse_space") == 42528);
+        profile_free(&profile);
+    }
+}
+
+/* Two rows of one stack whose weights differ are not thrown together. */
+static void each_row_keeps_its_weight(void)
+{
+    static const uint64_t pcs[2] = {0x10100, 0x10200};
+    static const double weights[2] = {1, 4};
+    struct profile profile;
+    put_head();
+    put_snapshot(0, 6000, "first");
+    put_maps("/lib/one.so", "");
+    put_thread(0, 1, "main");
+    put_nodes(2, pcs);
+    begin(RECORD_ROWS);
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t bits;
+        put(i == 0 ? 3 << 1 : 0);
+        put(1);
+        put(0);
+        put(65536);
+        put(ROW_WEIGHT);
+        memcpy(&bits, &weights[i], sizeof bits);
+        format_put(file + used, bits, 8);
+        used += 8;
+        put(1);
+        put(i == 0 ? 4000000 : 50000);
+        put(i == 0 ? 4000000 : 53248);
+    }
+    end();
+    put_whole(2, 0);
+    assert(read_at(&profile, used, NULL) && profile.samples.count == 2);
+    assert(sum(&profile, "alloc_space") == 4000000 + 4 * 53248);
+    assert(sum(&profile, "alloc_objects") == 5);
+    profile_free(&profile);
+}
+
 static void any_snapshot_can_be_asked_for(void)
 {
     static const struct {
@@ -448,6 +566,8 @@ int main(int count, char **arguments)
         return known_program();
     values_are_what_was_seen_times_its_weight();
     the_whole_is_described();
+    totals_are_the_counters();
+    each_row_keeps_its_weight();
     any_snapshot_can_be_asked_for();
     a_cut_file_is_read_up_to_its_last_whole_snapshot();
     a_long_history_is_spread_over_the_run();

@@ -170,7 +170,7 @@ static void on_row(void *context, const struct capture_row *row)
     assert(row->weight == wanted->weight);
     assert(same_sum(&row->live, &wanted->live) && same_sum(&row->allocated, &wanted->allocated));
     assert(same_sum(&row->peak, &wanted->peak));
-    assert(row->moved_in == wanted->moved_in && row->moved_out == wanted->moved_out);
+    assert(row->again == wanted->again && row->moved_out == wanted->moved_out);
     assert(memcmp(row->lives, wanted->lives, sizeof row->lives) == 0);
 }
 
@@ -198,10 +198,10 @@ static void on_allocator(void *context, const struct capture_allocator *allocato
     seen.allocators++;
 }
 
-static void on_mark(void *context, uint64_t time_ms, struct capture_text name)
+static void on_mark(void *context, const struct capture_mark *mark)
 {
     (void)context;
-    assert(time_ms > 0 && is(name, "between") && seen.wholes == 1);
+    assert(mark->time_ms > 0 && is(mark->name, "between") && seen.wholes == 1);
     seen.marks++;
 }
 

@@ -17,7 +17,7 @@ enum { SITES = 24, BLOCKS = 400, CLASS = 7 };
 
 struct shadow {
     struct profile_sum live, allocated, peak;
-    uint64_t moved_in, moved_out, ended;
+    uint64_t again, moved_out, ended;
 };
 
 static struct shadow shadows[SITES];
@@ -42,7 +42,6 @@ static void begin(unsigned block, unsigned site, size_t requested, uint64_t born
         sums[i]->requested += one.requested;
         sums[i]->usable += one.usable;
     }
-    shadow->moved_in += born != 0;
     live_now += one.usable;
     if (live_now > live_most) {
         live_most = live_now;
@@ -83,7 +82,7 @@ static void row(void *context, const struct profile_row *row)
     sum(&it->live, &row->live);
     sum(&it->allocated, &row->allocated);
     sum(&it->peak, &row->peak);
-    it->moved_in += row->moved_in;
+    it->again += row->again;
     it->moved_out += row->moved_out;
     for (unsigned i = 0; i < LIFE_BUCKETS; i++)
         it->ended += row->lives[i];

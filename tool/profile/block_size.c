@@ -14,6 +14,8 @@ static uint64_t mean_of(const struct profile *profile, size_t sample, bool *one)
                                            {"peak_space", "peak_objects"},
                                            {"space", "objects"}};
     const struct profile_samples *samples = &profile->samples;
+    if (samples->scales && samples->scales[sample].size > 0)
+        return (uint64_t)samples->scales[sample].size;
     for (size_t i = 0; i < COUNT_OF(pairs); i++) {
         int space = profile_type_named(profile, pairs[i][0]);
         int objects = profile_type_named(profile, pairs[i][1]);

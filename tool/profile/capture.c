@@ -226,7 +226,7 @@ static void read_row(struct reader *reader, uint64_t *stack)
     row.thread = (uint32_t)bounded(reader, UINT32_MAX, too_large) - 1;
     row.size = number(reader);
     row.rate = (int64_t)bounded(reader, INT64_MAX, "a rate is too large");
-    uint64_t flags = bounded(reader, 2 * ROW_WEIGHT - 1, "a row with unknown parts");
+    uint64_t flags = bounded(reader, 2 * ROW_AGAIN - 1, "a row with unknown parts");
     if ((flags & ROW_WEIGHT) != 0)
         row.weight = weight(reader);
     row.allocated = sum(reader);
@@ -243,6 +243,8 @@ static void read_row(struct reader *reader, uint64_t *stack)
         for (unsigned i = 0; i < FORMAT_LIVES; i++)
             row.lives[i] = (lives >> i & 1) != 0 ? number(reader) : 0;
     }
+    if ((flags & ROW_AGAIN) != 0)
+        row.again = bounded(reader, row.allocated.objects, "more blocks again than there were");
     reader->rows++;
     CALL(reader, row, reader->context, &row);
 }
@@ -276,6 +278,8 @@ static void read_totals(struct reader *reader)
     totals.seen_allocated = number(reader);
     totals.lost = number(reader);
     totals.refused = optional(reader);
+    totals.covered = (optional(reader) & TOTALS_COVERED) != 0;
+    totals.off_ms = optional(reader);
     CALL(reader, totals, reader->context, &totals);
 }
 
@@ -304,11 +308,41 @@ static void read_allocator(struct reader *reader)
     CALL(reader, allocator, reader->context, &allocator);
 }
 
+/* Not so much that a sum over all classes could overflow. */
+static struct capture_count count(struct reader *reader)
+{
+    static const uint64_t most = UINT64_C(1) << 55;
+    struct capture_count got;
+    got.blocks = bounded(reader, most, "a counter is too large");
+    got.bytes = bounded(reader, most, "a counter is too large");
+    return got;
+}
+
+static void read_classes(struct reader *reader)
+{
+    enum { CLASSES_MOST = 64, CLASS_SIZE_MOST = 1 << 20 };
+    holds(reader, reader->inside, "classes outside of a snapshot");
+    for (unsigned i = 0; more(reader); i++) {
+        struct capture_class class;
+        holds(reader, i < CLASSES_MOST, "too many classes");
+        class.size = bounded(reader, CLASS_SIZE_MOST, "the blocks of a class are too large");
+        class.allocated = count(reader);
+        class.live = count(reader);
+        class.peak = count(reader);
+        CALL(reader, class, reader->context, &class);
+    }
+}
+
 static void read_mark(struct reader *reader)
 {
-    uint64_t time_ms = number(reader);
-    struct capture_text name = text(reader);
-    CALL(reader, mark, reader->context, time_ms, name);
+    struct capture_mark mark = {.time_ms = number(reader)};
+    mark.name = text(reader);
+    mark.counted = more(reader);
+    if (mark.counted) {
+        mark.live = count(reader);
+        mark.allocated = count(reader);
+    }
+    CALL(reader, mark, reader->context, &mark);
 }
 
 static void read_end(struct reader *reader)
@@ -325,6 +359,7 @@ static void (*const readers[])(struct reader *) = {
     [RECORD_ROWS] = read_rows,       [RECORD_WHOLE] = read_whole,
     [RECORD_TOTALS] = read_totals,   [RECORD_ALLOCATOR] = read_allocator,
     [RECORD_MARK] = read_mark,       [RECORD_END] = read_end,
+    [RECORD_CLASSES] = read_classes,
 };
 
 /* ---- the file ---- */

@@ -69,12 +69,34 @@ struct capture_row {
     double weight;
     struct capture_sum allocated, live, peak;
     uint64_t moved_in, moved_out, lives[FORMAT_LIVES];
+    uint64_t
+        again; /* of those allocated: reallocs in place of blocks that were counted here before */
 };
 
 /* Estimates. */
 struct capture_totals {
     struct capture_sum live, allocated, peak;
     uint64_t peak_ms, seen_live, seen_allocated, lost, refused;
+    bool covered;    /* every block since the start was subject to sampling */
+    uint64_t off_ms; /* when sampling was switched off; 0: it is on */
+};
+
+/* Blocks and usable bytes, counted one by one. */
+struct capture_count {
+    uint64_t blocks, bytes;
+};
+
+/* All blocks of one size; size 0: all large ones. */
+struct capture_class {
+    uint64_t size;
+    struct capture_count allocated, live, peak;
+};
+
+struct capture_mark {
+    uint64_t time_ms;
+    struct capture_text name;
+    bool counted; /* an older library did not write the following */
+    struct capture_count live, allocated;
 };
 
 struct capture_allocator {
@@ -97,7 +119,8 @@ struct capture_calls {
     void (*whole)(void *context, uint64_t rows);               /* the snapshot is complete */
     void (*totals)(void *context, const struct capture_totals *totals);
     void (*allocator)(void *context, const struct capture_allocator *allocator);
-    void (*mark)(void *context, uint64_t time_ms, struct capture_text name);
+    void (*class)(void *context, const struct capture_class *class); /* before the rows */
+    void (*mark)(void *context, const struct capture_mark *mark);
     void (*end)(void *context, uint64_t time_ms);
     /* Whether the rows of the present snapshot are to be read; NULL: if there is `row`. */
     bool (*wanted)(void *context);

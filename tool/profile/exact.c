@@ -4,9 +4,20 @@
 
 #include <string.h>
 
+static int64_t column_sum(const struct profile *profile, const char *type)
+{
+    int column = profile_type_named(profile, type);
+    int64_t sum = 0;
+    for (size_t i = 0; column >= 0 && i < profile->samples.count; i++)
+        sum += profile->samples.values[column][i];
+    return column >= 0 ? sum : -1;
+}
+
 int64_t profile_exact(const struct profile *profile, const char *type)
 {
     bool counted = profile->exact_allocs >= 0 && profile->exact_frees >= 0;
+    if (profile->counted && strncmp(type, "peak_", 5) == 0) /* samples are scaled to counters */
+        return column_sum(profile, type);
     if (strcmp(type, "alloc_objects") == 0)
         return profile->exact_allocs;
     if (strcmp(type, "alloc_space") == 0)

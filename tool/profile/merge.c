@@ -349,10 +349,19 @@ static float weight_at(const struct profile *profile, size_t row)
     return profile->samples.weights ? profile->samples.weights[row] : 1;
 }
 
-static struct key row_key(uint32_t stack, uint32_t label_set, float weight)
+static struct profile_scale scale_at(const struct profile *profile, size_t row)
 {
-    uint32_t bits;
-    memcpy(&bits, &weight, sizeof bits);
+    float weight = weight_at(profile, row);
+    return profile->samples.scales ? profile->samples.scales[row]
+                                   : (struct profile_scale){weight, weight, 0, 0};
+}
+
+static struct key row_key(const struct profile *profile, size_t row, uint32_t stack,
+                          uint32_t label_set)
+{
+    float weights[] = {weight_at(profile, row), scale_at(profile, row).live};
+    uint64_t bits;
+    memcpy(&bits, weights, sizeof bits);
     return (struct key){{stack, label_set, bits}};
 }
 
@@ -390,8 +399,7 @@ static void merge_rows(struct merging *it)
     bool fresh;
     for (size_t i = 0; i < samples->count && !to->failed; i++) {
         uint32_t number =
-            keys_add(&it->rows,
-                     row_key(samples->stacks[i], samples->label_sets[i], weight_at(to, i)), &fresh);
+            keys_add(&it->rows, row_key(to, i, samples->stacks[i], samples->label_sets[i]), &fresh);
         if (number == KEYS_NONE || i > UINT32_MAX)
             to->failed = true;
         else if (fresh)
@@ -400,8 +408,7 @@ static void merge_rows(struct merging *it)
     for (size_t i = 0; i < it->from->samples.count && !to->failed; i++) {
         uint32_t stack = it->stacks[it->from->samples.stacks[i]],
                  labels = it->label_sets[it->from->samples.label_sets[i]];
-        float weight = weight_at(it->from, i);
-        uint32_t number = keys_add(&it->rows, row_key(stack, labels, weight), &fresh);
+        uint32_t number = keys_add(&it->rows, row_key(it->from, i, stack, labels), &fresh);
         if (number == KEYS_NONE) {
             to->failed = true;
         } else if (fresh) {
@@ -409,7 +416,9 @@ static void merge_rows(struct merging *it)
             if (to->failed || !remember(it, number, &it->row_of, &it->row_room, (uint32_t)row))
                 return;
             if (samples->weights)
-                samples->weights[row] = weight;
+                samples->weights[row] = weight_at(it->from, i);
+            if (samples->scales)
+                samples->scales[row] = scale_at(it->from, i);
         }
         if (!to->failed)
             merge_values(it, it->row_of[number], i);
@@ -436,6 +445,9 @@ static void prepare_columns(struct merging *it)
     if (it->from->samples.weights && !samples->weights && profile_want_weights(to))
         for (size_t i = 0; i < samples->count; i++)
             samples->weights[i] = 1;
+    if (it->from->samples.scales && !samples->scales && profile_want_scales(to))
+        for (size_t i = 0; i < samples->count; i++)
+            samples->scales[i] = (struct profile_scale){weight_at(to, i), weight_at(to, i), 0, 0};
     if (it->from->samples.lives)
         profile_want_lives(to);
     if (!same_moments(to, it->from)) {
@@ -513,6 +525,7 @@ static void merge_head(struct merging *it, bool first)
         to->heap_resident_bytes += from->heap_resident_bytes;
         to->peak_time_ns = first ? from->peak_time_ns : 0;
         to->torn |= from->torn;
+        to->counted = from->counted && (first || to->counted);
         to->ended = from->ended && (first || to->ended);
         to->refused += from->refused;
         to->lost += from->lost;

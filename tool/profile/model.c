@@ -110,6 +110,7 @@ void profile_free(struct profile *profile)
     free(samples->stacks);
     free(samples->label_sets);
     free(samples->weights);
+    free(samples->scales);
     free(samples->lives);
     free(samples->history);
     for (unsigned i = 0; i < PROFILE_TYPES_MOST; i++)

@@ -26,6 +26,9 @@
 
 enum { PROFILE_TYPES_MOST = 16, PROFILE_MOMENTS_MOST = 16, PROFILE_LABELS_MOST = 64 };
 
+/* The one frame of samples that stand for what no recorded block stands for (reconcile.h). */
+#define PROFILE_NOT_SAMPLED "[not sampled]"
+
 enum profile_kind { PROFILE_OTHER, PROFILE_HEAP, PROFILE_GROWTH, PROFILE_CPU, PROFILE_CONTENTION };
 
 /* A column of values. Names are those of pprof: alloc_objects, alloc_space, inuse_objects,
@@ -87,6 +90,14 @@ struct profile_label_set {
     uint32_t first, count; /* in profile->labels */
 };
 
+/* How many objects one recorded stands for among those in use and at the peak; `weights` has it for
+ * the allocated ones. */
+struct profile_scale {
+    float live, peak;
+    float repeats; /* how often a recorded block is counted as allocated: realloc in place; or 0 */
+    float size;    /* mean bytes of a recorded block, where those differ; 0: as the values tell */
+};
+
 /* A sample has a row in each column. */
 struct profile_samples {
     size_t count, room;
@@ -94,6 +105,7 @@ struct profile_samples {
     uint32_t *label_sets;
     int64_t *values[PROFILE_TYPES_MOST]; /* by type: estimates, where the profile is sampled */
     float *weights; /* how many objects one recorded stands for; NULL: all were recorded */
+    struct profile_scale *scales; /* where that differs from column to column; NULL: it does not */
     /* How many recorded objects ended at which age (docs/FORMATS.md, record 7); NULL: not known. */
     uint32_t (*lives)[FORMAT_LIVES];
     /* inuse_space at each moment of profile->moments; NULL: there is one moment. */
@@ -161,6 +173,8 @@ struct profile {
     bool at_peak;             /* what is in use is what was at the peak: it was asked for */
     bool ended;               /* the program ended in order, and this is its end */
     uint64_t refused, lost;   /* stacks and blocks that the recorder had no memory for */
+    bool counted; /* samples are scaled to exact counters: sums over all of them have no error */
+    int64_t off_time_ns; /* when sampling was switched off, since the start; 0: it is on */
     /* Counted, not sampled; -1: not known. */
     int64_t exact_allocs, exact_frees, exact_alloc_bytes, exact_live_bytes;
     uint64_t resident_bytes;      /* of the process at the last moment; 0: not known */
@@ -201,6 +215,7 @@ void profile_reserve(struct profile *profile, size_t samples);
 size_t profile_sample(struct profile *profile, uint32_t stack, uint32_t label_set);
 /* After samples were added: the optional columns, zeroed. False when memory is out. */
 bool profile_want_weights(struct profile *profile);
+bool profile_want_scales(struct profile *profile);
 bool profile_want_lives(struct profile *profile);
 bool profile_want_history(struct profile *profile);
 /* Whether the sum of any rows of a column or of a moment of the history, and the difference of two
@@ -238,6 +253,9 @@ const struct profile_label *profile_label_of(const struct profile *profile, uint
 
 /* All stacks are there: gives back what was only of use to find them again. More may follow. */
 void profile_settle(struct profile *profile);
+
+/* The weight of a sample in this column, at least 1. */
+double profile_weight(const struct profile *profile, unsigned type, size_t sample);
 
 /* Adds all of `from`, each value times `factor` (-1: subtracts), to `to`. Types are matched by
  * name; addresses are matched by mapping path or build id and offset, so that two runs of one

@@ -11,6 +11,7 @@
 #include "tool/profile/json.h"
 #include "tool/profile/model.h"
 #include "tool/profile/name.h"
+#include "tool/profile/names.h"
 #include "tool/profile/order.h"
 #include "tool/profile/place.h"
 #include "tool/profile/read.h"

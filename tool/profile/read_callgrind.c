@@ -5,11 +5,12 @@
  * says that the next one is the cost of a call. Names are written once, "(7) main", and later only
  * by number; positions may be relative to the line before.
  *
- * "fl=", "fi=" and "fe=" all say in which file the lines that follow are. A function belongs to the
- * file that was current at its "fn=" (of a call: "cfi=", else the current one); lines of other files
- * are code that was inlined into it, and cost that function as well. Readers that print inclusive
- * cost (callgrind_annotate) show such a part as the same function in the other file, beside the
- * whole function. So the place of such a line is that function in both files, one inside the other.
+ * "fl=", "fi=" and "fe=" all say in which file the lines that follow are. A function belongs
+ * to the file that was current at its "fn=" (of a call: "cfi=", else the current one); lines
+ * of other files are code that was inlined into it, and cost that function as well. Readers
+ * that print inclusive cost (callgrind_annotate) show such a part as the same function in the
+ * other file, beside the whole function. So the place of such a line is that function in both
+ * files, one inside the other.
  */
 #include "tool/profile/read_callgrind.h"
 

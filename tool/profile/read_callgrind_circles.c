@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions of a file of callgrind that call each other in a circle: a search from those that nothing
- * calls down along the costliest calls finds which calls lead back to a function that the search is
- * below of. Without those calls there is no circle.
+ * Functions of a file of callgrind that call each other in a circle: a search from those that
+ * nothing calls down along the costliest calls finds which calls lead back to a function that
+ * the search is below of. Without those calls there is no circle.
  */
 #include "tool/profile/read_callgrind.h"
 

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * callgrind does not keep stacks. It has what each function did itself, exactly, and for each pair
- * of caller and callee what all those calls cost. Stacks are put together from that: from every
- * function that somebody else than the known callers started, down along the calls, and the cost of
- * a function is shared among its callers in proportion to what they caused, as gprof does it; each
- * event by its own costs.
+ * callgrind does not keep stacks. It has what each function did itself, exactly, and for each
+ * pair of caller and callee what all those calls cost. Stacks are put together from that: from
+ * every function that somebody else than the known callers started, down along the calls, and
+ * the cost of a function is shared among its callers in proportion to what they caused, as
+ * gprof does it; each event by its own costs.
  *
- * Calls that close a circle are not followed (read_callgrind_circles.c); what they cost is shared by
- * the other callers. Calls that are too little to be followed leave a part of a function
- * unexplained, so paths are walked twice: in the second walk those that reach it have that part, too.
+ * Calls that close a circle are not followed (read_callgrind_circles.c); what they cost is
+ * shared by the other callers. Calls that are too little to be followed leave a part of a
+ * function unexplained, so paths are walked twice: in the second walk those that reach it have
+ * that part, too.
  *
- * So a function's own cost is exact, and its sum with what it called is that of the file where there
- * is no recursion: the file counts what calls itself again each time. Which callee belongs to which
- * caller's caller is a guess.
+ * So a function's own cost is exact, and its sum with what it called is that of the file where
+ * there is no recursion: the file counts what calls itself again each time. Which callee
+ * belongs to which caller's caller is a guess.
  */
 #include "tool/profile/read_callgrind.h"
 

@@ -14,6 +14,8 @@
 #include "tool/profile/capture.h"
 #include "tool/profile/place.h"
 
+static const uint64_t NO_BYTES = UINT64_MAX;
+
 struct survey {
     struct profile *profile;
     struct profile_list snapshots; /* struct snapshot */
@@ -54,28 +56,35 @@ static void see_process(void *context, const struct capture_process *process)
     survey->start_ms = survey->end_ms = process->time_ms;
 }
 
+static void add_point(struct survey *survey, const struct capture_point *point)
+{
+    struct profile_point *kept =
+        profile_list_add(survey->profile, &survey->profile->points, sizeof *kept);
+    if (kept)
+        *kept = (struct profile_point){(int64_t)point->time_ms, point->live_bytes,
+                                       point->allocated_bytes, point->allocated_objects,
+                                       point->resident_bytes};
+}
+
 /* Times become those since the start when the start is known. */
 static void see_point(void *context, const struct capture_point *point)
 {
     struct survey *survey = context;
-    struct profile_point *kept =
-        profile_list_add(survey->profile, &survey->profile->points, sizeof *kept);
-    if (!kept)
-        return;
-    *kept =
-        (struct profile_point){(int64_t)point->time_ms, point->live_bytes, point->allocated_bytes,
-                               point->allocated_objects, point->resident_bytes};
+    add_point(survey, point);
     if (point->time_ms < survey->start_ms) /* a forked child has its file later than its heap */
         survey->start_ms = point->time_ms;
     see_time(survey, point->time_ms);
 }
 
-static void see_moment(struct survey *survey, uint64_t time_ms, struct capture_text name)
+/* `live_bytes` NO_BYTES: the heap over time tells (`describe`). */
+static void see_moment(struct survey *survey, uint64_t time_ms, struct capture_text name,
+                       uint64_t live_bytes)
 {
     struct profile *profile = survey->profile;
     struct profile_moment *moment = profile_list_add(profile, &profile->moments, sizeof *moment);
     if (moment) {
         moment->time_ns = (int64_t)time_ms;
+        moment->live_bytes = live_bytes;
         moment->name = profile_string(profile, name.bytes, name.length);
     }
     see_time(survey, time_ms);
@@ -96,8 +105,20 @@ static void see_totals(void *context, const struct capture_totals *totals)
 {
     struct survey *survey = context;
     struct snapshot *snapshot = snapshot_now(survey);
-    if (snapshot)
+    if (snapshot && !snapshot->counted)
         snapshot->live_bytes = totals->live.usable;
+}
+
+static void see_class(void *context, const struct capture_class *class)
+{
+    struct survey *survey = context;
+    struct snapshot *snapshot = snapshot_now(survey);
+    if (!snapshot)
+        return;
+    snapshot->live_bytes = class->live.bytes + (snapshot->counted ? snapshot->live_bytes : 0);
+    snapshot->allocated_bytes += class->allocated.bytes;
+    snapshot->allocated_objects += class->allocated.blocks;
+    snapshot->counted = true;
 }
 
 static void see_whole(void *context, uint64_t rows)
@@ -109,13 +130,21 @@ static void see_whole(void *context, uint64_t rows)
         snapshot->whole = true;
         survey->whole++;
         snapshot->moment = survey->profile->moments.count;
-        see_moment(survey, snapshot->time_ms, survey->reason);
+        see_moment(survey, snapshot->time_ms, survey->reason, snapshot->live_bytes);
+        if (snapshot->counted)
+            add_point(survey, &(struct capture_point){snapshot->time_ms, snapshot->live_bytes,
+                                                      snapshot->allocated_bytes,
+                                                      snapshot->allocated_objects, 0});
     }
 }
 
-static void see_mark(void *context, uint64_t time_ms, struct capture_text name)
+static void see_mark(void *context, const struct capture_mark *mark)
 {
-    see_moment(context, time_ms, name);
+    see_moment(context, mark->time_ms, mark->name, mark->counted ? mark->live.bytes : NO_BYTES);
+    if (mark->counted)
+        add_point(context,
+                  &(struct capture_point){mark->time_ms, mark->live.bytes, mark->allocated.bytes,
+                                          mark->allocated.blocks, 0});
 }
 
 static void see_end(void *context, uint64_t time_ms)
@@ -247,6 +276,41 @@ static uint64_t live_at(const struct profile *profile, int64_t time_ns)
     return low == 0 ? 0 : points[low - 1].live_bytes;
 }
 
+/* By time; at one time by how much had been allocated; while nothing is, the heap only shrinks. */
+static int point_order(const void *left, const void *right)
+{
+    const struct profile_point *a = left, *b = right;
+    if (a->time_ns != b->time_ns)
+        return a->time_ns < b->time_ns ? -1 : 1;
+    if (a->allocated_objects != b->allocated_objects)
+        return a->allocated_objects < b->allocated_objects ? -1 : 1;
+    return (b->live_bytes > a->live_bytes) - (b->live_bytes < a->live_bytes);
+}
+
+/* Points of the series, of snapshots and of marks become one course of time. */
+static void points_join(struct profile *profile)
+{
+    struct profile_point *points = profile->points.items;
+    size_t kept = 0;
+    if (profile->points.count > 0)
+        qsort(points, profile->points.count, sizeof *points, point_order);
+    for (size_t i = 0; i < profile->points.count; i++) {
+        struct profile_point *before = kept > 0 ? &points[kept - 1] : NULL;
+        if (before && before->time_ns == points[i].time_ns &&
+            before->live_bytes == points[i].live_bytes &&
+            before->allocated_objects == points[i].allocated_objects) {
+            if (before->resident_bytes == 0)
+                before->resident_bytes = points[i].resident_bytes;
+            continue;
+        }
+        points[kept] = points[i];
+        if (before && points[kept].resident_bytes == 0) /* a snapshot or mark does not look */
+            points[kept].resident_bytes = before->resident_bytes;
+        kept++;
+    }
+    profile->points.count = kept;
+}
+
 /* The series ends with the last snapshot, and not at some time before it. */
 static void point_last(const struct survey *survey)
 {
@@ -258,7 +322,8 @@ static void point_last(const struct survey *survey)
     const struct snapshot *last = snapshot_at(survey, survey->snapshots.count - 1);
     struct profile_point end = points[count - 1];
     int64_t time_ns = capture_ns_between(survey->start_ms, last->time_ms);
-    if (!last->whole || time_ns < end.time_ns || last->live_bytes == end.live_bytes)
+    if (!last->whole || last->counted || time_ns < end.time_ns ||
+        (time_ns == end.time_ns && last->live_bytes == end.live_bytes))
         return;
     end.time_ns = time_ns;
     end.live_bytes = last->live_bytes;
@@ -289,16 +354,16 @@ static void describe(const struct survey *survey, const struct snapshot *target)
     }
     for (size_t i = 0; i < profile->moments.count; i++) {
         moments[i].time_ns = capture_ns_between(survey->start_ms, (uint64_t)moments[i].time_ns);
-        moments[i].live_bytes = live_at(profile, moments[i].time_ns);
+        if (moments[i].live_bytes == NO_BYTES)
+            moments[i].live_bytes = live_at(profile, moments[i].time_ns);
     }
-    for (size_t i = 0; i < survey->snapshots.count; i++)
-        if (snapshot_at(survey, i)->whole &&
-            snapshot_at(survey, i)->moment < profile->moments.count)
-            moments[snapshot_at(survey, i)->moment].live_bytes = snapshot_at(survey, i)->live_bytes;
+    points_join(profile);
     point_last(survey);
 }
 
-/* The series is taken now and then; the peak may lie between two points of it, and is one more. */
+/* The series is taken now and then; the peak may lie between two points of it, and is one more.
+ * While other threads allocate, the sum of their counters may be some bytes above what the heap ever
+ * was: such a point is at the peak. */
 static void point_peak(struct profile *profile)
 {
     int type = profile_type_named(profile, "peak_space");
@@ -306,13 +371,16 @@ static void point_peak(struct profile *profile)
     size_t at = 0, count = profile->points.count;
     for (size_t i = 0; type >= 0 && i < profile->samples.count; i++)
         peak.live_bytes += (uint64_t)profile->samples.values[type][i];
-    const struct profile_point *points = profile->points.items;
+    struct profile_point *points = profile->points.items;
+    bool there = false;
     for (size_t i = 0; i < count; i++) {
-        if (points[i].live_bytes >= peak.live_bytes)
-            return;
+        if (profile->counted && points[i].time_ns <= profile->duration_ns &&
+            points[i].live_bytes > peak.live_bytes)
+            points[i].live_bytes = peak.live_bytes;
+        there = there || points[i].live_bytes >= peak.live_bytes;
         at = points[i].time_ns < peak.time_ns ? i + 1 : at;
     }
-    if (peak.time_ns == 0 || peak.live_bytes == 0 || count == 0 ||
+    if (there || peak.time_ns == 0 || peak.live_bytes == 0 || count == 0 ||
         !profile_list_add(profile, &profile->points, sizeof peak))
         return;
     struct profile_point *moved = profile->points.items;
@@ -348,6 +416,11 @@ static bool take(const struct read_input *input, struct survey *survey, size_t w
     survey->profile->ended = is_end(survey, plan.target) && !plan.at_peak;
     survey->profile->at_peak = plan.at_peak;
     bool done = capture_take_rows(input, &plan, survey->profile, error);
+    if (done && survey->profile->off_time_ns > 0)
+        profile_warn(survey->profile,
+                     "sampling is off since %.1f s after the start: what was allocated since then "
+                     "belongs to no site",
+                     (double)survey->profile->off_time_ns / 1e9);
     if (done && !input->options.raw)
         point_peak(survey->profile);
     return done;
@@ -366,6 +439,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
         .point = see_point,
         .snapshot = see_snapshot,
         .totals = see_totals,
+        .class = see_class,
         .whole = see_whole,
         .mark = see_mark,
         .end = see_end,

@@ -9,10 +9,10 @@
 #include "tool/profile/read.h"
 
 struct snapshot {
-    uint64_t number, time_ms, live_bytes;
-    uint64_t moment; /* of the profile */
-    bool whole;
-    uint8_t column; /* in the samples' history, from 1; 0: none */
+    uint64_t number, time_ms, live_bytes, allocated_bytes, allocated_objects;
+    uint64_t moment;     /* of the profile */
+    bool whole, counted; /* counted: `live_bytes` is exact */
+    uint8_t column;      /* in the samples' history, from 1; 0: none */
 };
 
 struct capture_plan {

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The second pass over a capture: rows become samples.
- *
- * A row is known by its stack, thread, size and rate. Those of the snapshots of the history find
- * their sample by that; one that the wanted snapshot does not have any more (its thread has ended,
- * and its rows became those of "other threads") gets a sample of zeros, so that the sums of each
- * moment are right.
+ * The second pass over a capture: rows become samples (capture_samples.h).
  *
  * An address means what was mapped there when its node was written: libraries come and go, and
  * another one may be at the same place later. If nothing was there then, the latest list of
@@ -13,13 +8,13 @@
  */
 #include "tool/profile/read_capture.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
 #include "tool/profile/capture.h"
+#include "tool/profile/capture_samples.h"
 #include "tool/profile/keys.h"
 #include "tool/profile/moved.h"
 
@@ -27,7 +22,6 @@ enum {
     FRAMES_MOST = 1024, /* what the library records is far below */
     STACK_OTHER = 1,
     THREAD_OTHER = UINT32_MAX,
-    VALUE_MOST_BITS = 59, /* so that sums of many cannot overflow */
 };
 
 struct node {
@@ -59,11 +53,9 @@ struct taking {
     struct profile_list numbered;
     struct keys thread_ids;      /* of all */
     struct profile_list threads; /* struct thread */
-    /* Rows. */
-    struct keys rows; /* numbers are those of samples */
-    uint32_t last_node, last_stack, without;
-    bool has_without;
-    int64_t largest_rate;
+    struct capture_samples samples;
+    bool covered; /* the present snapshot: every block was subject to sampling */
+    uint32_t last_node, last_stack;
     struct {
         uint32_t thread, tid, bytes, other;
     } words;
@@ -212,19 +204,6 @@ static void take_node(void *context, uint32_t node, uint32_t caller, uint64_t pc
         *kept = (struct node){caller, location};
 }
 
-static uint32_t stack_without(struct taking *taking)
-{
-    struct profile *profile = taking->profile;
-    if (!taking->has_without) {
-        uint32_t name = profile_string_of(profile, "[stack not recorded]");
-        struct profile_function function = {.name = name, .system_name = name};
-        uint32_t location = profile_named(profile, profile_function(profile, &function), 0, 0);
-        taking->without = profile_stack(profile, &location, 1);
-        taking->has_without = true;
-    }
-    return taking->without;
-}
-
 static uint32_t stack_of(struct taking *taking, uint32_t node)
 {
     uint32_t locations[FRAMES_MOST], count = 0;
@@ -239,8 +218,8 @@ static uint32_t stack_of(struct taking *taking, uint32_t node)
         locations[count++] = nodes[at].location;
     }
     taking->last_node = node;
-    taking->last_stack =
-        count > 0 ? profile_stack(taking->profile, locations, count) : stack_without(taking);
+    taking->last_stack = count > 0 ? profile_stack(taking->profile, locations, count)
+                                   : capture_samples_named(taking->profile, "[stack not recorded]");
     return taking->last_stack;
 }
 
@@ -254,6 +233,9 @@ static void take_snapshot(void *context, const struct capture_snapshot *snapshot
     taking->wanted = taking->target || present->column > 0 ? present : NULL;
     keys_free(&taking->thread_numbers);
     taking->numbered.count = 0;
+    taking->covered = false;
+    capture_samples_snapshot(&taking->samples, taking->target,
+                             taking->wanted ? present->column : 0);
     if (taking->target)
         taking->profile->period = snapshot->rate;
 }
@@ -318,126 +300,56 @@ static uint32_t labels_of(struct taking *taking, const struct thread *thread, ui
 
 /* ---- rows ---- */
 
-enum {
-    ALLOC_OBJECTS,
-    ALLOC_SPACE,
-    INUSE_OBJECTS,
-    INUSE_SPACE,
-    PEAK_OBJECTS,
-    PEAK_SPACE,
-    ALLOC_REQUESTED,
-    INUSE_REQUESTED,
-    PEAK_REQUESTED,
-    VALUES,
-};
-
-static void add_types(struct profile *profile)
+static void take_class(void *context, const struct capture_class *class)
 {
-    static const char *const types[VALUES][2] = {
-        [ALLOC_OBJECTS] = {"alloc_objects", "count"},
-        [ALLOC_SPACE] = {"alloc_space", "bytes"},
-        [INUSE_OBJECTS] = {"inuse_objects", "count"},
-        [INUSE_SPACE] = {"inuse_space", "bytes"},
-        [PEAK_OBJECTS] = {"peak_objects", "count"},
-        [PEAK_SPACE] = {"peak_space", "bytes"},
-        [ALLOC_REQUESTED] = {"alloc_requested", "bytes"},
-        [INUSE_REQUESTED] = {"inuse_requested", "bytes"},
-        [PEAK_REQUESTED] = {"peak_requested", "bytes"},
-    };
-    for (unsigned i = 0; i < VALUES; i++)
-        profile_type(profile, types[i][0], types[i][1]);
-    profile->default_type = INUSE_SPACE;
-}
-
-static void add(int64_t *value, uint64_t seen, double weight)
-{
-    const double most = (double)(INT64_C(1) << VALUE_MOST_BITS);
-    double sum = round((double)seen * weight) + (double)*value;
-    if (weight == 1 && seen < UINT64_C(1) << VALUE_MOST_BITS && sum < most)
-        *value += (int64_t)seen;
-    else
-        *value = sum < most ? (int64_t)sum : INT64_C(1) << VALUE_MOST_BITS;
-}
-
-static void add_values(struct taking *taking, size_t sample, const struct capture_row *row,
-                       double weight)
-{
-    struct profile_samples *samples = &taking->profile->samples;
-    const struct capture_sum *inuse = taking->plan->at_peak ? &row->peak : &row->live;
-    const uint64_t seen[VALUES] = {
-        [ALLOC_OBJECTS] = row->allocated.objects,
-        [ALLOC_SPACE] = row->allocated.usable,
-        [INUSE_OBJECTS] = inuse->objects,
-        [INUSE_SPACE] = inuse->usable,
-        [PEAK_OBJECTS] = row->peak.objects,
-        [PEAK_SPACE] = row->peak.usable,
-        [ALLOC_REQUESTED] = row->allocated.requested,
-        [INUSE_REQUESTED] = inuse->requested,
-        [PEAK_REQUESTED] = row->peak.requested,
-    };
-    for (unsigned i = 0; i < VALUES; i++)
-        add(&samples->values[i][sample], seen[i], weight);
-    for (unsigned i = 0; i < FORMAT_LIVES; i++) {
-        if (row->lives[i] == 0 || (!samples->lives && !profile_want_lives(taking->profile)))
-            continue;
-        uint64_t sum = samples->lives[sample][i] + row->lives[i];
-        samples->lives[sample][i] = sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
-    }
-    taking->largest_rate = row->rate > taking->largest_rate ? row->rate : taking->largest_rate;
-}
-
-/* Without the column all weights are 1. */
-static void set_weight(struct profile *profile, size_t sample, double weight)
-{
-    struct profile_samples *samples = &profile->samples;
-    if (weight > 1 && !samples->weights && profile_want_weights(profile))
-        for (size_t i = 0; i < samples->count; i++)
-            samples->weights[i] = 1;
-    if (samples->weights)
-        samples->weights[sample] = (float)weight;
+    struct taking *taking = context;
+    if (taking->wanted)
+        capture_samples_class(&taking->samples, class);
 }
 
 static void take_row(void *context, const struct capture_row *row)
 {
     struct taking *taking = context;
-    struct profile *profile = taking->profile;
-    struct profile_samples *samples = &profile->samples;
-    double weight = taking->input->options.raw ? 1 : row->weight;
+    struct profile_samples *samples = &taking->profile->samples;
+    size_t sample;
     bool fresh;
-    if (!taking->wanted || profile->failed ||
-        (!taking->target && row->live.objects == 0 && row->live.usable == 0))
+    if (!taking->wanted || taking->profile->failed)
         return;
     const struct thread *thread = thread_of(taking, row->thread);
-    uint32_t id = thread ? thread->id : THREAD_OTHER;
-    struct key key = {{(uint64_t)id << 32 | row->stack, row->size, (uint64_t)row->rate}};
-    size_t sample = keys_add(&taking->rows, key, &fresh);
-    if (sample == KEYS_NONE) {
-        profile->failed = true;
+    if (!capture_samples_row(&taking->samples, row, thread ? thread->id : THREAD_OTHER, &sample,
+                             &fresh) ||
+        !fresh)
         return;
-    }
-    if (fresh) {
-        uint32_t labels = labels_of(taking, thread, row->size);
-        sample = profile_sample(profile, stack_of(taking, row->stack), labels);
-        if (profile->failed)
-            return;
-        set_weight(profile, sample, weight);
-    }
-    if (profile->failed || sample >= samples->count)
+    samples->stacks[sample] = stack_of(taking, row->stack);
+    samples->label_sets[sample] = labels_of(taking, thread, row->size);
+}
+
+static void take_whole(void *context, uint64_t rows)
+{
+    struct taking *taking = context;
+    (void)rows;
+    if (!taking->wanted || taking->profile->failed)
         return;
-    if (taking->target)
-        add_values(taking, sample, row, weight);
-    if (taking->wanted->column > 0 && (samples->history || profile_want_history(profile)))
-        samples->history[sample][taking->wanted->column - 1] +=
-            (float)((double)row->live.usable * weight);
+    capture_samples_whole(&taking->samples, taking->covered);
+    if (taking->target && taking->plan->at_peak)
+        capture_samples_peak(&taking->samples);
+}
+
+static int64_t off_time(uint64_t start_ms, uint64_t off_ms)
+{
+    int64_t since = capture_ns_between(start_ms, off_ms);
+    return since == 0 && off_ms > 0 ? 1 : since; /* 0 is "it is on" */
 }
 
 static void take_totals(void *context, const struct capture_totals *totals)
 {
     struct taking *taking = context;
     struct profile *profile = taking->profile;
+    taking->covered = totals->covered;
     if (!taking->target)
         return;
     profile->lost = totals->lost;
+    profile->off_time_ns = off_time(taking->plan->start_ms, totals->off_ms);
     profile->refused = totals->refused;
     profile->peak_time_ns = capture_ns_between(taking->plan->start_ms, totals->peak_ms);
     if (profile->peak_time_ns == 0 && totals->peak_ms > 0)
@@ -469,7 +381,9 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
         .node = take_node,
         .thread = take_thread,
         .snapshot = take_snapshot,
+        .class = take_class,
         .row = take_row,
+        .whole = take_whole,
         .totals = take_totals,
         .allocator = take_allocator,
         .wanted = is_wanted,
@@ -481,21 +395,22 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
     taking.words.tid = profile_string_of(profile, "tid");
     taking.words.bytes = profile_string_of(profile, "bytes");
     taking.words.other = profile_string_of(profile, "other threads");
-    add_types(profile);
+    capture_samples_start(&taking.samples, profile, input->options.raw);
     /* The first pass told how far it is whole. */
     size_t size = plan->whole_size;
     enum capture_result result = capture_read(input->bytes, size, &calls, &taking, &wrong);
     if (!moved_mark(profile, taking.gone.items, taking.gone.count))
         profile->failed = true;
     if (profile->period < 0) /* recording is off now: what there is was sampled at this rate */
-        profile->period = taking.largest_rate;
+        profile->period = taking.samples.largest_rate;
     profile->period_type = (struct profile_type){profile_string_of(profile, "space"),
                                                  profile_string_of(profile, "bytes")};
     struct keys *keys[] = {&taking.places, &taking.second, &taking.thread_numbers,
-                           &taking.thread_ids, &taking.rows};
+                           &taking.thread_ids};
     struct profile_list *lists[] = {&taking.nodes,   &taking.known,    &taking.active,
                                     &taking.seconds, &taking.numbered, &taking.threads,
                                     &taking.gone};
+    capture_samples_free(&taking.samples);
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         keys_free(keys[i]);
     for (size_t i = 0; i < COUNT_OF(lists); i++)

@@ -86,6 +86,8 @@ static bool samples_grow(struct profile *profile, size_t room)
         done = column_grow(profile, &samples->values[i], sizeof(int64_t), room);
     if (done && samples->weights)
         done = column_grow(profile, &samples->weights, sizeof *samples->weights, room);
+    if (done && samples->scales)
+        done = column_grow(profile, &samples->scales, sizeof *samples->scales, room);
     if (done && samples->lives)
         done = column_grow(profile, &samples->lives, sizeof *samples->lives, room);
     if (done && samples->history)
@@ -113,6 +115,8 @@ size_t profile_sample(struct profile *profile, uint32_t stack, uint32_t label_se
         samples->values[i][count] = 0;
     if (samples->weights)
         samples->weights[count] = 0;
+    if (samples->scales)
+        samples->scales[count] = (struct profile_scale){0};
     if (samples->lives)
         memset(samples->lives[count], 0, sizeof samples->lives[count]);
     if (samples->history)
@@ -152,6 +156,23 @@ static bool want(struct profile *profile, void *column, size_t item_size)
 bool profile_want_weights(struct profile *profile)
 {
     return want(profile, &profile->samples.weights, sizeof *profile->samples.weights);
+}
+
+bool profile_want_scales(struct profile *profile)
+{
+    return want(profile, &profile->samples.scales, sizeof *profile->samples.scales);
+}
+
+double profile_weight(const struct profile *profile, unsigned type, size_t sample)
+{
+    const struct profile_samples *samples = &profile->samples;
+    const char *name = profile_text(profile, profile->type[type].name);
+    double weight = samples->weights ? (double)samples->weights[sample] : 1;
+    if (samples->scales && strncmp(name, "inuse_", 6) == 0)
+        weight = (double)samples->scales[sample].live;
+    else if (samples->scales && strncmp(name, "peak_", 5) == 0)
+        weight = (double)samples->scales[sample].peak;
+    return weight > 1 ? weight : 1;
 }
 
 bool profile_want_lives(struct profile *profile)

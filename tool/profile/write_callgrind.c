@@ -4,14 +4,14 @@
  * wanted one first, because readers sort by the first. Each function has the lines that cost
  * something, then its calls, each with what the callee cost, callees of that one included.
  *
- * What a function cost with its callees is, for readers, the sum of the calls of it, or, if there is
- * none, of its lines and its own calls. So of a function that is on a stack several times only the
- * outermost call counts; and one that begins some stacks and is called in others has a call by
- * "(root)" for the former.
+ * What a function cost with its callees is, for readers, the sum of the calls of it, or, if
+ * there is none, of its lines and its own calls. So of a function that is on a stack several
+ * times only the outermost call counts; and one that begins some stacks and is called in
+ * others has a call by "(root)" for the former.
  *
  * How often functions were called is not known; where a call must have a number, it is that of
- * stacks that contain it. Of a large profile the calls do not fit into memory all at once: they are
- * collected for some callers at a time, from all stacks.
+ * stacks that contain it. Of a large profile the calls do not fit into memory all at once:
+ * they are collected for some callers at a time, from all stacks.
  */
 #include "tool/profile/write.h"
 

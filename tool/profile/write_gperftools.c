@@ -24,8 +24,10 @@ enum { INVENTED = 0x100000, INVENTED_STEP = 16 };
 /* The four numbers of a line as columns of the profile; -1: there is none. */
 static void columns_find(const struct profile *profile, unsigned type, int columns[COLUMNS])
 {
-    columns[LIVE_OBJECTS] = profile_type_named(profile, "inuse_objects");
-    columns[LIVE_BYTES] = profile_type_named(profile, "inuse_space");
+    /* Asked for the peak, what is in use is what was then: the format has no other place for it. */
+    bool peak = strncmp(profile_text(profile, profile->type[type].name), "peak_", 5) == 0;
+    columns[LIVE_OBJECTS] = profile_type_named(profile, peak ? "peak_objects" : "inuse_objects");
+    columns[LIVE_BYTES] = profile_type_named(profile, peak ? "peak_space" : "inuse_space");
     columns[ALL_OBJECTS] = profile_type_named(profile, "alloc_objects");
     columns[ALL_BYTES] = profile_type_named(profile, "alloc_space");
     if (columns[LIVE_BYTES] < 0) {

@@ -5,7 +5,9 @@
  * what was gone before the peak, then what was there at the peak, then frees, then what was there
  * at the end. All sums are those of the profile, the peak among them.
  *
- * Objects of a sample are of one size but for a byte, so that their bytes add up. A free right
+ * Objects of a sample are of one size but for a byte, so that their bytes add up. Estimates of one
+ * sample may say that more of it was live than ever allocated; the difference is taken from what
+ * other samples had before the peak, so that sums stay right. A free right
  * behind its allocation counts as "temporary" there; so other frees come behind a later allocation,
  * unless the two together would be a new peak. Beyond some millions of events, an event stands for
  * several objects, and only bytes are right.
@@ -55,12 +57,13 @@ struct heaptrack {
     uint32_t *strings;   /* by string of the profile: its number there; 0: none yet */
     uint32_t *addresses; /* by location, the same */
     uint32_t strings_count, addresses_count, infos_count;
-    struct keys traces;     /* address and caller */
-    struct sample *samples; /* by sample of the profile */
-    int64_t scale;          /* objects that an event stands for */
-    int64_t live, most;     /* bytes; those at the peak */
-    struct object held;     /* an object that is to be freed */
-    bool failed;            /* memory is out */
+    struct keys traces;             /* address and caller */
+    struct sample *samples;         /* by sample of the profile */
+    int64_t scale;                  /* objects that an event stands for */
+    int64_t live, most;             /* bytes; those at the peak */
+    struct object held;             /* an object that is to be freed */
+    int64_t missing, missing_bytes; /* of what was gone before the peak: to be taken from others */
+    bool failed;                    /* memory is out */
 };
 
 static struct columns columns_of(const struct profile *profile, unsigned type)
@@ -179,23 +182,43 @@ static uint32_t trace_put(struct heaptrack *track, uint32_t stack)
 
 /* ---- objects ---- */
 
-static struct objects objects_of(const struct heaptrack *track, size_t row, enum part part)
+/* Objects and bytes of a part; those before the peak may be less than none. */
+struct amount {
+    int64_t count, bytes;
+};
+
+static struct amount amount_of(const struct heaptrack *track, size_t row, enum part part)
 {
     const struct columns *of = &track->columns;
-    int64_t peak = value(track, of->peak, row), peak_count = value(track, of->peak_objects, row);
-    int64_t end = value(track, of->end, row), end_count = value(track, of->end_objects, row);
-    int64_t both = peak < end ? peak : end;
-    int64_t both_count = peak_count < end_count ? peak_count : end_count, bytes = both;
-    struct objects objects = {.count = both_count};
-    if (part == PART_BEFORE) {
-        objects.count = value(track, of->total_objects, row) - peak_count - end_count + both_count;
-        bytes = value(track, of->total, row) - peak - end + both;
-    } else if (part == PART_PEAK) {
-        objects.count = peak_count - both_count;
-        bytes = peak - both;
-    } else if (part == PART_END) {
-        objects.count = end_count - both_count;
-        bytes = end - both;
+    struct amount peak = {value(track, of->peak_objects, row), value(track, of->peak, row)};
+    struct amount end = {value(track, of->end_objects, row), value(track, of->end, row)};
+    struct amount both = {peak.count < end.count ? peak.count : end.count,
+                          peak.bytes < end.bytes ? peak.bytes : end.bytes};
+    if (both.count > 0 && ((peak.count == both.count && peak.bytes > both.bytes) ||
+                           (end.count == both.count && end.bytes > both.bytes))) {
+        both.bytes -= both.bytes / both.count; /* bytes that are left need an object */
+        both.count--;
+    }
+    if (part == PART_PEAK)
+        return (struct amount){peak.count - both.count, peak.bytes - both.bytes};
+    if (part == PART_END)
+        return (struct amount){end.count - both.count, end.bytes - both.bytes};
+    if (part == PART_BOTH)
+        return both;
+    return (struct amount){value(track, of->total_objects, row) - peak.count - end.count +
+                               both.count,
+                           value(track, of->total, row) - peak.bytes - end.bytes + both.bytes};
+}
+
+static struct objects objects_of(const struct heaptrack *track, size_t row, enum part part)
+{
+    struct amount amount = amount_of(track, row, part);
+    int64_t bytes = amount.bytes;
+    struct objects objects = {.count = amount.count};
+    if (part == PART_BEFORE && objects.count > 0 && bytes > 0) {
+        int64_t most = objects.count - 1; /* as long as there are others, one stays for the bytes */
+        objects.count -= track->missing < most ? track->missing : most;
+        bytes -= track->missing_bytes < bytes ? track->missing_bytes : bytes;
     }
     bytes = bytes > 0 ? bytes : 0;
     objects.count = objects.count > 0 ? objects.count / track->scale : 0;
@@ -288,7 +311,12 @@ static bool before_put(struct heaptrack *track)
 {
     const struct profile_samples *samples = &track->profile->samples;
     for (size_t i = 0; i < samples->count && !track->failed; i++) {
+        struct amount amount = amount_of(track, i, PART_BEFORE);
         struct objects objects = objects_of(track, i, PART_BEFORE);
+        if (amount.count > 0 && amount.bytes > 0) {
+            track->missing -= amount.count - objects.count * track->scale;
+            track->missing_bytes -= amount.bytes - objects.size * objects.count - objects.larger;
+        }
         track->samples[i].trace = trace_put(track, samples->stacks[i]);
         objects_put(track, &objects, track->samples[i].trace);
         objects_pass(track, &objects, value(track, track->columns.temporary, i) / track->scale);
@@ -361,6 +389,13 @@ static bool start(struct heaptrack *track)
         for (enum part part = PART_BEFORE; part <= PART_END; part++)
             objects += objects_of(track, i, part).count;
         track->most += value(track, track->columns.peak, i);
+    }
+    for (size_t i = 0; i < profile->samples.count; i++) {
+        struct amount before = amount_of(track, i, PART_BEFORE);
+        /* Bytes need an object, and nothing is less than none. */
+        int64_t least = before.bytes > 0 ? 1 : 0;
+        track->missing += before.count < least ? least - before.count : 0;
+        track->missing_bytes -= before.bytes < 0 ? before.bytes : 0;
     }
     track->scale = objects / EVENTS_MOST + 1;
     track->strings = calloc(profile->strings.count + 1, sizeof *track->strings);

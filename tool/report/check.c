@@ -143,10 +143,7 @@ struct view_value check_sum(const struct view *view, const char *pattern, size_t
             continue;
         ++*stacks;
         struct view_value value = view_sum(view, i);
-        sum.value += value.value;
-        sum.base += value.base;
-        sum.variance += value.variance;
-        sum.base_variance += value.base_variance;
+        view_add(&sum, &value);
     }
     free(known);
     return sum;

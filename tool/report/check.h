@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits on what a profile may have, for continuous integration. A number that was counted passes a
- * limit or does not. An estimate has a noise (1.96 standard errors), and there may be blocks that no
- * sample stands for: a limit inside of that range can't be decided. The verdict is "inconclusive",
- * which is a warning, and with `strict` a failure.
+ * Limits on what a profile may have, for continuous integration. A number that was counted
+ * passes a limit or does not. An estimate has a noise (1.96 standard errors), and there may be
+ * blocks that no sample stands for: a limit inside of that range can't be decided. The verdict
+ * is "inconclusive", which is a warning, and with `strict` a failure.
  *
- * What is unseen: blocks are picked with a mean distance of `rate` bytes, so 95 of 100 times at least
- * one block of 3 * rate bytes is picked (exp(-3) is 5 %).
+ * What is unseen: blocks are picked with a mean distance of `rate` bytes, so 95 of 100 times
+ * at least one block of 3 * rate bytes is picked (exp(-3) is 5 %).
  *
- * A budget is a text of lines `PATTERN LIMIT [METRIC]`: the stacks with a frame whose function,
- * file or module has the pattern in it (as in suppressions: * is any text, ^ and $ are ends) may
- * have so many bytes; METRIC is live, peak, alloc or allocs (which counts blocks). # begins a
- * comment.
+ * A budget is a text of lines `PATTERN LIMIT [METRIC]`: the stacks with a frame whose
+ * function, file or module has the pattern in it (as in suppressions: * is any text, ^ and $
+ * are ends) may have so many bytes; METRIC is live, peak, alloc or allocs (which counts
+ * allocations). # begins a comment.
  */
 #ifndef REPORT_CHECK_H
 #define REPORT_CHECK_H

@@ -115,6 +115,23 @@ static int row_order(const void *left, const void *right)
     return (a->frame > b->frame) - (a->frame < b->frame);
 }
 
+/* Blocks that were freed, where allocations and live blocks were counted; -1: not known. */
+static double freed_count(const struct view *view)
+{
+    const struct profile *profile = view->profile;
+    int allocated = profile_type_named(profile, "alloc_objects");
+    int live = profile_type_named(profile, "inuse_objects");
+    double sum = 0;
+    if (!profile->counted || profile->at_peak || allocated < 0 || live < 0 ||
+        view->options.age_least_us > 0 || view->options.age_most_us > 0)
+        return -1;
+    for (size_t i = 0; i < profile->samples.count; i++)
+        if (question_stack(view, i) != UINT32_MAX)
+            sum +=
+                (double)(profile->samples.values[allocated][i] - profile->samples.values[live][i]);
+    return sum;
+}
+
 bool churn_make(struct churn *churn, const struct view *view)
 {
     const struct profile *profile = view->profile;
@@ -146,6 +163,9 @@ bool churn_make(struct churn *churn, const struct view *view)
         row_add(churn, view, i, &stack, &churn->rows[*place]);
     }
     free(row_of);
+    double freed = freed_count(view);
+    if (freed >= 0)
+        churn->total_ended = freed;
     for (size_t i = 0; i < churn->count; i++)
         churn->rows[i].median_us =
             churn->by == CHURN_AGES ? churn_median_us(churn->rows[i].ended) : -1;

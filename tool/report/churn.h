@@ -28,7 +28,8 @@ struct churn {
     struct churn_row *rows;
     size_t count;
     double seconds; /* 0: not known */
-    double total_count, total_bytes, total_ended;
+    double total_count, total_bytes;
+    double total_ended; /* counted, where the profile is; a realloc ends a block, too */
 };
 
 bool churn_make(struct churn *churn, const struct view *view);

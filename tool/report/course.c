@@ -2,8 +2,6 @@
 /* See tool/report/course.h. */
 #include "tool/report/course.h"
 
-#include <string.h>
-
 enum { WIDTH_MOST = 120, POINTS_LEAST = 4 };
 
 static int64_t course_end(const struct profile *profile, int64_t end_ns)
@@ -14,29 +12,26 @@ static int64_t course_end(const struct profile *profile, int64_t end_ns)
     return end_ns > 0 ? end_ns : last;
 }
 
-/* The live bytes of `count` equal parts of the time, each the largest in it. False: not known. */
+/* The live bytes of `count` equal parts of the time, each the largest in it. A point holds until the
+ * next one. False: not known. */
 static bool course_values(const struct profile *profile, int64_t end_ns, float *values,
                           unsigned count)
 {
     const struct profile_point *points = profile->points.items;
     int64_t end = course_end(profile, end_ns);
-    size_t last = 0;
+    size_t at = 0;
+    float live = 0;
     if (profile->points.count < POINTS_LEAST || end <= 0)
         return false;
-    memset(values, 0, count * sizeof *values);
-    for (size_t i = 0; i < profile->points.count; i++) {
-        double share = points[i].time_ns <= 0 ? 0 : (double)points[i].time_ns / (double)end;
-        size_t column = share >= 1 ? count - 1 : (size_t)(share * count);
-        float live = (float)points[i].live_bytes;
-        if (column < last)
-            column = last;
-        bool more = live > values[last] || column > last;
-        for (; last < column; last++) /* a part without a point is as the one before it */
-            values[last + 1] = values[last];
-        values[last] = more ? live : values[last];
+    for (unsigned i = 0; i < count; i++) {
+        double until = (double)end * (i + 1) / count;
+        values[i] = live;
+        for (; at < profile->points.count && ((double)points[at].time_ns < until || i + 1 == count);
+             at++) {
+            live = (float)points[at].live_bytes;
+            values[i] = live > values[i] ? live : values[i];
+        }
     }
-    for (; last + 1 < count; last++)
-        values[last + 1] = values[last];
     return true;
 }
 

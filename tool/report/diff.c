@@ -183,14 +183,16 @@ static void match_name(struct diff *diff, const struct builds builds[2], struct 
             place(diff, halves[i].old ? &halves[i] : NULL, halves[i].old ? NULL : &halves[i]);
 }
 
-static void judge(struct diff_row *row)
+/* `sites`: how many of them are compared. */
+static void judge(const struct view *view, struct diff_row *row, size_t sites)
 {
     const struct view_value *value = &row->value;
+    const char *name = view->frames[row->frame].name;
     row->change = (double)value->value - (double)value->base;
-    row->noise = question_noise(value->variance + value->base_variance);
+    row->noise = question_noise_among(value->variance + value->base_variance, sites);
     if (row->change == 0)
         row->verdict = DIFF_SAME;
-    else if (fabs(row->change) <= row->noise)
+    else if (fabs(row->change) <= row->noise || strcmp(name, PROFILE_NOT_SAMPLED) == 0)
         row->verdict = DIFF_NOISE;
     else if (value->base == 0)
         row->verdict = DIFF_NEW;
@@ -259,7 +261,7 @@ bool diff_make(struct diff *diff, const struct view *view, bool by_total)
         match_name(diff, builds, &halves[i], end - i);
     }
     for (size_t i = 0; i < diff->count && right; i++) {
-        judge(&diff->rows[i]);
+        judge(view, &diff->rows[i], diff->count);
         diff->real += row_class(&diff->rows[i]) == 0;
         diff->noisy += row_class(&diff->rows[i]) == 1;
     }

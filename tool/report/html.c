@@ -139,7 +139,11 @@ static void exactness_put(const struct html *html)
     const char *unit = profile_text(profile, profile->period_type.unit);
     const struct view_value *total = &html->metrics[0].total;
     double error = view_error_share(total->value, total->variance);
-    if (profile->kind == PROFILE_HEAP && profile->period > 1 && strcmp(unit, "bytes") == 0)
+    if (profile->counted && profile->samples.weights)
+        snprintf(text, sizeof text,
+                 "totals are counted, sites are estimates from samples, one in %s",
+                 style_value(size, (double)profile->period, "bytes"));
+    else if (profile->kind == PROFILE_HEAP && profile->period > 1 && strcmp(unit, "bytes") == 0)
         snprintf(text, sizeof text, "samples, one in %s: totals are estimates%s",
                  style_value(size, (double)profile->period, "bytes"),
                  error > 0.02 || total->value == 0 ? "" : ", within 2 %");
@@ -152,7 +156,10 @@ static void exactness_put(const struct html *html)
                  style_value(size, (double)profile->period, unit));
     if (error > 0.02 && text[0])
         snprintf(text + strlen(text), sizeof text - strlen(text), " (\xc2\xb1%.0f %%)",
-                 100 * (error < 1 ? error : 1));
+                 100 * error);
+    if (profile->off_time_ns > 0)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%ssampling is off since %s",
+                 text[0] ? "; " : "", style_time(size, profile->off_time_ns));
     const struct profile *base = html->view.base;
     if (base && base->samples.weights && !profile->samples.weights)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%sthe base has samples",

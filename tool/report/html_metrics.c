@@ -43,8 +43,7 @@ void html_error(FILE *file, const struct view_value *value)
 {
     double error = view_error_share(value->value, value->variance);
     if (error > 0.02)
-        fprintf(file, " <span class=\"err\">\xc2\xb1%.0f&#160;%%</span>",
-                100 * (error < 1 ? error : 1));
+        fprintf(file, " <span class=\"err\">\xc2\xb1%.0f&#160;%%</span>", 100 * error);
 }
 
 void html_site(FILE *file, const struct view_frame *frame)
@@ -74,7 +73,7 @@ static void row_json(struct html *html, FILE *file, const struct view *view,
     fprintf(file, "[%u,%" PRId64 ",%" PRId64 ",%" PRId64 ",%.0f",
             flame_data_frame(&html->data, &view->frames[row->frame]), row->self.value,
             row->total.value, row->self.objects,
-            fmin(1000, 1000 * view_error_share(row->self.value, row->self.variance)));
+            1000 * view_error_share(row->self.value, row->self.variance));
     for (unsigned i = 0; moments > 1 && i < moments && i < PROFILE_MOMENTS_MOST; i++)
         fprintf(file, ",%.0f", (double)row->history[i]);
     fputs("],\n", file);

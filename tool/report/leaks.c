@@ -110,16 +110,6 @@ static bool *suppressed_stacks(const struct view *view, const struct suppression
     return stacks;
 }
 
-static void value_add(struct view_value *to, const struct view_value *value)
-{
-    to->value += value->value;
-    to->objects += value->objects;
-    to->base += value->base;
-    to->base_objects += value->base_objects;
-    to->variance += value->variance;
-    to->base_variance += value->base_variance;
-}
-
 /* Adds a stack to the row of its site. */
 static void row_add(struct leaks_row *row, const struct view *view, size_t stack,
                     const struct view_value *sum, float history[PROFILE_MOMENTS_MOST])
@@ -131,7 +121,7 @@ static void row_add(struct leaks_row *row, const struct view *view, size_t stack
         return;
     if (row->stacks == 0 || sum->value > view_sum(view, row->stack).value)
         row->stack = (uint32_t)stack;
-    value_add(&row->value, sum);
+    view_add(&row->value, sum);
     row->stacks++;
 }
 
@@ -266,13 +256,17 @@ static void row_history(struct leaks_row *row, const struct moments *moments, co
     row->shape = shape_of(moments, history, grown > 0);
 }
 
-static void row_judge(struct leaks_row *row, const struct view *view, enum leaks_rule rule)
+static void row_judge(struct leaks_row *row, const struct view *view, enum leaks_rule rule,
+                      size_t sites)
 {
-    if (rule == LEAKS_EXIT)
+    if (strcmp(question_frame(view, row->frame)->name, PROFILE_NOT_SAMPLED) == 0)
+        row->leak = false; /* it is no site */
+    else if (rule == LEAKS_EXIT)
         row->leak = true;
     else if (rule == LEAKS_GROWTH && view->base) {
         row->growth = (double)row->value.value - (double)row->value.base;
-        row->leak = row->growth > question_noise(row->value.variance + row->value.base_variance);
+        row->leak = row->growth >
+                    question_noise_among(row->value.variance + row->value.base_variance, sites);
     } else if (rule == LEAKS_GROWTH) {
         row->leak = row->growth > 0;
     }
@@ -306,7 +300,7 @@ bool leaks_make(struct leaks *leaks, const struct view *view, const struct leaks
     for (size_t i = 0; done && i < leaks->count; i++) {
         struct leaks_row *row = &leaks->rows[i];
         row_history(row, &moments, history[i]);
-        row_judge(row, view, leaks->rule);
+        row_judge(row, view, leaks->rule, leaks->count);
         if (row->leak) {
             leaks->found++;
             leaks->found_bytes += row->value.value - (view->base ? row->value.base : 0);

@@ -111,6 +111,8 @@ static void row_move(struct profile_samples *samples, unsigned types, size_t fro
         samples->values[i][to] = samples->values[i][from];
     if (samples->weights)
         samples->weights[to] = samples->weights[from];
+    if (samples->scales)
+        samples->scales[to] = samples->scales[from];
     if (samples->lives)
         memcpy(samples->lives[to], samples->lives[from], sizeof samples->lives[to]);
     if (samples->history)
@@ -158,6 +160,7 @@ static void rows_narrow(struct narrowing *it, uint32_t *made)
 static void whole_forget(struct profile *profile)
 {
     profile->points.count = 0;
+    profile->counted = false;
     profile->exact_allocs = profile->exact_frees = -1;
     profile->exact_alloc_bytes = profile->exact_live_bytes = -1;
     profile->resident_bytes = profile->resident_peak_bytes = 0;

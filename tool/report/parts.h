@@ -44,7 +44,8 @@ struct source {
     int type, partner; /* columns; -1: it has none */
     bool base;
     double factor;
-    struct expansion *expansions; /* by location */
+    struct spread_classes classes; /* what is known of the error of its samples */
+    struct expansion *expansions;  /* by location */
     struct pattern_memo focus[FOCUS_MOST], ignore[FOCUS_MOST], show, hide, from, prune, module;
     uint8_t *functions;   /* by function: ITEM_LIBRARY, ..., or 0x80 for neither */
     uint8_t *mappings;    /* the same, by mapping */
@@ -100,9 +101,8 @@ struct maker {
     uint32_t *frame_slots; /* a hash table: number + 1, or 0 */
     struct finder stacks;  /* while the view is made */
     size_t frame_slots_count, first_room;
-    uint64_t frames_all, frames_unnamed; /* seen */
-    struct path *paths[2];               /* in turns */
-    size_t path_of[2];                   /* whose they are: stack + 1; 0 while the view is made */
+    struct path *paths[2]; /* in turns */
+    size_t path_of[2];     /* whose they are: stack + 1; 0 while the view is made */
     unsigned turn;
     struct texts *texts;
     bool failed; /* memory is out */
@@ -144,8 +144,6 @@ bool filter_source(struct maker *maker, struct source *source);
 void filter_source_free(struct source *source);
 void filter_free(struct maker *maker);
 
-/* Numbers of hostile files may be too large for a sum, which is then wrong, but no worse. */
-void view_add(struct view_value *sum, const struct view_value *more);
 /* Counts a stack in the rows of its frames: of each once, whatever calls itself. */
 void rows_add(struct view_row *rows, size_t *seen, size_t number, const uint32_t *path,
               uint32_t count, const struct view_value *value, const float *history);

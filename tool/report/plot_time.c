@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory over time: what the largest sites held, stacked, at the snapshots of a capture; over it
- * the size of the heap and of the process, which are known more often. The peak has a flag, with
- * the number that `memoir peak` has; marks of the program have lines. In a comparison the heap of
+ * the size of the heap and of the process, which are known more often. All of it is steps: what is
+ * known of a moment holds until the next one. The peak has a flag, with the number that `memoir peak` has; marks of the program have lines. In a comparison the heap of
  * the base is a line, too.
  */
 #include "tool/report/plot.h"
@@ -25,7 +25,8 @@ struct time_band {
 /* What the curves show at one pixel. */
 struct time_point {
     int64_t time_ns;
-    double x, live, resident;
+    double x, live, resident; /* the most */
+    double live_last;         /* what holds until the next point */
 };
 
 /* A profile over time. */
@@ -41,6 +42,7 @@ struct time_plot {
     struct plot plot;
     struct time_course course, before;   /* before: of the base, if there is one */
     bool exact;                          /* every block was recorded */
+    bool counted;                        /* or its total was counted */
     double resident_most;                /* the memory of the process; 0: not known */
     bool resident;                       /* it is drawn: the heap can be seen beside it */
     int64_t times[PROFILE_MOMENTS_MOST]; /* of the columns of history */
@@ -166,15 +168,29 @@ static void time_points(const struct time_plot *time, const struct profile *prof
             point.live = (double)points[i].live_bytes;
             point.resident = (double)points[i++].resident_bytes;
         }
+        point.live_last = point.live;
         point.x = time_x(time, point.time_ns);
         struct time_point *last = course->points + course->count - (course->count > 0);
         if (course->count > 0 && point.x - last->x < 0.3) {
             last->live = fmax(last->live, point.live);
+            last->live_last = point.live;
             last->resident = fmax(last->resident, point.resident);
         } else {
             course->points[course->count++] = point;
         }
     }
+}
+
+/* A step of a line to a point, which is drawn at its most, and goes on with its last value. */
+static void time_step(const struct time_plot *time, double x, double *before, double most,
+                      double last)
+{
+    FILE *file = time->plot.file;
+    fprintf(file, "L%.1f,%.1fL%.1f,%.1f", x, plot_y(&time->plot, *before), x,
+            plot_y(&time->plot, most));
+    if (last != most)
+        fprintf(file, "L%.1f,%.1f", x + 0.2, plot_y(&time->plot, last));
+    *before = last;
 }
 
 /* The heap as one area: grey if there are sites to tell apart, which lie over it. */
@@ -189,11 +205,13 @@ static void time_area(const struct time_plot *time)
     for (unsigned i = 0, copies = under ? 2 : 1; i < copies; i++) {
         fprintf(file, "<path class=\"c%d1\" d=\"M%.1f,%.1f", under ? SVG_FAMILIES - 1 : 0,
                 time->course.points[0].x, time->plot.bottom);
+        double before = 0;
         for (size_t k = 0; k < time->course.count; k++)
-            fprintf(file, "L%.1f,%.1f", time->course.points[k].x,
-                    plot_y(&time->plot, time->course.points[k].live));
-        fprintf(file, "L%.1f,%.1fZ\"/>%s\n", time->course.points[time->course.count - 1].x,
-                time->plot.bottom, under && i == 0 ? "</clipPath>" : "");
+            time_step(time, time->course.points[k].x, &before, time->course.points[k].live,
+                      time->course.points[k].live_last);
+        fprintf(file, "L%.1f,%.1fL%.1f,%.1fZ\"/>%s\n", time->plot.right,
+                plot_y(&time->plot, before), time->plot.right, time->plot.bottom,
+                under && i == 0 ? "</clipPath>" : "");
     }
 }
 
@@ -209,13 +227,19 @@ static void time_areas(const struct time_plot *time)
         const struct time_band *band = &time->bands[i];
         char text[SVG_NAME_MOST * 2], value[32];
         time_band_name(time, band, text, 120);
-        fprintf(file, "<path class=\"c%u1\" d=\"M%.1f,%.1f", i, time->plot.left, time->plot.bottom);
+        fprintf(file, "<path class=\"c%u1\" d=\"M%.1f,%.1f", i, time_x(time, time->times[0]),
+                time->plot.bottom);
+        double before = 0;
         for (unsigned k = 0; k < time->columns; k++)
-            fprintf(file, "L%.1f,%.1f", time_x(time, time->times[k]),
-                    plot_y(&time->plot, below[k] + band->values[k]));
-        for (unsigned k = time->columns; k-- > 0;)
-            fprintf(file, "L%.1f,%.1f", time_x(time, time->times[k]),
-                    plot_y(&time->plot, below[k]));
+            time_step(time, time_x(time, time->times[k]), &before, below[k] + band->values[k],
+                      below[k] + band->values[k]);
+        fprintf(file, "L%.1f,%.1f", time->plot.right, plot_y(&time->plot, before));
+        for (unsigned k = time->columns; k-- > 0;) {
+            double end =
+                k + 1 < time->columns ? time_x(time, time->times[k + 1]) : time->plot.right;
+            fprintf(file, "L%.1f,%.1fL%.1f,%.1f", end, plot_y(&time->plot, below[k]),
+                    time_x(time, time->times[k]), plot_y(&time->plot, below[k]));
+        }
         fputs("Z\"><title>", file);
         svg_text(file, text);
         fprintf(file, ", up to %s</title></path>\n", style_value(value, band->most, "bytes"));
@@ -233,6 +257,7 @@ static const char *time_curve_name(const struct time_plot *time, enum time_curve
     return curve == CURVE_RESIDENT ? "resident memory of the process"
            : curve == CURVE_BEFORE ? "live heap before"
            : time->exact           ? "live heap, every block counted"
+           : time->counted         ? "live heap, counted; sites are estimated from samples"
                                    : "live heap, estimated from samples";
 }
 
@@ -241,18 +266,25 @@ static void time_curve(const struct time_plot *time, enum time_curve curve)
     FILE *file = time->plot.file;
     const struct time_course *course = curve == CURVE_BEFORE ? &time->before : &time->course;
     bool open = false;
+    double before = 0;
     for (size_t i = 0; i < course->count; i++) {
         const struct time_point *point = &course->points[i];
-        if (curve == CURVE_RESIDENT && point->resident <= 0)
+        bool resident = curve == CURVE_RESIDENT;
+        if (resident && point->resident <= 0)
             continue;
-        if (!open)
-            fprintf(file, "<path class=\"curve %s\" d=\"M", curve_classes[curve]);
-        fprintf(file, "%s%.1f,%.1f", open ? "L" : "", point->x,
-                plot_y(&time->plot, curve == CURVE_RESIDENT ? point->resident : point->live));
+        if (!open) {
+            before = resident ? point->resident : 0;
+            fprintf(file, "<path class=\"curve %s\" d=\"M%.1f,%.1f", curve_classes[curve], point->x,
+                    plot_y(&time->plot, before));
+        }
+        time_step(time, point->x, &before, resident ? point->resident : point->live,
+                  resident ? point->resident : point->live_last);
         open = true;
     }
     if (open)
-        fprintf(file, "\"><title>%s</title></path>\n", time_curve_name(time, curve));
+        fprintf(file, "L%.1f,%.1f\"><title>%s</title></path>\n",
+                curve == CURVE_BEFORE ? course->points[course->count - 1].x : time->plot.right,
+                plot_y(&time->plot, before), time_curve_name(time, curve));
 }
 
 /* Whether the legend has it. */
@@ -374,6 +406,7 @@ void picture_time(const struct view *view, const struct picture_options *options
     const struct profile *profile = view->profile;
     char subtitle[128], peak[32], length[32];
     time.exact = profile->period <= 1 && profile->samples.weights == NULL;
+    time.counted = profile->counted;
     time.columns = profile->history_moments < PROFILE_MOMENTS_MOST ? profile->history_moments
                                                                    : PROFILE_MOMENTS_MOST;
     if (rows != NULL && profile->samples.history != NULL && time.columns > 1)

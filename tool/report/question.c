@@ -14,12 +14,32 @@ double question_seconds(const struct profile *profile)
     const struct profile_point *points = profile->points.items;
     if (end_ns <= 0 && profile->points.count > 0)
         end_ns = points[profile->points.count - 1].time_ns;
-    return end_ns > 0 ? (double)end_ns / 1e9 : 0;
+    return end_ns >= 1000000 ? (double)end_ns / 1e9 : 0; /* the clock has milliseconds */
 }
 
 double question_noise(double variance)
 {
     return variance > 0 ? 1.96 * sqrt(variance) : 0;
+}
+
+/* So many standard deviations are exceeded with this probability, on either side. */
+static double deviations(double probability)
+{
+    double low = 0, high = 40;
+    for (unsigned i = 0; i < 60; i++) {
+        double middle = (low + high) / 2;
+        if (erfc(middle / sqrt(2)) > probability)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+double question_noise_among(double variance, size_t sites)
+{
+    static const double wrong = 0.01;
+    return variance > 0 ? deviations(wrong / (double)(sites > 0 ? sites : 1)) * sqrt(variance) : 0;
 }
 
 uint32_t question_stack(const struct view *view, size_t sample)

@@ -113,7 +113,7 @@ static void put_end(const struct diff *diff, size_t shown, bool moved, const str
                 question_glyph(style, "…", "..."), question_count(text, left));
     if (diff->real == 0)
         fprintf(style->out, "Nothing has changed%s.",
-                diff->noise > 0 ? " beyond the noise of sampling" : "");
+                diff->noise > 0 || diff->noisy > 0 ? " beyond the noise of sampling" : "");
     else if (diff->explain_sites > 0)
         fprintf(style->out, "%zu %s %.0f %% of the %s.", diff->explain_sites,
                 diff->explain_sites == 1 ? "site explains" : "sites explain",

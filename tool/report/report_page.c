@@ -13,7 +13,14 @@
 #include "tool/report/resident.h"
 #include "tool/report/table.h"
 
-enum { ROWS_EACH = 5, ROWS_BRIEF = 3, SHORT_US = 1024, VALUE_WIDTH = 10, SHARE_WIDTH = 7 };
+enum {
+    ROWS_EACH = 5,
+    ROWS_BRIEF = 3,
+    SHORT_US = 1024,
+    VALUE_WIDTH = 10,
+    SHARE_WIDTH = 7,
+    ERROR_WIDTH = 6
+};
 
 struct list {
     const char *key, *title, *brief, *type;
@@ -26,7 +33,7 @@ static const struct list lists[] = {
     {"peak", "alive at the peak", "biggest at peak", "peak_space", false},
     {"live", "still alive at the end", "still alive at end", "inuse_space", false},
     {"allocated", "allocated in all", NULL, "alloc_space", false},
-    {"calls", "calls of malloc and realloc", NULL, "alloc_objects", false},
+    {"calls", "allocations", NULL, "alloc_objects", false},
     {"short_lived", "short-lived blocks (below 1 ms)", "most short-lived", "alloc_objects", true},
 };
 
@@ -97,12 +104,20 @@ static unsigned room_left(const struct style *style, unsigned used)
     return style->width > used + least ? style->width - used : least;
 }
 
+/* The sites of a sampled profile have bars. */
+static unsigned error_width(const struct view *view)
+{
+    return view->profile->samples.weights ? ERROR_WIDTH : 0;
+}
+
 static void row_print(const struct view *view, const struct growing *sites,
                       const struct style *style, const struct view_row *row, unsigned name,
                       unsigned room)
 {
     bool growing = room > 28 && is_growing(sites, &view->frames[row->frame]);
     table_value(view, style, row->self.value, VALUE_WIDTH);
+    if (error_width(view) > 0)
+        table_error(style, &row->self, ERROR_WIDTH);
     table_value_share(view, style, row->self.value, SHARE_WIDTH);
     fputs("  ", style->out);
     table_site(view, style, row->frame, name, growing ? room - 12 : room);
@@ -122,9 +137,9 @@ static void list_print(const struct view *view, const struct growing *growing,
     style_paint(style, "1", title);
     fprintf(style->out, ": %s", style_value(value, (double)view->total.value, view->unit));
     if (error > 0.02)
-        fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-", 100 * (error < 1 ? error : 1));
+        fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-", 100 * error);
     putc('\n', style->out);
-    unsigned room = room_left(style, VALUE_WIDTH + SHARE_WIDTH + 2);
+    unsigned room = room_left(style, VALUE_WIDTH + error_width(view) + SHARE_WIDTH + 2);
     most = most < count ? most : count;
     unsigned name = rows ? table_name_width(view, rows, most, table_name_most(style, room)) : 0;
     for (size_t i = 0; rows && i < most && rows[i].self.value != 0; i++)
@@ -146,31 +161,19 @@ static void allocated_print(const struct profile *profile, const struct style *s
 {
     char size[32], count[32], rate[32];
     int64_t bytes = profile->exact_alloc_bytes, blocks = profile->exact_allocs;
-    bool every =
-        profile->period == 0 && !profile->samples.weights; /* the lists are exact as well */
-    if (bytes < 0 || every)
+    bool every = profile->counted || (profile->period == 0 && !profile->samples.weights);
+    if (bytes < 0 || every) /* the lists are exact as well */
         bytes = type_sum(profile, "alloc_space");
     if (blocks < 0 || every)
         blocks = type_sum(profile, "alloc_objects");
     if (bytes <= 0)
         return;
-    fprintf(style->out, "     allocated %s in %s %s", style_value(size, (double)bytes, "bytes"),
-            style_value(count, (double)blocks, "count"),
-            every || profile->exact_allocs < 0 ? "calls" : "blocks");
+    fprintf(style->out, "     allocated %s in %s allocation%s",
+            style_value(size, (double)bytes, "bytes"), style_value(count, (double)blocks, "count"),
+            blocks == 1 ? "" : "s");
     if (time_ns > 0)
         fprintf(style->out, " (%s/s)",
                 style_value(rate, (double)blocks * 1e9 / (double)time_ns, "count"));
-}
-
-/* Blocks are counted when they are taken; the lists, as other tools', have every call of realloc as
- * well, also of a block that stays where it is. */
-static bool reallocs_matter(const struct view *allocated)
-{
-    static const double more = 1.1;
-    const struct view_value *whole = &allocated->whole;
-    double least = (double)whole->value * (1 - view_error_share(whole->value, whole->variance));
-    return allocated->profile->exact_alloc_bytes >= 0 &&
-           least > more * (double)allocated->profile->exact_alloc_bytes;
 }
 
 /* "214 MiB"; "below 1.50 MiB" where no sample says how much, or one says far more than there can
@@ -179,7 +182,8 @@ static bool total_print(const struct profile *profile, const struct style *style
 {
     char size[32];
     int64_t most = profile->exact_alloc_bytes, unseen = 3 * profile->period;
-    bool known = profile->period <= 0 || most < 0 || (value > 0 && value / 2 <= most);
+    bool known =
+        profile->counted || profile->period <= 0 || most < 0 || (value > 0 && value / 2 <= most);
     if (!known && value == 0 && unseen < most)
         most = unseen;
     fprintf(style->out, "%s%s", known ? "" : "below ",
@@ -187,7 +191,7 @@ static bool total_print(const struct profile *profile, const struct style *style
     return known;
 }
 
-/* peak 1.31 GiB at 1m02s     end 214 MiB     allocated 88.4 GiB in 412 M calls (3.1 M/s) */
+/* peak 1.31 GiB at 1m02s     end 214 MiB     allocated 88.4 GiB in 412 M allocations (3.1 M/s) */
 static void totals_print(const struct view *view, const struct style *style, int64_t time_ns)
 {
     const struct profile *profile = view->profile;
@@ -198,14 +202,14 @@ static void totals_print(const struct view *view, const struct style *style, int
         double error = view_error_share(peak.whole.value, peak.whole.variance);
         fputs("    peak ", style->out);
         if (total_print(profile, style, peak.whole.value) && error > 0.02)
-            fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-",
-                    100 * (error < 1 ? error : 1));
+            fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-", 100 * error);
         if (profile->peak_time_ns >= 1000000)
             fprintf(style->out, " at %s", style_time(time, profile->peak_time_ns));
         view_free(&peak);
     }
     fputs(profile->ended ? "     end " : "     last seen ", style->out);
-    if (profile->period > 0 && profile->exact_live_bytes >= 0 && !profile->at_peak)
+    if (!profile->counted && profile->period > 0 && profile->exact_live_bytes >= 0 &&
+        !profile->at_peak)
         fputs(style_value(live, (double)profile->exact_live_bytes, "bytes"), style->out);
     else
         total_print(profile, style, type_sum(profile, "inuse_space"));
@@ -218,8 +222,12 @@ static void totals_print(const struct view *view, const struct style *style, int
 static void warnings_print(const struct view *view, const struct style *style)
 {
     const struct profile *profile = view->profile;
+    char time[32];
     if (profile->torn)
         fputs("    the file ends early: what follows is as far as it goes\n", style->out);
+    if (profile->off_time_ns > 0)
+        fprintf(style->out, "    sampling is off since %s after the start\n",
+                style_time(time, profile->off_time_ns));
     if (profile->refused + profile->lost > 0)
         fprintf(style->out, "    not recorded for want of memory: %lu stacks, %lu blocks\n",
                 (unsigned long)profile->refused, (unsigned long)profile->lost);
@@ -320,10 +328,8 @@ void report_page(const struct view *view, const struct style *style)
         struct view own = {0};
         if (!list_view(view, &lists[i], &own))
             continue;
-        const char *title = i == LIST_LIVE && !profile->ended ? "alive when last seen"
-                            : i == LIST_ALLOCATED && reallocs_matter(&own)
-                                ? "allocated in all, a realloc as one more"
-                                : lists[i].title;
+        const char *title =
+            i == LIST_LIVE && !profile->ended ? "alive when last seen" : lists[i].title;
         if (own.total.value != 0)
             list_print(&own, &growing, style, title);
         any = any || own.total.value != 0;
@@ -354,13 +360,14 @@ static void few_print(const struct view *view, const struct style *style)
     double error = 1;
     if (profile->period <= 0 || !list_view(view, &lists[LIST_PEAK], &peak))
         return;
-    if (peak.whole.value > 0)
-        error = view_error_share(peak.whole.value, peak.whole.variance);
+    bool none = peak.whole.spread.raw <= 0;
+    if (!none) /* of all samples together: no site is known any better */
+        error = view_error_share((int64_t)peak.whole.spread.sampled, peak.whole.spread.raw);
     view_free(&peak);
     if (error > wide)
         fprintf(style->out, "    %s: memoir run --exact records every block\n",
-                profile->samples.count == 0 ? "no block was recorded, it allocated so little"
-                                            : "few blocks were recorded, so the numbers are rough");
+                none ? "no block was recorded, it allocated so little"
+                     : "few blocks were recorded, so the numbers of sites are rough");
 }
 
 /* A list of the short form, made before any is printed so that their columns fit together. */
@@ -391,7 +398,8 @@ void report_brief(const struct view *view, const struct style *style, int64_t ti
     enum { TITLE_WIDTH = 20 };
     struct brief briefs[COUNT_OF(lists)] = {0};
     bool beside = !style->fits || style->width >= 76; /* titles: or above their rows */
-    unsigned used = 4 + (beside ? TITLE_WIDTH : 0) + VALUE_WIDTH + SHARE_WIDTH + 2;
+    unsigned used =
+        4 + (beside ? TITLE_WIDTH : 0) + VALUE_WIDTH + error_width(view) + SHARE_WIDTH + 2;
     unsigned room = room_left(style, used), name = 0;
     bool first = true;
     struct growing growing;

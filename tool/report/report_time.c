@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The answer of `memoir time`: the heap over time as a graph in the terminal. Where the profile has
- * rows of several moments, the area is divided among the largest sites; between two moments they
- * are taken to change evenly. JSON (memoir.time/1) and CSV have the points as recorded.
+ * rows of several moments, the area is divided among the largest sites. All of it is steps: a point
+ * holds until the next one. JSON (memoir.time/1) and CSV have the points as recorded.
  */
 #include "tool/report/question.h"
 #include "tool/report/report.h"
@@ -85,20 +85,13 @@ static void bands_of(struct graph *graph, const struct view *view)
     free(rows);
 }
 
-/* Between the moments on both sides of a time; before the first one the heap came from 0. */
-static double between(const struct graph *graph, const float *values, double time_ns)
+/* As at the last moment up to a time; nothing is known of the time before the first one. */
+static double held(const struct graph *graph, const float *values, double time_ns)
 {
-    double before_ns = 0, before = 0;
-    for (unsigned i = 0; i < graph->moments; i++) {
-        double at = (double)graph->moments_ns[i], value = (double)values[i];
-        if (time_ns <= at)
-            return at > before_ns
-                       ? before + (value - before) * (time_ns - before_ns) / (at - before_ns)
-                       : value;
-        before_ns = at;
-        before = value;
-    }
-    return before;
+    double value = 0;
+    for (unsigned i = 0; i < graph->moments && (double)graph->moments_ns[i] <= time_ns; i++)
+        value = (double)values[i];
+    return value;
 }
 
 /* The time at the right of a column. */
@@ -108,29 +101,28 @@ static double column_end(const struct graph *graph, unsigned column)
     return start + length * (column + 1) / fmax(graph->columns, 1);
 }
 
-/* The largest value of the points in each column; where there is none, what was there before. */
+/* The largest value in each column, of its points and of the one before, which held until then. */
 static void columns_fill(struct graph *graph, const struct profile *profile)
 {
     const struct profile_point *points = profile->points.items;
     size_t at = 0;
     double live = 0, resident = 0;
     for (unsigned i = 0; i < graph->columns; i++) {
-        double end = column_end(graph, i), highest = -1;
+        double end = column_end(graph, i), highest = live;
         for (; at < profile->points.count && (double)points[at].time_ns <= end; at++) {
             live = (double)points[at].live_bytes;
-            if (points[at].time_ns >= graph->start_ns)
-                highest = fmax(highest, live);
+            highest = points[at].time_ns >= graph->start_ns ? fmax(highest, live) : live;
             if (points[at].resident_bytes > 0)
                 resident = (double)points[at].resident_bytes;
         }
         if (graph->filtered || profile->points.count == 0)
-            graph->live[i] = between(graph, graph->all, end);
+            graph->live[i] = held(graph, graph->all, end);
         else
-            graph->live[i] = highest >= 0 ? highest : live;
+            graph->live[i] = highest;
         graph->resident[i] = resident;
         double sum = 0;
         for (unsigned k = 0; k < graph->bands; k++) {
-            graph->part[k][i] = between(graph, graph->band[k].history, end);
+            graph->part[k][i] = held(graph, graph->band[k].history, end);
             sum += graph->part[k][i];
         }
         for (unsigned k = 0; k < graph->bands && sum > graph->live[i]; k++)

@@ -103,7 +103,7 @@ void table_head(const struct view *view, const struct style *style)
     head_moment(view, style);
     fprintf(style->out, ": %s", style_value(text, (double)view->total.value, view->unit));
     if (error > 0.02)
-        fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-", 100 * (error < 1 ? error : 1));
+        fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-", 100 * error);
     if (view->total.value != view->whole.value && !taken)
         fprintf(style->out, ", %s of all",
                 style_share(text, (double)view->total.value, (double)view->whole.value));
@@ -151,8 +151,7 @@ void table_error(const struct style *style, const struct view_value *value, unsi
     char text[32] = "";
     double error = view_error_share(value->value, value->variance);
     if (error > 0.02)
-        snprintf(text, sizeof text, "%s%.0f%%", style->utf8 ? "±" : "+-",
-                 100 * (error < 1 ? error : 1));
+        snprintf(text, sizeof text, "%s%.0f%%", style->utf8 ? "±" : "+-", 100 * error);
     unsigned columns = style_columns(text);
     fprintf(style->out, "%*s", columns < width ? (int)(width - columns) : 0, "");
     style_dim(style, text);
@@ -311,6 +310,8 @@ void table_json_head(struct json *json, const struct view *view, const struct st
     json_number(json, "total_objects", view->total.objects);
     json_real(json, "total_error", view_error_share(view->total.value, view->total.variance));
     json_number(json, "whole", view->whole.value);
+    if (profile->off_time_ns > 0)
+        json_number(json, "sampling_off_ns", profile->off_time_ns);
     if (view->base || style->base_name)
         json_text(json, "base_input", style->base_name ? style->base_name : "");
     if (view->base)

@@ -57,16 +57,6 @@ static bool rows_room(struct maker *maker)
     return true;
 }
 
-/* How many frames have no name. */
-static void path_count(struct maker *maker, const struct path *path)
-{
-    uint32_t all = path->count + path->folded;
-    const uint32_t *items = path->items + path->start - path->folded;
-    maker->frames_all += all;
-    for (uint32_t i = 0; i < all; i++)
-        maker->frames_unnamed += (maker->items[items[i]].bits & ITEM_UNNAMED) != 0;
-}
-
 /* One sample of a view without stacks. */
 static void row_add(struct maker *maker, struct source *source, size_t sample,
                     const struct view_value *value)
@@ -76,7 +66,6 @@ static void row_add(struct maker *maker, struct source *source, size_t sample,
     struct path *path = maker->paths[0];
     if (!path_make(maker, source, samples->stacks[sample], path))
         return;
-    path_count(maker, path);
     if (!rows_room(maker)) {
         maker->failed = true;
         return;
@@ -103,10 +92,6 @@ static struct view_value sample_value(const struct maker *maker, const struct so
     double share = filter_age_share(&maker->options, source->profile, row) * source->factor;
     double value = source->type >= 0 ? (double)samples->values[source->type][row] : 0;
     double objects = source->partner >= 0 ? (double)samples->values[source->partner][row] : 0;
-    double weight = samples->weights ? (double)samples->weights[row] : 1, variance = 0;
-    double picked = fabs(source->partner >= 0 ? objects : value) / (weight > 1 ? weight : 1);
-    if (weight > 1 && picked > 0)
-        variance = value * value * (1 - 1 / weight) / picked * share * share;
     bool whole = share == 1;
     int64_t number = source->type < 0 ? 0
                      : whole          ? samples->values[source->type][row]
@@ -114,10 +99,20 @@ static struct view_value sample_value(const struct maker *maker, const struct so
     int64_t number_objects = source->partner < 0 ? 0
                              : whole             ? samples->values[source->partner][row]
                                                  : scaled(objects * share);
+    struct spread spread = {0};
+    if (samples->weights && source->type >= 0) {
+        struct spread_sample sample =
+            spread_sample(source->profile, source->type, source->partner, row);
+        spread = spread_of(&source->classes, &sample, samples->label_sets[row], share);
+    }
+    double variance = spread_variance(&spread);
     if (source->base)
-        return (struct view_value){
-            .base = number, .base_objects = number_objects, .base_variance = variance};
-    return (struct view_value){.value = number, .objects = number_objects, .variance = variance};
+        return (struct view_value){.base = number,
+                                   .base_objects = number_objects,
+                                   .base_variance = variance,
+                                   .base_spread = spread};
+    return (struct view_value){
+        .value = number, .objects = number_objects, .variance = variance, .spread = spread};
 }
 
 void view_add(struct view_value *sum, const struct view_value *more)
@@ -126,8 +121,14 @@ void view_add(struct view_value *sum, const struct view_value *more)
     sum->objects = (int64_t)((uint64_t)sum->objects + (uint64_t)more->objects);
     sum->base = (int64_t)((uint64_t)sum->base + (uint64_t)more->base);
     sum->base_objects = (int64_t)((uint64_t)sum->base_objects + (uint64_t)more->base_objects);
-    sum->variance += more->variance;
-    sum->base_variance += more->base_variance;
+    if (more->spread.raw > 0) {
+        spread_add(&sum->spread, &more->spread);
+        sum->variance = spread_variance(&sum->spread);
+    }
+    if (more->base_spread.raw > 0) {
+        spread_add(&sum->base_spread, &more->base_spread);
+        sum->base_variance = spread_variance(&sum->base_spread);
+    }
 }
 
 struct view_value view_sum(const struct view *view, size_t stack)
@@ -189,8 +190,6 @@ static uint32_t sample_stack(struct maker *maker, struct source *source, uint32_
     stacks_source(maker, sample, &row);
     if (*known == 0) {
         bool kept = path_make(maker, source, samples->stacks[row], path);
-        if (kept)
-            path_count(maker, path);
         *known = 2 + (!kept           ? DROPPED
                       : maker->labels ? 0 /* its label says where it belongs */
                                       : stacks_intern(maker, path, sample));
@@ -249,7 +248,28 @@ static bool source_run(struct maker *maker, const struct profile *profile, bool 
     if (source->partner >= 0 &&
         strcmp(profile_text(profile, profile->type[source->partner].unit), "count") != 0)
         source->partner = -1; /* the column itself is what counts */
+    if (!spread_start(&source->classes, profile, source->type, source->partner))
+        return view_refuse(maker->error, "out of memory");
     return filter_source(maker, source) && source_add(maker, source);
+}
+
+/* The sum of all samples is counted; so is what filters leave, if that is all. */
+static void totals_settle(struct view *view)
+{
+    const struct view_options *options = &view->options;
+    struct view_value *whole = &view->whole, *total = &view->total;
+    if (options->age_least_us > 0 || options->age_most_us > 0)
+        return;
+    if (view->profile->counted) {
+        whole->variance = 0;
+        if (total->value == whole->value && total->objects == whole->objects)
+            total->variance = 0;
+    }
+    if (view->base && view->base->counted) {
+        whole->base_variance = 0;
+        if (total->base == whole->base && total->base_objects == whole->base_objects)
+            total->base_variance = 0;
+    }
 }
 
 /* Room for what is by sample and does not grow. */
@@ -307,10 +327,10 @@ bool view_make(struct view *view, const struct profile *profile, const struct vi
         filter_start(maker) && maker_start(maker) && source_run(maker, profile, false) &&
         (!options->base || source_run(maker, options->base, true)) &&
         (maker->options.rows_only || stacks_link(maker) || view_refuse(error, "out of memory"));
-    view->unnamed =
-        maker->frames_all > 0 ? (double)maker->frames_unnamed / (double)maker->frames_all : 0;
+    view->unnamed = 1 - profile_names_share(profile);
     free(maker->seen);
     maker->seen = NULL;
+    totals_settle(view);
     if (!right)
         view_free(view);
     return right;
@@ -325,6 +345,7 @@ void maker_clear(struct maker *maker)
     filter_free(maker);
     for (unsigned i = 0; i < 2; i++) {
         filter_source_free(&maker->sources[i]);
+        spread_free(&maker->sources[i].classes);
         free(maker->paths[i]);
     }
     free(maker->items);

@@ -12,6 +12,7 @@
 #define REPORT_VIEW_H
 
 #include "tool/profile/profile.h"
+#include "tool/report/spread.h"
 
 enum view_by {
     VIEW_SITE, /* function and line */
@@ -69,7 +70,9 @@ struct view_frame {
 struct view_value {
     int64_t value, objects; /* objects: of the column that counts; 0 if there is none */
     int64_t base, base_objects;
-    double variance, base_variance; /* of the estimates */
+    /* Of the estimates, kept up to date by view_add, which is how values are added up. */
+    double variance, base_variance;
+    struct spread spread, base_spread;
 };
 
 struct view_stack {
@@ -100,7 +103,7 @@ struct view {
     size_t kept;             /* samples that the filters left, also those without a value */
     struct view_value total; /* of what is left after the filters */
     struct view_value whole; /* of the profile */
-    double unnamed;          /* share of frames without a name, 0 to 1 */
+    double unnamed;          /* share of the profile's addresses without a name, 0 to 1 */
     struct maker *maker;     /* what stacks and numbers are made with (parts.h) */
 };
 
@@ -131,6 +134,9 @@ struct view_row *view_rows(const struct view *view, bool by_total, size_t *count
 /* Those from or to a frame that is wanted; NULL: all. The heaviest first. To be freed. */
 struct view_edge *view_edges(const struct view *view, const bool *wanted, size_t *count);
 
+/* Adds up two parts of one view. Numbers of hostile files may be too large for a sum, which is then
+ * wrong, but no worse. */
+void view_add(struct view_value *sum, const struct view_value *more);
 /* 1.96 standard errors as a share of the value; 0 if exact. */
 double view_error_share(int64_t value, double variance);
 

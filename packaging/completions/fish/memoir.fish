@@ -120,7 +120,7 @@ complete -c memoir -n '__fish_seen_subcommand_from leaks' -l suppressions -d 'le
 complete -c memoir -n '__fish_seen_subcommand_from leaks' -l suppress -d 'print such lines for the leaks that were found'
 complete -c memoir -n '__fish_seen_subcommand_from check' -l max-peak -d 'live bytes when the heap was largest' -x
 complete -c memoir -n '__fish_seen_subcommand_from check' -l max-live -d 'live bytes at the end' -x
-complete -c memoir -n '__fish_seen_subcommand_from check' -l max-allocs -d 'allocations in all, counted exactly' -x
+complete -c memoir -n '__fish_seen_subcommand_from check' -l max-allocs -d 'allocations in all: calls that gave a block, each realloc among them' -x
 complete -c memoir -n '__fish_seen_subcommand_from check' -l max-growth -d 'each of these three, against --base, if it has no limit itself' -x
 complete -c memoir -n '__fish_seen_subcommand_from check' -l no-leaks -d 'fail if memoir leaks would find any'
 complete -c memoir -n '__fish_seen_subcommand_from check' -l suppressions -d 'as in memoir leaks' -r -F

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* How much of a profile has names: the one count behind "% of frames named", `memoir symbols` and
+ * `memoir doctor`. */
+#ifndef PROFILE_NAMES_H
+#define PROFILE_NAMES_H
+
+#include "tool/profile/model.h"
+
+/* Each address of the code counts once, on how many stacks it may be. A name that is only the
+ * nearest exported one is none. */
+struct profile_names {
+    uint64_t addresses, named, nearest;
+};
+
+struct profile_names profile_names_of(const struct profile *profile);
+/* 0 to 1; without any address 1. */
+double profile_names_share(const struct profile *profile);
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/report/spread.h. */
+#include "tool/report/spread.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CLASSES_MOST = 256 };
+
+struct size_class {
+    int64_t size; /* of a block; LARGE */
+    double unseen, raw;
+    double value; /* of its sites */
+    double rest;  /* of nobody */
+    double more;  /* of nobody, in sizes next to it */
+};
+
+static const int64_t LARGE = INT64_MAX;
+
+static int64_t size_of(const struct profile *profile, uint32_t label_set)
+{
+    const struct profile_label *label = profile_label_of(profile, label_set, "bytes");
+    return label && label->text == 0 ? label->number : LARGE;
+}
+
+/* The labels of samples that were not sampled. */
+static bool is_nobodys(const struct profile *profile, uint32_t label_set)
+{
+    const struct profile_label *label = profile_label_of(profile, label_set, "thread");
+    return label && strcmp(profile_text(profile, label->text), PROFILE_NOT_SAMPLED) == 0;
+}
+
+struct spread_sample spread_sample(const struct profile *profile, int type, int partner, size_t row)
+{
+    const struct profile_samples *samples = &profile->samples;
+    struct spread_sample sample = {.weight = 1};
+    if (type < 0)
+        return sample;
+    sample.value = (double)samples->values[type][row];
+    sample.objects = partner >= 0 ? (double)samples->values[partner][row] : sample.value;
+    if (samples->weights)
+        sample.weight = profile_weight(profile, (unsigned)type, row);
+    if (samples->scales &&
+        strncmp(profile_text(profile, profile->type[type].name), "alloc_", 6) == 0)
+        sample.repeats = (double)samples->scales[row].repeats;
+    return sample;
+}
+
+/* The variance of one sample's value, and how much of it was not seen. */
+static double raw_of(const struct spread_sample *sample, double *unseen)
+{
+    double seen = fabs(sample->objects) / sample->weight;
+    *unseen = 0;
+    if (sample->weight <= 1 || seen <= 0)
+        return 0;
+    *unseen = sample->value * (1 - 1 / sample->weight);
+    return sample->value * *unseen / seen * (sample->repeats > 1 ? sample->repeats : 1);
+}
+
+static int class_order(const void *left, const void *right)
+{
+    const struct size_class *a = left, *b = right;
+    return (b->raw > a->raw) - (b->raw < a->raw);
+}
+
+static int size_order(const void *left, const void *right)
+{
+    const struct size_class *a = left, *b = right;
+    return (a->size > b->size) - (a->size < b->size);
+}
+
+/* What is nobody's may be of the sites with the next sizes, half of it on either side. */
+static void classes_share(struct size_class *list, size_t count)
+{
+    qsort(list, count, sizeof *list, size_order);
+    for (size_t i = 0; i < count; i++) {
+        size_t below = i, above = i;
+        if (list[i].rest <= 0)
+            continue;
+        while (below > 0 && list[below].raw <= 0)
+            below--;
+        while (above + 1 < count && list[above].raw <= 0)
+            above++;
+        bool is_below = list[below].raw > 0, is_above = list[above].raw > 0;
+        double each = list[i].rest / (is_below && is_above ? 2 : 1);
+        list[below].more += is_below ? each : 0;
+        list[above].more += is_above ? each : 0;
+    }
+}
+
+static size_t classes_find(struct size_class *list, size_t *count, int64_t size)
+{
+    for (size_t i = 0; i < *count; i++)
+        if (list[i].size == size)
+            return i;
+    if (*count == CLASSES_MOST)
+        return CLASSES_MOST;
+    list[*count] = (struct size_class){.size = size};
+    return (*count)++;
+}
+
+/* Sums by class; `class_of` tells the number + 1 of a label set's. */
+static size_t classes_make(struct size_class *list, uint16_t *class_of,
+                           const struct profile *profile, int type, int partner)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < profile->samples.count; i++) {
+        uint32_t set = profile->samples.label_sets[i];
+        struct spread_sample sample = spread_sample(profile, type, partner, i);
+        double unseen, raw = raw_of(&sample, &unseen);
+        if (sample.value <= 0)
+            continue;
+        if (class_of[set] == 0)
+            class_of[set] = (uint16_t)(classes_find(list, &count, size_of(profile, set)) + 1);
+        if (class_of[set] > CLASSES_MOST)
+            continue;
+        struct size_class *place = &list[class_of[set] - 1];
+        place->raw += raw;
+        place->unseen += unseen;
+        place->value += raw > 0 ? sample.value : 0;
+        place->rest += is_nobodys(profile, set) ? sample.value : 0;
+    }
+    return count;
+}
+
+/* The classes that matter most are told apart. */
+static void classes_keep(struct spread_classes *classes, const struct size_class *list,
+                         size_t count, const struct profile *profile)
+{
+    for (unsigned i = 0; i < SPREAD_CLASSES && i < count; i++) {
+        classes->unseen[i] = list[i].unseen;
+        classes->root[i] = sqrt(list[i].raw);
+    }
+    for (uint32_t set = 0; set < profile->label_sets.count; set++) {
+        int64_t size = size_of(profile, set);
+        for (unsigned i = 0; i < count; i++) {
+            if (list[i].size != size)
+                continue;
+            if (i < SPREAD_CLASSES && list[i].unseen > 0)
+                classes->of_set[set] = (uint8_t)(i + 1);
+            classes->more[set] = (float)(list[i].value > 0 ? list[i].more / list[i].value : 0);
+            break;
+        }
+    }
+}
+
+bool spread_start(struct spread_classes *classes, const struct profile *profile, int type,
+                  int partner)
+{
+    struct size_class list[CLASSES_MOST];
+    size_t sets = profile->label_sets.count;
+    *classes = (struct spread_classes){0};
+    if (!profile->counted || !profile->samples.weights || type < 0)
+        return true;
+    classes->of_set = calloc(sets + 1, sizeof *classes->of_set);
+    classes->more = calloc(sets + 1, sizeof *classes->more);
+    uint16_t *class_of = calloc(sets + 1, sizeof *class_of);
+    bool right = classes->of_set && classes->more && class_of;
+    if (right) {
+        size_t count = classes_make(list, class_of, profile, type, partner);
+        classes_share(list, count);
+        qsort(list, count, sizeof *list, class_order);
+        classes_keep(classes, list, count, profile);
+    }
+    free(class_of);
+    return right;
+}
+
+void spread_free(struct spread_classes *classes)
+{
+    free(classes->of_set);
+    free(classes->more);
+    classes->of_set = NULL;
+    classes->more = NULL;
+}
+
+struct spread spread_of(const struct spread_classes *classes, const struct spread_sample *sample,
+                        uint32_t label_set, double share)
+{
+    struct spread spread = {0};
+    double unseen, raw = raw_of(sample, &unseen);
+    if (raw <= 0 || share == 0)
+        return spread;
+    unsigned class = classes->of_set ? classes->of_set[label_set] : 0;
+    spread.raw = raw * fabs(share); /* a part of its blocks, each with all of its variance */
+    spread.sampled = fabs(sample->value * share);
+    if (classes->more)
+        spread.more = spread.sampled * (double)classes->more[label_set];
+    if (class > 0) {
+        double root = classes->root[class - 1];
+        spread.share[class - 1] = (float)(unseen * share / classes->unseen[class - 1] * root);
+        spread.part[class - 1] = (float)(spread.raw / root);
+    }
+    return spread;
+}
+
+void spread_add(struct spread *sum, const struct spread *more)
+{
+    if (more->raw <= 0)
+        return;
+    sum->raw += more->raw;
+    sum->sampled += more->sampled;
+    sum->more += more->more;
+    for (unsigned i = 0; i < SPREAD_CLASSES; i++) {
+        sum->share[i] += more->share[i];
+        sum->part[i] += more->part[i];
+    }
+}
+
+double spread_variance(const struct spread *sum)
+{
+    static const double few = 1.5, deviations = 1.96;
+    double variance = sum->raw;
+    if (sum->raw <= 0)
+        return 0;
+    for (unsigned i = 0; i < SPREAD_CLASSES; i++)
+        variance += (double)sum->share[i] * ((double)sum->share[i] - 2 * (double)sum->part[i]);
+    double unit = sum->raw / sum->sampled;
+    double error = sqrt(fmax(variance, 0) + few * unit * unit) + sum->more / deviations;
+    return error * error;
+}
