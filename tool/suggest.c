@@ -125,7 +125,10 @@ void suggest_filters(const struct loaded *loaded, const struct view *view)
         suggest_nothing(loaded);
     if (nothing || total->value || total->base || total->objects || (!whole->value && !whole->base))
         return;
-    if (!focus || !focus[0])
+    if (view->kept > 0)
+        terminal_warn("what fits the filters has nothing of %s; --metric picks another",
+                      profile_text(&loaded->profile, loaded->profile.type[loaded->view.type].name));
+    else if (!focus || !focus[0])
         terminal_warn("nothing is left: the filters fit no stack");
     else if (commands_find(focus[0]))
         terminal_warn("no stack fits '%s'; it is a command, and one is done at a time", focus[0]);

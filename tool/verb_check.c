@@ -5,6 +5,7 @@
  */
 #include "tool/arguments.h"
 #include "tool/load.h"
+#include "tool/output.h"
 #include "tool/terminal.h"
 #include "tool/text_file.h"
 
@@ -30,6 +31,12 @@ struct checking {
 
 static const char *const view_words[METRICS] = {"live", "peak", "alloc", "count"};
 
+static bool has_samples(const struct loaded *loaded)
+{
+    return loaded->profile.samples.count > 0 ||
+           (loaded->has_base && loaded->base.samples.count > 0);
+}
+
 /* The view of a metric, made when first asked for. NULL: see the error. */
 static const struct view *view_of(struct checking *checking, unsigned metric)
 {
@@ -39,6 +46,14 @@ static const struct view *view_of(struct checking *checking, unsigned metric)
         !load_view(&checking->views[metric], &checking->loaded, checking->error))
         return NULL;
     checking->has_view[metric] = true;
+    if (checking->views[metric].kept == 0 && has_samples(&checking->loaded)) {
+        error_set(checking->error, ERROR_USAGE,
+                  "no stack of %s fits the filters: there is nothing "
+                  "to check",
+                  checking->loaded.name);
+        error_hint(checking->error, "memoir tree %s   shows what there is", checking->loaded.name);
+        return NULL;
+    }
     return &checking->views[metric];
 }
 
@@ -50,17 +65,6 @@ static double noise_of(double variance)
 static bool is_filtered(const struct view *view)
 {
     return view->total.value != view->whole.value || view->total.base != view->whole.base;
-}
-
-/* Allocations are counted by the allocator itself, whatever the rate of samples is. */
-static void item_count(struct check_item *item, const struct loaded *loaded)
-{
-    item->after = (double)loaded->profile.exact_allocs;
-    item->noise = 0;
-    if (loaded->has_base && loaded->base.exact_allocs >= 0) {
-        item->before = (double)loaded->base.exact_allocs;
-        item->noise_before = 0;
-    }
 }
 
 /* The heap at its largest, by the series of points; 0: there is none. */
@@ -82,23 +86,46 @@ static bool need_base(const struct checking *checking, const char *what)
     return error_hint(checking->error, "memoir check FILE --base FILE");
 }
 
-/* The numbers of an item: the sums of the view, or better ones where the profile has them. */
+/* The numbers of an item as samples have them. */
+static void item_sum(struct check_item *item, const struct loaded *loaded,
+                     const struct view_value *sum)
+{
+    item->after = (double)sum->value;
+    item->before = (double)sum->base;
+    item->noise = noise_of(sum->variance);
+    item->noise_before = noise_of(sum->base_variance);
+    item->unseen = check_unseen(&loaded->profile, item->unit);
+    item->unseen_before = loaded->has_base ? check_unseen(&loaded->base, item->unit) : 0;
+}
+
+/* What was counted of a metric, or of the peak the largest point of the series; -1: neither. */
+static double exact_of(const struct profile *profile, unsigned metric)
+{
+    static const char *const types[METRICS] = {"inuse_space", "peak_space", "alloc_space",
+                                               "alloc_objects"};
+    double exact = (double)profile_exact(profile, types[metric]);
+    if (exact < 0 && metric == PEAK && profile_type_named(profile, types[PEAK]) < 0 &&
+        points_peak(profile) > 0)
+        exact = points_peak(profile);
+    return exact;
+}
+
+/* The numbers of an item: the sums of the view, or those that were counted. */
 static void item_fill(struct check_item *item, const struct loaded *loaded, unsigned metric,
                       const struct view *view)
 {
     const struct profile *base = loaded->has_base ? &loaded->base : NULL;
+    double exact = is_filtered(view) ? -1 : exact_of(&loaded->profile, metric);
+    double exact_base = is_filtered(view) || !base ? -1 : exact_of(base, metric);
+    item_sum(item, loaded, &view->total);
     item->has_before = base != NULL;
-    item->after = (double)view->total.value;
-    item->before = (double)view->total.base;
-    item->noise = noise_of(view->total.variance);
-    item->noise_before = noise_of(view->total.base_variance);
-    if (metric == ALLOCS && loaded->profile.exact_allocs >= 0 &&
-        (!base || base->exact_allocs >= 0) && !is_filtered(view))
-        item_count(item, loaded);
-    if (metric == PEAK && profile_type_named(&loaded->profile, "peak_space") < 0) {
-        item->after = points_peak(&loaded->profile);
-        item->before = base ? points_peak(base) : 0;
-        item->noise = item->noise_before = 0;
+    if (exact >= 0) {
+        item->after = exact;
+        item->noise = item->unseen = 0;
+    }
+    if (exact_base >= 0) {
+        item->before = exact_base;
+        item->noise_before = item->unseen_before = 0;
     }
 }
 
@@ -214,40 +241,78 @@ static bool add_leaks(struct checking *checking)
     return right;
 }
 
+/* A line of the budget. *stacks is how many fit its pattern. */
+static bool add_budget_line(struct checking *checking, const char *path,
+                            const struct check_budget *line, size_t *stacks)
+{
+    const struct loaded *loaded = &checking->loaded;
+    unsigned metric = 0;
+    while (metric + 1 < METRICS && strcmp(metric_words[metric], line->metric) != 0)
+        metric++;
+    const struct view *view = view_of(checking, metric);
+    if (!view || (line->limit.relative && !need_base(checking, "a limit of the budget")))
+        return false;
+    struct check_item *item =
+        check_add(&checking->check, "budget", metric == ALLOCS ? "count" : "bytes");
+    if (!item)
+        return error_set(checking->error, ERROR_INPUT, "out of memory");
+    struct view_value sum = check_sum(view, line->pattern, stacks);
+    double exact = exact_of(&loaded->profile, metric);
+    snprintf(item->subject, sizeof item->subject, "%s", line->pattern);
+    snprintf(item->detail, sizeof item->detail, "(%.200s:%u)", path, line->line);
+    snprintf(item->file, sizeof item->file, "%s", path);
+    item->line = line->line;
+    item_sum(item, loaded, &sum);
+    item->has_before = line->limit.relative;
+    item->bounded = exact >= 0;
+    item->most = exact;
+    item->limit = line->limit;
+    check_judge(&checking->check, item);
+    return true;
+}
+
+/* Patterns that fit nothing limit nothing: most likely a function or file has another name now. */
+static bool budget_stale(const struct checking *checking, const char *path,
+                         const struct check_budget *lines, const bool *stale, size_t count)
+{
+    char more[256] = "";
+    size_t used = 0, first = 0;
+    while (!stale[first])
+        first++;
+    for (size_t i = first + 1; i < count && used < sizeof more - 16; i++)
+        if (stale[i])
+            used +=
+                (size_t)snprintf(more + used, sizeof more - used, "%s%u",
+                                 used > 0 ? ", " : "; nor do the patterns of line ", lines[i].line);
+    error_set(checking->error, ERROR_USAGE, "%s:%u: '%s' fits no stack of %s%s", path,
+              lines[first].line, lines[first].pattern, checking->loaded.name, more);
+    return checking->loaded.profile.period > 1
+               ? error_hint(checking->error, "was it renamed? Samples may have missed it, too: "
+                                             "memoir run --exact records every block")
+               : error_hint(checking->error, "was it renamed? memoir tree %s   shows what there is",
+                            checking->loaded.name);
+}
+
 static bool add_budget(struct checking *checking)
 {
     const char *path = arguments_value(checking->arguments, "--budget");
     struct view_error reason = {""};
-    size_t count;
+    size_t count = 0, fitting, stale_count = 0;
     char *text = text_file_read(path, checking->error);
     struct check_budget *lines = text ? check_budget_read(path, text, &count, &reason) : NULL;
-    bool right = lines != NULL;
+    bool *stale = lines ? calloc(count + 1, sizeof *stale) : NULL, right = stale != NULL;
     if (text && !lines)
         error_set(checking->error, ERROR_USAGE, "%s", reason.text);
+    else if (text && !stale)
+        error_set(checking->error, ERROR_INPUT, "out of memory");
     for (size_t i = 0; right && i < count; i++) {
-        unsigned metric = 0;
-        while (metric + 1 < METRICS && strcmp(metric_words[metric], lines[i].metric) != 0)
-            metric++;
-        const struct view *view = view_of(checking, metric);
-        right = view && (!lines[i].limit.relative || need_base(checking, "a limit of the budget"));
-        struct check_item *item =
-            right ? check_add(&checking->check, "budget", metric == ALLOCS ? "count" : "bytes")
-                  : NULL;
-        if (!item)
-            continue;
-        struct view_value sum = check_sum(view, lines[i].pattern);
-        snprintf(item->subject, sizeof item->subject, "%s", lines[i].pattern);
-        snprintf(item->detail, sizeof item->detail, "(%.200s:%u)", path, lines[i].line);
-        snprintf(item->file, sizeof item->file, "%s", path);
-        item->line = lines[i].line;
-        item->has_before = lines[i].limit.relative;
-        item->before = (double)sum.base;
-        item->after = (double)sum.value;
-        item->noise = noise_of(sum.variance);
-        item->noise_before = noise_of(sum.base_variance);
-        item->limit = lines[i].limit;
-        check_judge(&checking->check, item);
+        right = add_budget_line(checking, path, &lines[i], &fitting);
+        stale[i] = right && fitting == 0 && has_samples(&checking->loaded);
+        stale_count += stale[i];
     }
+    if (right && stale_count > 0)
+        right = budget_stale(checking, path, lines, stale, count);
+    free(stale);
     free(lines);
     free(text);
     return right;
@@ -273,7 +338,7 @@ static bool put_files(struct checking *checking)
         report_check_github(&checking->check, stdout, stdout);
         return true;
     }
-    FILE *file = fopen(summary, "ae"); /* what other steps say is in it */
+    FILE *file = output_open(summary, true); /* what other steps say is in it */
     if (file)
         report_check_github(&checking->check, stdout, file);
     bool right = file && !ferror(file);
@@ -285,20 +350,24 @@ static bool put_files(struct checking *checking)
 bool verb_check(const struct arguments *arguments, struct error *error)
 {
     struct checking checking = {.arguments = arguments, .error = error};
+    checking.check.strict = arguments_value(arguments, "--strict") != NULL;
     struct style style;
-    bool right = load(&checking.loaded, arguments, error) && add_limits(&checking) &&
-                 (!arguments_value(arguments, "--no-leaks") || add_leaks(&checking)) &&
-                 (!arguments_value(arguments, "--budget") || add_budget(&checking)) &&
-                 put_files(&checking) && load_open(&style, arguments, &checking.loaded, error);
+    bool right = load(&checking.loaded, arguments, error);
+    checking.loaded.view.apart = true; /* budgets look at library frames */
+    right = right && add_limits(&checking) &&
+            (!arguments_value(arguments, "--no-leaks") || add_leaks(&checking)) &&
+            (!arguments_value(arguments, "--budget") || add_budget(&checking)) &&
+            put_files(&checking) && load_open(&style, arguments, &checking.loaded, error);
     if (right) {
         if (!arguments_value(arguments, "--github") || style.format != STYLE_TEXT)
             report_check(&checking.check, &style);
         right = load_close(&style, &checking.loaded, true, error);
     }
     if (right && checking.check.unsure > 0)
-        terminal_warn("%zu of %zu limits are inconclusive: they lie inside the noise of sampling",
-                      checking.check.unsure, checking.check.count);
-    bool failed = checking.check.failed > 0;
+        terminal_warn("%zu of %zu limits can't be decided from samples%s", checking.check.unsure,
+                      checking.check.count,
+                      checking.check.strict ? "" : "; --strict makes that a failure");
+    bool failed = !check_passes(&checking.check);
     for (unsigned i = 0; i < METRICS; i++)
         if (checking.has_view[i])
             view_free(&checking.views[i]);

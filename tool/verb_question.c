@@ -32,6 +32,7 @@ static bool question_load(struct question *question, const struct arguments *arg
     if (right && moment)
         load_moment(&question->loaded, arguments);
     question->loaded.view.past = true;
+    question->loaded.view.apart = true; /* leaks and churn look at library frames */
     return right && load_view(&question->view, &question->loaded, error);
 }
 

@@ -61,7 +61,11 @@ static bool verb_report(const struct arguments *arguments, const char *metric,
         load_free(&loaded);
         return right;
     }
-    loaded.view.rows_only = report == report_top && !arguments_value(arguments, "--verbose");
+    bool verbose = arguments_value(arguments, "--verbose") != NULL;
+    bool json = arguments_value(arguments, "--json") || arguments_value(arguments, "--output");
+    loaded.view.rows_only = report == report_top && !verbose && !json;
+    loaded.view.apart =
+        (report == report_top && (verbose || json)) || (report == report_traces && verbose);
     right = right && load_view(&view, &loaded, error);
     if (right && load_open(&style, arguments, &loaded, error)) {
         report(&view, &style);

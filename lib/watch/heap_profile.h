@@ -113,6 +113,8 @@ struct profile_point {
 enum { SERIES_MOST = 1024 };
 /* Whether resident_bytes is asked for: that takes opening a file at each point. */
 void profile_series_resident(bool wanted);
+/* The process's resident memory at its largest so far, as the kernel counts it; 0: not known. */
+uint64_t profile_resident_peak(void);
 /* Copies the points, oldest first, that are known now; how many. */
 unsigned profile_series(struct profile_point points[SERIES_MOST]);
 

@@ -43,6 +43,27 @@ static uint64_t resident_bytes(void)
     return pages * os_page_size();
 }
 
+uint64_t profile_resident_peak(void)
+{
+    static const char name[] = "VmHWM:";
+    char text[2048]; /* the line is among the first twenty */
+    int fd = os_open("/proc/self/status", O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return 0;
+    ssize_t got = os_read(fd, text, sizeof text), at = 0, fits = 0;
+    os_close(fd);
+    while (at < got && name[fits] != '\0') {
+        fits = text[at] == name[fits] ? fits + 1 : 0;
+        at++;
+    }
+    while (at < got && (text[at] == ' ' || text[at] == '\t'))
+        at++;
+    uint64_t kib = 0;
+    for (; at < got && text[at] >= '0' && text[at] <= '9'; at++)
+        kib = kib * 10 + (uint64_t)(text[at] - '0');
+    return kib * 1024;
+}
+
 void series_add(const struct profile_point *point)
 {
     if (__atomic_exchange_n(&busy, true, __ATOMIC_ACQUIRE))

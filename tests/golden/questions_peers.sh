@@ -68,6 +68,43 @@ if heaptrack --version >/dev/null 2>&1 && heaptrack -o track ./leaky >/dev/null 
     awk "BEGIN { printf \"%.2fK\n%.2fK\n\", $peak / 1000, ($leaked) / 1000 }" >ours
     diff theirs ours || failed=1
 fi
+
+# Temporary blocks of each function, which heaptrack counts instead of ages.
+cat >passing.c <<'END'
+#include <stdlib.h>
+static void *volatile keep[100];
+__attribute__((noinline)) static void passing(void)
+{
+    void *volatile block = malloc(300);
+    free(block);
+}
+__attribute__((noinline)) static void staying(int i)
+{
+    free(keep[i % 100]);
+    keep[i % 100] = malloc(500);
+}
+int main(void)
+{
+    for (int i = 0; i < 2000; i++) {
+        passing();
+        staying(i);
+    }
+    return 0;
+}
+END
+$cc -g -O1 passing.c -o passing
+if heaptrack --version >/dev/null 2>&1 && heaptrack -o passed ./passing >/dev/null 2>&1; then
+    asked=1
+    track=$(echo passed.*)
+    theirs=$(heaptrack_print -f "$track" 2>/dev/null | grep -B1 '^passing' |
+        sed -n 's/^\([0-9]*\) temporary allocations.*/\1/p')
+    "$tool" churn "$track" --csv >churn.csv
+    ours=$(sed -n 's/^\([0-9]*\),600000,.*,passing,.*/\1/p' churn.csv)
+    [ "$theirs" = 2000 ] && [ "$ours" = 2000 ] || { echo "temporary: $theirs, here $ours"; failed=1; }
+    [ "$(wc -l <churn.csv)" -eq 2 ] || { cat churn.csv; failed=1; }
+    "$tool" churn "$track" >churn.txt
+    grep -q 'temporary: 51 % of 3.90 K blocks' churn.txt || { cat churn.txt; failed=1; }
+fi
 # What valgrind finds and writes suppressions for, they suppress here; the half of them, that half.
 if valgrind --version >/dev/null 2>&1; then
     asked=1

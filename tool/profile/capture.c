@@ -287,13 +287,21 @@ static void read_allocator(struct reader *reader)
 {
     struct capture_allocator allocator = {0};
     uint64_t *const fields[] = {
-        &allocator.allocs,         &allocator.frees,
-        &allocator.alloc_bytes,    &allocator.free_bytes,
-        &allocator.live_blocks,    &allocator.live_bytes,
-        &allocator.cached_bytes,   &allocator.fragmented_bytes,
-        &allocator.dirty_bytes,    &allocator.metadata_bytes,
-        &allocator.mapped_bytes,   &allocator.resident_bytes,
-        &allocator.returned_bytes, &allocator.heaps,
+        &allocator.allocs,
+        &allocator.frees,
+        &allocator.alloc_bytes,
+        &allocator.free_bytes,
+        &allocator.live_blocks,
+        &allocator.live_bytes,
+        &allocator.cached_bytes,
+        &allocator.fragmented_bytes,
+        &allocator.dirty_bytes,
+        &allocator.metadata_bytes,
+        &allocator.mapped_bytes,
+        &allocator.resident_bytes,
+        &allocator.returned_bytes,
+        &allocator.heaps,
+        &allocator.process_peak_bytes,
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         *fields[i] = optional(reader);

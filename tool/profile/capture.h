@@ -103,6 +103,7 @@ struct capture_allocator {
     uint64_t allocs, frees, alloc_bytes, free_bytes, live_blocks, live_bytes, cached_bytes,
         fragmented_bytes, dirty_bytes, metadata_bytes, mapped_bytes, resident_bytes, returned_bytes,
         heaps;
+    uint64_t process_peak_bytes; /* resident memory of the process at its largest; 0: not known */
 };
 
 /* Each may be NULL. */

@@ -119,7 +119,8 @@ static bool location_add(struct flat *flat, struct flat_maker *maker, uint32_t n
     if (key.address != 0 && !(location->flags & LOCATION_EXACT))
         key.address--; /* of the call, not behind it */
     uint64_t start = profile_mapping_at(profile, key.mapping)->start;
-    if (!maker->options.lines && key.address >= start && key.address - start >= location->behind)
+    bool starts = !maker->options.lines || maker->options.starts;
+    if (starts && key.address >= start && key.address - start >= location->behind)
         key.address -= location->behind; /* one frame for all of a function */
     return named || item_add(flat, maker, &key, location->address);
 }

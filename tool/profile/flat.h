@@ -14,6 +14,7 @@
 
 struct flat_options {
     bool lines;          /* frames of one function that differ in line are different frames */
+    bool starts;         /* with `lines`: code without a name is where its function begins */
     bool leaf_first;     /* stacks begin at the leaf, not at the root */
     const int64_t *more; /* another column of values, which becomes the last one; NULL: none. It
                             must stay */

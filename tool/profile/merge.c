@@ -521,6 +521,7 @@ static void merge_head(struct merging *it, bool first)
         if (__builtin_add_overflow(to->duration_ns, from->duration_ns, &to->duration_ns))
             to->duration_ns = 0;
         to->resident_bytes += from->resident_bytes;
+        to->resident_peak_bytes += from->resident_peak_bytes;
         to->heap_resident_bytes += from->heap_resident_bytes;
         to->peak_time_ns = first ? from->peak_time_ns : 0;
         to->torn |= from->torn;

@@ -178,6 +178,7 @@ struct profile {
     /* Counted, not sampled; -1: not known. */
     int64_t exact_allocs, exact_frees, exact_alloc_bytes, exact_live_bytes;
     uint64_t resident_bytes;      /* of the process at the last moment; 0: not known */
+    uint64_t resident_peak_bytes; /* of the process, by the kernel's own count; 0: not known */
     uint64_t heap_resident_bytes; /* the most the allocator had in memory at a snapshot; or 0 */
     struct profile_list warnings; /* uint32_t: strings, for people */
 

@@ -3,10 +3,13 @@
 #ifndef PROFILE_PROFILE_H
 #define PROFILE_PROFILE_H
 
+#include "tool/profile/block_size.h"
 #include "tool/profile/capture.h"
+#include "tool/profile/exact.h"
 #include "tool/profile/finder.h"
 #include "tool/profile/json.h"
 #include "tool/profile/model.h"
+#include "tool/profile/name.h"
 #include "tool/profile/order.h"
 #include "tool/profile/place.h"
 #include "tool/profile/read.h"

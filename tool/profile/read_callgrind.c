@@ -4,6 +4,12 @@
  * of them. The body is lines "POSITION COSTS" in the function that was named last; a "calls=" line
  * says that the next one is the cost of a call. Names are written once, "(7) main", and later only
  * by number; positions may be relative to the line before.
+ *
+ * "fl=", "fi=" and "fe=" all say in which file the lines that follow are. A function belongs to the
+ * file that was current at its "fn=" (of a call: "cfi=", else the current one); lines of other files
+ * are code that was inlined into it, and cost that function as well. Readers that print inclusive
+ * cost (callgrind_annotate) show such a part as the same function in the other file, beside the
+ * whole function. So the place of such a line is that function in both files, one inside the other.
  */
 #include "tool/profile/read_callgrind.h"
 
@@ -17,16 +23,22 @@
 
 enum { OBJECT, FILE_NAME, FUNCTION, NAME_KINDS };
 
+/* A line of another file in a function. */
+struct inlined_place {
+    uint32_t location, function;
+};
+
 struct reading {
     struct callgrind callgrind;
     struct profile *profile;
     struct keys ids; /* of compressed names: kind and number */
     struct profile_list names;
     struct keys functions, selves, calls; /* numbers are those of callgrind's lists */
-    struct keys mappings;
+    struct keys mappings, inlined;
     struct profile_list mapping_numbers;
+    struct profile_list inlined_places; /* struct inlined_place */
     /* Where the next line is. */
-    uint32_t object, file, inlined_file, function;
+    uint32_t object, file, function;
     uint32_t called_object, called_file;
     uint32_t pending_callee; /* named by "cfn=" */
     bool has_called_object, has_called_file;
@@ -86,11 +98,12 @@ static uint32_t function_of(struct reading *reading, uint32_t name, uint32_t fil
 {
     struct profile *profile = reading->profile;
     bool fresh;
-    uint32_t index = keys_add(&reading->functions, (struct key){{name, object, 0}}, &fresh);
+    uint32_t index = keys_add(&reading->functions, (struct key){{name, object, file}}, &fresh);
     if (fresh) {
         struct profile_function function = {.name = name, .system_name = name, .file = file};
         struct callgrind_function made = {.function = profile_function(profile, &function),
                                           .mapping = mapping_of(reading, object),
+                                          .file = file,
                                           .first_self = CALLGRIND_NONE,
                                           .first_call = CALLGRIND_NONE};
         struct callgrind_function *kept =
@@ -110,17 +123,55 @@ static struct callgrind_function *function_at(const struct reading *reading, uin
     return (struct callgrind_function *)reading->callgrind.functions.items + index;
 }
 
-/* A line of a function; code inlined from another file is said to be there. */
-static uint32_t location_of(struct reading *reading, uint32_t index, uint64_t line)
+/* A line of another file: the function there, inside the function where it begins. */
+static uint32_t inlined_at(struct reading *reading, uint32_t index, uint32_t line)
 {
     struct profile *profile = reading->profile;
     const struct callgrind_function *function = function_at(reading, index);
     struct profile_function place = *profile_function_at(profile, function->function);
-    if (reading->inlined_file != 0)
-        place.file = reading->inlined_file;
-    uint32_t mapping = function->mapping;
-    return profile_named(profile, profile_function(profile, &place),
-                         line <= INT32_MAX ? (uint32_t)line : 0, mapping);
+    struct key key = {{index, reading->file, line}};
+    bool fresh;
+    uint32_t at = keys_add(&reading->inlined, key, &fresh);
+    place.file = reading->file;
+    if (fresh) {
+        struct profile_line lines[] = {
+            {.function = profile_function(profile, &place), .line = line},
+            {.function = function->function}};
+        struct profile_location location = {.mapping = function->mapping};
+        uint32_t number = profile_location(profile, &location, lines, COUNT_OF(lines));
+        struct inlined_place *made =
+            profile_list_add(profile, &reading->inlined_places, sizeof *made);
+        if (made)
+            *made = (struct inlined_place){number, index};
+    }
+    if (at >= reading->inlined_places.count) {
+        profile->failed = true;
+        return 0;
+    }
+    return ((struct inlined_place *)reading->inlined_places.items)[at].location;
+}
+
+/* A line of a function. */
+static uint32_t location_of(struct reading *reading, uint32_t index, uint64_t line)
+{
+    const struct callgrind_function *function = function_at(reading, index);
+    uint32_t number = line <= INT32_MAX ? (uint32_t)line : 0;
+    return reading->file == function->file
+               ? profile_named(reading->profile, function->function, number, function->mapping)
+               : inlined_at(reading, index, number);
+}
+
+/* A function that nothing calls has no inclusive cost of its own in the file; what is printed for
+ * it is what its lines in its own file cost, and each of the other files stands for itself. */
+static void roots_split(struct reading *reading)
+{
+    const struct inlined_place *places = reading->inlined_places.items;
+    for (size_t i = 0; i < reading->inlined_places.count; i++) {
+        if (function_at(reading, places[i].function)->callee)
+            continue;
+        struct profile_line line = profile_lines_of(reading->profile, places[i].location)[0];
+        profile_set_lines(reading->profile, places[i].location, &line, 1, 0);
+    }
 }
 
 /* ---- costs ---- */
@@ -146,13 +197,13 @@ static void add(int64_t *value, uint64_t more)
     *value = more < (uint64_t)(most - *value) ? *value + (int64_t)more : most;
 }
 
-static void add_call(struct reading *reading, uint64_t cost, uint64_t line)
+static void add_call(struct reading *reading, const uint64_t *costs, uint64_t line)
 {
     struct profile *profile = reading->profile;
     uint32_t callee = reading->pending_callee;
     bool fresh;
     uint32_t index =
-        keys_add(&reading->calls, (struct key){{reading->function, callee, 0}}, &fresh);
+        keys_add(&reading->calls, (struct key){{reading->function, callee, reading->file}}, &fresh);
     if (fresh) {
         uint32_t location = location_of(reading, reading->function, line);
         struct callgrind_call *made =
@@ -166,9 +217,14 @@ static void add_call(struct reading *reading, uint64_t cost, uint64_t line)
     }
     if (index >= reading->callgrind.calls.count || reading->function == callee)
         return; /* what it does in itself is in its own cost */
-    ((struct callgrind_call *)reading->callgrind.calls.items)[index].cost += (double)cost;
-    function_at(reading, reading->function)->called += (double)cost;
-    function_at(reading, callee)->received += (double)cost;
+    struct callgrind_call *call = (struct callgrind_call *)reading->callgrind.calls.items + index;
+    struct callgrind_function *to = function_at(reading, callee);
+    to->callee = true;
+    for (unsigned i = 0; i < reading->callgrind.events; i++) {
+        call->costs[i] += (double)costs[i];
+        function_at(reading, reading->function)->called[i] += (double)costs[i];
+        to->received[i] += (double)costs[i];
+    }
 }
 
 static void add_self(struct reading *reading, const uint64_t *costs, uint64_t line)
@@ -191,9 +247,10 @@ static void add_self(struct reading *reading, const uint64_t *costs, uint64_t li
     if (index >= reading->callgrind.selves.count)
         return;
     struct callgrind_self *self = (struct callgrind_self *)reading->callgrind.selves.items + index;
-    for (unsigned i = 0; i < reading->callgrind.events; i++)
+    for (unsigned i = 0; i < reading->callgrind.events; i++) {
         add(&self->costs[i], costs[i]);
-    function_at(reading, reading->function)->own += (double)costs[0];
+        function_at(reading, reading->function)->own[i] += (double)costs[i];
+    }
 }
 
 static void take_costs(struct reading *reading, struct cursor line)
@@ -213,7 +270,7 @@ static void take_costs(struct reading *reading, struct cursor line)
     if (reading->function == CALLGRIND_NONE || reading->profile->failed)
         return;
     if (call)
-        add_call(reading, costs[0], position);
+        add_call(reading, costs, position);
     else
         add_self(reading, costs, position);
 }
@@ -225,7 +282,6 @@ static void take_function(struct reading *reading, struct cursor text, bool call
     uint32_t name = name_of(reading, FUNCTION, text);
     if (!called) {
         reading->function = function_of(reading, name, reading->file, reading->object);
-        reading->inlined_file = 0;
         return;
     }
     uint32_t object = reading->has_called_object ? reading->called_object : reading->object;
@@ -271,6 +327,8 @@ static bool take_head(struct reading *reading, struct cursor line)
         profile->command = profile_string(profile, line.at, cursor_left(&line));
         struct cursor program = cursor_until(&line, ' ');
         profile->program = profile_string(profile, program.at, cursor_left(&program));
+    } else if (cursor_take(&line, "creator: memoir")) {
+        reading->callgrind.ours = true;
     } else if (cursor_take(&line, "pid:")) {
         uint64_t pid;
         if (cursor_number(&line, 10, &pid) && pid <= INT32_MAX)
@@ -294,12 +352,9 @@ static void take_line(struct reading *reading, struct cursor line)
         take_function(reading, line, false);
     } else if (cursor_take(&line, "cfn=")) {
         take_function(reading, line, true);
-    } else if (cursor_take(&line, "fl=")) {
+    } else if (cursor_take(&line, "fl=") || cursor_take(&line, "fi=") ||
+               cursor_take(&line, "fe=")) {
         reading->file = name_of(reading, FILE_NAME, line);
-        reading->inlined_file = 0;
-    } else if (cursor_take(&line, "fi=") || cursor_take(&line, "fe=")) {
-        uint32_t file = name_of(reading, FILE_NAME, line);
-        reading->inlined_file = file == reading->file ? 0 : file;
     } else if (cursor_take(&line, "ob=")) {
         reading->object = name_of(reading, OBJECT, line);
     } else if (cursor_take(&line, "cob=")) {
@@ -344,6 +399,8 @@ static bool read(const struct read_input *input, struct profile *profile, struct
         take_line(&reading, line);
     bool done = reading.callgrind.events > 0 && reading.callgrind.selves.count > 0;
     if (done && !profile->failed)
+        roots_split(&reading);
+    if (done && !profile->failed)
         callgrind_make_stacks(&reading.callgrind);
     if (done && reading.callgrind.calls.count > 0)
         profile_warn(profile,
@@ -353,10 +410,13 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     if (reading.bad > 0)
         profile_warn(profile, "%llu lines make no sense and are left out",
                      (unsigned long long)reading.bad);
-    struct keys *keys[] = {&reading.ids, &reading.functions, &reading.selves, &reading.calls,
-                           &reading.mappings};
-    struct profile_list *lists[] = {&reading.names, &reading.mapping_numbers,
-                                    &reading.callgrind.functions, &reading.callgrind.selves,
+    struct keys *keys[] = {&reading.ids,   &reading.functions, &reading.selves,
+                           &reading.calls, &reading.mappings,  &reading.inlined};
+    struct profile_list *lists[] = {&reading.names,
+                                    &reading.mapping_numbers,
+                                    &reading.inlined_places,
+                                    &reading.callgrind.functions,
+                                    &reading.callgrind.selves,
                                     &reading.callgrind.calls};
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         keys_free(keys[i]);

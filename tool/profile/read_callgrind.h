@@ -13,9 +13,14 @@ enum { COSTS_MOST = 8, CALLGRIND_NONE = UINT32_MAX };
 
 struct callgrind_function {
     uint32_t function, mapping;      /* of the profile */
+    uint32_t file;                   /* string: that of its name; other files are inlined in it */
     uint32_t first_self, first_call; /* lists; CALLGRIND_NONE ends them */
-    double own, called, received;    /* of the first event: itself, in its calls, in calls of it */
-    bool open;                       /* it is on the path that is followed now */
+    /* By event: what it cost itself, in its calls, and in calls of it. */
+    double own[COSTS_MOST], called[COSTS_MOST], received[COSTS_MOST];
+    double entered[COSTS_MOST]; /* by calls that are followed, and from nowhere */
+    double reached[COSTS_MOST]; /* the share of it that paths explain */
+    bool callee;                /* of some call */
+    bool met, open; /* in the search for circles: seen, and on the path to the present */
 };
 
 struct callgrind_self {
@@ -26,15 +31,23 @@ struct callgrind_self {
 struct callgrind_call {
     uint32_t callee, next;
     uint32_t location; /* of the caller, where it calls */
-    double cost;       /* of the first event */
+    double costs[COSTS_MOST];
+    bool taken; /* by the search for circles */
+    bool back;  /* to a function that is below itself then: it is not followed */
 };
 
 struct callgrind {
     struct profile *profile;
     struct profile_list functions, selves, calls;
     unsigned events;
+    bool ours; /* written by memoir, which has a call for all that a function is started by */
 };
 
 void callgrind_make_stacks(struct callgrind *callgrind);
-
+/* Marks calls that close a circle, and fills in by what functions are entered otherwise. False when
+ * memory is out. */
+bool callgrind_find_circles(struct callgrind *callgrind);
+/* What no call of a function explains: it was started from elsewhere. */
+double callgrind_rest(const struct callgrind *callgrind, const struct callgrind_function *function,
+                      unsigned event);
 #endif

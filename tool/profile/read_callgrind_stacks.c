@@ -3,25 +3,35 @@
  * callgrind does not keep stacks. It has what each function did itself, exactly, and for each pair
  * of caller and callee what all those calls cost. Stacks are put together from that: from every
  * function that somebody else than the known callers started, down along the calls, and the cost of
- * a function is shared among its callers in proportion to what they caused, as gprof does it.
+ * a function is shared among its callers in proportion to what they caused, as gprof does it; each
+ * event by its own costs.
  *
- * So a function's own cost is exact, its sum with what it called is exact where there is no
- * recursion, and which callee belongs to which caller's caller is a guess. What no path explains,
- * because it is too little to be followed or a recursion, stands without callers.
+ * Calls that close a circle are not followed (read_callgrind_circles.c); what they cost is shared by
+ * the other callers. Calls that are too little to be followed leave a part of a function
+ * unexplained, so paths are walked twice: in the second walk those that reach it have that part, too.
+ *
+ * So a function's own cost is exact, and its sum with what it called is that of the file where there
+ * is no recursion: the file counts what calls itself again each time. Which callee belongs to which
+ * caller's caller is a guess.
  */
 #include "tool/profile/read_callgrind.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { DEPTH_MOST = 256, SAMPLES_MOST = 1 << 20, STEPS_MOST = 1 << 22 };
-static const double SHARE_LEAST = 1e-5; /* of all: less is not followed */
+enum { DEPTH_MOST = 256, SAMPLES_MOST = 1 << 19, STEPS_MOST = 1 << 21 };
+
+/* Shares of all: calls that cost less are not followed. The first with which there are not too many
+ * paths counts. */
+static const double shares_least[] = {1e-8, 1e-7, 1e-6, 1e-5};
 
 struct walk {
     struct callgrind *callgrind;
-    double total;
+    double total[COSTS_MOST], carry[COSTS_MOST], least;
+    bool counting;                /* the first walk: no samples yet */
     uint32_t callers[DEPTH_MOST]; /* locations, the outermost first */
-    size_t depth, steps;
+    size_t depth, steps, samples;
     uint32_t stack[DEPTH_MOST + 1];
 };
 
@@ -30,15 +40,18 @@ static struct callgrind_function *function_at(const struct callgrind *callgrind,
     return (struct callgrind_function *)callgrind->functions.items + index;
 }
 
-static void tell(struct walk *walk, struct callgrind_self *self, double share)
+/* The part of a line that this path has. What rounding takes or adds goes to the next line that is
+ * told, so that sums over parts of the walk, such as all below one call, are right. */
+static void tell(struct walk *walk, struct callgrind_self *self, const double *shares)
 {
     struct profile *profile = walk->callgrind->profile;
     int64_t values[COSTS_MOST] = {0};
     bool any = false;
     for (unsigned i = 0; i < walk->callgrind->events; i++) {
         int64_t left = self->costs[i] - self->told[i];
-        double part = round((double)self->costs[i] * share);
-        values[i] = part < (double)left ? (int64_t)part : left;
+        double part = (double)self->costs[i] * shares[i] + walk->carry[i], rounded = round(part);
+        values[i] = rounded <= 0 ? 0 : rounded < (double)left ? (int64_t)rounded : left;
+        walk->carry[i] = part - (double)values[i];
         any |= values[i] > 0;
     }
     if (!any || profile->samples.count >= SAMPLES_MOST)
@@ -54,55 +67,98 @@ static void tell(struct walk *walk, struct callgrind_self *self, double share)
     }
 }
 
-/* `share` of all that this function did was on this path. */
-static void follow(struct walk *walk, uint32_t index, double share)
+/* What a function did itself. */
+static void tell_all(struct walk *walk, struct callgrind_function *function, const double *shares)
+{
+    struct callgrind *callgrind = walk->callgrind;
+    double parts[COSTS_MOST];
+    for (unsigned i = 0; i < callgrind->events; i++) {
+        if (walk->counting)
+            function->reached[i] += shares[i];
+        parts[i] = function->reached[i] > 0 ? shares[i] / function->reached[i] : 0;
+    }
+    for (uint32_t at = function->first_self; at != CALLGRIND_NONE;) {
+        struct callgrind_self *self = (struct callgrind_self *)callgrind->selves.items + at;
+        walk->samples++;
+        if (!walk->counting)
+            tell(walk, self, parts);
+        at = self->next;
+    }
+}
+
+/* `shares` of all that this function did, by event, were on this path. */
+static void follow(struct walk *walk, uint32_t index, const double *shares)
 {
     struct callgrind *callgrind = walk->callgrind;
     struct callgrind_function *function = function_at(callgrind, index);
-    if (function->open || callgrind->profile->failed || ++walk->steps > STEPS_MOST)
+    if (callgrind->profile->failed || ++walk->steps > STEPS_MOST || walk->samples > SAMPLES_MOST)
         return;
-    for (uint32_t at = function->first_self; at != CALLGRIND_NONE;) {
-        struct callgrind_self *self = (struct callgrind_self *)callgrind->selves.items + at;
-        tell(walk, self, share);
-        at = self->next;
-    }
-    if (walk->depth == DEPTH_MOST)
-        return;
-    function->open = true;
-    for (uint32_t at = function->first_call; at != CALLGRIND_NONE;) {
+    tell_all(walk, function, shares);
+    for (uint32_t at = function->first_call; at != CALLGRIND_NONE && walk->depth < DEPTH_MOST;) {
         const struct callgrind_call *call = (struct callgrind_call *)callgrind->calls.items + at;
         const struct callgrind_function *callee = function_at(callgrind, call->callee);
-        double whole = callee->own + callee->called;
+        double parts[COSTS_MOST];
+        bool worth = false;
         at = call->next;
-        if (whole < callee->received) /* in a recursion calls within calls count again */
-            whole = callee->received;
-        if (whole <= 0 || call->cost * share < walk->total * SHARE_LEAST)
+        for (unsigned i = 0; i < callgrind->events && !call->back; i++) {
+            double whole = callee->entered[i];
+            parts[i] = whole > 0 ? shares[i] * call->costs[i] / whole : 0;
+            worth |= call->costs[i] * shares[i] > walk->total[i] * walk->least;
+        }
+        if (!worth)
             continue;
         walk->callers[walk->depth++] = call->location;
-        follow(walk, call->callee, share * call->cost / whole);
+        follow(walk, call->callee, parts);
         walk->depth--;
     }
-    function->open = false;
+}
+
+/* All paths, from functions whose cost no call explains. */
+static void walk_all(struct walk *walk)
+{
+    struct callgrind *callgrind = walk->callgrind;
+    walk->steps = walk->samples = walk->depth = 0;
+    for (uint32_t k = 0; k < callgrind->functions.count; k++) {
+        const struct callgrind_function *function = function_at(callgrind, k);
+        double shares[COSTS_MOST];
+        bool starts = false;
+        for (unsigned i = 0; i < callgrind->events; i++) {
+            double rest = callgrind_rest(callgrind, function, i);
+            starts |= rest > 0;
+            shares[i] = rest > 0 ? rest / function->entered[i] : 0;
+        }
+        if (starts)
+            follow(walk, k, shares);
+    }
 }
 
 void callgrind_make_stacks(struct callgrind *callgrind)
 {
+    static const double whole[COSTS_MOST] = {1, 1, 1, 1, 1, 1, 1, 1};
     struct walk *walk = calloc(1, sizeof *walk);
-    if (!walk) {
+    if (!walk || !callgrind_find_circles(callgrind)) {
         callgrind->profile->failed = true;
+        free(walk);
         return;
     }
     walk->callgrind = callgrind;
-    for (size_t i = 0; i < callgrind->functions.count; i++)
-        walk->total += function_at(callgrind, (uint32_t)i)->own;
-    for (uint32_t i = 0; i < callgrind->functions.count; i++) {
-        const struct callgrind_function *function = function_at(callgrind, i);
-        double whole = function->own + function->called;
-        if (whole > 0 && whole - function->received > whole * 1e-9)
-            follow(walk, i, (whole - function->received) / whole);
+    for (uint32_t k = 0; k < callgrind->functions.count; k++)
+        for (unsigned i = 0; i < callgrind->events; i++)
+            walk->total[i] += function_at(callgrind, k)->own[i];
+    walk->counting = true;
+    for (size_t i = 0; i < sizeof shares_least / sizeof *shares_least; i++) {
+        for (uint32_t k = 0; k < callgrind->functions.count; k++)
+            memset(function_at(callgrind, k)->reached, 0, sizeof(double[COSTS_MOST]));
+        walk->least = shares_least[i];
+        walk_all(walk);
+        if (walk->steps <= STEPS_MOST && walk->samples <= SAMPLES_MOST)
+            break;
     }
+    walk->counting = false;
+    walk_all(walk);
     walk->depth = 0;
+    memset(walk->carry, 0, sizeof walk->carry);
     for (size_t i = 0; i < callgrind->selves.count; i++)
-        tell(walk, (struct callgrind_self *)callgrind->selves.items + i, 1);
+        tell(walk, (struct callgrind_self *)callgrind->selves.items + i, whole);
     free(walk);
 }

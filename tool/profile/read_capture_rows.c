@@ -351,8 +351,7 @@ static void take_allocator(void *context, const struct capture_allocator *alloca
     profile->exact_frees = (int64_t)allocator->frees;
     profile->exact_alloc_bytes = (int64_t)allocator->alloc_bytes;
     profile->exact_live_bytes = (int64_t)allocator->live_bytes;
-    if (profile->resident_bytes < allocator->resident_bytes) /* the series may be older */
-        profile->resident_bytes = allocator->resident_bytes;
+    profile->resident_peak_bytes = allocator->process_peak_bytes;
 }
 
 bool capture_take_rows(const struct read_input *input, const struct capture_plan *plan,

@@ -88,7 +88,8 @@ static void values_drop(struct profile *one)
         memset(samples->lives, 0, samples->count * sizeof *samples->lives);
     one->exact_allocs = one->exact_frees = one->exact_alloc_bytes = one->exact_live_bytes = 0;
     one->duration_ns = 0;
-    one->resident_bytes = one->heap_resident_bytes = one->refused = one->lost = 0;
+    one->resident_bytes = one->resident_peak_bytes = one->heap_resident_bytes = 0;
+    one->refused = one->lost = 0;
     one->torn = false;
     one->warnings.count = one->comments.count = 0;
 }

@@ -4,6 +4,11 @@
  * wanted one first, because readers sort by the first. Each function has the lines that cost
  * something, then its calls, each with what the callee cost, callees of that one included.
  *
+ * What a function cost with its callees is, for readers, the sum of the calls of it, or, if there is
+ * none, of its lines and its own calls. So of a function that is on a stack several times only the
+ * outermost call counts; and one that begins some stacks and is called in others has a call by
+ * "(root)" for the former.
+ *
  * How often functions were called is not known; where a call must have a number, it is that of
  * stacks that contain it. Of a large profile the calls do not fit into memory all at once: they are
  * collected for some callers at a time, from all stacks.
@@ -23,7 +28,6 @@ struct call {
     uint32_t caller; /* frame */
     uint32_t callee; /* frame: the first of its function */
     uint32_t number; /* of its costs */
-    uint32_t last;   /* stack + 1 that was counted */
     uint64_t stacks;
 };
 
@@ -39,8 +43,12 @@ struct grind {
     struct call *calls; /* of some callers */
     int64_t *costs;     /* `types` each */
     size_t calls_count, calls_room, costs_room;
-    bool *known; /* by first frame: the function's name was there */
+    bool *known;    /* by first frame: the function's name was there */
+    uint32_t *seen; /* by first frame: stack + 1 that had the function already */
+    uint8_t *ends;  /* by first frame: STARTS, ... */
 };
+
+enum { STARTS = 1, CALLED = 2, AGAIN = 4 }; /* a stack; in one; in one that it starts */
 
 static void costs_put(const struct grind *grind, const int64_t *values)
 {
@@ -104,7 +112,10 @@ static bool prepare(struct grind *grind)
     grind->self = calloc(flat->frames_count + 1, (flat->types + 1) * sizeof *grind->self);
     grind->often = calloc(flat->frames_count + 1, sizeof *grind->often);
     grind->known = calloc(flat->frames_count + 1, sizeof *grind->known);
-    if (!grind->function || !grind->self || !grind->often || !grind->known)
+    grind->seen = calloc(flat->frames_count + 1, sizeof *grind->seen);
+    grind->ends = calloc(flat->frames_count + 1, sizeof *grind->ends);
+    if (!grind->function || !grind->self || !grind->often || !grind->known || !grind->seen ||
+        !grind->ends)
         return false;
     for (uint32_t i = 1; i < flat->frames_count; i++)
         grind->function[i] = flat_same_function(flat, i - 1, i) ? grind->function[i - 1] : i;
@@ -114,6 +125,12 @@ static bool prepare(struct grind *grind)
             grind->often[stack.frames[k]]++;
         if (stack.count == 0)
             continue;
+        uint32_t root = grind->function[stack.frames[0]];
+        grind->ends[root] |= STARTS;
+        for (uint32_t k = 1; k < stack.count; k++) {
+            uint32_t function = grind->function[stack.frames[k]];
+            grind->ends[function] |= function == root ? AGAIN : CALLED;
+        }
         int64_t *self = grind->self + (size_t)stack.frames[stack.count - 1] * flat->types;
         for (unsigned type = 0; type < flat->types; type++)
             self[type] += flat_value(flat, i, type);
@@ -161,24 +178,26 @@ static struct call *call_find(struct grind *grind, uint32_t caller, uint32_t cal
     return &grind->calls[count];
 }
 
-/* The calls of the frames [first, end); a stack that has one more than once counts once. */
+/* The calls of the frames [first, end); of each function of a stack the outermost one. */
 static bool calls_collect(struct grind *grind, uint32_t first, uint32_t end)
 {
     const struct flat *flat = &grind->flat;
     finder_free(&grind->finder);
     grind->calls_count = 0;
+    memset(grind->seen, 0, flat->frames_count * sizeof *grind->seen);
     for (size_t i = 0; i < flat->stacks_count; i++) {
         struct flat_stack stack = flat_stack(flat, i);
+        if (stack.count > 0)
+            grind->seen[grind->function[stack.frames[0]]] = (uint32_t)i + 1;
         for (uint32_t k = 0; k + 1 < stack.count; k++) {
-            if (stack.frames[k] < first || stack.frames[k] >= end)
+            uint32_t callee = grind->function[stack.frames[k + 1]];
+            bool again = grind->seen[callee] == i + 1;
+            grind->seen[callee] = (uint32_t)i + 1;
+            if (again || stack.frames[k] < first || stack.frames[k] >= end)
                 continue;
-            struct call *call =
-                call_find(grind, stack.frames[k], grind->function[stack.frames[k + 1]]);
+            struct call *call = call_find(grind, stack.frames[k], callee);
             if (!call)
                 return false;
-            if (call->last == i + 1)
-                continue;
-            call->last = (uint32_t)i + 1;
             call->stacks++;
             for (unsigned type = 0; type < flat->types; type++)
                 grind->costs[call->number * flat->types + type] += flat_value(flat, i, type);
@@ -255,6 +274,41 @@ static bool functions_put(struct grind *grind)
     return true;
 }
 
+static bool is_split(const struct grind *grind, uint32_t function)
+{
+    return (grind->ends[function] & STARTS) && (grind->ends[function] & (CALLED | AGAIN));
+}
+
+/* The stacks that begin with a function that is called elsewhere, as calls by "(root)". */
+static bool roots_put(struct grind *grind)
+{
+    const struct flat *flat = &grind->flat;
+    uint32_t none = (uint32_t)flat->frames_count; /* a number that no frame has */
+    finder_free(&grind->finder);
+    grind->calls_count = 0;
+    for (size_t i = 0; i < flat->stacks_count; i++) {
+        struct flat_stack stack = flat_stack(flat, i);
+        if (stack.count == 0 || !is_split(grind, grind->function[stack.frames[0]]))
+            continue;
+        struct call *call = call_find(grind, none, grind->function[stack.frames[0]]);
+        if (!call)
+            return false;
+        call->stacks++;
+        for (unsigned type = 0; type < flat->types; type++)
+            grind->costs[call->number * flat->types + type] += flat_value(flat, i, type);
+    }
+    if (grind->calls_count > 0)
+        fprintf(grind->file, "\nob=???\nfl=???\nfn=(%" PRIu32 ") (root)\n", none + 1);
+    for (size_t at = 0; at < grind->calls_count; at++) {
+        const struct call *call = &grind->calls[at];
+        place_put(grind, call->callee, true);
+        fprintf(grind->file, "calls=%" PRIu64 " %" PRIu32 "\n0", call->stacks,
+                flat->frames[call->callee].line);
+        costs_put(grind, grind->costs + (size_t)call->number * flat->types);
+    }
+    return true;
+}
+
 static bool callgrind(const struct profile *profile, const struct write_options *options,
                       FILE *file)
 {
@@ -264,10 +318,11 @@ static bool callgrind(const struct profile *profile, const struct write_options 
         if (i != options->type)
             grind.order[used++] = i;
     bool done =
-        flat_make(&grind.flat, profile, &(struct flat_options){.lines = true}) && prepare(&grind);
+        flat_make(&grind.flat, profile, &(struct flat_options){.lines = true, .starts = true}) &&
+        prepare(&grind);
     if (done) {
         head_put(&grind);
-        done = functions_put(&grind);
+        done = functions_put(&grind) && roots_put(&grind);
     }
     flat_free(&grind.flat);
     free(grind.function);
@@ -277,6 +332,8 @@ static bool callgrind(const struct profile *profile, const struct write_options 
     free(grind.costs);
     finder_free(&grind.finder);
     free(grind.known);
+    free(grind.seen);
+    free(grind.ends);
     return done;
 }
 

@@ -371,6 +371,8 @@ static uint64_t resident_most(const struct profile *profile)
 {
     const struct profile_point *points = profile->points.items;
     uint64_t most = profile->resident_bytes;
+    if (profile->resident_peak_bytes > most)
+        most = profile->resident_peak_bytes;
     for (size_t i = 0; i < profile->points.count; i++)
         most = points[i].resident_bytes > most ? points[i].resident_bytes : most;
     return most;

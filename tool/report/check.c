@@ -117,21 +117,31 @@ static bool frame_fits(const struct view_frame *frame, const char *pattern)
            (frame->module[0] && suppressions_match(pattern, frame->module));
 }
 
-struct view_value check_sum(const struct view *view, const char *pattern)
+double check_unseen(const struct profile *profile, const char *unit)
+{
+    enum { BLOCK_LEAST = 16 }; /* bytes */
+    double bytes = profile->period > 1 ? 3 * (double)profile->period : 0;
+    return strcmp(unit, "count") == 0 ? bytes / BLOCK_LEAST : bytes;
+}
+
+struct view_value check_sum(const struct view *view, const char *pattern, size_t *stacks)
 {
     struct view_value sum = {0};
+    *stacks = 0;
     uint8_t *known = calloc(view->frames_count + 1, 1); /* 1 no, 2 yes */
     for (size_t i = 0; known && i < view->stacks_count; i++) {
         struct view_stack stack = view_stack(view, i);
         bool fits = false;
-        for (uint32_t k = 0; k < stack.count && !fits; k++) {
-            uint32_t frame = stack.frames[k];
+        const uint32_t *frames = stack.frames - stack.folded; /* library code in front, too */
+        for (uint32_t k = 0; k < stack.folded + stack.count && !fits; k++) {
+            uint32_t frame = frames[k];
             if (known[frame] == 0)
                 known[frame] = frame_fits(&view->frames[frame], pattern) ? 2 : 1;
             fits = known[frame] == 2;
         }
         if (!fits)
             continue;
+        ++*stacks;
         struct view_value value = view_sum(view, i);
         view_add(&sum, &value);
     }
@@ -181,16 +191,23 @@ void check_judge(struct check *check, struct check_item *item)
     double allowed = item->limit.relative ? item->before * factor : item->limit.value;
     double noise =
         item->limit.relative ? hypot(item->noise, item->noise_before * factor) : item->noise;
-    double over = item->after - allowed;
-    if (noise > 0 && fabs(over) <= noise) {
-        item->verdict = CHECK_UNSURE;
-        check->unsure++;
-    } else if (over > 0) {
+    double above = noise + (item->limit.relative ? item->unseen_before * factor : 0);
+    double below = noise + item->unseen, over = item->after - allowed;
+    bool bounded = item->bounded && !item->limit.relative && item->most <= allowed;
+    if (bounded || over <= -below) {
+        item->verdict = CHECK_PASS;
+    } else if (over > above) {
         item->verdict = CHECK_FAIL;
         check->failed++;
     } else {
-        item->verdict = CHECK_PASS;
+        item->verdict = CHECK_UNSURE;
+        check->unsure++;
     }
+}
+
+bool check_passes(const struct check *check)
+{
+    return check->failed == 0 && (!check->strict || check->unsure == 0);
 }
 
 void check_free(struct check *check)

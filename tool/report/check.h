@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Limits on what a profile may have, for continuous integration. A number that was counted passes a
- * limit or does not. An estimate has a noise (1.96 standard errors): where the limit lies inside of
- * it nobody can say, and the answer is "inconclusive", which is no failure.
+ * limit or does not. An estimate has a noise (1.96 standard errors), and there may be blocks that no
+ * sample stands for: a limit inside of that range can't be decided. The verdict is "inconclusive",
+ * which is a warning, and with `strict` a failure.
+ *
+ * What is unseen: blocks are picked with a mean distance of `rate` bytes, so 95 of 100 times at least
+ * one block of 3 * rate bytes is picked (exp(-3) is 5 %).
  *
  * A budget is a text of lines `PATTERN LIMIT [METRIC]`: the stacks with a frame whose function,
  * file or module has the pattern in it (as in suppressions: * is any text, ^ and $ are ends) may
@@ -31,6 +35,9 @@ struct check_item {
     bool has_before;
     double before, after;
     double noise_before, noise;
+    double unseen_before, unseen; /* may be there without a sample; 0: every block was recorded */
+    bool bounded;                 /* a part of a total that was counted: ... */
+    double most;                  /* ... it can't have more than this */
     struct check_limit limit;
     enum check_verdict verdict;
     char detail[300]; /* the site behind it, or where the limit stands */
@@ -41,6 +48,7 @@ struct check_item {
 struct check {
     struct check_item *items;
     size_t count, failed, unsure;
+    bool strict; /* what can't be decided is a failure */
 };
 
 /* A line of a budget. */
@@ -56,8 +64,11 @@ bool check_limit_read(const char *text, struct check_limit *limit);
 /* The lines of a budget, to be freed. NULL: one makes no sense, or memory is out; see the error. */
 struct check_budget *check_budget_read(const char *name, const char *text, size_t *count,
                                        struct view_error *error);
-/* What stacks with a fitting frame have in a view: value, base and their variances. */
-struct view_value check_sum(const struct view *view, const char *pattern);
+/* What stacks with a fitting frame have in a view: value, base and their variances. *stacks is how
+ * many fit; some of them may have nothing of this metric. */
+struct view_value check_sum(const struct view *view, const char *pattern, size_t *stacks);
+/* What a profile may have of a unit ("bytes", "count") without a sample. */
+double check_unseen(const struct profile *profile, const char *unit);
 
 /* A new item at the end; NULL: there are too many, or memory is out. */
 struct check_item *check_add(struct check *check, const char *name, const char *unit);
@@ -66,6 +77,7 @@ void check_blame(struct check_item *item, const struct view *view);
 /* Fills in the verdict of the last item. */
 void check_judge(struct check *check, struct check_item *item);
 void check_free(struct check *check);
+bool check_passes(const struct check *check);
 const char *check_word(enum check_verdict verdict);
 
 #endif

@@ -60,12 +60,28 @@ static bool is_growing(const struct view *view, const struct view_stack *stack)
     return false;
 }
 
+static int64_t value_named(const struct profile *profile, const char *type, size_t sample)
+{
+    int column = profile_type_named(profile, type);
+    return column >= 0 ? profile->samples.values[column][sample] : 0;
+}
+
+/* The same for a profile without ages: temporary blocks, of all that were freed. */
+static double temporary_of(const struct profile *profile, size_t sample, double *count)
+{
+    double freed = (double)value_named(profile, "alloc_objects", sample) -
+                   (double)value_named(profile, "inuse_objects", sample);
+    *count = (double)value_named(profile, "temp_objects", sample);
+    return freed > *count ? freed : *count;
+}
+
 static void row_add(struct churn *churn, const struct view *view, size_t sample,
                     const struct view_stack *stack, struct churn_row *row)
 {
-    double ended[FORMAT_LIVES];
-    double all = ended_of(view->profile, sample, ended), count = 0;
-    uint64_t size = question_size(view->profile, sample);
+    double ended[FORMAT_LIVES] = {0}, count = 0;
+    double all = churn->by == CHURN_AGES ? ended_of(view->profile, sample, ended)
+                                         : temporary_of(view->profile, sample, &count);
+    uint64_t size = block_size_of(view->profile, sample).bytes;
     for (unsigned i = 0; i < FORMAT_LIVES; i++) {
         row->ended[i] += ended[i];
         count += i < CHURN_CLASSES ? ended[i] : 0;
@@ -81,6 +97,14 @@ static void row_add(struct churn *churn, const struct view *view, size_t sample,
     churn->total_count += count;
     churn->total_bytes += count * (double)size;
     churn->total_ended += all;
+}
+
+/* Whether a sample has blocks that ended. */
+static bool has_ended(const struct churn *churn, const struct profile *profile, size_t sample)
+{
+    double none[FORMAT_LIVES], count;
+    return churn->by == CHURN_AGES ? ended_of(profile, sample, none) > 0
+                                   : temporary_of(profile, sample, &count) > 0;
 }
 
 static int row_order(const void *left, const void *right)
@@ -112,10 +136,12 @@ bool churn_make(struct churn *churn, const struct view *view)
 {
     const struct profile *profile = view->profile;
     uint32_t *row_of = malloc((view->frames_count + 1) * sizeof *row_of);
-    double none[FORMAT_LIVES];
 
-    *churn = (struct churn){.known = profile->samples.lives != NULL,
-                            .seconds = question_seconds(profile)};
+    *churn =
+        (struct churn){.by = profile->samples.lives                             ? CHURN_AGES
+                             : profile_type_named(profile, "temp_objects") >= 0 ? CHURN_TEMPORARY
+                                                                                : CHURN_UNKNOWN,
+                       .seconds = question_seconds(profile)};
     churn->rows = calloc(view->frames_count + 1, sizeof *churn->rows);
     if (!row_of || !churn->rows) {
         free(row_of);
@@ -123,9 +149,9 @@ bool churn_make(struct churn *churn, const struct view *view)
         return false;
     }
     memset(row_of, 0xff, (view->frames_count + 1) * sizeof *row_of);
-    for (size_t i = 0; churn->known && i < profile->samples.count; i++) {
+    for (size_t i = 0; churn->by != CHURN_UNKNOWN && i < profile->samples.count; i++) {
         uint32_t number = question_stack(view, i);
-        if (number == UINT32_MAX || ended_of(profile, i, none) <= 0)
+        if (number == UINT32_MAX || !has_ended(churn, profile, i))
             continue;
         struct view_stack stack = view_stack(view, number);
         uint32_t frame = stack.count > 0 ? stack.frames[0] : UINT32_MAX;
@@ -141,7 +167,8 @@ bool churn_make(struct churn *churn, const struct view *view)
     if (freed >= 0)
         churn->total_ended = freed;
     for (size_t i = 0; i < churn->count; i++)
-        churn->rows[i].median_us = churn_median_us(churn->rows[i].ended);
+        churn->rows[i].median_us =
+            churn->by == CHURN_AGES ? churn_median_us(churn->rows[i].ended) : -1;
     qsort(churn->rows, churn->count, sizeof *churn->rows, row_order);
     while (churn->count > 0 && churn->rows[churn->count - 1].count == 0)
         churn->count--;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Allocations that did not live long, from how old recorded blocks were when they ended
- * (docs/FORMATS.md, record 7: class i is ages below 4^i microseconds).
+ * (docs/FORMATS.md, record 7: class i is ages below 4^i microseconds). Files of heaptrack have no
+ * ages; they count temporary blocks, whose free was the next event after their allocation.
  */
 #ifndef REPORT_CHURN_H
 #define REPORT_CHURN_H
@@ -13,15 +14,17 @@ enum { CHURN_CLASSES = 6 }; /* short is below 4^5 us: about a millisecond */
 struct churn_row {
     uint32_t frame;
     double ended[FORMAT_LIVES]; /* blocks by age, estimated */
-    double count, bytes;        /* of the short-lived ones */
+    double count, bytes;        /* of the short-lived or temporary ones */
     double all;                 /* blocks that have ended, at any age */
-    double median_us;           /* of all that have ended */
+    double median_us;           /* of all that have ended; -1: not known */
     uint64_t size_least, size_most;
     bool grows; /* behind it is a container or buffer that grows as it is filled */
 };
 
+enum churn_by { CHURN_UNKNOWN, CHURN_AGES, CHURN_TEMPORARY };
+
 struct churn {
-    bool known; /* the profile tells how long blocks lived */
+    enum churn_by by; /* what the profile tells */
     struct churn_row *rows;
     size_t count;
     double seconds; /* 0: not known */

@@ -173,23 +173,29 @@ static bool thread_fits(const struct maker *maker, const struct profile *profile
     return name && name->text && pattern_fits(&maker->thread, profile_text(profile, name->text));
 }
 
-bool filter_set(struct maker *maker, struct source *source, uint32_t set)
+/* By what samples with these labels have in common. */
+static bool set_fits(struct maker *maker, struct source *source, uint32_t set)
 {
-    const struct view_options *options = &maker->options;
     const struct profile *profile = source->profile;
     if (source->sets[set] != 0)
         return source->sets[set] == 1;
-    bool kept = !options->thread || thread_fits(maker, profile, set);
-    if (kept && (options->size_least || options->size_most)) {
-        const struct profile_label *size = profile_label_of(profile, set, "bytes");
-        kept = size && size->text == 0 && size->number >= 0 &&
-               (uint64_t)size->number >= options->size_least &&
-               (options->size_most == 0 || (uint64_t)size->number <= options->size_most);
-    }
-    kept = kept && (!maker->tag_focus.used || tag_fits(profile, &maker->tag_focus, set)) &&
-           (!maker->tag_ignore.used || !tag_fits(profile, &maker->tag_ignore, set));
+    bool kept = (!maker->options.thread || thread_fits(maker, profile, set)) &&
+                (!maker->tag_focus.used || tag_fits(profile, &maker->tag_focus, set)) &&
+                (!maker->tag_ignore.used || !tag_fits(profile, &maker->tag_ignore, set));
     source->sets[set] = kept ? 1 : 2;
     return kept;
+}
+
+bool filter_sample(struct maker *maker, struct source *source, size_t row)
+{
+    const struct view_options *options = &maker->options;
+    if (!set_fits(maker, source, source->profile->samples.label_sets[row]))
+        return false;
+    if (options->size_least == 0 && options->size_most == 0)
+        return true;
+    uint64_t size = block_size_of(source->profile, row).bytes;
+    return size > 0 && size >= options->size_least &&
+           (options->size_most == 0 || size <= options->size_most);
 }
 
 double filter_age_share(const struct view_options *options, const struct profile *profile,
@@ -246,12 +252,16 @@ bool filter_source(struct maker *maker, struct source *source)
         right = pattern_memo_start(&source->focus[i], &maker->focus[i], profile);
     for (unsigned i = 0; i < maker->ignore_count && right; i++)
         right = pattern_memo_start(&source->ignore[i], &maker->ignore[i], profile);
+    source->sized = block_size_labels(profile);
     source->expansions = calloc(profile->locations.count + 1, sizeof *source->expansions);
     source->functions = calloc(profile->functions.count + 1, 1);
     source->mappings = calloc(profile->mappings.count + 1, 1);
     source->sets = calloc(profile->label_sets.count + 1, sizeof *source->sets);
     source->set_frames = calloc(profile->label_sets.count + 1, sizeof *source->set_frames);
-    right = right && source->functions && source->mappings;
+    bool by_size = maker->options.by == VIEW_SIZE;
+    if (by_size)
+        source->row_frames = calloc(profile->samples.count + 1, sizeof *source->row_frames);
+    right = right && source->functions && source->mappings && (!by_size || source->row_frames);
     return (right && source->expansions && source->sets && source->set_frames) ||
            view_refuse(maker->error, "out of memory");
 }
@@ -272,6 +282,7 @@ void filter_source_free(struct source *source)
     free(source->mappings);
     free(source->sets);
     free(source->set_frames);
+    free(source->row_frames);
 }
 
 void filter_free(struct maker *maker)

@@ -17,17 +17,13 @@ enum { TEXTS_SIZE = 65536 };
 __attribute__((format(printf, 2, 3))) static const char *frames_text(struct maker *maker,
                                                                      const char *format, ...)
 {
-    char text[1024];
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(text, sizeof text, format, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
-    size_t size = (length < 0                     ? 0
-                   : (size_t)length < sizeof text ? (size_t)length
-                                                  : sizeof text - 1) +
-                  1;
+    size_t size = length < 0 ? 1 : (size_t)length + 1;
     if (!maker->texts || maker->texts->used + size > TEXTS_SIZE) {
-        struct texts *more = malloc(sizeof *more + TEXTS_SIZE);
+        struct texts *more = malloc(sizeof *more + (size > TEXTS_SIZE ? size : TEXTS_SIZE));
         if (!more) {
             maker->failed = true;
             return "";
@@ -36,8 +32,10 @@ __attribute__((format(printf, 2, 3))) static const char *frames_text(struct make
         maker->texts = more;
     }
     char *place = maker->texts->bytes + maker->texts->used;
-    memcpy(place, text, size);
-    place[size - 1] = '\0';
+    place[0] = '\0';
+    va_start(arguments, format);
+    vsnprintf(place, size, format, arguments);
+    va_end(arguments);
     maker->texts->used += size;
     return place;
 }
@@ -320,29 +318,55 @@ uint32_t frames_fold(const struct maker *maker, const struct source *source,
     return n;
 }
 
-uint32_t frames_of_set(struct maker *maker, struct source *source, uint32_t set)
+static uint32_t frame_of_thread(struct maker *maker, struct source *source, uint32_t set)
 {
     const struct profile *profile = source->profile;
     struct view_frame frame = {.name = "[unknown]", .file = "", .module = ""};
     if (source->set_frames[set] != 0)
         return source->set_frames[set] - 1;
-    if (maker->options.by == VIEW_SIZE) {
-        const struct profile_label *size = profile_label_of(profile, set, "bytes");
-        if (size && size->text == 0)
-            frame.name = frames_text(maker, "%ld", (long)size->number);
-    } else {
-        const struct profile_label *name = profile_label_of(profile, set, "thread");
-        const struct profile_label *id = profile_label_of(profile, set, "thread_id");
-        if (name && name->text && id && id->text == 0)
-            frame.name =
-                frames_text(maker, "%s %ld", profile_text(profile, name->text), (long)id->number);
-        else if (name && name->text)
-            frame.name = profile_text(profile, name->text);
-        else if (name || id)
-            frame.name = frames_text(maker, "%ld", (long)(id ? id->number : name->number));
-    }
+    const struct profile_label *name = profile_label_of(profile, set, "thread");
+    const struct profile_label *id = profile_label_of(profile, set, "thread_id");
+    if (name && name->text && id && id->text == 0)
+        frame.name =
+            frames_text(maker, "%s %ld", profile_text(profile, name->text), (long)id->number);
+    else if (name && name->text)
+        frame.name = profile_text(profile, name->text);
+    else if (name || id)
+        frame.name = frames_text(maker, "%ld", (long)(id ? id->number : name->number));
     uint32_t number = frame_intern(maker, &frame);
     if (number != UINT32_MAX)
         source->set_frames[set] = number + 1;
     return number;
+}
+
+/* "48"; "458752-524287" of large blocks, whose sizes differ; "mean 96-103" of a profile that has no
+ * sizes at all. */
+static uint32_t frame_of_size(struct maker *maker, struct source *source, size_t row)
+{
+    if (source->row_frames[row] != 0)
+        return source->row_frames[row] - 1;
+    struct block_size size = block_size_of(source->profile, row);
+    struct view_frame frame = {.name = "[unknown]", .file = "", .module = ""};
+    char name[64];
+    if (size.bytes > 0 && size.least == size.most)
+        snprintf(name, sizeof name, "%s%llu", source->sized ? "" : "mean ",
+                 (unsigned long long)size.bytes);
+    else
+        snprintf(name, sizeof name, "%s%llu-%llu", source->sized ? "" : "mean ",
+                 (unsigned long long)size.least, (unsigned long long)size.most);
+    if (size.bytes > 0)
+        frame.name = name;
+    uint32_t number = frame_intern(maker, &frame);
+    if (number != UINT32_MAX && maker->view->frames[number].name == name) /* a new one */
+        maker->view->frames[number].name = frames_text(maker, "%s", name);
+    if (number != UINT32_MAX)
+        source->row_frames[row] = number + 1;
+    return number;
+}
+
+uint32_t frames_of_sample(struct maker *maker, struct source *source, size_t row)
+{
+    return maker->options.by == VIEW_SIZE
+               ? frame_of_size(maker, source, row)
+               : frame_of_thread(maker, source, source->profile->samples.label_sets[row]);
 }

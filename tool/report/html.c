@@ -305,6 +305,7 @@ const struct view *html_past(struct html *html)
         options.type = (unsigned)type;
     options.by = VIEW_SITE;
     options.past = true;
+    options.apart = true; /* as for memoir leaks */
     options.age_least_us = options.age_most_us = 0;
     html->has_past = view_make(&html->past, html->profile, &options, html->error);
     return html->has_past ? &html->past : NULL;

@@ -48,9 +48,7 @@ static void course_put(FILE *file, const struct view *view, const struct leaks_r
         return;
     }
     if (row->shape != LEAKS_UNKNOWN)
-        fprintf(file, "%s%s",
-                row->shape == LEAKS_LINEAR || row->shape == LEAKS_GROWING ? "\xe2\x97\xa2 " : "",
-                shape);
+        fprintf(file, "%s%s", leaks_grows(row) ? "\xe2\x97\xa2 " : "", shape);
     if (row->growth > 0)
         fprintf(file, ", %s/min", style_value(rate, row->growth * 60, "bytes"));
     if (row->first_ns >= 0)

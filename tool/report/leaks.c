@@ -110,7 +110,36 @@ static bool *suppressed_stacks(const struct view *view, const struct suppression
     return stacks;
 }
 
-/* The rows: sites with something live, from the stacks that are not suppressed. */
+/* Adds a stack to the row of its site. */
+static void row_add(struct leaks_row *row, const struct view *view, size_t stack,
+                    const struct view_value *sum, float history[PROFILE_MOMENTS_MOST])
+{
+    float past[PROFILE_MOMENTS_MOST];
+    for (unsigned k = 0; view_history(view, stack, past) && k < PROFILE_MOMENTS_MOST; k++)
+        history[k] += past[k];
+    if (sum->value <= 0)
+        return;
+    if (row->stacks == 0 || sum->value > view_sum(view, row->stack).value)
+        row->stack = (uint32_t)stack;
+    view_add(&row->value, sum);
+    row->stacks++;
+}
+
+/* Rows with something live, and their history, in front. */
+static void rows_keep(struct leaks *leaks, float (*history)[PROFILE_MOMENTS_MOST])
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < leaks->count; i++)
+        if (leaks->rows[i].stacks > 0) {
+            leaks->rows[kept] = leaks->rows[i];
+            memmove(history[kept++], history[i], sizeof *history);
+        }
+    leaks->count = kept;
+}
+
+/* The rows: sites with something live, from the stacks that are not suppressed. What a site had on
+ * stacks that are gone is part of its history: else memory that moves from one caller to another
+ * would look like growth. */
 static bool rows_make(struct leaks *leaks, const struct view *view, const bool *suppressed,
                       float (*history)[PROFILE_MOMENTS_MOST])
 {
@@ -120,11 +149,9 @@ static bool rows_make(struct leaks *leaks, const struct view *view, const bool *
     memset(row_of, 0xff, (view->frames_count + 1) * sizeof *row_of);
     for (size_t i = 0; i < view->stacks_count; i++) {
         struct view_value sum = view_sum(view, i);
-        if (sum.value <= 0)
-            continue;
         if (suppressed[i]) {
-            leaks->suppressed++;
-            leaks->suppressed_bytes += sum.value;
+            leaks->suppressed += sum.value > 0;
+            leaks->suppressed_bytes += sum.value > 0 ? sum.value : 0;
             continue;
         }
         struct view_stack stack = view_stack(view, i);
@@ -134,15 +161,9 @@ static bool rows_make(struct leaks *leaks, const struct view *view, const bool *
             *place = (uint32_t)leaks->count++;
             leaks->rows[*place] = (struct leaks_row){.frame = frame, .stack = (uint32_t)i};
         }
-        struct leaks_row *row = &leaks->rows[*place];
-        view_add(&row->value, &sum);
-        row->stacks++;
-        if (sum.value > view_sum(view, row->stack).value)
-            row->stack = (uint32_t)i;
-        float past[PROFILE_MOMENTS_MOST];
-        for (unsigned k = 0; view_history(view, i, past) && k < PROFILE_MOMENTS_MOST; k++)
-            history[*place][k] += past[k];
+        row_add(&leaks->rows[*place], view, i, &sum, history[*place]);
     }
+    rows_keep(leaks, history);
     free(row_of);
     return true;
 }
@@ -299,6 +320,11 @@ void leaks_free(struct leaks *leaks)
     free(leaks->rows);
     leaks->rows = NULL;
     leaks->count = 0;
+}
+
+bool leaks_grows(const struct leaks_row *row)
+{
+    return row->shape == LEAKS_LINEAR || row->shape == LEAKS_GROWING;
 }
 
 const char *leaks_shape_word(enum leaks_shape shape)

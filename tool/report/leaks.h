@@ -51,6 +51,8 @@ struct leaks {
 /* `view` is of live bytes. False when memory is out. */
 bool leaks_make(struct leaks *leaks, const struct view *view, const struct leaks_options *options);
 void leaks_free(struct leaks *leaks);
+/* Whether a site grew in the second half of the run: the one rule of all reports and pages. */
+bool leaks_grows(const struct leaks_row *row);
 const char *leaks_shape_word(enum leaks_shape shape);
 
 /* Lines `leak:PATTERN`, as LeakSanitizer has them: a part of a function, file or module; * is any

@@ -139,7 +139,7 @@ static void rows_narrow(struct narrowing *it, uint32_t *made)
     for (size_t i = 0; i < samples->count; i++) {
         uint32_t stack = samples->stacks[i];
         double share = filter_age_share(&it->maker.options, it->source->profile, i);
-        if (!filter_set(&it->maker, it->source, samples->label_sets[i]) || share == 0)
+        if (!filter_sample(&it->maker, it->source, i) || share == 0)
             continue;
         if (made[stack] == NOT_YET)
             made[stack] = stack_narrow(it, stack);
@@ -163,7 +163,7 @@ static void whole_forget(struct profile *profile)
     profile->counted = false;
     profile->exact_allocs = profile->exact_frees = -1;
     profile->exact_alloc_bytes = profile->exact_live_bytes = -1;
-    profile->resident_bytes = 0;
+    profile->resident_bytes = profile->resident_peak_bytes = 0;
 }
 
 bool narrow(struct profile *profile, const struct view_options *options, struct view_error *error)

@@ -50,7 +50,9 @@ struct source {
     uint8_t *functions;   /* by function: ITEM_LIBRARY, ..., or 0x80 for neither */
     uint8_t *mappings;    /* the same, by mapping */
     uint8_t *sets;        /* by label set: 0 not known, 1 kept, 2 dropped */
-    uint32_t *set_frames; /* by label set, for VIEW_THREAD and VIEW_SIZE: frame + 1 */
+    uint32_t *set_frames; /* by label set, for VIEW_THREAD: frame + 1 */
+    uint32_t *row_frames; /* by sample, for VIEW_SIZE: frame + 1 */
+    bool sized;           /* some samples have the size of their blocks as a label */
 };
 
 /* Texts that no profile has. */
@@ -111,8 +113,8 @@ struct maker {
 bool path_filter(struct maker *maker, struct source *source, uint32_t stack, struct path *path);
 /* The same, without the frames that belong to their caller. */
 bool path_make(struct maker *maker, struct source *source, uint32_t stack, struct path *path);
-/* The one frame of a sample, where labels say it. */
-bool path_of_labels(struct maker *maker, struct source *source, uint32_t set, struct path *path);
+/* The one frame of a sample: its thread or its size. */
+bool path_of_sample(struct maker *maker, struct source *source, size_t row, struct path *path);
 
 /* The number of the stack of the view with this path; `sample` is the first of one that is new.
  * UINT32_MAX when memory is out. */
@@ -129,14 +131,14 @@ const struct expansion *frames_expand(struct maker *maker, struct source *source
  * all do, the first that is not the allocator itself is as good as any. */
 uint32_t frames_fold(const struct maker *maker, const struct source *source,
                      const struct path *path);
-/* The frame of a label set: its thread or its size. UINT32_MAX when memory is out. */
-uint32_t frames_of_set(struct maker *maker, struct source *source, uint32_t set);
+/* The frame of a sample: its thread or its size. UINT32_MAX when memory is out. */
+uint32_t frames_of_sample(struct maker *maker, struct source *source, size_t row);
 
 /* Which share of the objects that a sample ever had ended at an age that is wanted. */
 double filter_age_share(const struct view_options *options, const struct profile *profile,
                         size_t row);
-/* Whether samples with these labels are wanted. */
-bool filter_set(struct maker *maker, struct source *source, uint32_t set);
+/* Whether a sample is wanted, by its labels and its size. */
+bool filter_sample(struct maker *maker, struct source *source, size_t row);
 /* Makes the patterns of the options. */
 bool filter_start(struct maker *maker);
 bool filter_source(struct maker *maker, struct source *source);

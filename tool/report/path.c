@@ -72,10 +72,10 @@ bool path_make(struct maker *maker, struct source *source, uint32_t stack, struc
     return true;
 }
 
-bool path_of_labels(struct maker *maker, struct source *source, uint32_t set, struct path *path)
+bool path_of_sample(struct maker *maker, struct source *source, size_t row, struct path *path)
 {
     path->start = path->folded = 0;
     path->count = 1;
-    path->frames[0] = frames_of_set(maker, source, set);
+    path->frames[0] = frames_of_sample(maker, source, row);
     return !maker->failed;
 }

@@ -54,25 +54,6 @@ const struct view_frame *question_frame(const struct view *view, uint32_t frame)
     return frame < view->frames_count ? &view->frames[frame] : &none;
 }
 
-uint64_t question_size(const struct profile *profile, size_t sample)
-{
-    static const char *const pairs[][2] = {{"alloc_space", "alloc_objects"},
-                                           {"inuse_space", "inuse_objects"}};
-    const struct profile_samples *samples = &profile->samples;
-    const struct profile_label *label =
-        profile_label_of(profile, samples->label_sets[sample], "bytes");
-    if (label && label->text == 0 && label->number > 0)
-        return (uint64_t)label->number;
-    for (size_t i = 0; i < COUNT_OF(pairs); i++) {
-        int space = profile_type_named(profile, pairs[i][0]);
-        int objects = profile_type_named(profile, pairs[i][1]);
-        if (space >= 0 && objects >= 0 && samples->values[objects][sample] > 0 &&
-            samples->values[space][sample] > 0)
-            return (uint64_t)(samples->values[space][sample] / samples->values[objects][sample]);
-    }
-    return 0;
-}
-
 const char *question_glyph(const struct style *style, const char *text, const char *ascii)
 {
     return style->utf8 ? text : ascii;

@@ -20,8 +20,6 @@ double question_noise_among(double variance, size_t sites, double by_chance);
 uint32_t question_stack(const struct view *view, size_t sample);
 /* The frame of that number; one that says so where there is none (UINT32_MAX). */
 const struct view_frame *question_frame(const struct view *view, uint32_t frame);
-/* How many bytes one block of the sample has: its label, else the mean. 0: not known. */
-uint64_t question_size(const struct profile *profile, size_t sample);
 
 /* `text` where the locale has it, else `ascii`. */
 const char *question_glyph(const struct style *style, const char *text, const char *ascii);

@@ -79,11 +79,15 @@ static void put_item(const struct check_item *item, const struct style *style)
     if (unsure && item->noise > 0)
         fprintf(style->out, " known to %s%s only", question_glyph(style, "±", "+-"),
                 style_value(text, item->noise, item->unit));
+    else if (unsure && item->unseen > 0)
+        fprintf(style->out, " there may be up to %s that no sample shows",
+                style_value(text, item->unseen, item->unit));
     if (item->detail[0] != '\0') {
         char detail[sizeof item->detail];
         snprintf(detail, sizeof detail, "%s", item->detail);
         style_clean(detail);
-        fprintf(style->out, "%s%s", unsure && item->noise == 0 ? " " : "  ", detail);
+        fprintf(style->out, "%s%s", unsure && item->noise == 0 && item->unseen == 0 ? " " : "  ",
+                detail);
         if (item->file[0] != '\0' && item->subject[0] == '\0') {
             fputs("  ", style->out);
             style_place(style, place_short(style, item->file, style_columns(detail)), item->line);
@@ -96,11 +100,11 @@ static void put_text(const struct check *check, const struct style *style)
 {
     for (size_t i = 0; i < check->count; i++)
         put_item(&check->items[i], style);
-    if (check->failed > 0)
+    if (!check_passes(check))
         question_paint(style, QUESTION_RED, "FAIL", 4);
     else
         question_paint(style, QUESTION_GREEN, "PASS", 4);
-    if (check->failed > 0)
+    if (!check_passes(check))
         fprintf(style->out, " %zu of %zu", check->failed, check->count);
     else
         fprintf(style->out, " %zu", check->count - check->unsure);
@@ -119,7 +123,8 @@ static void put_json(const struct check *check, const struct style *style)
     json_text(&json, "input", style->name ? style->name : "");
     if (style->base_name)
         json_text(&json, "base_input", style->base_name);
-    json_flag(&json, "pass", check->failed == 0);
+    json_flag(&json, "pass", check_passes(check));
+    json_flag(&json, "strict", check->strict);
     json_number(&json, "failed", (int64_t)check->failed);
     json_number(&json, "inconclusive", (int64_t)check->unsure);
     json_array(&json, "checks");
@@ -135,6 +140,7 @@ static void put_json(const struct check *check, const struct style *style)
             json_real(&json, "before", item->before);
         json_real(&json, "after", item->after);
         json_real(&json, "noise", item->noise);
+        json_real(&json, "unseen", item->unseen);
         json_real(&json, item->limit.relative ? "limit_percent" : "limit", item->limit.value);
         json_text(&json, "detail", item->detail);
         json_text(&json, "file", item->file);
@@ -149,13 +155,13 @@ static void put_json(const struct check *check, const struct style *style)
 static void put_csv(const struct check *check, const struct style *style)
 {
     char limit[48];
-    fputs("check,pattern,verdict,before,after,noise,limit,detail\n", style->out);
+    fputs("check,pattern,verdict,before,after,noise,unseen,limit,detail\n", style->out);
     for (size_t i = 0; i < check->count; i++) {
         const struct check_item *item = &check->items[i];
         question_field(style, item->name, ',');
         question_field(style, item->subject, ',');
-        fprintf(style->out, "%s,%.0f,%.0f,%.0f,", check_word(item->verdict), item->before,
-                item->after, item->noise);
+        fprintf(style->out, "%s,%.0f,%.0f,%.0f,%.0f,", check_word(item->verdict), item->before,
+                item->after, item->noise, item->unseen);
         snprintf(limit, sizeof limit, item->limit.relative ? "%g%%" : "%.0f", item->limit.value);
         question_field(style, limit, ',');
         question_field(style, item->detail, '\n');
@@ -189,13 +195,19 @@ static void put_xml(FILE *file, const char *text)
     }
 }
 
+static bool item_fails(const struct check *check, const struct check_item *item)
+{
+    return item->verdict == CHECK_FAIL || (check->strict && item->verdict == CHECK_UNSURE);
+}
+
 void report_check_junit(const struct check *check, const char *name, FILE *file)
 {
     char text[80], limit[48];
+    size_t failed = check->failed + (check->strict ? check->unsure : 0);
     fprintf(file,
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
             "<testsuite name=\"memoir check\" tests=\"%zu\" failures=\"%zu\" skipped=\"%zu\">\n",
-            check->count, check->failed, check->unsure);
+            check->count, failed, check->failed + check->unsure - failed);
     for (size_t i = 0; i < check->count; i++) {
         const struct check_item *item = &check->items[i];
         fputs("  <testcase classname=\"", file);
@@ -210,12 +222,12 @@ void report_check_junit(const struct check *check, const char *name, FILE *file)
             fputs("\"/>\n", file);
             continue;
         }
-        fprintf(file, "\">\n    <%s message=\"",
-                item->verdict == CHECK_FAIL ? "failure" : "skipped");
+        bool fails = item_fails(check, item);
+        fprintf(file, "\">\n    <%s message=\"", fails ? "failure" : "skipped");
         put_xml(file, value_text(text, item, "->"));
         fprintf(file, ", limit %s%s", limit_text(limit, item),
                 item->verdict == CHECK_UNSURE ? ", inside the noise of sampling" : "");
-        if (item->verdict == CHECK_FAIL) {
+        if (fails) {
             fputs("\">", file);
             put_xml(file, item->detail);
             fputs("</failure>\n", file);
@@ -239,10 +251,10 @@ static void put_command(FILE *file, const char *text, bool property)
     }
 }
 
-static void put_annotation(const struct check_item *item, FILE *file)
+static void put_annotation(const struct check_item *item, bool fails, FILE *file)
 {
     char text[80], limit[48];
-    fprintf(file, "::%s title=memoir", item->verdict == CHECK_FAIL ? "error" : "warning");
+    fprintf(file, "::%s title=memoir", fails ? "error" : "warning");
     if (item->file[0] != '\0') {
         fputs(",file=", file);
         put_command(file, item->file, true);
@@ -281,8 +293,8 @@ void report_check_github(const struct check *check, FILE *commands, FILE *markdo
     char text[80], limit[48], growth[16];
     for (size_t i = 0; i < check->count; i++)
         if (check->items[i].verdict != CHECK_PASS)
-            put_annotation(&check->items[i], commands);
-    fprintf(markdown, "### memoir check: %s\n\n", check->failed > 0 ? "FAIL" : "PASS");
+            put_annotation(&check->items[i], item_fails(check, &check->items[i]), commands);
+    fprintf(markdown, "### memoir check: %s\n\n", check_passes(check) ? "PASS" : "FAIL");
     fputs("| | check | value | change | limit | |\n|---|---|---:|---:|---:|---|\n", markdown);
     for (size_t i = 0; i < check->count; i++) {
         const struct check_item *item = &check->items[i];

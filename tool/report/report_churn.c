@@ -45,7 +45,9 @@ static void put_row(const struct view *view, const struct churn *churn, const st
     else if (columns->bytes)
         fprintf(style->out, "%13s", style_value(text, row->bytes, "bytes"));
     if (columns->median)
-        question_pad(style, style_value(text, row->median_us * 1000, "nanoseconds"), 13);
+        question_pad(
+            style,
+            row->median_us >= 0 ? style_value(text, row->median_us * 1000, "nanoseconds") : "", 13);
     bool one = row->size_least == row->size_most;
     style_value(text, one ? (double)row->size_most : row->bytes / row->count, "bytes");
     if (columns->size)
@@ -62,28 +64,31 @@ static void put_row(const struct view *view, const struct churn *churn, const st
     }
 }
 
+static void put_unknown(const struct profile *profile, const struct style *style)
+{
+    const char *text =
+        "This profile does not tell how long blocks lived; captures of memoir run do.\n";
+    if (profile->exact_frees == 0)
+        text = "No block was freed, so that none was short-lived.\n";
+    else if (profile->samples.count == 0)
+        text = "No block was recorded.\n";
+    else if (profile->exact_frees > 0 && profile->period > 0)
+        text = "No recorded block was freed: memoir run --exact records all of them.\n";
+    fputs(text, style->out);
+}
+
 static void put_text(const struct view *view, const struct churn *churn, const struct style *style)
 {
     size_t most = style->rows > 0 ? style->rows : ROWS_USUAL;
     char count[32], share[16], rate[32];
     struct columns columns = columns_choose(style);
-    if (!churn->known && view->profile->exact_frees >= 0) { /* it would tell */
-        fputs(view->profile->period > 0
-                  ? "No recorded block was freed: memoir run --exact records all of them.\n"
-                  : "No block was freed, so that none was short-lived.\n",
-              style->out);
+    bool temporary = churn->by == CHURN_TEMPORARY;
+    if (churn->by == CHURN_UNKNOWN) {
+        put_unknown(view->profile, style);
         return;
     }
-    if (!churn->known) {
-        fputs(
-            view->profile->samples.count == 0
-                ? "No block was recorded.\n"
-                : "This profile does not tell how long blocks lived; captures of memoir run do.\n",
-            style->out);
-        return;
-    }
-    fprintf(style->out, "%s    short-lived: %s of %s blocks that were freed",
-            style->name ? style->name : "?",
+    fprintf(style->out, "%s    %s: %s of %s blocks that were freed",
+            style->name ? style->name : "?", temporary ? "temporary" : "short-lived",
             style_share(share, churn->total_count, churn->total_ended),
             style_value(count, churn->total_ended, "count"));
     if (churn->seconds > 0)
@@ -94,14 +99,17 @@ static void put_text(const struct view *view, const struct churn *churn, const s
         fprintf(style->out, "%8s%7s%*s%*s%*s%*s  %s\n", "blocks", "", columns.rate ? 11 : 0,
                 columns.rate && churn->seconds > 0 ? "rate" : "", columns.bytes ? 13 : 0,
                 columns.bytes ? "bytes" : "", columns.median ? 13 : 0,
-                columns.median ? "median life" : "", columns.size ? 10 : 0,
+                columns.median && !temporary ? "median life" : "", columns.size ? 10 : 0,
                 columns.size ? "size" : "", "site");
     for (size_t i = 0; i < churn->count && i < most; i++)
         put_row(view, churn, &churn->rows[i], &columns, style);
     if (churn->count > most)
         fprintf(style->out, "  %s %zu more sites\n", question_glyph(style, "…", "..."),
                 churn->count - most);
-    fputs("short-lived: freed within a millisecond; size: of one block, or the mean\n", style->out);
+    fputs(temporary ? "temporary: freed before anything else was allocated, as heaptrack counts; "
+                      "ages are not known\n"
+                    : "short-lived: freed within a millisecond; size: of one block, or the mean\n",
+          style->out);
 }
 
 static void put_json(const struct view *view, const struct churn *churn, const struct style *style)
@@ -110,7 +118,11 @@ static void put_json(const struct view *view, const struct churn *churn, const s
     json_start(&json, style->out, true);
     json_object(&json, NULL);
     table_json_head(&json, view, style, "memoir.churn/1");
-    json_flag(&json, "known", churn->known);
+    json_flag(&json, "known", churn->by != CHURN_UNKNOWN);
+    json_text(&json, "counted",
+              churn->by == CHURN_AGES        ? "short-lived"
+              : churn->by == CHURN_TEMPORARY ? "temporary"
+                                             : "");
     json_real(&json, "seconds", churn->seconds);
     json_number(&json, "short_us", 1 << 2 * (CHURN_CLASSES - 1));
     json_real(&json, "short_lived", churn->total_count);

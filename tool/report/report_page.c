@@ -54,15 +54,48 @@ static bool list_view(const struct view *view, const struct list *list, struct v
     return made;
 }
 
-/* Grew from moment to moment, and much: what a leak looks like. */
-static bool is_growing(const struct view *view, const float *history)
+/* Which sites grow, by the rule of `memoir leaks` (leaks.h). */
+struct growing {
+    struct view live;
+    struct leaks leaks;
+};
+
+static void growing_make(struct growing *growing, const struct view *view)
 {
-    unsigned count = view->profile->history_moments, ups = 0;
-    if (count < 4 || history[count - 1] <= 2 * history[count / 4])
-        return false;
-    for (unsigned i = 1; i < count; i++)
-        ups += history[i] > history[i - 1];
-    return ups * 4 >= (count - 1) * 3;
+    const struct profile *profile = view->profile;
+    struct view all = *view;
+    *growing = (struct growing){0};
+    all.options.age_least_us = all.options.age_most_us = 0;
+    all.options.base = NULL;
+    all.options.rows_only = false;
+    all.options.apart = true; /* as for memoir leaks */
+    if (profile->kind != PROFILE_HEAP || !profile->samples.history ||
+        profile->history_moments < 2 || !list_view(&all, &lists[LIST_LIVE], &growing->live))
+        return;
+    if (!leaks_make(&growing->leaks, &growing->live, &(struct leaks_options){.rule = LEAKS_AUTO}))
+        view_short();
+}
+
+static void growing_free(struct growing *growing)
+{
+    leaks_free(&growing->leaks);
+    view_free(&growing->live);
+}
+
+/* Of a frame of any view with the same filters. */
+static bool is_growing(const struct growing *growing, const struct view_frame *frame)
+{
+    for (size_t i = 0; i < growing->leaks.count; i++) {
+        const struct leaks_row *row = &growing->leaks.rows[i];
+        if (!leaks_grows(row) || row->frame >= growing->live.frames_count)
+            continue;
+        const struct view_frame *of = &growing->live.frames[row->frame];
+        if (of->line == frame->line && of->address == frame->address &&
+            strcmp(of->name, frame->name) == 0 && strcmp(of->file, frame->file) == 0 &&
+            strcmp(of->module, frame->module) == 0)
+            return true;
+    }
+    return false;
 }
 
 static unsigned room_left(const struct style *style, unsigned used)
@@ -77,10 +110,11 @@ static unsigned error_width(const struct view *view)
     return view->profile->samples.weights ? ERROR_WIDTH : 0;
 }
 
-static void row_print(const struct view *view, const struct style *style,
-                      const struct view_row *row, unsigned name, unsigned room)
+static void row_print(const struct view *view, const struct growing *sites,
+                      const struct style *style, const struct view_row *row, unsigned name,
+                      unsigned room)
 {
-    bool growing = is_growing(view, row->history) && room > 28;
+    bool growing = room > 28 && is_growing(sites, &view->frames[row->frame]);
     table_value(view, style, row->self.value, VALUE_WIDTH);
     if (error_width(view) > 0)
         table_error(style, &row->self, ERROR_WIDTH);
@@ -92,7 +126,8 @@ static void row_print(const struct view *view, const struct style *style,
     putc('\n', style->out);
 }
 
-static void list_print(const struct view *view, const struct style *style, const char *title)
+static void list_print(const struct view *view, const struct growing *growing,
+                       const struct style *style, const char *title)
 {
     char value[32];
     size_t count, most = style->rows > 0 ? style->rows : ROWS_EACH;
@@ -108,7 +143,7 @@ static void list_print(const struct view *view, const struct style *style, const
     most = most < count ? most : count;
     unsigned name = rows ? table_name_width(view, rows, most, table_name_most(style, room)) : 0;
     for (size_t i = 0; rows && i < most && rows[i].self.value != 0; i++)
-        row_print(view, style, &rows[i], name, room);
+        row_print(view, growing, style, &rows[i], name, room);
     free(rows);
 }
 
@@ -217,12 +252,15 @@ static void page_json(const struct view *view, const struct style *style)
     const struct profile *profile = view->profile;
     size_t most = style->rows > 0 ? style->rows : ROWS_EACH;
     struct json json;
+    struct growing growing;
+    growing_make(&growing, view);
     json_start(&json, style->out, true);
     json_object(&json, NULL);
     table_json_head(&json, view, style, "memoir.report/1");
     json_number(&json, "duration_ns", profile->duration_ns);
     json_number(&json, "peak_time_ns", profile->peak_time_ns);
     json_number(&json, "resident_bytes", (int64_t)profile->resident_bytes);
+    json_number(&json, "resident_peak_bytes", (int64_t)resident_most(profile));
     json_number(&json, "allocations", profile->exact_allocs);
     json_number(&json, "frees", profile->exact_frees);
     json_number(&json, "allocated_bytes", profile->exact_alloc_bytes);
@@ -244,6 +282,7 @@ static void page_json(const struct view *view, const struct style *style)
             table_json_frame(&json, &own, rows[i].frame);
             json_number(&json, "self", rows[i].self.value);
             json_number(&json, "total", rows[i].total.value);
+            json_flag(&json, "growing", is_growing(&growing, &own.frames[rows[i].frame]));
             json_end(&json);
         }
         json_end(&json);
@@ -253,6 +292,7 @@ static void page_json(const struct view *view, const struct style *style)
     }
     json_end(&json);
     json_end(&json);
+    growing_free(&growing);
 }
 
 static void head_print(const struct view *view, const struct style *style)
@@ -282,16 +322,17 @@ static void head_print(const struct view *view, const struct style *style)
 void report_page(const struct view *view, const struct style *style)
 {
     const struct profile *profile = view->profile;
+    struct growing growing;
     bool any = false;
     if (style->format == STYLE_JSON) {
         page_json(view, style);
         return;
     }
+    growing_make(&growing, view);
     head_print(view, style);
     if (profile->kind == PROFILE_HEAP)
         totals_print(view, style, profile->duration_ns);
-    if (resident_most(profile) > 0)
-        resident_print(profile, style, resident_most(profile));
+    resident_print(profile, style, 0);
     warnings_print(view, style);
     course_print(profile, style, 4, 0);
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
@@ -303,12 +344,13 @@ void report_page(const struct view *view, const struct style *style)
                                 ? "allocated in all, a realloc as one more"
                                 : lists[i].title;
         if (own.total.value != 0)
-            list_print(&own, style, title);
+            list_print(&own, &growing, style, title);
         any = any || own.total.value != 0;
         view_free(&own);
     }
     if (!any)
-        list_print(view, style, table_metric(view));
+        list_print(view, &growing, style, table_metric(view));
+    growing_free(&growing);
 }
 
 /* A program that was killed has no end in its capture. */
@@ -373,9 +415,10 @@ void report_brief(const struct view *view, const struct style *style, int64_t ti
         4 + (beside ? TITLE_WIDTH : 0) + VALUE_WIDTH + error_width(view) + SHARE_WIDTH + 2;
     unsigned room = room_left(style, used), name = 0;
     bool first = true;
+    struct growing growing;
+    growing_make(&growing, view);
     totals_print(view, style, view->profile->torn ? view->profile->duration_ns : time_ns);
-    resident_print(view->profile, style,
-                   resident_bytes > 0 ? resident_bytes : resident_most(view->profile));
+    resident_print(view->profile, style, resident_bytes);
     few_print(view, style);
     early_print(view->profile, style, time_ns);
     course_print(view->profile, style, 4, view->profile->torn ? 0 : time_ns);
@@ -401,11 +444,12 @@ void report_brief(const struct view *view, const struct style *style, int64_t ti
                 fprintf(style->out, "    %-*s", TITLE_WIDTH, title);
             if (!beside)
                 fprintf(style->out, "%s    ", k == 0 ? "\n" : "");
-            row_print(&brief->view, style, &brief->rows[k], name, room);
+            row_print(&brief->view, &growing, style, &brief->rows[k], name, room);
         }
         free(brief->rows);
         view_free(&brief->view);
     }
+    growing_free(&growing);
     if (nameless)
         fputs("    places without a name: memoir symbols says how to get them\n", style->out);
 }

@@ -16,6 +16,18 @@
 
 enum { ROWS_USUAL = 28 };
 
+_Static_assert(offsetof(struct sizes_row, most) ==
+                   offsetof(struct sizes_row, least) + sizeof(uint64_t),
+               "both ends of a range are its key");
+
+/* Of one block: its size, or the mean of a range. */
+static uint64_t row_size(const struct sizes_row *row)
+{
+    return row->least == row->most || row->objects <= 0
+               ? row->most
+               : (uint64_t)row->bytes / (uint64_t)row->objects;
+}
+
 /* The columns that belong to the view's: inuse_objects, inuse_space, inuse_requested. */
 static void columns_find(const struct view *view, int columns[3])
 {
@@ -33,7 +45,9 @@ static void columns_find(const struct view *view, int columns[3])
 static int row_order(const void *left, const void *right)
 {
     const struct sizes_row *a = left, *b = right;
-    return (a->least > b->least) - (a->least < b->least);
+    if (a->least != b->least)
+        return a->least > b->least ? 1 : -1;
+    return (a->most > b->most) - (a->most < b->most);
 }
 
 static void row_add(struct sizes_row *to, const struct sizes_row *from)
@@ -55,7 +69,7 @@ static bool same_power(uint64_t a, uint64_t b)
 static const void *row_bytes(const void *context, uint32_t number, size_t *size)
 {
     const struct sizes *sizes = context;
-    *size = sizeof sizes->rows[number].least;
+    *size = sizeof(uint64_t[2]);
     return &sizes->rows[number].least;
 }
 
@@ -64,7 +78,7 @@ static bool row_count(struct sizes *sizes, struct finder *known, size_t *room,
                       const struct sizes_row *row)
 {
     uint32_t number;
-    if (!finder_find(known, sizes, row_bytes, &row->least, sizeof row->least, &number))
+    if (!finder_find(known, sizes, row_bytes, &row->least, sizeof(uint64_t[2]), &number))
         return false;
     if (number != FINDER_NONE) {
         row_add(&sizes->rows[number], row);
@@ -121,13 +135,9 @@ bool sizes_make(struct sizes *sizes, const struct view *view, size_t most)
         row.requested = columns[2] >= 0 ? part(samples->values[columns[2]][i], share) : row.bytes;
         if (row.bytes <= 0)
             continue;
-        const struct profile_label *label =
-            profile_label_of(view->profile, samples->label_sets[i], "bytes");
-        if (label && label->text == 0 && label->number > 0)
-            row.least = (uint64_t)label->number;
-        else
-            row.least = (uint64_t)(row.objects > 0 ? row.bytes / row.objects : row.bytes);
-        row.most = row.least;
+        struct block_size size = block_size_of(view->profile, i);
+        row.least = size.bytes > 0 ? size.least : (uint64_t)row.bytes;
+        row.most = size.bytes > 0 ? size.most : (uint64_t)row.bytes;
         sizes->objects += row.objects;
         sizes->bytes += row.bytes;
         sizes->requested += row.requested;
@@ -240,7 +250,11 @@ static void put_json(const struct view *view, const struct sizes *sizes, const s
     for (size_t i = 0; i < sizes->count; i++) {
         const struct sizes_row *row = &sizes->rows[i];
         json_object(&json, NULL);
-        json_number(&json, "size", (int64_t)row->most);
+        json_number(&json, "size", (int64_t)row_size(row));
+        if (row->least != row->most) {
+            json_number(&json, "size_least", (int64_t)row->least);
+            json_number(&json, "size_most", (int64_t)row->most);
+        }
         json_number(&json, "objects", row->objects);
         json_number(&json, "bytes", row->bytes);
         if (sizes->has_requested)
@@ -257,7 +271,7 @@ static void put_csv(const struct sizes *sizes, const struct style *style)
     fputs("size,objects,bytes,requested\n", style->out);
     for (size_t i = 0; i < sizes->count; i++) {
         const struct sizes_row *row = &sizes->rows[i];
-        fprintf(style->out, "%llu,%lld,%lld,%lld\n", (unsigned long long)row->most,
+        fprintf(style->out, "%llu,%lld,%lld,%lld\n", (unsigned long long)row_size(row),
                 (long long)row->objects, (long long)row->bytes, (long long)row->requested);
     }
 }

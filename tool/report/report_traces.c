@@ -26,9 +26,7 @@ static void stack_text(const struct view *view, const struct style *style,
 {
     char text[32];
     unsigned used = VALUE_WIDTH + 2;
-    uint32_t folded = style->verbose ? stack->folded : 0;
-    const uint32_t *path = stack->frames - folded;
-    for (uint32_t i = 0; i < stack->count + folded; i++) {
+    for (uint32_t i = 0; i < stack->count; i++) {
         if (i == 0)
             table_value(view, style, sum->value, VALUE_WIDTH);
         else if (i == 1 && sum->objects != 0)
@@ -37,7 +35,8 @@ static void stack_text(const struct view *view, const struct style *style,
         else
             fprintf(style->out, "%*s", VALUE_WIDTH, "");
         fputs("  ", style->out);
-        table_site(view, style, path[i], (style->width - used) * 3 / 5, style->width - used);
+        table_site(view, style, stack->frames[i], (style->width - used) * 3 / 5,
+                   style->width - used);
         putc('\n', style->out);
     }
     putc('\n', style->out);
@@ -101,6 +100,10 @@ void report_traces(const struct view *view, const struct style *style)
     for (size_t i = 0; i < shown; i++) {
         struct view_stack stack = view_stack(view, order[i]);
         struct view_value sum = view_sum(view, order[i]);
+        if (style->verbose) { /* with the library's frames */
+            stack.frames -= stack.folded;
+            stack.count += stack.folded;
+        }
         if (style->format == STYLE_JSON)
             stack_json(&json, view, &stack, &sum);
         else if (style->format == STYLE_CSV)

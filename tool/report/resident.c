@@ -40,6 +40,8 @@ uint64_t resident_most(const struct profile *profile)
 {
     const struct profile_point *points = profile->points.items;
     uint64_t most = profile->resident_bytes;
+    if (profile->resident_peak_bytes > 0)
+        return profile->resident_peak_bytes;
     for (size_t i = 0; i < profile->points.count; i++)
         most = points[i].resident_bytes > most ? points[i].resident_bytes : most;
     return most;
@@ -73,11 +75,17 @@ void resident_print(const struct profile *profile, const struct style *style,
                     uint64_t resident_bytes)
 {
     char size[32], rest[32];
+    bool counted = resident_bytes > 0 || profile->resident_peak_bytes > 0;
+    if (resident_bytes == 0 || (profile->ended && profile->resident_peak_bytes > 0))
+        resident_bytes = resident_most(profile);
+    if (resident_bytes == 0)
+        return;
     uint64_t heap = heap_most(profile), seen = resident_bytes;
     if (profile->torn && resident_most(profile) < seen) /* what came later may be of malloc */
         seen = resident_most(profile);
     uint64_t other = seen > heap ? seen - heap : 0;
-    fprintf(style->out, "    RSS  %s peak", style_value(size, (double)resident_bytes, "bytes"));
+    fprintf(style->out, "    RSS  %s%s peak", counted ? "" : "at least ",
+            style_value(size, (double)resident_bytes, "bytes"));
     if (other >= MOST_BYTES && other > resident_bytes / MOST_SHARE)
         fprintf(style->out, ", %s of it (%.0f %%) not from malloc\n         %s",
                 style_value(rest, (double)other, "bytes"),

@@ -60,7 +60,7 @@ void rows_add(struct view_row *rows, size_t *seen, size_t number, const uint32_t
         if (k > 0)
             continue;
         view_add(&row->self, value);
-        row->stacks++;
+        row->stacks += !is_nothing(value);
         for (unsigned m = 0; history && m < PROFILE_MOMENTS_MOST; m++)
             row->history[m] += history[m];
     }

@@ -6,7 +6,7 @@
 #include "tool/report/view.h"
 
 struct sizes_row {
-    uint64_t least, most; /* usable bytes of one block; the mean where large ones are together */
+    uint64_t least, most; /* usable bytes of one block; a range where large ones are together */
     int64_t objects, bytes, requested;
 };
 

@@ -24,8 +24,16 @@ static bool path_again(struct maker *maker, uint32_t sample, struct path *path)
     size_t row;
     struct source *source = stacks_source(maker, sample, &row);
     const struct profile_samples *samples = &source->profile->samples;
-    return maker->labels ? path_of_labels(maker, source, samples->label_sets[row], path)
+    return maker->labels ? path_of_sample(maker, source, row, path)
                          : path_make(maker, source, samples->stacks[row], path);
+}
+
+/* What tells a stack from others. */
+static const void *path_bytes(const struct maker *maker, const struct path *path, size_t *size)
+{
+    uint32_t folded = maker->options.apart ? path->folded : 0;
+    *size = (path->count + folded) * sizeof *path->frames;
+    return path->frames + path->start - folded;
 }
 
 /* The frames of a stack of the view, made again. */
@@ -34,15 +42,18 @@ static const void *frames_bytes(const void *context, uint32_t stack, size_t *siz
     struct maker *maker = (struct maker *)context;
     struct path *path = maker->paths[1];
     bool made = path_again(maker, maker->first[stack], path);
-    *size = made ? path->count * sizeof *path->frames : 0;
-    return path->frames + path->start;
+    const void *bytes = path_bytes(maker, path, size);
+    if (!made)
+        *size = 0;
+    return bytes;
 }
 
 uint32_t stacks_intern(struct maker *maker, const struct path *path, uint32_t sample)
 {
     uint32_t number;
-    if (!finder_find(&maker->stacks, maker, frames_bytes, path->frames + path->start,
-                     path->count * sizeof *path->frames, &number)) {
+    size_t size;
+    const void *bytes = path_bytes(maker, path, &size);
+    if (!finder_find(&maker->stacks, maker, frames_bytes, bytes, size, &number)) {
         maker->failed = true;
         return NONE;
     }

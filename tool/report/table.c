@@ -271,35 +271,6 @@ unsigned table_name_wanted(const struct view *view, const struct view_row *rows,
     return table_name_width(view, rows, count, most);
 }
 
-void table_folded(const struct view *view, const struct style *style, uint32_t frame)
-{
-    size_t most = view->stacks_count;
-    int64_t most_value = 0;
-    for (size_t i = 0; i < view->stacks_count; i++) {
-        struct view_stack stack = view_stack(view, i);
-        if (stack.folded == 0 || stack.count == 0 || stack.frames[0] != frame)
-            continue;
-        int64_t value = view_sum(view, i).value;
-        if (most == view->stacks_count || value > most_value) {
-            most = i;
-            most_value = value;
-        }
-    }
-    if (most == view->stacks_count)
-        return;
-    struct view_stack stack = view_stack(view, most);
-    for (uint32_t i = stack.folded; i > 0; i--) {
-        unsigned step = 2 * (stack.folded - i), room = style->width / 2;
-        unsigned indent = style->width > 80 ? 24 + step : 4 + step;
-        indent = indent < room ? indent : room;
-        fprintf(style->out, "%*s%s ", (int)indent, "", style->utf8 ? "└" : "`");
-        table_site(view, style, *(stack.frames - i),
-                   style->width > indent + 40 ? (style->width - indent) / 2 : 20,
-                   style->width > indent + 20 ? style->width - indent - 2 : 16);
-        putc('\n', style->out);
-    }
-}
-
 const char *table_squeeze(char *trend, unsigned count, unsigned width)
 {
     char copy[256], *out = trend;

@@ -36,7 +36,8 @@ unsigned table_name_most(const struct style *style, unsigned room);
 /* The same where the place beside it keeps at least the file's name and line, of `room` columns. */
 unsigned table_name_wanted(const struct view *view, const struct view_row *rows, size_t count,
                            unsigned room);
-/* The frames that were folded into this one, on its largest stack; a line each. */
+/* The chains of library frames that were folded into this one, the largest first, each with its
+ * part of the frame's own value. The view's stacks are `apart`. */
 void table_folded(const struct view *view, const struct style *style, uint32_t frame);
 /* Of `count` cells as many as fit into `width`, evenly. In place. */
 const char *table_squeeze(char *trend, unsigned count, unsigned width);

@@ -85,6 +85,7 @@ static void row_add(struct maker *maker, struct source *source, size_t sample,
              path->count, value,
              source->base || !samples->history ? NULL : samples->history[sample]);
     view_add(&maker->view->total, value);
+    maker->view->kept++;
 }
 
 /* ---- samples ---------------------------------------------------------------------------- */
@@ -208,9 +209,7 @@ static uint32_t sample_stack(struct maker *maker, struct source *source, uint32_
     }
     if (*known - 2 == DROPPED || !maker->labels)
         return *known - 2;
-    return path_of_labels(maker, source, samples->label_sets[row], path)
-               ? stacks_intern(maker, path, sample)
-               : DROPPED;
+    return path_of_sample(maker, source, row, path) ? stacks_intern(maker, path, sample) : DROPPED;
 }
 
 static bool source_add(struct maker *maker, struct source *source)
@@ -224,7 +223,7 @@ static bool source_add(struct maker *maker, struct source *source)
     for (size_t i = 0; i < samples->count && !maker->failed; i++) {
         struct view_value value = sample_value(maker, source, i);
         view_add(&view->whole, &value);
-        bool kept = filter_set(maker, source, samples->label_sets[i]);
+        bool kept = filter_sample(maker, source, i);
         if (!stacks) {
             if (kept)
                 row_add(maker, source, i, &value);
@@ -236,8 +235,10 @@ static bool source_add(struct maker *maker, struct source *source)
         if (kept)
             stack = sample_stack(maker, source, number, place);
         view->sample_stacks[number] = stack;
-        if (stack != DROPPED)
+        if (stack != DROPPED) {
             view_add(&view->total, &value);
+            view->kept++;
+        }
     }
     free(known);
     return !maker->failed || view_refuse(maker->error, "out of memory");

@@ -47,6 +47,9 @@ struct view_options {
     bool no_inlines;
     bool past;      /* rows of what is gone, too, if it was there at a moment of `history` */
     bool rows_only; /* no stacks: view_rows is all to ask for */
+    /* Stacks are also told apart by the library frames that went to their caller: who shows or
+     * looks at view_stack.folded needs it, else those are of the first sample alone. */
+    bool apart;
     const struct profile *base; /* compare with it */
     double base_factor;         /* its values times this; 0: 1 */
     int64_t since_ns, until_ns; /* of `time`: this part of the run; 0: from the start, to the end */
@@ -82,7 +85,7 @@ struct view_row {
     uint32_t frame;
     struct view_value self, total;
     float history[PROFILE_MOMENTS_MOST]; /* of self */
-    uint64_t stacks;                     /* that it is the leaf of */
+    uint64_t stacks;                     /* with a value that it is the leaf of; not rows_only */
 };
 
 struct view {
@@ -97,6 +100,7 @@ struct view {
     /* By sample of `profile`, then of `base`: the stack it is part of; UINT32_MAX: the filters took
      * it out. With rows_only there are none. */
     uint32_t *sample_stacks;
+    size_t kept;             /* samples that the filters left, also those without a value */
     struct view_value total; /* of what is left after the filters */
     struct view_value whole; /* of the profile */
     double unnamed;          /* share of frames without a name, 0 to 1 */

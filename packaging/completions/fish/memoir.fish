@@ -125,6 +125,7 @@ complete -c memoir -n '__fish_seen_subcommand_from check' -l max-growth -d 'each
 complete -c memoir -n '__fish_seen_subcommand_from check' -l no-leaks -d 'fail if memoir leaks would find any'
 complete -c memoir -n '__fish_seen_subcommand_from check' -l suppressions -d 'as in memoir leaks' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from check' -l budget -d 'limits by place, a line each' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from check' -l strict -d 'a limit that can'\''t be decided is a failure: exit status 1'
 complete -c memoir -n '__fish_seen_subcommand_from check' -l junit -d 'write the results as JUnit'\''s XML, too' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from check' -l github -d 'as GitHub'\''s annotations; a table in Markdown goes to $GITHUB_STEP_SUMMARY'
 complete -c memoir -n '__fish_seen_subcommand_from symbols' -l embed -d 'write the profile with its names to --output, for pprof and memoir'
@@ -148,7 +149,7 @@ complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list dis
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l prune -d 'cut what is below the innermost frame that fits' -x
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l thread -d 'keep what this thread allocated: its name or number' -x
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l module -d 'keep stacks with a frame of this program or library' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l size -d 'keep blocks of such a size, 1K:64K' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l size -d 'keep blocks of such a size, 1K:64K; large ones by their mean' -x
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l age -d 'keep blocks that ended at such an age, :1ms or 10s:' -x
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l tag-focus -d 'keep samples with a label that fits, KEY=RE or KEY=1K:64K' -x
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l tag-ignore -d 'leave out samples with a label that fits' -x
