@@ -78,7 +78,8 @@ void profile_high_water(void)
     static struct account_sum classes[ACCOUNT_ROWS]; /* stacks may be small */
     if (__atomic_exchange_n(&peak.busy, true, __ATOMIC_ACQUIRE))
         return;
-    uint64_t now = held_bytes(), step = now / LOOK_SHARE, least = (heap_count() + (uint64_t)1) * LOOK_BYTES;
+    uint64_t now = held_bytes(), step = now / LOOK_SHARE;
+    uint64_t least = (heap_count() + (uint64_t)1) * LOOK_BYTES;
     if (!exact_from_start()) {
         account_classes(classes);
         raise_peak(classes);
