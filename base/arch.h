@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine, chosen once: the only `#if` about it. */
+/* The machine, chosen once: the only `#if` about it. C++ reads it, too. */
 #ifndef BASE_ARCH_H
 #define BASE_ARCH_H
 

@@ -13,6 +13,13 @@
 
 /* Registers by their numbers in unwind tables; RETURN is the column of the return address. */
 enum { ARCH_FP = 29, ARCH_RETURN = 30, ARCH_SP = 31, ARCH_REGISTERS = 32 };
+/* The stack pointer as a function's caller has it before the call, and after the return. clang's
+ * __builtin_dwarf_cfa is the frame pointer on this machine. */
+#ifdef __clang__
+#define ARCH_CALLER_SP() ((uintptr_t)__builtin_sponentry())
+#else
+#define ARCH_CALLER_SP() ((uintptr_t)__builtin_dwarf_cfa())
+#endif
 /* A call leaves the return address in a register; the callee saves it where it likes. */
 enum { ARCH_PUSHES_RETURN = 0 };
 /* What a function leaves as it was for its caller, a bit each: x19 to x29. */
@@ -145,7 +152,7 @@ static inline long arch_clone(unsigned long flags, void *stack, void *pointer, v
 }
 
 /* Unmaps the memory that the calling thread stands on and ends it. */
-_Noreturn static inline void arch_leave(void *map, size_t size)
+__attribute__((noreturn)) static inline void arch_leave(void *map, size_t size)
 {
     register long x8 __asm__("x8") = 215; /* munmap */
     register long x0 __asm__("x0") = (long)map;

@@ -14,6 +14,8 @@
 
 /* Registers by their numbers in unwind tables; RETURN is the column of the return address. */
 enum { ARCH_FP = 6, ARCH_SP = 7, ARCH_RETURN = 16, ARCH_REGISTERS = 17 };
+/* The stack pointer as a function's caller has it before the call, and after the return. */
+#define ARCH_CALLER_SP() ((uintptr_t)__builtin_dwarf_cfa())
 /* A call pushes the return address, so it is always just below the caller's stack pointer. */
 enum { ARCH_PUSHES_RETURN = 1 };
 /* What a function leaves as it was for its caller, a bit each: rbx, rbp, r12 to r15. */
@@ -111,7 +113,7 @@ static inline bool arch_count_down(int32_t *word, int32_t by)
 static inline void arch_thread_describe(void *pointer)
 {
     enum { SELF = 0, SELF_TOO = 2, GUARD = 5, POINTER_GUARD = 6 };
-    void **words = pointer, **here = (void **)arch_thread();
+    void **words = (void **)pointer, **here = (void **)arch_thread();
     words[SELF] = pointer;
     words[SELF_TOO] = pointer;
     words[GUARD] = here[GUARD];
@@ -142,7 +144,7 @@ static inline long arch_clone(unsigned long flags, void *stack, void *pointer, v
 }
 
 /* Unmaps the memory that the calling thread stands on and ends it. */
-_Noreturn static inline void arch_leave(void *map, size_t size)
+__attribute__((noreturn)) static inline void arch_leave(void *map, size_t size)
 {
     __asm__ volatile("syscall\n\t"
                      "xor %%edi, %%edi\n\t"

@@ -522,3 +522,10 @@ bool cfi_row(const void *header, uintptr_t pc, struct cfi_row *row)
     memcpy(machine.start, row->places, sizeof row->places);
     return machine_run(&machine, function.own, pc);
 }
+
+bool cfi_begins(const void *header, uintptr_t pc)
+{
+    const uint8_t *entry = header == NULL ? NULL : entry_find(header, pc);
+    struct function function;
+    return entry != NULL && function_read(entry, &function) && function.start == pc;
+}

@@ -75,6 +75,8 @@ struct cfi_row {
 /* The row for the code at `pc`. `header` is the .eh_frame_hdr of the object that it belongs to.
  * False: no tables for this place. */
 bool cfi_row(const void *header, uintptr_t pc, struct cfi_row *row);
+/* Whether the code of an entry begins at `pc`: it is the first byte of a function. */
+bool cfi_begins(const void *header, uintptr_t pc);
 /* A sorted header for tables that have none, in memory of its own that is never given back. NULL
  * when there is no memory, or nothing to sort. */
 const void *cfi_header_make(const uint8_t *tables, size_t size);

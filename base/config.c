@@ -11,6 +11,7 @@
 #include "base/config.h"
 
 #include "base/config_value.h"
+#include "base/message.h"
 #include "base/nearest.h"
 #include "base/os.h"
 
@@ -371,7 +372,7 @@ static void warn_end(struct print *line)
     if (warning_sink)
         warning_sink(line->start, print_length(line));
     else
-        print_flush(line, 2);
+        message_flush(line);
 }
 
 static void warn_unknown(struct reader *reader, const char *key, size_t length)

@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "base/os.h"
+#include "base/print.h"
 
 enum { HEADERS_MOST = 64, NOTES_MOST = 1024 };
+enum { DIRECT = -2 }; /* in the place of a descriptor: our own memory, each place tried first */
 
 /* A source of bytes: memory, or a file where `base` is 0. */
 struct source {
@@ -34,15 +36,18 @@ bool maps_open(struct maps *maps)
     memset(maps, 0, offsetof(struct maps, text));
     maps->memory = -1;
     maps->lines = open_lines();
-    if (maps->lines < 0)
-        return false;
+    if (maps->lines < 0) {
+        loaded_start(&maps->loaded);
+        return true;
+    }
     maps->memory = open_own("/proc/thread-self/mem", "/proc/self/mem");
     return true;
 }
 
 void maps_close(struct maps *maps)
 {
-    os_close(maps->lines);
+    if (maps->lines >= 0)
+        os_close(maps->lines);
     if (maps->memory >= 0)
         os_close(maps->memory);
 }
@@ -145,9 +150,28 @@ static bool parse(const char *line, struct map *map)
     return map->start < map->end;
 }
 
+/* The same from the loader's list. Its objects have numbers in the place of inodes. */
+static bool loaded_map(struct maps *maps, struct map *map)
+{
+    struct loaded_part part;
+    if (!loaded_next(&maps->loaded, &part))
+        return false;
+    *map = (struct map){.start = part.start,
+                        .end = part.end,
+                        .offset = part.offset,
+                        .inode = part.object,
+                        .readable = part.readable,
+                        .writable = part.writable,
+                        .executable = part.executable,
+                        .path = maps->loaded.path};
+    return true;
+}
+
 bool maps_next(struct maps *maps, struct map *map)
 {
     char *line;
+    if (maps->lines < 0)
+        return loaded_map(maps, map);
     while ((line = next_line(maps)) != NULL)
         if (parse(line, map))
             return true;
@@ -158,6 +182,8 @@ static bool get(const struct source *source, uint64_t offset, void *bytes, size_
 {
     ssize_t got;
     unsigned tries = 0;
+    if (source->fd == DIRECT)
+        return loaded_copy(bytes, source->base + offset, size);
     do
         got = os_read_at(source->fd, bytes, size, source->base + offset);
     while (os_again(got, &tries));
@@ -240,9 +266,10 @@ unsigned maps_build_id(struct maps *maps, const struct map *map, uint8_t id[MAPS
     if (map->path[0] == '\0' || map->shared) /* no linker maps a library so */
         return 0;
     if (map->offset == 0 || !same) {
-        struct source memory = {maps->memory, map->start};
+        bool direct = maps->lines < 0;
+        struct source memory = {direct ? DIRECT : maps->memory, map->start};
         int length = -1;
-        if (map->offset == 0 && map->readable && maps->memory >= 0)
+        if (map->offset == 0 && map->readable && (direct || maps->memory >= 0))
             length = id_in_elf(&memory, true, maps->id);
         if (length < 0 && same)
             length = (int)maps->id_length;
@@ -256,13 +283,46 @@ unsigned maps_build_id(struct maps *maps, const struct map *map, uint8_t id[MAPS
     return maps->id_length;
 }
 
-bool maps_copy(struct sink *sink, const char *before)
+/* A line as the kernel writes it. */
+static void line_write(struct sink *sink, const struct map *map)
+{
+    char text[128];
+    struct print print;
+    print_start(&print, text, sizeof text);
+    print_hex(&print, map->start);
+    print_char(&print, '-');
+    print_hex(&print, map->end);
+    print_format(&print, " %c%c%c%c ", map->readable ? 'r' : '-', map->writable ? 'w' : '-',
+                 map->executable ? 'x' : '-', map->shared ? 's' : 'p');
+    print_hex(&print, map->offset);
+    print_format(&print, " 00:00 %lu   ", (unsigned long)map->inode);
+    sink_bytes(sink, text, print_length(&print));
+    sink_text(sink, map->path);
+    sink_text(sink, "\n");
+}
+
+static bool loaded_write(struct maps *maps, struct sink *sink, const char *before)
+{
+    struct map map;
+    bool any = false;
+    if (!maps_open(maps))
+        return false;
+    for (; maps_next(maps, &map); any = true) {
+        if (!any)
+            sink_text(sink, before);
+        line_write(sink, &map);
+    }
+    maps_close(maps);
+    return any;
+}
+
+bool maps_copy(struct maps *scratch, struct sink *sink, const char *before)
 {
     char text[1024];
     ssize_t got;
     int fd = open_lines();
     if (fd < 0)
-        return false;
+        return loaded_write(scratch, sink, before);
     sink_text(sink, before);
     while ((got = read_some(fd, text, sizeof text)) > 0)
         sink_bytes(sink, text, (size_t)got);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What is mapped where in this process, line by line from the kernel, and the build ids of the
- * files among it. No allocation, no lock; may run in a signal handler. The list may change while it
- * is read, as the kernel says: each line was true at some moment.
+ * files among it. Where there is no /proc, what is loaded takes its place (base/loaded.h). No
+ * allocation, no lock; may run in a signal handler. The list may change while it is read, as the
+ * kernel says: each line was true at some moment.
  *
  *     struct maps maps;
  *     struct map map;
@@ -12,7 +13,7 @@
  *         maps_close(&maps);
  *     }
  *
- * A struct maps is 5 KiB: a stack is room enough for it.
+ * A struct maps is 9 KiB: a stack is room enough for it.
  */
 #ifndef BASE_MAPS_H
 #define BASE_MAPS_H
@@ -21,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/loaded.h"
 #include "base/sink.h"
 
 enum { MAPS_ID_MOST = 64 }; /* bytes of a build id */
@@ -33,13 +35,14 @@ struct map {
 };
 
 struct maps {
-    int lines, memory; /* descriptors; memory is -1 if it can't be read that way */
+    int lines, memory; /* descriptors, -1: they can't be read that way */
     size_t from, to;   /* what is read and not used yet */
     bool over, cut;    /* the end was seen; the rest of a long line is to come */
     /* The last mapping that began with an ELF header, for the other mappings of its file. */
     uint64_t device, inode;
     uint8_t id[MAPS_ID_MOST];
     unsigned id_length;
+    struct loaded loaded;  /* in the place of lines that can't be read */
     char text[4096 + 512]; /* a path and what is before it */
 };
 
@@ -53,7 +56,7 @@ void maps_close(struct maps *maps);
  * where the mapped header is not to be had. */
 unsigned maps_build_id(struct maps *maps, const struct map *map, uint8_t id[MAPS_ID_MOST]);
 
-/* All of it, as the kernel writes it. False, and nothing written, if it can't be read. */
-bool maps_copy(struct sink *sink, const char *before);
+/* All of it, as the kernel writes it. False, and nothing written, if there is nothing. */
+bool maps_copy(struct maps *scratch, struct sink *sink, const char *before);
 
 #endif

@@ -19,6 +19,7 @@
 
 #include "base/cfi.h"
 #include "base/compiler.h"
+#include "base/loaded.h"
 #include "base/os.h"
 
 /* As the C library fills it in; what follows is its own. Declared here and by another name, because
@@ -186,7 +187,10 @@ static void program_read(void)
     object_read(&program, base, parts, count);
     if (program.start >= program.end || program.header != NULL)
         return;
+    char path[LOADED_PATH];
     int fd = os_open("/proc/self/exe", 0x80000 /* O_CLOEXEC */, 0);
+    if (fd < 0 && loaded_program(path) > 0)
+        fd = os_open(path, 0x80000, 0);
     if (fd < 0)
         return;
     sections_search(fd, base);

@@ -9,11 +9,13 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <termios.h>
 #include <time.h>
 
 #include "base/arch.h"
@@ -148,6 +150,11 @@ bool os_wipe_on_fork(void *at, size_t size)
     return call3(SYS_madvise, (long)at, (long)size, ADVISE_WIPEONFORK) == 0;
 }
 
+bool os_pages_resident(void *at, size_t size, unsigned char *pages)
+{
+    return call3(SYS_mincore, (long)at, (long)size, (long)pages) == 0;
+}
+
 size_t os_resident(void *at, size_t size)
 {
     unsigned char in[1024] = {0};
@@ -156,7 +163,7 @@ size_t os_resident(void *at, size_t size)
     for (char *p = at; p < end; p += sizeof in * page) {
         size_t rest = (size_t)(end - p), step = sizeof in * page;
         size_t bytes = rest < step ? rest : step;
-        if (call3(SYS_mincore, (long)p, (long)bytes, (long)in) != 0)
+        if (!os_pages_resident(p, bytes, in))
             continue;
         for (size_t i = 0; i < (bytes + page - 1) / page; i++)
             resident += (in[i] & 1) * page;
@@ -286,6 +293,12 @@ ssize_t os_link(const char *path, char *target, size_t size)
                         0);
 }
 
+size_t os_directory(char *path, size_t size)
+{
+    long length = call3(SYS_getcwd, (long)path, (long)size, 0); /* the end included */
+    return length > 1 && path[0] == '/' ? (size_t)length - 1 : 0;
+}
+
 int os_memory_file(const char *title)
 {
     enum { CLOSE_ON_EXEC = 1 };
@@ -374,6 +387,29 @@ struct os_file_id os_file_id(int fd)
     if (call3(SYS_fstat, fd, (long)&about, 0) != 0)
         return (struct os_file_id){0, 0};
     return (struct os_file_id){about.st_dev, about.st_ino};
+}
+
+int os_file_flags(int fd)
+{
+    return (int)call3(SYS_fcntl, fd, F_GETFL, 0);
+}
+
+bool os_closes_on_exec(int fd)
+{
+    long flags = call3(SYS_fcntl, fd, F_GETFD, 0);
+    return flags >= 0 && (flags & FD_CLOEXEC);
+}
+
+bool os_is_terminal(int fd)
+{
+    struct termios about;
+    return call3(SYS_ioctl, fd, TCGETS, (long)&about) == 0;
+}
+
+bool os_is_pipe(int fd)
+{
+    struct stat about = {0};
+    return call3(SYS_fstat, fd, (long)&about, 0) == 0 && S_ISFIFO(about.st_mode);
 }
 
 ssize_t os_folder_read(int fd, void *buffer, size_t size)

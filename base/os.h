@@ -40,6 +40,9 @@ void os_huge(void *at, size_t size, bool wanted);
 /* Marks the range to read as zero in a child after any kind of fork. False on old kernels. */
 bool os_wipe_on_fork(void *at, size_t size);
 /* How many bytes of the range are in memory now. */
+/* One byte a page of [at, at + size), whole pages: odd if it is in memory. A page that was swapped
+ * out is not. False if the kernel does not tell. */
+bool os_pages_resident(void *at, size_t size, unsigned char *pages);
 size_t os_resident(void *at, size_t size);
 
 /* Whether the bytes can be read. */
@@ -79,6 +82,8 @@ ssize_t os_read_at(int fd, void *buffer, size_t size, uint64_t at);
 ssize_t os_write(int fd, const void *buffer, size_t size);
 int os_close(int fd);
 /* The target of a symbolic link, without an end; its length or a negative errno. */
+/* The working directory, without an end; 0: it can't be told. */
+size_t os_directory(char *path, size_t size);
 ssize_t os_link(const char *path, char *target, size_t size);
 /* A file without a name, in memory. */
 int os_memory_file(const char *title);
@@ -103,6 +108,11 @@ struct os_file_id {
     uint64_t device, inode;
 };
 struct os_file_id os_file_id(int fd);
+/* The flags with which it was opened (O_APPEND, O_WRONLY, ...), or a negative errno. */
+int os_file_flags(int fd);
+bool os_closes_on_exec(int fd);
+bool os_is_terminal(int fd);
+bool os_is_pipe(int fd);
 /* The next names of an open folder into `buffer`, as getdents64 lays them out. */
 ssize_t os_folder_read(int fd, void *buffer, size_t size);
 /* Takes the lock that flock knows, without waiting; it goes with the last copy of the descriptor.

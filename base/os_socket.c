@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -63,6 +64,21 @@ void os_remove(const char *path)
     call3(SYS_unlinkat, HERE, (long)path, 0);
 }
 
+bool os_owner(const char *path, uint32_t *owner)
+{
+    struct stat found = {.st_size = 0};
+    if (arch_syscall(SYS_newfstatat, HERE, (long)path, (long)&found, 0, 0, 0) != 0)
+        return false;
+    *owner = found.st_uid;
+    return true;
+}
+
+bool os_dumpable(void)
+{
+    enum { YES = 1 }; /* 2: a core file for root alone */
+    return call3(SYS_prctl, PR_GET_DUMPABLE, 0, 0) == YES;
+}
+
 bool os_is_file(int fd)
 {
     struct stat found = {.st_size = 0};
@@ -95,13 +111,13 @@ int os_accept(int fd)
     return (int)arch_syscall(SYS_accept4, fd, 0, 0, SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0);
 }
 
-bool os_peer(int fd, uint32_t *user)
+bool os_peer(int fd, struct os_peer *peer)
 {
     struct ucred who = {0, 0, 0};
     socklen_t size = sizeof who;
     if (arch_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (long)&who, (long)&size, 0) != 0)
         return false;
-    *user = who.uid;
+    *peer = (struct os_peer){who.uid, who.gid};
     return true;
 }
 

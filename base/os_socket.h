@@ -21,14 +21,22 @@ void os_ids(struct os_ids *ids);
  * owner and with mode 0700, below one where others can't exchange it. */
 bool os_private_folder(const char *path, uint32_t owner);
 void os_remove(const char *path);
+/* Who owns what the name stands for; false: nothing is there. */
+bool os_owner(const char *path, uint32_t *owner);
+/* Whether the kernel lets processes of the same user look into this one (PR_SET_DUMPABLE; a change
+ * of ids ends it). */
+bool os_dumpable(void);
 bool os_is_file(int fd);
 
 /* A socket (SOCK_SEQPACKET) with mode 0600 that listens at `path`, where nothing may be. */
 int os_listen(const char *path, int backlog);
 /* The next client; -EAGAIN: none now. */
 int os_accept(int fd);
-/* Who is at the other end; false: unknown. */
-bool os_peer(int fd, uint32_t *user);
+/* Effective ids of the process at the other end when it connected; false: unknown. */
+struct os_peer {
+    uint32_t user, group;
+};
+bool os_peer(int fd, struct os_peer *peer);
 /* One packet, cut to `size`; its full length or a negative errno. A descriptor that came with it is
  * put in *passed, which is -1 otherwise; of more than one, all are closed. */
 ssize_t os_receive(int fd, void *buffer, size_t size, int *passed);

@@ -10,7 +10,7 @@
  *     print_format(&line, "memoir: double free of %p, ", block);
  *     print_size(&line, size);
  *     print_char(&line, '\n');
- *     print_flush(&line, 2);
+ *     message_flush(&line);
  *
  * Widths count bytes: the library writes ASCII.
  */

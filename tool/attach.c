@@ -40,6 +40,7 @@ enum {
 
 static bool hears_signal(const struct process *process);
 static bool refuse(const struct process *process, struct error *error);
+static bool refuse_closed(const struct process *process, struct error *error);
 static bool refuse_deaf(const struct process *process, struct error *error);
 static bool channel_open(const struct process *process, int *channel, struct error *error);
 static int channel_try(const struct process *process);
@@ -59,6 +60,8 @@ const char *attach_refusal(const struct process *process)
         return "ended";
     if (geteuid() != 0 && process->user != geteuid())
         return "another user's";
+    if (process->closed && geteuid() != 0)
+        return "protected from its own user; sudo would do";
     if (process->library == PROCESS_WITHOUT)
         return "without memoir";
     if (process->library == PROCESS_UNKNOWN)
@@ -92,6 +95,11 @@ bool attach_ask(const struct process *process, const char *line, int fd, char **
                          strerror(reason));
     if (status == 0)
         return true;
+    if (status == EPERM && **answer == '\0') {
+        free(*answer);
+        *answer = NULL;
+        return refuse_closed(process, error);
+    }
     const char *text = strncmp(*answer, "error: ", 7) == 0 ? *answer + 7 : *answer;
     bool file = status == ENOSPC || status == EDQUOT || status == EFBIG || status == EIO;
     enum error_status kind = file ? ERROR_INPUT : ERROR_TARGET;
@@ -116,6 +124,8 @@ static bool refuse(const struct process *process, struct error *error)
                   owner ? owner->pw_name : "another user");
         return error_hint(error, "sudo memoir ...");
     }
+    if (process->closed && geteuid() != 0)
+        return refuse_closed(process, error);
     if (process->library == PROCESS_WITHOUT) {
         error_set(error, ERROR_TARGET, "process %d runs without memoir: %.60s", pid,
                   process->command);
@@ -125,7 +135,10 @@ static bool refuse(const struct process *process, struct error *error)
         error_set(error, ERROR_TARGET,
                   "whether process %d runs with memoir can't be told: the kernel hides its files",
                   pid);
-        return error_hint(error, "%s", geteuid() == 0 ? "memoir ps" : "sudo memoir ...");
+        return error_hint(error, "%s",
+                          geteuid() == 0 ? "again, with CAP_SYS_PTRACE: in a container root may "
+                                           "lack it (docker run --cap-add SYS_PTRACE)"
+                                         : "sudo memoir ...");
     }
     if (process->secure)
         return error_set(error, ERROR_TARGET,
@@ -136,6 +149,17 @@ static bool refuse(const struct process *process, struct error *error)
         return refuse_deaf(process, error);
     error_set(error, ERROR_TARGET, "process %d is stopped", pid);
     return error_hint(error, "kill -CONT %d", pid);
+}
+
+/* The kernel protects it from its own user, and so it does itself. */
+static bool refuse_closed(const struct process *process, struct error *error)
+{
+    error_set(error, ERROR_TARGET,
+              "process %d answers root alone: the kernel protects it from its own user, because it "
+              "gave up root or other rights, or is not dumpable",
+              process->pid);
+    return geteuid() == 0 ? error_hint(error, "ask from the user namespace that it was started in")
+                          : error_hint(error, "sudo memoir ...");
 }
 
 /* The signal does not get through, and there is no bell to ring. */

@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -84,7 +85,8 @@ char *compat_fetch(const struct compat_words *words, const char *url)
     if (asprintf(&temporary, "%s.part", name) < 0)
         compat_fail("out of memory");
     fprintf(stderr, "Fetching profile from %s to\n  %s\n", full, name);
-    FILE *file = fopen(temporary, "wbxe");
+    int handle = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    FILE *file = handle < 0 ? NULL : fdopen(handle, "w");
     if (!file)
         compat_fail("%s: %s", temporary, strerror(errno));
     bool got = fetch_profile(full, &options, file, &error);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "tool/output.h"
 
 static const enum compat_option reports[] = {
     COMPAT_TEXT,  COMPAT_TOP,      COMPAT_TREE,      COMPAT_PEEK,        COMPAT_TRACES,
@@ -102,10 +103,12 @@ static void divert(const struct compat_words *words, enum compat_option report)
     if (name[0] == '\0')
         return;
     fprintf(stderr, "Generating report in %s\n", name);
-    if (!freopen(name, "we", stdout)) {
+    FILE *file = output_open(name, false);
+    if (!file || dup2(fileno(file), STDOUT_FILENO) < 0) {
         const char *reason = strerror(errno);
         compat_fail("open %s: %c%s", name, tolower((unsigned char)reason[0]), reason + 1);
     }
+    fclose(file);
 }
 
 void compat_go(char **arguments)

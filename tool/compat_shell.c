@@ -4,6 +4,7 @@
  * terminal and libedit, output into a file or a command.
  */
 #include "tool/compat.h"
+#include "tool/output.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -81,7 +82,7 @@ bool compat_divert(struct compat_divert *divert, char *line, bool tell)
     fflush(stdout);
     if (tell && !command)
         fprintf(stderr, "Generating report in %s\n", at);
-    divert->file = command ? popen(at, "we") : fopen(at, "we");
+    divert->file = command ? popen(at, "we") : output_open(at, false);
     divert->command = command;
     if (!divert->file) {
         const char *reason = strerror(errno);
@@ -183,7 +184,7 @@ static void run_callgrind(const struct compat_stacks *all, char *rest)
     rest[strcspn(rest, " \t")] = '\0';
     int handle = rest[0] ? -1 : mkstemp(path);
     const char *name = rest[0] ? rest : path;
-    FILE *file = handle >= 0 ? fdopen(handle, "w") : fopen(name, "we");
+    FILE *file = handle >= 0 ? fdopen(handle, "w") : output_open(name, false);
     fprintf(stderr, "Writing callgrind file to '%s'.\n", name);
     if (!file) {
         perror(name);

@@ -98,7 +98,7 @@ static bool dump_make(const struct process *process, const char *file, const cha
 
 static bool file_make(const char *path, int *fd, struct error *error)
 {
-    *fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    *fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (*fd >= 0)
         return true;
     int reason = errno;

@@ -8,11 +8,15 @@
 #include "tool/terminal.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { OUTPUT_MODE = 0600 };
 
 static bool failed(struct output *output, const char *what, struct error *error)
 {
@@ -56,7 +60,8 @@ static void cleanup_end(void)
 
 /* ---- a file ----------------------------------------------------------------------------- */
 
-/* A file of the mode that the one in its place has, or that a new one would have. */
+/* A file of the mode that the one in its place has, or that only its owner reads: what profiles
+ * tell of a program is not for everybody. */
 static FILE *temporary_open(struct output *output, const struct stat *there)
 {
     if (asprintf(&output->temporary, "%s.XXXXXX", output->path) < 0) {
@@ -69,10 +74,8 @@ static FILE *temporary_open(struct output *output, const struct stat *there)
         output->temporary = NULL;
         return NULL;
     }
-    mode_t mask = umask(0);
-    umask(mask);
     FILE *file = fdopen(fd, "w");
-    if (fchmod(fd, there ? there->st_mode & 07777 : 0666 & ~mask) != 0 || !file) {
+    if (fchmod(fd, there ? there->st_mode & 07777 : OUTPUT_MODE) != 0 || !file) {
         unlink(output->temporary);
         if (file)
             fclose(file);
@@ -94,6 +97,44 @@ static bool is_standard(const char *path)
     return false;
 }
 
+/* The name of a descriptor of ours, such as the shell's >(...) gives: a link only in its form. */
+static bool is_descriptor(const char *path)
+{
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    for (size_t i = 0; i < COUNT_OF(folders); i++)
+        if (strncmp(path, folders[i], strlen(folders[i])) == 0 &&
+            !strchr(path + strlen(folders[i]), '/'))
+            return true;
+    return strcmp(path, "/dev/stderr") == 0 || is_standard(path);
+}
+
+bool output_is_link(const char *path)
+{
+    struct stat there;
+    return !is_descriptor(path) && lstat(path, &there) == 0 && S_ISLNK(there.st_mode);
+}
+
+bool output_refuse_link(const char *path, struct error *error)
+{
+    char target[PATH_MAX];
+    if (!output_is_link(path))
+        return true;
+    error_set(error, ERROR_INPUT, "%s is a symbolic link, which is not followed", path);
+    return realpath(path, target) ? error_hint(error, "give the file itself: %s", target)
+                                  : error_hint(error, "give another name, or rm %s", path);
+}
+
+FILE *output_open(const char *path, bool append)
+{
+    bool descriptor = is_descriptor(path);
+    int flags = O_WRONLY | O_CLOEXEC | (append ? O_APPEND : O_TRUNC);
+    int fd = open(path, flags | (descriptor ? 0 : O_CREAT | O_NOFOLLOW), OUTPUT_MODE);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, append ? "a" : "w");
+    if (fd >= 0 && !file)
+        close(fd);
+    return file;
+}
+
 bool output_start(struct output *output, const char *path, struct error *error)
 {
     struct stat there;
@@ -102,12 +143,13 @@ bool output_start(struct output *output, const char *path, struct error *error)
         output->file = stdout;
         return true;
     }
+    if (!output_refuse_link(path, error))
+        return false;
     bool exists = stat(path, &there) == 0;
-    /* Behind a symbolic link, the file that it leads to is replaced. */
-    bool special = exists && !S_ISREG(there.st_mode);
-    output->path = exists && !special ? realpath(path, NULL) : strdup(path);
+    bool special = exists && (!S_ISREG(there.st_mode) || is_descriptor(path));
+    output->path = strdup(path);
     if (output->path && special)
-        output->file = fopen(path, "we");
+        output->file = output_open(path, false);
     else if (output->path)
         output->file = temporary_open(output, exists ? &there : NULL);
     if (output->file)

@@ -2,13 +2,15 @@
 /*
  * A file that a command makes: written under a temporary name in the same folder, and renamed when
  * it is whole, so that nobody ever sees a part of it and a failure leaves what was there. "-" is
- * standard output; what is no regular file (a pipe, /dev/null) is written as it is.
+ * standard output; what is no regular file (a pipe, /dev/null) is written as it is. A symbolic link
+ * is never followed. A new file has mode 0600; one that is replaced leaves its mode to the new one.
  */
 #ifndef TOOL_OUTPUT_H
 #define TOOL_OUTPUT_H
 
 #include "tool/error.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -19,6 +21,13 @@ struct output {
     char *temporary; /* NULL: none */
     uint64_t bytes;  /* how many there were, after output_end */
 };
+
+/* Whether the name is a symbolic link; the names of our own descriptors (/dev/fd/3) are none. */
+bool output_is_link(const char *path);
+/* False, with an error, if it is. */
+bool output_refuse_link(const char *path, struct error *error);
+/* Opens a file to be written as it is, or appended to, by the same rules. NULL: errno. */
+FILE *output_open(const char *path, bool append);
 
 bool output_start(struct output *output, const char *path, struct error *error);
 /* From here on what is written is packed, as the ending of the path says. */

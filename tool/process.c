@@ -9,12 +9,14 @@
 
 #include <dirent.h>
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -27,6 +29,7 @@ static bool blocks(const char *status);
 static bool all_threads_block(pid_t pid);
 static unsigned user_inside(pid_t pid, unsigned user);
 static bool is_secure(pid_t pid);
+static bool is_closed(const struct process *process);
 static void command_read(struct process *process);
 static enum process_library library_find(struct process *process);
 static bool file_has_note(const char *path, char *version, size_t size);
@@ -63,6 +66,7 @@ bool process_read(struct process *process, pid_t pid)
     process->deaf = blocks(text) && all_threads_block(pid);
     process->inner_user = user_inside(pid, process->user);
     process->secure = is_secure(pid);
+    process->closed = is_closed(process);
     command_read(process);
     process->library = library_find(process);
     if (process->library == PROCESS_WITH && (process->deaf || !process->listens))
@@ -160,6 +164,23 @@ static bool is_secure(pid_t pid)
             break;
     }
     return false;
+}
+
+/* Whether the kernel protects it from its own user. What belongs to a process that is not dumpable
+ * is root's in /proc; the other reasons (capabilities, a group of its own, ids that differ) show
+ * when its memory map is opened. */
+static bool is_closed(const struct process *process)
+{
+    char path[64];
+    struct stat found;
+    snprintf(path, sizeof path, "/proc/%d/mem", process->pid);
+    if (stat(path, &found) == 0 && found.st_uid != process->user)
+        return true;
+    snprintf(path, sizeof path, "/proc/%d/maps", process->pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 && errno == EACCES && process->user == geteuid();
 }
 
 /* The command line, or the name in brackets, without anything that a terminal would obey. */

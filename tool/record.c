@@ -5,6 +5,7 @@
 #include "base/config.h"
 #include "base/print.h"
 #include "tool/fit.h"
+#include "tool/output.h"
 #include "tool/report/report.h"
 #include "tool/summary.h"
 #include "tool/terminal.h"
@@ -62,13 +63,16 @@ bool record_start(struct record *record, const struct arguments *arguments, stru
             return error_set(error, ERROR_INPUT, "--output %.80s: %s", output,
                              strerror(whole ? ENAMETOOLONG : errno));
     }
-    return folder_make(record, error);
+    struct stat behind;
+    bool folder =
+        record->wanted[0] && stat(record->wanted, &behind) == 0 && S_ISDIR(behind.st_mode);
+    return (folder || output_refuse_link(record->wanted, error)) && folder_make(record, error);
 }
 
 enum place { PLACE_FILE, PLACE_FOLDER, PLACE_OTHER };
 
 /* What --output names: a file that may take another's place, a folder, or something to be written
- * into, such as a device, a pipe or a link, which must stay what it is. */
+ * into, such as a device, a pipe or a descriptor, which must stay what it is. */
 static enum place place_of(const struct record *record)
 {
     struct stat itself, behind;
@@ -341,12 +345,12 @@ static void file_name(const char *program, const struct summary *summary, const 
              known ? "-peak" : "", known ? size_short(peak, summary_peak(summary)) : "", suffix);
 }
 
-/* The bytes of one file into another that is there, or that a link leads to. */
+/* The bytes of one file into another that is there. */
 static bool file_copy(const char *from, const char *to)
 {
     char bytes[65536];
     size_t got;
-    FILE *in = fopen(from, "re"), *out = in ? fopen(to, "we") : NULL;
+    FILE *in = fopen(from, "re"), *out = in ? output_open(to, false) : NULL;
     bool right = out != NULL;
     while (right && (got = fread(bytes, 1, sizeof bytes, in)) > 0)
         right = fwrite(bytes, 1, got, out) == got;

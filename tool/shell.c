@@ -177,11 +177,8 @@ static char **command_words(const struct shell *shell, const struct command *com
 /* Standard output as the line says. */
 static bool output_divert(const struct shell_words *line)
 {
-    int fd = -1;
-    if (line->file)
-        fd = open(line->file, O_WRONLY | O_CREAT | O_CLOEXEC | (line->append ? O_APPEND : O_TRUNC),
-                  0666);
-    if (line->file && (fd < 0 || dup2(fd, 1) < 0)) {
+    FILE *file = line->file ? output_open(line->file, line->append) : NULL;
+    if (line->file && (!file || dup2(fileno(file), 1) < 0)) {
         fprintf(stderr, "%s can't be written: %s\n", line->file, strerror(errno));
         return false;
     }

@@ -170,8 +170,11 @@ char *shell_line_read(const char *prompt)
 
 void shell_line_end(void)
 {
-    if (edit.readline && history_path[0] != '\0')
+    if (edit.readline && history_path[0] != '\0') {
+        mode_t mask = umask(077);
         edit.write_history(history_path);
+        umask(mask);
+    }
     free(last_line);
     last_line = NULL;
 }

@@ -5,6 +5,7 @@
  */
 #include "tool/arguments.h"
 #include "tool/load.h"
+#include "tool/output.h"
 #include "tool/terminal.h"
 #include "tool/text_file.h"
 
@@ -337,7 +338,7 @@ static bool put_files(struct checking *checking)
         report_check_github(&checking->check, stdout, stdout);
         return true;
     }
-    FILE *file = fopen(summary, "ae"); /* what other steps say is in it */
+    FILE *file = output_open(summary, true); /* what other steps say is in it */
     if (file)
         report_check_github(&checking->check, stdout, file);
     bool right = file && !ferror(file);

@@ -9,7 +9,8 @@
 #include "lib/alloc/outside.h"
 
 /* A bin's numbers, read while its thread may exchange the stock: again until it stood still. Ends:
- * no heap comes or goes meanwhile (`heap_lock`), and a stock is only exchanged for a longer one. */
+ * no heap comes or goes meanwhile (`heap_lock`), and a stock is only exchanged for a longer one, or
+ * ended once. */
 static void bin_sum(const struct heap *heap, unsigned mark, uint64_t *mallocs, uint64_t *cached)
 {
     for (;;) {

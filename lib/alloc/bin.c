@@ -148,7 +148,7 @@ void bins_empty_idle(struct heap *heap, unsigned except)
 
 static size_t used_bytes(const struct heap *heap)
 {
-    return load_relaxed(&pages_of[heap->pool].used_units) << UNIT_SHIFT;
+    return load_relaxed(&pages_of[pages_node(heap->pool)].used_units) << UNIT_SHIFT;
 }
 
 /* What the bins may hold in all: a share of the memory in use, up to the option. */
@@ -328,10 +328,22 @@ bool heap_spill(struct heap *heap, unsigned mark)
 
 void bins_trim(struct heap *heap, size_t bytes)
 {
-    for (unsigned mark = 1; mark < MARK_COUNT; mark++) {
-        size_t count = heap_cached(heap, mark), keep = count == 0 ? 0 : bytes / size_of(mark);
-        if (count > keep)
-            bin_give(heap, mark, (unsigned)(count - keep));
+    /* Many threads may be ending at this moment: each begins elsewhere, and comes back later to the
+     * lists that others are at. */
+    enum { ROUNDS = 4, BINS = MARK_COUNT - 1 };
+    bool left = true;
+    for (unsigned round = 1; left && round <= ROUNDS; round++) {
+        left = false;
+        for (unsigned i = 0; i < BINS; i++) {
+            unsigned mark = (heap->tid + i) % BINS + 1;
+            size_t count = heap_cached(heap, mark), keep = count == 0 ? 0 : bytes / size_of(mark);
+            if (count <= keep)
+                continue;
+            if (round < ROUNDS && central_busy(heap->pool, mark))
+                left = true;
+            else
+                bin_give(heap, mark, (unsigned)(count - keep));
+        }
     }
 }
 
@@ -362,7 +374,7 @@ static void clock_part(struct heap *heap, unsigned mark, struct stock *stock)
 static void pace(struct heap *heap)
 {
     bool slow = heap->came_ms - heap->part_ms > PART_SLOW_MS;
-    size_t dirty = load_relaxed(&pages_of[heap->pool].dirty_units);
+    size_t dirty = load_relaxed(&pages_of[pages_node(heap->pool)].dirty_units);
     uint32_t most = dirty > DIRTY_MUCH ? PART_DIRTY : PART_MOST;
     heap->part_ms = heap->came_ms;
     heap->part = slow ? heap->part / 4 + 1 : heap->part * 2 < most ? heap->part * 2 : most;
@@ -370,7 +382,7 @@ static void pace(struct heap *heap)
 
 void bins_hurry(struct heap *heap, uint32_t now_ms)
 {
-    size_t dirty = load_relaxed(&pages_of[heap->pool].dirty_units);
+    size_t dirty = load_relaxed(&pages_of[pages_node(heap->pool)].dirty_units);
     if (dirty <= heap->dirty_seen + DIRTY_MUCH) {
         heap->dirty_seen = dirty < heap->dirty_seen ? dirty : heap->dirty_seen;
         return;

@@ -17,6 +17,12 @@ const struct central *central_peek(unsigned pool, unsigned list)
     return all == NULL ? NULL : &all[list];
 }
 
+bool central_busy(unsigned pool, unsigned list)
+{
+    const struct central *central = central_peek(pool, list);
+    return central != NULL && load_relaxed(&central->lock.word) != 0;
+}
+
 /* Without memory for the lists of a pool it is served by the first one: *pool says so, since spans
  * must know whose list they are in. */
 static struct central *central_of(unsigned *pool, unsigned list)
@@ -82,7 +88,7 @@ static struct span *span_make(unsigned pool, unsigned mark, bool watched, uint32
     void *records = NULL;
     if (watched && (records = meta_take(blocks * sizeof(struct record))) == NULL)
         return NULL;
-    struct span *span = pages_take(pool, (uint32_t)units, 1);
+    struct span *span = pages_take(pages_node(pool), (uint32_t)units, 1);
     if (span == NULL) {
         if (records != NULL)
             meta_give(records, blocks * sizeof(struct record));

@@ -28,6 +28,8 @@ struct central {
 };
 
 /* NULL where the pool was never used. */
+/* Whether a thread is at work on that list just now. */
+bool central_busy(unsigned pool, unsigned list);
 const struct central *central_peek(unsigned pool, unsigned list);
 /* Up to `wanted` blocks into slots[wanted - 1] and downwards, lowest address first; how many. 0
  * when memory is out. `list` is a mark, or CENTRAL_WATCHED + class for blocks whose span has a

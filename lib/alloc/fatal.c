@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/span.h"
@@ -13,7 +14,7 @@ enum { LINE = 400 };
 static _Noreturn void end(struct print *line)
 {
     print_char(line, '\n');
-    print_flush(line, 2);
+    message_flush(line);
     os_abort();
 }
 

@@ -13,6 +13,7 @@ enum {
     HURRY_EVERY = 8,        /* cold visits, or a millisecond, between two looks at what is free */
     PARKED_MOST = 8,        /* heaps of ended threads kept as they are, */
     PARKED_BYTES = 8 << 10, /* with so much in a bin */
+    SPREAD_FROM = 128,      /* heaps of live threads; beyond, new threads use all pools */
 };
 
 __thread struct heap *heap_now = &heap_empty;
@@ -24,6 +25,8 @@ static uint64_t retired[CLASS_COUNT]; /* mallocs of ended heaps, and some of non
 static struct heap *all, *unused;
 static struct heap *parked[POOL_MAX]; /* of ended threads, ready for the next ones */
 static int parked_count;              /* and those about to be */
+static uint32_t made; /* heaps in all */
+static uint32_t alive_count;
 static uint32_t generation = 1;
 static pid_t process; /* whose threads have heaps */
 
@@ -58,6 +61,7 @@ static void adopt_one(void)
     if (cursor != NULL && cursor->alive && !os_thread_alive((pid_t)cursor->tid)) {
         dead = cursor;
         dead->alive = false; /* ours now */
+        alive_count--;
     }
     lock_give(&heap_lock);
     if (dead == NULL)
@@ -66,11 +70,19 @@ static void adopt_one(void)
     retire(dead);
 }
 
-unsigned heap_pool_here(void)
+/* With thousands of threads on a few CPUs, whoever holds a lock is often not running, and then all
+ * others that need it queue up, at two context switches each. They do so in front of an eighth of the
+ * locks if there are eight. */
+unsigned heap_pool_here(uint32_t thread)
 {
-    unsigned nodes =
+    unsigned most =
         config.numa_nodes == 0 || config.numa_nodes > POOL_MAX ? POOL_MAX : config.numa_nodes;
-    return nodes == 1 ? 0 : os_node() % nodes;
+    unsigned node = most == 1 ? 0 : os_node() % most, nodes = load_relaxed(&pages_nodes);
+    for (; nodes <= node; nodes *= 2)
+        store_relaxed(&pages_nodes, nodes * 2);
+    if (load_relaxed(&alive_count) <= SPREAD_FROM)
+        return node;
+    return node + thread % (POOL_MAX / nodes) * nodes;
 }
 
 bool heap_parked(unsigned pool)
@@ -99,7 +111,10 @@ void heap_drop_parked(uint64_t now_ms, uint64_t idle_ms)
         struct heap *idle = NULL;
         if (!heap_parked(pool))
             continue;
-        lock_take(&heap_lock);
+        if (idle_ms == 0)
+            lock_take(&heap_lock);
+        else if (!lock_try(&heap_lock))
+            return;
         for (struct heap **link = &parked[pool]; *link != NULL;) {
             if ((uint32_t)now_ms - (*link)->looked_ms < idle_ms) {
                 link = &(*link)->free;
@@ -137,11 +152,10 @@ static struct heap *heap_fresh(unsigned colour, unsigned pool)
         unused = heap->free;
     lock_give(&heap_lock);
     if (heap == NULL) {
-        static uint8_t made;
         heap = meta_take_for_ever(sizeof *heap);
         if (heap == NULL)
             return NULL;
-        heap->side = __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED) % SIDES;
+        heap->side = (uint8_t)(__atomic_fetch_add(&made, 1, __ATOMIC_RELAXED) % SIDES);
         heap->all = load_relaxed(&all);
         while (!__atomic_compare_exchange_n(&all, &heap->all, heap, true, __ATOMIC_RELEASE,
                                             __ATOMIC_RELAXED))
@@ -175,6 +189,7 @@ struct heap *heap_make(unsigned colour, unsigned pool)
     heap->part = 1;
     lock_take(&heap_lock);
     store_release(&heap->alive, true);
+    store_relaxed(&alive_count, alive_count + 1);
     lock_give(&heap_lock);
     heap_self = heap;
     return heap;
@@ -224,6 +239,11 @@ struct heap *heap_first(void)
     return load_acquire(&all);
 }
 
+uint32_t heap_count(void)
+{
+    return load_relaxed(&made);
+}
+
 uint64_t heap_retired_mallocs(unsigned class)
 {
     return load_relaxed(&retired[class]);
@@ -265,24 +285,28 @@ static void fold_locked(struct heap *heap)
     store_relaxed(&heap->large.frees, 0);
     store_relaxed(&heap->large.alloc_bytes, 0);
     store_relaxed(&heap->large.free_bytes, 0);
+    store_relaxed(&alive_count, alive_count - heap->alive);
     store_release(&heap->alive, false);
 }
 
-static void retire_locked(struct heap *heap)
+/* After `fold_locked`: the heap waits for a thread, without memory. */
+static void put_away(struct heap *heap)
 {
-    fold_locked(heap);
     for (unsigned mark = 0; mark < MARK_COUNT; mark++)
         bin_end(heap, mark);
     heap->cache_bytes = 0;
+    lock_take(&heap_lock);
     heap->free = unused;
     unused = heap;
+    lock_give(&heap_lock);
 }
 
 static void retire(struct heap *heap)
 {
     lock_take(&heap_lock);
-    retire_locked(heap);
+    fold_locked(heap);
     lock_give(&heap_lock);
+    put_away(heap);
 }
 
 void heap_end(struct heap *heap)
@@ -296,14 +320,14 @@ void heap_end(struct heap *heap)
     lock_take(&heap_lock);
     heap_self = NULL;
     store_release(&heap_now, &heap_empty);
+    fold_locked(heap);
     if (park) {
-        fold_locked(heap);
         heap->free = parked[heap->pool];
         store_relaxed(&parked[heap->pool], heap);
-    } else {
-        retire_locked(heap);
     }
     lock_give(&heap_lock);
+    if (!park)
+        put_away(heap);
 }
 
 /* A heap whose thread was cut off anywhere: its slots are good only if nobody else has the

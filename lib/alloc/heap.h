@@ -102,14 +102,15 @@ void heap_init(void);
 /* Gives the calling thread a heap: a parked one, of whatever colour, or a fresh one. NULL when
  * memory is out. */
 struct heap *heap_make(unsigned colour, unsigned pool);
-/* The pool of the node that the thread runs on. */
-unsigned heap_pool_here(void);
+/* The pool for a new thread: of the node that it runs on; one of several, where there are very many
+ * threads. */
+unsigned heap_pool_here(uint32_t thread);
 /* The calling thread is ending. Its heap is parked with what it has, for the next thread that needs
  * one; or, when enough are, everything goes home. The thread may make another one later. */
 void heap_end(struct heap *heap);
 /* Whether there is a parked one (a moment ago). */
 bool heap_parked(unsigned pool);
-/* Those that have been parked for so long go home. */
+/* Those that have been parked for so long go home, unless another thread is at it; 0: all do. */
 void heap_drop_parked(uint64_t now_ms, uint64_t idle_ms);
 
 /* The generation changes with every call of `heap_interrupt`, which makes every thread go cold. */
@@ -153,6 +154,7 @@ uint64_t heap_mallocs(const struct heap *heap, unsigned mark);
 uint64_t heap_frees(const struct heap *heap, unsigned mark);
 size_t heap_cached(const struct heap *heap, unsigned mark);
 struct heap *heap_first(void);
+uint32_t heap_count(void); /* heaps that there are, with a thread or without */
 uint64_t heap_retired_mallocs(unsigned class);
 extern HIDDEN struct heap_sums heap_retired_large; /* of ended heaps, and of threads without one */
 void heap_count_ended(const struct heap_sums *more);

@@ -2,6 +2,8 @@
 /* See lib/alloc/large.h. */
 #include "lib/alloc/large.h"
 
+#include <string.h>
+
 #include "lib/alloc/held.h"
 #include "lib/alloc/pages.h"
 
@@ -25,6 +27,49 @@ void *large_take(unsigned pool, size_t size, size_t align, bool *zero)
     store_release(&span->state, SPAN_LARGE);
     held_add(large_size(span));
     return span_start(span);
+}
+
+/* Whole pages. Those that are in memory are written; where many in a row are not, the kernel is told
+ * to forget them, which costs no fault (and drops what was swapped out). True if all were in. */
+static bool clear_pages(char *at, size_t bytes)
+{
+    enum { PAGES = 1024, GAP_LEAST = 16 };
+    unsigned char in[PAGES];
+    size_t page = os_page_size();
+    bool all = true;
+    for (char *end = at + bytes; at < end;) {
+        size_t left = (size_t)(end - at) / page, count = left < PAGES ? left : PAGES;
+        bool known = os_pages_resident(at, count * page, in);
+        for (size_t i = 0, next; i < count; i = next) {
+            for (next = i + 1; next < count && (!known || !((in[i] ^ in[next]) & 1)); next++)
+                continue;
+            bool missing = known && !(in[i] & 1);
+            all &= !missing;
+            if (!missing || next - i < GAP_LEAST || !os_return(at + i * page, (next - i) * page))
+                memset(at + i * page, 0, (next - i) * page);
+        }
+        at += count * page;
+    }
+    return all;
+}
+
+void large_clear(void *block, size_t size)
+{
+    enum { LOOK_LEAST = 128 << 10 };
+    bool ours = (uintptr_t)block - window.base < load_relaxed(&window.granules) * GRANULE &&
+                load_relaxed(mark_at(block)) != MARK_FREE;
+    if (size < LOOK_LEAST || !ours || span_of(block)->full) {
+        memset(block, 0, size);
+        return;
+    }
+    struct span *span = span_of(block);
+    size_t page = os_page_size();
+    char *start = block, *end = start + size;
+    char *first = (char *)(((uintptr_t)start + page - 1) & ~(uintptr_t)(page - 1));
+    char *last = (char *)((uintptr_t)end & ~(uintptr_t)(page - 1));
+    memset(start, 0, (size_t)(first - start));
+    memset(last, 0, (size_t)(end - last));
+    span->full = clear_pages(first, (size_t)(last - first)) && units_of(size) == span->units;
 }
 
 void large_give(struct span *span)
@@ -56,6 +101,10 @@ enum os_moved large_move(struct span *from, struct span *to)
         return OS_STAYED;
     enum os_moved moved = os_move(span_start(from), span_start(to), bytes);
     from->zero = moved == OS_MOVED;
+    if (moved == OS_MOVED) {
+        to->full = from->full && large_size(from) >= large_size(to);
+        from->full = false;
+    }
     return moved;
 }
 

@@ -18,6 +18,7 @@ enum {
 };
 
 BULK struct pages pages_of[POOL_MAX]; /* all zero until a pool is used */
+unsigned pages_nodes = 1;
 __thread uint8_t pages_side;
 static uint32_t returning; /* runs that are SPAN_BUSY */
 
@@ -183,6 +184,7 @@ static struct span *join_locked(struct pages *pages, struct span *span)
         unlink_locked(pages, high);
         uint32_t more = high->units;
         span->zero &= high->zero;
+        span->full &= high->full;
         inherit(span, span, high);
         span_give_locked(pages, high);
         span->units += more;
@@ -192,6 +194,7 @@ static struct span *join_locked(struct pages *pages, struct span *span)
         unlink_locked(pages, low);
         uint32_t more = span->units;
         low->zero &= span->zero;
+        low->full &= span->full;
         inherit(low, low, span);
         span_give_locked(pages, span);
         low->units += more;
@@ -216,6 +219,7 @@ static void cut_locked(struct pages *pages, struct span *span, uint32_t units,
     rest->first = span->first + units;
     rest->units = span->units - units;
     rest->zero = span->zero;
+    rest->full = span->full;
     rest->since_ms = state == SPAN_DIRTY ? span->since_ms : 0;
     rest->side = span->side;
     span->units = units;
@@ -306,6 +310,7 @@ static struct span *take_locked(struct pages *pages, uint32_t units, uint32_t al
         front->first = span->first;
         front->units = skip;
         front->zero = span->zero;
+        front->full = span->full;
         front->since_ms = span->since_ms;
         front->side = span->side;
         span->first += skip;
@@ -376,6 +381,7 @@ bool pages_extend(struct span *span, uint32_t units)
         if (next->units > more)
             cut_locked(pages, next, more, state);
         more = next->units;
+        span->full &= next->full;
         span_give_locked(pages, next);
         span->units += more;
         span_set_units(span, false);
@@ -425,6 +431,7 @@ static size_t return_one(struct pages *pages, struct span *span)
         return_pages(marks, marks + bytes / GRANULE);
     lock_take(&pages->lock);
     span->zero = returned == bytes;
+    span->full = false;
     add_relaxed(&pages->returned_units, returned >> UNIT_SHIFT);
     if (returned == 0) { /* less than a page of this kernel: later, with its neighbours */
         span->since_ms = os_now_ms();

@@ -32,6 +32,13 @@ struct pages {
 };
 
 extern HIDDEN struct pages pages_of[POOL_MAX];
+/* A power of two above every node that a thread was seen on. Pools with the same remainder are of one
+ * node: their centres are apart, their pages are shared. */
+extern HIDDEN unsigned pages_nodes;
+INLINE unsigned pages_node(unsigned pool)
+{
+    return pool & (load_relaxed(&pages_nodes) - 1);
+}
 extern HIDDEN __thread uint8_t pages_side; /* the calling thread's */
 
 /* A run of `units` whose first is a multiple of `align` units. It is the caller's: state still

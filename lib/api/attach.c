@@ -14,6 +14,7 @@
 #include "base/os_socket.h"
 #include "base/os_thread.h"
 #include "base/sink.h"
+#include "lib/api/attach_access.h"
 #include "lib/api/control.h"
 
 enum {
@@ -44,6 +45,13 @@ static struct {
     struct sink *sink;
 } job;
 
+/* The other end of a connection, and the ids with which the helper started. */
+struct client {
+    int fd;
+    const struct os_ids *ids;
+    struct os_peer peer;
+};
+
 uint32_t attach_bell;
 
 /* What makes the library known in a file, also in a stripped, static one. The linker alone knows
@@ -70,12 +78,13 @@ static void worker_run(void);
 static int worker_ask(const char *line, size_t length, struct sink *sink);
 static void worker_end(void);
 static int channel_open(const struct os_ids *ids);
-static bool ids_are_of_process(const struct os_ids *ids);
-static bool ids_line(const char *text, const char *key, const uint32_t ids[3]);
 static void client_serve(int fd, const struct os_ids *ids);
-static void client_ask(int fd, const char *line, size_t length, int passed);
-static void answer_send(int fd, int status, const char *text, size_t length);
-static bool packet_send(int fd, const void *bytes, size_t length, uint64_t until_ms);
+static int request_check(const char *packet, ssize_t got, int passed);
+static void client_ask(struct client *client, const char *line, size_t length, int passed);
+static void answer_send(const struct client *client, int status, const char *text, size_t length);
+static bool packet_send(const struct client *client, const void *bytes, size_t length,
+                        uint64_t until_ms);
+static bool client_wait(const struct client *client, bool writing, uint64_t until_ms);
 
 void attach_init(void)
 {
@@ -137,7 +146,7 @@ static void listener_run(void)
     os_ids(&ids);
     int fd = channel_open(&ids);
     uint64_t last_ms = os_now_ms();
-    while (fd >= 0 && os_now_ms() - last_ms < IDLE_MS && ids_are_of_process(&ids)) {
+    while (fd >= 0 && os_now_ms() - last_ms < IDLE_MS && access_is_current(&ids)) {
         if (!os_poll(fd, false, GLANCE_MS))
             continue;
         int client = os_accept(fd);
@@ -216,76 +225,47 @@ static int channel_open(const struct os_ids *ids)
     return -1;
 }
 
-/* Whether the helper still has the rights of the program: setuid and its relatives change only
- * the threads that libc knows. Without /proc nobody can tell. */
-static bool ids_are_of_process(const struct os_ids *ids)
-{
-    char text[2048];
-    struct print path;
-    print_start(&path, text, sizeof text);
-    print_format(&path, "/proc/self/task/%d/status", os_pid());
-    int fd = os_open(print_string(&path), O_RDONLY | O_CLOEXEC, 0);
-    if (fd < 0)
-        return false;
-    ssize_t got = os_read(fd, text, sizeof text - 1);
-    os_close(fd);
-    text[got > 0 ? got : 0] = '\0';
-    return ids_line(text, "\nUid:", ids->user) && ids_line(text, "\nGid:", ids->group);
-}
-
-/* Whether the line has these three numbers: real, effective, saved. */
-static bool ids_line(const char *text, const char *key, const uint32_t ids[3])
-{
-    size_t length = strlen(key);
-    while (strncmp(text, key, length) != 0)
-        if (*text++ == '\0')
-            return false;
-    text += length;
-    for (int i = 0; i < 3; i++) {
-        uint64_t value = 0;
-        while (*text == '\t' || *text == ' ')
-            text++;
-        for (; *text >= '0' && *text <= '9'; text++)
-            value = value * 10 + (uint64_t)(*text - '0');
-        if (value != ids[i])
-            return false;
-    }
-    return true;
-}
-
-/* One request. Whatever a client sends or does not send, it costs some seconds at most. */
+/* One request. Whatever a client sends or does not send, it costs some seconds at most. Whether the
+ * client may ask is decided when its request is here, and once more when the answer is: the program
+ * may have withdrawn behind the kernel's protection since the client connected. */
 static void client_serve(int fd, const struct os_ids *ids)
 {
-    enum { EFFECTIVE = 1, ROOT = 0 };
     char packet[sizeof(struct attach_request) + ATTACH_LINE_MAX + 1];
-    uint32_t user;
+    struct client client = {fd, ids, {0, 0}};
     int passed;
-    bool welcome = os_peer(fd, &user) && (user == ids->user[EFFECTIVE] || user == ROOT);
-    if (!os_poll(fd, false, welcome ? CLIENT_MS : STRANGER_MS) && welcome)
+    bool known = os_peer(fd, &client.peer);
+    bool welcome = known && access_allows(ids, &client.peer);
+    if (!client_wait(&client, false, os_now_ms() + (welcome ? CLIENT_MS : STRANGER_MS)) && welcome)
         return;
     ssize_t got = os_receive(fd, packet, sizeof packet, &passed);
-    if (!welcome) { /* after it has spoken: what is not read would cost it the answer */
-        answer_send(fd, EPERM, NULL, 0);
-        if (passed >= 0)
-            os_close(passed);
-        return;
-    }
-    struct attach_request request = {0, 0};
-    if (got >= (ssize_t)sizeof request)
-        memcpy(&request, packet, sizeof request);
-    if (got < 0 || !ids_are_of_process(ids)) {
-        /* nothing to say, or no right to do it */
-    } else if (request.magic != ATTACH_REQUEST || request.length == 0 ||
-               request.length > ATTACH_LINE_MAX || (size_t)got != sizeof request + request.length) {
-        answer_send(fd, EPROTO, NULL, 0);
-    } else if (passed >= 0 && !os_is_file(passed)) {
-        answer_send(fd, EINVAL, NULL, 0);
-    } else {
-        packet[got] = '\0';
-        client_ask(fd, packet + sizeof request, request.length, passed);
+    if (!access_is_current(ids)) {
+        /* no right to answer: the next helper has the rights of the program */
+    } else if (!known || !access_allows(ids, &client.peer)) {
+        /* after it has spoken: what is not read would cost it the answer */
+        answer_send(&client, EPERM, NULL, 0);
+    } else if (got >= 0) {
+        int error = request_check(packet, got, passed);
+        packet[got < (ssize_t)sizeof packet ? got : (ssize_t)sizeof packet - 1] = '\0';
+        if (error != 0)
+            answer_send(&client, error, NULL, 0);
+        else
+            client_ask(&client, packet + sizeof(struct attach_request),
+                       (size_t)got - sizeof(struct attach_request), passed);
     }
     if (passed >= 0)
         os_close(passed);
+}
+
+/* 0, or the errno value with which the packet is refused. */
+static int request_check(const char *packet, ssize_t got, int passed)
+{
+    struct attach_request request = {0, 0};
+    if (got >= (ssize_t)sizeof request)
+        memcpy(&request, packet, sizeof request);
+    if (request.magic != ATTACH_REQUEST || request.length == 0 ||
+        request.length > ATTACH_LINE_MAX || (size_t)got != sizeof request + request.length)
+        return EPROTO;
+    return passed >= 0 && !os_is_file(passed) ? EINVAL : 0;
 }
 
 /* The text of an answer: complete before the first byte goes to the client, so that nobody waits
@@ -305,44 +285,61 @@ static int answer_add(void *context, const void *bytes, size_t length)
     return 0;
 }
 
-static void client_ask(int fd, const char *line, size_t length, int passed)
+static void client_ask(struct client *client, const char *line, size_t length, int passed)
 {
     char front[1024];
     struct answer answer = {os_map(ATTACH_TEXT_MAX), 0};
     struct sink sink;
     sink_to_function(&sink, answer_add, &answer, front, sizeof front);
     if (answer.text == NULL) {
-        answer_send(fd, ENOMEM, NULL, 0);
+        answer_send(client, ENOMEM, NULL, 0);
         return;
     }
     int status =
         passed < 0 ? worker_ask(line, length, &sink) : control_command(line, length, passed, &sink);
     sink_flush(&sink);
-    answer_send(fd, status, answer.text, answer.length);
+    if (access_is_current(client->ids) && access_allows(client->ids, &client->peer))
+        answer_send(client, status, answer.text, answer.length);
+    else
+        answer_send(client, EPERM, NULL, 0);
     os_unmap(answer.text, ATTACH_TEXT_MAX);
 }
 
-static void answer_send(int fd, int status, const char *text, size_t length)
+static void answer_send(const struct client *client, int status, const char *text, size_t length)
 {
     struct attach_answer answer = {ATTACH_ANSWER, status, (uint32_t)length};
     uint64_t until_ms = os_now_ms() + TAKE_MS;
-    if (!packet_send(fd, &answer, sizeof answer, until_ms))
+    if (!packet_send(client, &answer, sizeof answer, until_ms))
         return;
     for (size_t at = 0; at < length; at += ATTACH_PACKET) {
         size_t part = length - at < ATTACH_PACKET ? length - at : ATTACH_PACKET;
-        if (!packet_send(fd, text + at, part, until_ms))
+        if (!packet_send(client, text + at, part, until_ms))
             return;
     }
 }
 
-static bool packet_send(int fd, const void *bytes, size_t length, uint64_t until_ms)
+static bool packet_send(const struct client *client, const void *bytes, size_t length,
+                        uint64_t until_ms)
 {
     for (;;) {
-        ssize_t sent = os_send(fd, bytes, length);
+        ssize_t sent = os_send(client->fd, bytes, length);
         if (sent != -EAGAIN && sent != -EINTR)
             return sent == (ssize_t)length;
-        uint64_t now_ms = os_now_ms();
-        if (now_ms >= until_ms || !os_poll(fd, true, (uint32_t)(until_ms - now_ms)))
+        if (!client_wait(client, true, until_ms))
             return false;
+    }
+}
+
+/* Waits for the client in short steps: a helper whose rights are no longer those of the program
+ * must not stay for a client that does nothing. */
+static bool client_wait(const struct client *client, bool writing, uint64_t until_ms)
+{
+    for (;;) {
+        uint64_t now_ms = os_now_ms();
+        if (now_ms >= until_ms || !access_is_current(client->ids))
+            return false;
+        uint64_t left_ms = until_ms - now_ms;
+        if (os_poll(client->fd, writing, (uint32_t)(left_ms < GLANCE_MS ? left_ms : GLANCE_MS)))
+            return true;
     }
 }

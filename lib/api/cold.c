@@ -261,7 +261,7 @@ void *cold_calloc(size_t size, const struct caller *caller)
     bool zero;
     void *block = cold_take(size, GRANULE, &(struct origin){caller, 0}, &zero);
     if (block != NULL && !zero)
-        memset(block, 0, size);
+        large_clear(block, size);
     return block;
 }
 

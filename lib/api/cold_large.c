@@ -67,7 +67,7 @@ void cold_large_begin(struct heap *heap, void *block, size_t size, const struct 
 void *cold_large_take(struct heap *heap, size_t size, size_t align, const struct origin *origin,
                       bool *zero)
 {
-    void *block = large_take(cold_pool(heap), size, align, zero);
+    void *block = large_take(pages_node(cold_pool(heap)), size, align, zero);
     if (block != NULL)
         cold_large_begin(heap, block, size, origin);
     return block;

@@ -53,7 +53,7 @@ static void *realloc_large(void *p, struct span *span, size_t size, const struct
     bool zero;
     struct large_record *place = span->watched ? meta_at(span->record) : NULL;
     struct origin origin = {caller, place == NULL ? PROFILE_MOVED : profile_born(&place->record)};
-    void *block = large_take(cold_pool(heap), size, GRANULE, &zero);
+    void *block = large_take(pages_node(cold_pool(heap)), size, GRANULE, &zero);
     if (block == NULL)
         return NULL;
     size_t kept = before < size ? before : size;

@@ -10,6 +10,7 @@
 
 #include "base/compiler.h"
 #include "base/config.h"
+#include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/api/api.h"
@@ -167,7 +168,7 @@ static void say(const char *text)
     struct print line;
     print_start(&line, buffer, sizeof buffer);
     print_text(&line, text);
-    print_flush(&line, 2);
+    message_flush(&line);
 }
 
 static void apply_above(void)

@@ -10,6 +10,7 @@
 #include "base/compiler.h"
 #include "base/config.h"
 #include "base/lock.h"
+#include "base/message.h"
 #include "base/os.h"
 #include "base/os_thread.h"
 #include "base/print.h"
@@ -23,7 +24,6 @@ enum {
     /* A signal of one cause may come several times: to the process, its group and its session.
      * Later than this it is somebody who does not want to wait. */
     ECHO_MS = 250,
-    STANDARD_ERROR = 2,
     FIRST_PROCESS = 1, /* of a namespace: the kernel keeps signals without a handler from it */
 };
 
@@ -69,7 +69,7 @@ void ending_handler(int number)
                                     __ATOMIC_ACQUIRE)) {
         number_first = number;
         if (os_thread_start(undertaker_run, STACK_SIZE) != 0) {
-            os_write_all(STANDARD_ERROR, no_thread, sizeof no_thread - 1);
+            message_write(no_thread, sizeof no_thread - 1);
             die(number);
         }
     } else if (now_ms - before > ECHO_MS) {

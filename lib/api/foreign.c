@@ -6,12 +6,19 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/compiler.h"
 #include "base/os.h"
+#include "lib/alloc/alloc.h"
+#include "lib/api/libc.h"
 
 /* Absent from static programs, where nobody else can have allocated. */
 extern void *dlsym(void *handle, const char *name) __attribute__((weak));
+extern int dladdr(const void *address, Dl_info *info) __attribute__((weak));
+
+/* The object that this is part of, from the linker. */
+extern HIDDEN const char __ehdr_start[], _end[];
 
 enum {
     CHUNK_HEADER = 16, /* glibc: length of the previous chunk, own length and three flags */
@@ -92,10 +99,10 @@ static void *libc_function(const void *p, const char *name)
 
 bool foreign_free(void *p)
 {
-    void (*libc_free)(void *) = (void (*)(void *))libc_function(p, "free");
-    if (libc_free == NULL)
+    void (*real_free)(void *) = (void (*)(void *))libc_function(p, "free");
+    if (real_free == NULL)
         return false;
-    libc_free(p);
+    real_free(p);
     return true;
 }
 
@@ -104,4 +111,53 @@ size_t foreign_usable(const void *p)
     size_t (*libc_usable)(const void *) =
         (size_t(*)(const void *))libc_function(p, "malloc_usable_size");
     return libc_usable == NULL ? 0 : libc_usable(p);
+}
+
+static bool malloc_probe(void)
+{
+    void *(*their_malloc)(size_t) = (void *(*)(size_t))dlsym(RTLD_DEFAULT, "malloc");
+    void (*their_free)(void *) = (void (*)(void *))dlsym(RTLD_DEFAULT, "free");
+    if (their_malloc == NULL || their_free == NULL || their_malloc == malloc)
+        return false;
+    void *block = their_malloc(1);
+    uintptr_t granule = ((uintptr_t)block - window.base) >> GRANULE_SHIFT;
+    bool ours = block != NULL && granule < load_relaxed(&window.granules);
+    their_free(block);
+    return !ours;
+}
+
+/* A wrapper around our malloc (fakeroot's, a tracer's) is found under its name, too: whose block
+ * comes out decides. */
+bool foreign_malloc(void)
+{
+    enum { UNKNOWN, OURS, THEIRS };
+    static uint8_t known;
+    if (dlsym == NULL)
+        return false;
+    if (load_relaxed(&known) == UNKNOWN)
+        store_relaxed(&known, malloc_probe() ? THEIRS : OURS);
+    return load_relaxed(&known) == THEIRS;
+}
+
+/* Not-found names make libc allocate a message, so this is asked only where there is a need. */
+bool foreign_serves(const char *function)
+{
+    const char *found = dlsym == NULL ? NULL : dlsym(RTLD_DEFAULT, function);
+    return found != NULL && (found < __ehdr_start || found >= _end);
+}
+
+const char *foreign_malloc_file(void)
+{
+    Dl_info info;
+    void *found = dlsym == NULL ? NULL : dlsym(RTLD_DEFAULT, "malloc");
+    if (found == NULL || dladdr == NULL || dladdr(found, &info) == 0 || info.dli_fname == NULL)
+        return "another library";
+    const char *slash = strrchr(info.dli_fname, '/');
+    return slash == NULL ? info.dli_fname : slash + 1;
+}
+
+bool foreign_profiler(void)
+{
+    return foreign_serves("ProfilerStart") ||
+           (dlsym != NULL && dlsym(RTLD_NEXT, "ProfilerStart") != NULL);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocks that are libc's own: they reach us when a library was opened with RTLD_DEEPBIND or
- * something allocated before we were loaded.
+ * Other allocators in the process. Blocks of libc's reach us when a library was opened with
+ * RTLD_DEEPBIND or something allocated before we were loaded. The malloc of the whole process is
+ * another one where the library was opened late or linked behind it.
  */
 #ifndef API_FOREIGN_H
 #define API_FOREIGN_H
@@ -13,5 +14,13 @@
 bool foreign_free(void *p);
 /* 0 if p is nobody's block. */
 size_t foreign_usable(const void *p);
+/* Whether the malloc of this process is not ours. Not in a signal handler. */
+bool foreign_malloc(void);
+/* The file that it is in, without its folder. */
+const char *foreign_malloc_file(void);
+/* Whether the name leads to a function of another library. */
+bool foreign_serves(const char *function);
+/* Whether gperftools' CPU profiler is in the process, too. */
+bool foreign_profiler(void);
 
 #endif

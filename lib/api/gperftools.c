@@ -13,12 +13,14 @@
 #include "base/compiler.h"
 #include "base/config.h"
 #include "base/lock.h"
+#include "base/message.h"
 #include "base/os.h"
 #include "lib/api/api.h"
 #include "lib/api/control.h"
 #include "lib/api/environment.h"
 #include "lib/api/libc.h"
 #include "lib/api/mmap_profile.h"
+#include "lib/api/notice.h"
 #include "lib/watch/watch.h"
 
 void HeapProfilerStart(const char *prefix);
@@ -39,7 +41,7 @@ static int64_t rate_before;
 static void say(const char *text)
 {
     if (!gperftools_settings.quiet)
-        os_write_all(2, text, strlen(text));
+        message_write(text, strlen(text));
 }
 
 void gperftools_init(void)
@@ -109,7 +111,6 @@ void gperftools_ready(void)
     }
     if (settings->cleanup)
         gperftools_cleanup(settings->prefix, settings->use_pid ? os_pid() : 0);
-    say("Starting tracking the heap\n");
     store_relaxed(&running, 1);
     set_triggers(true);
 }
@@ -125,6 +126,7 @@ void gperftools_before_main(void)
     const struct gperftools_settings *settings = &gperftools_settings;
     if (!load_relaxed(&running))
         return;
+    say("Starting tracking the heap\n");
     if (!settings->use_pid)
         environment_add(entry);
     if (settings->signal != 0)
@@ -136,6 +138,15 @@ void gperftools_before_main(void)
         mmap_profile_start(settings->mmap, settings->only_mmap, settings->mmap_log);
 }
 
+void gperftools_disown(void)
+{
+    gperftools_settings.stats_level = 0;
+    if (load_relaxed(&running)) {
+        store_relaxed(&running, 0);
+        set_triggers(false);
+    }
+}
+
 static bool can_act(void)
 {
     return lock_held == 0 && init_done();
@@ -143,7 +154,9 @@ static bool can_act(void)
 
 EXPORT void HeapProfilerStart(const char *prefix)
 {
+    static bool told;
     uint32_t no = 0;
+    notice_call("HeapProfilerStart", &told);
     if (!can_act() || prefix == NULL ||
         !__atomic_compare_exchange_n(&running, &no, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return;
@@ -251,6 +264,6 @@ void gperftools_exit(void)
         struct print out;
         print_start(&out, buffer, sizeof buffer);
         gperftools_stats(&out);
-        print_flush(&out, 2);
+        message_flush(&out);
     }
 }

@@ -31,6 +31,8 @@ void gperftools_init(void);
 void gperftools_ready(void);
 void gperftools_before_main(void);
 void gperftools_exit(void);
+/* The heap of the process is another library's: the variables are for that one, if for any. */
+void gperftools_disown(void);
 
 /* The table of MALLOCSTATS. */
 enum { GPERFTOOLS_STATS_SIZE = 2048 };

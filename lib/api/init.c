@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "base/config.h"
+#include "base/loaded.h"
 #include "base/lock.h"
+#include "base/message.h"
 #include "base/object.h"
 #include "base/os.h"
 #include "base/print.h"
@@ -48,12 +50,13 @@ static void show_options(void)
     print_start(&text, buffer, sizeof buffer);
     print_format(&text, "memoir %s\n", MEMOIR_VERSION);
     config_print(&config, &text);
-    print_flush(&text, 2);
+    message_flush(&text);
 }
 
 static void start(void)
 {
     const char *program = &memoir_conf == NULL ? NULL : memoir_conf;
+    message_init();
     config_load(&config, program, (const char *const *)environ);
     surfaces_init();
     if (config.verbose)
@@ -107,6 +110,8 @@ __attribute__((constructor(101))) static void come_up(void)
         ending_apply();
     }
     objects_refresh();
+    char path[LOADED_PATH];
+    loaded_program(path); /* now: relative to where the program was started */
 }
 
 __attribute__((destructor)) static void go(void)
@@ -116,6 +121,6 @@ __attribute__((destructor)) static void go(void)
         return;
     triggers_exit(NULL);
     if (config.stats)
-        stats_print(stats_fd);
+        stats_print(message_is_first(stats_fd) ? stats_fd : STATS_MESSAGE);
     surfaces_exit();
 }

@@ -12,6 +12,7 @@
 
 #include "base/compiler.h"
 #include "base/config.h"
+#include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/api/control.h"
@@ -26,14 +27,28 @@ enum { RATE_LG_MOST = 40, SAY_SIZE = 1024, GDUMP_STEP = 1 << 20 };
 
 struct jemalloc_state jemalloc_state;
 
-void jemalloc_write(const char *text)
+/* Hands it to the program's own function for messages, if there is one. */
+static bool program_takes(const char *text)
 {
     if (malloc_message != NULL)
         malloc_message(NULL, text);
     else if (je_malloc_message != NULL)
         je_malloc_message(NULL, text);
-    else
-        os_write_all(2, text, strlen(text));
+    return malloc_message != NULL || je_malloc_message != NULL;
+}
+
+void jemalloc_write(const char *text)
+{
+    if (!program_takes(text))
+        message_write(text, strlen(text));
+}
+
+void jemalloc_answer(void *opaque, const char *text)
+{
+    enum { STANDARD_ERROR = 2 };
+    (void)opaque;
+    if (!program_takes(text))
+        os_write_all(STANDARD_ERROR, text, strlen(text));
 }
 
 void jemalloc_say(const char *format, ...)
@@ -164,6 +179,15 @@ void jemalloc_ready(void)
     }
     if (jemalloc_on(JEMALLOC_prof_gdump))
         jemalloc_set_gdump(true);
+}
+
+void jemalloc_disown(void)
+{
+    set(JEMALLOC_stats_print, false);
+    set(JEMALLOC_prof_final, false);
+    trigger_set(&control_jemalloc, DUMP_ALLOCATED, 0);
+    if (load_relaxed(&jemalloc_state.gdump))
+        jemalloc_set_gdump(false);
 }
 
 int jemalloc_dump(const char *path)

@@ -19,6 +19,8 @@ void jemalloc_init(void);
 void jemalloc_ready(void);
 /* The program ends. May end it with another exit code. */
 void jemalloc_exit(void);
+/* The heap of the process is another library's: the options are for that one, if for any. */
+void jemalloc_disown(void);
 
 /* What prof.* changes while a program runs. */
 struct jemalloc_state {

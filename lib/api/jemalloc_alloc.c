@@ -36,7 +36,7 @@ EXPORT void *mallocx(size_t size, int flags)
     struct caller caller = CALLER_HERE;
     void *block = libc_aligned(align, size, &caller);
     if (block != NULL && flags & FLAG_ZERO)
-        memset(block, 0, malloc_usable_size(block));
+        large_clear(block, malloc_usable_size(block));
     return block;
 }
 

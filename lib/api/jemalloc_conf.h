@@ -34,6 +34,7 @@ enum jemalloc_name {
 
 struct jemalloc_option {
     const char *name, *initial, *words;
+    const char *missing; /* what it asks for and memoir does not do; or NULL */
     int64_t low, high;
     enum jemalloc_kind kind;
     bool clip, shown;
@@ -64,11 +65,15 @@ void jemalloc_conf_load(void);
 
 /* One option: its value from the text. NULL, or what is wrong with it. */
 const char *jemalloc_value_parse(enum jemalloc_name name, const char *value, size_t length);
+/* Whether some source gave it another value than the initial one. Before main only. */
+bool jemalloc_value_differs(enum jemalloc_name name);
 /* All options as they are without any source. */
 void jemalloc_value_defaults(void);
 
 /* Text for the user, to malloc_message if the program set one, else to standard error. */
 void jemalloc_write(const char *text);
+/* The same for text that the program asked for by a call: to standard error whatever that is. */
+void jemalloc_answer(void *opaque, const char *text);
 void jemalloc_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 static inline bool jemalloc_on(enum jemalloc_name name)

@@ -415,7 +415,7 @@ EXPORT void malloc_stats_print(void (*write)(void *, const char *), void *opaque
                                const char *options)
 {
     if (init_done())
-        jemalloc_stats(write, opaque, options);
+        jemalloc_stats(write != NULL ? write : jemalloc_answer, opaque, options);
 }
 
 EXPORT void je_malloc_stats_print(void (*write)(void *, const char *), void *opaque,

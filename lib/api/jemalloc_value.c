@@ -6,13 +6,19 @@
 #include "base/compiler.h"
 #include "lib/api/jemalloc_conf.h"
 
-#define OPTION(name, kind, initial, low, high, range, words, shown) \
-    {#name, initial, words, low, high, JEMALLOC_##kind, RANGE_##range, VIEW_##shown},
+#define WORKS         NULL
+#define HINT          NULL
+#define MISSING(text) text
+#define OPTION(name, kind, initial, low, high, range, words, shown, effect) \
+    {#name, initial, words, effect, low, high, JEMALLOC_##kind, RANGE_##range, VIEW_##shown},
 enum { RANGE_REJECT, RANGE_CLIP, VIEW_HIDDEN = 0, VIEW_SHOWN };
 const struct jemalloc_option jemalloc_options[JEMALLOC_OPTIONS] = {
 #include "lib/api/jemalloc_options.def"
 };
 #undef OPTION
+#undef WORKS
+#undef HINT
+#undef MISSING
 
 struct jemalloc_value jemalloc_values[JEMALLOC_OPTIONS];
 
@@ -248,4 +254,16 @@ void jemalloc_value_defaults(void)
         jemalloc_value_parse((enum jemalloc_name)i, initial, strlen(initial));
         jemalloc_values[i].given = false;
     }
+}
+
+bool jemalloc_value_differs(enum jemalloc_name name)
+{
+    struct jemalloc_value now = jemalloc_values[name];
+    const char *initial = jemalloc_options[name].initial;
+    if (!now.given || jemalloc_value_parse(name, initial, strlen(initial)) != NULL)
+        return false;
+    struct jemalloc_value before = jemalloc_values[name];
+    jemalloc_values[name] = now;
+    return now.number != before.number ||
+           (now.text != NULL && before.text != NULL && strcmp(now.text, before.text) != 0);
 }

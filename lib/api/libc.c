@@ -185,11 +185,9 @@ EXPORT int posix_memalign(void **out, size_t align, size_t size)
     if (align % sizeof(void *) != 0 || align == 0 || (align & (align - 1)) != 0)
         return EINVAL;
     struct caller caller = CALLER_HERE;
-    int before = errno;
     void *block = libc_aligned(align, size, &caller);
-    errno = before;
     if (block == NULL)
-        return ENOMEM;
+        return ENOMEM; /* errno says so, too, as in glibc */
     *out = block;
     return 0;
 }

@@ -12,6 +12,14 @@
 #include "lib/api/jemalloc.h"
 #include "lib/api/jemalloc_conf.h"
 #include "lib/api/mallctl.h"
+#include "lib/api/notice.h"
+
+/* The program asks for a profile: one line, once, if its malloc is another one. */
+static void wants_profile(const char *call)
+{
+    static bool told;
+    notice_call(call, &told);
+}
 
 int serve_prof_active(const struct request *request, const struct node *node)
 {
@@ -26,6 +34,8 @@ int serve_prof_active(const struct request *request, const struct node *node)
         else
             control_stop();
     }
+    if (came && value)
+        wants_profile("mallctl(\"prof.active\")");
     return request_give(request, &before, sizeof before);
 }
 
@@ -92,12 +102,14 @@ int serve_prof_dump(const struct request *request, const struct node *node)
     int wrong = refused ? refused : request_take(request, &path, sizeof path, &came);
     if (wrong)
         return wrong;
+    wants_profile("mallctl(\"prof.dump\")");
     return jemalloc_dump(path) == 0 ? 0 : EFAULT;
 }
 
 int serve_prof_gdump(const struct request *request, const struct node *node)
 {
     (void)node;
+    wants_profile("mallctl(\"prof.gdump\")");
     return serve_flag(request, jemalloc_state.gdump, jemalloc_set_gdump);
 }
 
@@ -155,6 +167,7 @@ int serve_prof_log_start(const struct request *request, const struct node *node)
     int wrong = refused ? refused : request_take(request, &path, sizeof path, &came);
     if (wrong)
         return wrong;
+    wants_profile("mallctl(\"prof.log_start\")");
     return jemalloc_log_start(path) ? 0 : EFAULT;
 }
 

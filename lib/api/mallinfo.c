@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -70,12 +71,12 @@ EXPORT struct info mallinfo(void)
 EXPORT struct info tc_mallinfo(void) __attribute__((alias("mallinfo")));
 EXPORT struct info2 tc_mallinfo2(void) __attribute__((alias("mallinfo2")));
 
-/* Every option of glibc's heap is accepted: none has a counterpart that a program could miss. */
+/* Every option of glibc's heap is accepted: none has a counterpart that a program could miss. The
+ * one value that glibc refuses is a limit of fast bins that it does not have. */
 EXPORT int mallopt(int option, int value)
 {
-    (void)option;
-    (void)value;
-    return 1;
+    enum { FAST_BYTES = 1, FAST_BYTES_MAX = 160 }; /* M_MXFAST */
+    return option != FAST_BYTES || (value >= 0 && value <= FAST_BYTES_MAX);
 }
 
 EXPORT int malloc_trim(size_t keep)
@@ -87,10 +88,54 @@ EXPORT int malloc_trim(size_t keep)
     return done;
 }
 
+static void row(struct print *out, const char *name, size_t value)
+{
+    print_text(out, name);
+    size_t from = print_length(out);
+    print_unsigned(out, value);
+    print_right(out, from, 10);
+    print_char(out, '\n');
+}
+
+/*
+ * Ours, then glibc's eight lines: programs look for them from the end, and through the stream
+ * stderr, which they may have set to something else. All of it is one write of less than 1 KiB, for
+ * which some have a buffer. Nobody is cancelled in here. No block is a mapping of its own.
+ */
 EXPORT void malloc_stats(void)
 {
-    if (init_done())
-        stats_print(2);
+    char buffer[STATS_SIZE];
+    struct print out;
+    int state;
+    if (!init_done())
+        return;
+    struct info2 info = mallinfo2();
+    print_start(&out, buffer, sizeof buffer);
+    stats_text(&out);
+    print_text(&out, "Arena 0:\n");
+    for (int total = 0; total < 2; total++) {
+        print_text(&out, total ? "Total (incl. mmap):\n" : "");
+        row(&out, "system bytes     = ", info.arena);
+        row(&out, "in use bytes     = ", info.used);
+    }
+    row(&out, "max mmap regions = ", 0);
+    row(&out, "max mmap bytes   = ", 0);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    fwrite(buffer, 1, print_length(&out), stderr);
+    pthread_setcancelstate(state, &state);
+}
+
+/* Of the one heap, and of all. */
+static void totals(struct print *text, const struct account *a, const char *mapped)
+{
+    print_format(
+        text,
+        "<total type=\"fast\" count=\"0\" size=\"%lu\"/>\n"
+        "<total type=\"rest\" count=\"0\" size=\"%lu\"/>\n%s"
+        "<system type=\"current\" size=\"%lu\"/>\n<system type=\"max\" size=\"%lu\"/>\n"
+        "<aspace type=\"total\" size=\"%lu\"/>\n<aspace type=\"mprotect\" size=\"%lu\"/>\n",
+        a->cached_bytes, a->fragmented_bytes + a->dirty_bytes, mapped, a->resident_bytes,
+        a->resident_bytes, a->mapped_bytes, a->mapped_bytes);
 }
 
 EXPORT int malloc_info(int options, FILE *out)
@@ -99,20 +144,15 @@ EXPORT int malloc_info(int options, FILE *out)
         return EINVAL;
     if (!init_done())
         return ENOMEM;
-    char buffer[1024];
+    char buffer[2048];
     struct print text;
     struct account a;
     account_take(&a);
     print_start(&text, buffer, sizeof buffer);
-    print_format(&text,
-                 "<malloc version=\"1\">\n<heap nr=\"0\">\n<sizes>\n</sizes>\n"
-                 "<total type=\"fast\" count=\"0\" size=\"%lu\"/>\n"
-                 "<total type=\"rest\" count=\"0\" size=\"%lu\"/>\n"
-                 "<system type=\"current\" size=\"%lu\"/>\n<system type=\"max\" size=\"%lu\"/>\n"
-                 "<aspace type=\"total\" size=\"%lu\"/>\n<aspace type=\"mprotect\" size=\"%lu\"/>\n"
-                 "</heap>\n",
-                 a.cached_bytes, a.fragmented_bytes + a.dirty_bytes, a.resident_bytes,
-                 a.resident_bytes, a.mapped_bytes, a.mapped_bytes);
+    print_text(&text, "<malloc version=\"1\">\n<heap nr=\"0\">\n<sizes>\n</sizes>\n");
+    totals(&text, &a, "");
+    print_text(&text, "</heap>\n");
+    totals(&text, &a, "<total type=\"mmap\" count=\"0\" size=\"0\"/>\n");
     print_format(&text,
                  "<total type=\"live\" count=\"%lu\" size=\"%lu\"/>\n"
                  "<total type=\"allocated\" count=\"%lu\" size=\"%lu\"/>\n</malloc>\n",

@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "base/compiler.h"
+#include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
@@ -138,7 +139,7 @@ static void say(const char *call, const void *at, size_t size, const void *resul
         return;
     print_start(&line, buffer, sizeof buffer);
     print_format(&line, "%s(start=%p, len=%zu) = %p\n", call, at, size, result);
-    print_flush(&line, 2);
+    message_flush(&line);
 }
 
 static uintptr_t rounded(uintptr_t end)

@@ -9,6 +9,7 @@
 #include "lib/api/api.h"
 #include "lib/api/cold.h"
 #include "lib/api/control.h"
+#include "lib/api/notice.h"
 #include "lib/api/young.h"
 #include "lib/watch/watch.h"
 
@@ -78,6 +79,8 @@ EXPORT size_t memoir_purge(void)
 
 EXPORT void memoir_start(int64_t rate)
 {
+    static bool told;
+    notice_call("memoir_start", &told);
     control_start(rate);
 }
 
@@ -101,6 +104,8 @@ EXPORT int64_t memoir_rate(void)
 
 EXPORT int memoir_snapshot(const char *words)
 {
+    static bool told;
+    notice_call("memoir_snapshot", &told);
     return control_snapshot(DUMP_CALL, words);
 }
 
@@ -111,5 +116,7 @@ EXPORT int memoir_mark(const char *name)
 
 EXPORT int memoir_dump(const char *path)
 {
+    static bool told;
+    notice_call("memoir_dump", &told);
     return control_dump(DUMP_CALL, path, NULL);
 }

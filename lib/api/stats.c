@@ -2,6 +2,7 @@
 /* See lib/api/stats.h. */
 #include "lib/api/stats.h"
 
+#include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
@@ -18,28 +19,36 @@ static void row(struct print *out, const char *name, uint64_t bytes, const char 
     print_format(out, "   %s\n", meaning);
 }
 
-void stats_print(int fd)
+void stats_text(struct print *out)
 {
-    char buffer[2048];
-    struct print out;
     struct account a;
     struct profile_seen profile;
     account_take(&a);
     profile_seen(&profile);
-    print_start(&out, buffer, sizeof buffer);
-    print_format(&out,
+    print_format(out,
                  "memoir: process %d: %lu blocks allocated, %lu freed, %lu live; %lu samples, "
                  "%lu live\n",
                  (int)os_pid(), a.total.allocs, a.total.frees, a.live_blocks, profile.allocated,
                  profile.live);
-    row(&out, "allocated", a.total.alloc_bytes, "in all, since the start");
-    row(&out, "live", a.live_bytes, "in the program's hands");
-    row(&out, "cached", a.cached_bytes, "free blocks kept by threads");
-    row(&out, "fragmented", a.fragmented_bytes, "free blocks in spans that are in use");
-    row(&out, "dirty", a.dirty_bytes, "free pages kept for reuse");
-    row(&out, "metadata", a.metadata_bytes, "memoir's own tables");
-    row(&out, "resident", a.resident_bytes, "of all this in memory now");
-    row(&out, "mapped", a.mapped_bytes, "address space");
-    row(&out, "returned", a.returned_bytes, "given back to the kernel, in all");
-    print_flush(&out, fd);
+    row(out, "allocated", a.total.alloc_bytes, "in all, since the start");
+    row(out, "live", a.live_bytes, "in the program's hands");
+    row(out, "cached", a.cached_bytes, "free blocks kept by threads");
+    row(out, "fragmented", a.fragmented_bytes, "free blocks in spans that are in use");
+    row(out, "dirty", a.dirty_bytes, "free pages kept for reuse");
+    row(out, "metadata", a.metadata_bytes, "memoir's own tables");
+    row(out, "resident", a.resident_bytes, "of all this in memory now");
+    row(out, "mapped", a.mapped_bytes, "address space");
+    row(out, "returned", a.returned_bytes, "given back to the kernel, in all");
+}
+
+void stats_print(int fd)
+{
+    char buffer[STATS_SIZE];
+    struct print out;
+    print_start(&out, buffer, sizeof buffer);
+    stats_text(&out);
+    if (fd == STATS_MESSAGE)
+        message_flush(&out);
+    else
+        print_flush(&out, fd);
 }

@@ -3,6 +3,13 @@
 #ifndef API_STATS_H
 #define API_STATS_H
 
+#include "base/print.h"
+
+/* The text is shorter than that. */
+enum { STATS_SIZE = 2048 };
+
+void stats_text(struct print *out);
+enum { STATS_MESSAGE = -1 }; /* not a descriptor: as a message (base/message.h) */
 void stats_print(int fd);
 
 #endif

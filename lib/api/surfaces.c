@@ -8,12 +8,13 @@
 #include "lib/api/environment.h"
 #include "lib/api/gperftools.h"
 #include "lib/api/jemalloc.h"
+#include "lib/api/notice.h"
 
 /* gperftools comes last: it needs every block, which includes what jemalloc's options ask for. */
 void surfaces_init(void)
 {
-    static const char *const ours[] = {"MALLOC_CONF", "JE_MALLOC_CONF", "HEAPPROFILE",
-                                       "HEAPPROFILESIGNAL", "MALLOCSTATS"};
+    static const char *const ours[] = {"MALLOC_CONF",       "JE_MALLOC_CONF", "HEAPPROFILE",
+                                       "HEAPPROFILESIGNAL", "MALLOCSTATS",    "HEAPCHECK"};
     jemalloc_init();
     gperftools_init();
     for (size_t i = 0; i < COUNT_OF(ours); i++)
@@ -25,6 +26,7 @@ void surfaces_init(void)
 __attribute__((constructor)) static void before_main(void)
 {
     environment_show();
+    notice_start();
     gperftools_before_main();
 }
 
@@ -38,5 +40,6 @@ void surfaces_ready(void)
 void surfaces_exit(void)
 {
     gperftools_exit();
+    notice_exit();
     jemalloc_exit();
 }

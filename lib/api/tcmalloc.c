@@ -83,13 +83,14 @@ const char *tc_version(int *major, int *minor, const char **patch);
 
 EXPORT void tc_malloc_stats(void)
 {
+    enum { STANDARD_ERROR = 2 };
     char buffer[GPERFTOOLS_STATS_SIZE];
     struct print out;
     if (!init_done())
         return;
     print_start(&out, buffer, sizeof buffer);
     gperftools_stats(&out);
-    print_flush(&out, 2);
+    print_flush(&out, STANDARD_ERROR); /* an answer, no message: see base/message.h */
 }
 
 /* The release whose behaviour this is. */

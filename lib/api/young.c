@@ -17,7 +17,7 @@ bool young_is(void)
         young.known = true;
         young.number = __atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED);
         young.colour = (uint8_t)(young.number % COLOURS);
-        young.pool = (uint8_t)heap_pool_here();
+        young.pool = (uint8_t)heap_pool_here(young.number);
         young.random = young_seed();
     }
     if (++young.calls % TICK_EVERY == 0) {
@@ -87,6 +87,8 @@ void young_thread_sums(struct account_sum *sum)
 void young_count(void)
 {
     struct account_sum sum;
+    if (sampler_rate() <= 0) /* the recorded events count, or there is nothing to dump */
+        return;
     young_thread_sums(&sum);
     profile_count(&sum, &young.counted);
 }

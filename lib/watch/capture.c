@@ -96,11 +96,11 @@ static void put_file(struct capture *capture, const char *path)
     put_bytes(capture, text, got < 0 ? 0 : (size_t)got);
 }
 
-static void put_link(struct capture *capture, const char *path)
+static void put_program(struct capture *capture)
 {
-    char text[1024];
-    ssize_t got = os_link(path, text, sizeof text);
-    put_bytes(capture, text, got < 0 ? 0 : (size_t)got);
+    char *path = capture->maps.loaded.path; /* which nobody uses now */
+    ssize_t got = os_link("/proc/thread-self/exe", path, LOADED_PATH);
+    put_bytes(capture, path, got > 0 ? (size_t)got : loaded_program(path));
 }
 
 static void write_process(struct capture *capture)
@@ -115,7 +115,7 @@ static void write_process(struct capture *capture)
     os_host(host, sizeof host);
     put_text(capture, host);
     put_text(capture, MEMOIR_VERSION);
-    put_link(capture, "/proc/thread-self/exe");
+    put_program(capture);
     put_file(capture, "/proc/self/cmdline");
     end_record(capture);
 }

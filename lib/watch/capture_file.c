@@ -30,11 +30,24 @@ const char *capture_file_name(void)
     return name;
 }
 
-static void give_up(void)
+/* Programs close descriptors that they do not know, and open others in their place: nothing of ours
+ * may end up there, and theirs stay open. */
+static bool is_ours(int descriptor)
 {
-    if (fd >= 0)
+    struct os_file_id now = os_file_id(descriptor);
+    return descriptor >= 0 && now.device == id.device && now.inode == id.inode;
+}
+
+static void let_go(void)
+{
+    if (is_ours(fd))
         os_close(fd);
     fd = -1;
+}
+
+static void give_up(void)
+{
+    let_go();
     asked[0] = '\0';
 }
 
@@ -127,16 +140,12 @@ int capture_file_begin(const char *path)
     return error;
 }
 
-/* Programs close descriptors that they do not know, and open others in their place: nothing of ours
- * may end up there. */
 static int still_there(void)
 {
-    struct os_file_id now = os_file_id(fd);
-    if (now.device == id.device && now.inode == id.inode)
+    if (is_ours(fd))
         return 0;
     int again = os_open(name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
-    now = os_file_id(again);
-    if (again >= 0 && (now.device != id.device || now.inode != id.inode)) {
+    if (again >= 0 && !is_ours(again)) {
         os_close(again);
         again = -1;
     }
@@ -185,7 +194,5 @@ int capture_file_mark(const char *mark)
 
 void capture_file_forked(void)
 {
-    if (fd >= 0)
-        os_close(fd);
-    fd = -1;
+    let_go();
 }

@@ -10,6 +10,7 @@
 
 #include "base/compiler.h"
 #include "base/lock.h"
+#include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
 #include "base/sink.h"
@@ -31,6 +32,7 @@ static bool copied;    /* by a fork, since `process` was set */
 static int process;    /* whose files are remembered */
 static struct os_signals signals;
 static unsigned cleaned; /* a bit for each kind of names */
+static uint64_t last_ms; /* when the last dump was made, or the first style was set */
 
 /* A forked child leaves its parent's files alone. One made by vfork has another id, too, but its
  * memory is the parent's. */
@@ -78,6 +80,8 @@ void dump_style_set(struct dump_style *style, const struct dump_style *value)
     if (!dump_lock(true))
         return;
     *style = *value;
+    if (last_ms == 0)
+        last_ms = os_now_ms();
     dump_unlock();
 }
 
@@ -188,7 +192,7 @@ static int complain(const struct dump_style *style, enum dump_reason reason, con
     print_text(&out, ": ");
     dump_advice(&out, named ? NULL : style, error);
     print_text(&out, "\n");
-    print_flush(&out, 2);
+    message_flush(&out);
     return error;
 }
 
@@ -199,7 +203,7 @@ static void announce(const struct dump_style *style, const char *name, const cha
     struct print out;
     print_start(&out, line, sizeof line);
     print_format(&out, "Dumping heap profile to %s (%s)\n", name, words);
-    print_flush(&out, 2);
+    message_flush(&out);
 }
 
 static int write_profile(const struct dump_style *style, int fd, const char *words, uint64_t *bytes)
@@ -257,12 +261,17 @@ static int write_named(const struct dump_style *style, enum dump_reason reason, 
     return error;
 }
 
-/* What `words` are if nobody said. */
-static const char *words_of(enum dump_reason reason, const struct profile_now *now)
+/* The reason in words, where the caller has none. gperftools says for how long there was no dump.
+ */
+static const char *words_of(const struct dump_style *style, enum dump_reason reason,
+                            const struct profile_now *now)
 {
     struct print text;
     print_start(&text, reason_text, sizeof reason_text);
-    dump_name_reason(&text, reason, now);
+    if (reason == DUMP_TIME && style->announce)
+        print_format(&text, "%lu sec since the last dump", (os_now_ms() - last_ms) / 1000);
+    else
+        dump_name_reason(&text, reason, now);
     return print_string(&text);
 }
 
@@ -281,7 +290,7 @@ int dump_write_locked(const struct dump_style *style, enum dump_reason reason, c
     struct dump_moment moment = {(int64_t)(os_wall_ns() / 1000000000), now->live, os_pid()};
     struct print text;
     bool fits = true;
-    words = words == NULL ? words_of(reason, now) : words;
+    words = words == NULL ? words_of(style, reason, now) : words;
     if (style->names == DUMP_NAMES_CAPTURE)
         return snapshot(style, reason, words);
     if (path == NULL) {
@@ -298,6 +307,7 @@ int dump_write_locked(const struct dump_style *style, enum dump_reason reason, c
         return complain(style, reason, dump_last_name, path != NULL, error);
     add_relaxed(&written, 1);
     store_relaxed(&last_error, 0);
+    last_ms = os_now_ms();
     return 0;
 }
 

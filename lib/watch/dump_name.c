@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/loaded.h"
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/watch/heap_profile.h"
@@ -34,19 +35,33 @@ const char *dump_name_word(enum dump_reason reason)
     return reasons[reason].word;
 }
 
+static void print_base_name(struct print *text, const char *path, size_t length)
+{
+    size_t from = length;
+    while (from > 0 && path[from - 1] != '/')
+        from--;
+    print_bytes(text, path + from, length - from);
+}
+
+/* Without /proc. A function of its own: it takes a page of the stack. */
+static NOINLINE void print_loaded(struct print *text)
+{
+    char path[LOADED_PATH];
+    size_t length = loaded_program(path);
+    print_base_name(text, length == 0 ? "memoir" : path, length == 0 ? 6 : length);
+}
+
 /* The file name of the program, or something in its place. */
 static void print_program(struct print *text)
 {
     char path[CONFIG_PATH_SIZE];
     ssize_t length = os_link("/proc/self/exe", path, sizeof path);
-    if (length <= 0 || length == (ssize_t)sizeof path) {
+    if (length < 0)
+        print_loaded(text);
+    else if (length == 0 || length == (ssize_t)sizeof path)
         print_text(text, "memoir");
-        return;
-    }
-    ssize_t from = length;
-    while (from > 0 && path[from - 1] != '/')
-        from--;
-    print_bytes(text, path + from, (size_t)(length - from));
+    else
+        print_base_name(text, path, (size_t)length);
 }
 
 static void print_prefix(struct print *text, const char *prefix)

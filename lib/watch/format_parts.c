@@ -78,5 +78,6 @@ void format_frames(struct sink *sink, uint32_t stack, unsigned digits)
 
 void format_libraries(struct sink *sink)
 {
-    maps_copy(sink, "\nMAPPED_LIBRARIES:\n");
+    static struct maps scratch; /* dumps are written one after the other */
+    maps_copy(&scratch, sink, "\nMAPPED_LIBRARIES:\n");
 }

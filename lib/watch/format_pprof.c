@@ -225,6 +225,17 @@ static void send_mapping(struct writer *writer, const struct map *map, uint64_t 
     proto_send(message, writer->sink, PROFILE_MAPPING);
 }
 
+/* In the order of addresses, which the loader's list is not in. */
+static void keep_mapping(struct writer *writer, struct mapping mapping)
+{
+    if (writer->mappings == NULL || writer->mapping_count == MAPPINGS_MOST)
+        return;
+    size_t at = writer->mapping_count++;
+    for (; at > 0 && writer->mappings[at - 1].start > mapping.start; at--)
+        writer->mappings[at] = writer->mappings[at - 1];
+    writer->mappings[at] = mapping;
+}
+
 /* Readers take the first mapping for the program: it goes first, whatever its address. */
 static void send_mappings(struct writer *writer, bool program, uint64_t *last)
 {
@@ -241,9 +252,8 @@ static void send_mappings(struct writer *writer, bool program, uint64_t *last)
             continue;
         if (is_program == program)
             send_mapping(writer, &map, ++*last);
-        if (!program && writer->mappings != NULL && writer->mapping_count < MAPPINGS_MOST)
-            writer->mappings[writer->mapping_count++] =
-                (struct mapping){map.start, map.end, is_program ? 1 : *last};
+        if (!program)
+            keep_mapping(writer, (struct mapping){map.start, map.end, is_program ? 1 : *last});
     }
     maps_close(&scratch.maps);
 }

@@ -8,6 +8,7 @@
 #include "base/arch.h"
 #include "base/compiler.h"
 #include "base/config.h"
+#include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
@@ -165,7 +166,7 @@ static NOINLINE void tell_other(void)
                       "raise heap.memory above ");
     print_size(&line, config.heap_memory);
     print_char(&line, '\n');
-    print_flush(&line, 2);
+    message_flush(&line);
 }
 
 void profile_begin(struct record *record, const struct caller *caller, unsigned class,

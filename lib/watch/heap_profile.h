@@ -36,9 +36,9 @@ struct profile_row {
     /* Seen: */
     struct profile_sum live, allocated, peak;
     uint64_t moved_out; /* objects that went on in a realloc */
-    uint64_t
-        again; /* of those allocated: reallocs in place of objects that this stack had already, which
-                           are no samples of their own */
+    /* Of those allocated, reallocs in place of objects that this stack had already: they are no
+     * samples of their own. */
+    uint64_t again;
     uint64_t lives[LIFE_BUCKETS]; /* objects that ended here, by their age */
 };
 

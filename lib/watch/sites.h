@@ -27,7 +27,7 @@ struct site {
     struct profile_sum allocated;
     struct site_ends own, others;
     uint32_t again, moved_out; /* stay at their highest value */
-    struct profile_sum peak;      /* saved before the first change after it */
+    struct profile_sum peak;   /* saved before the first change after it */
 };
 _Static_assert(sizeof(struct site) == 256, "slabs of them are powers of two");
 

@@ -18,7 +18,8 @@ enum {
     FAR_SHARE = 4,          /* a change by this share, */
     FAR_BYTES = 1 << 20,    /* and by this, is a point of the series of its own, */
     FAR_MOST = 24,          /* but not more often than this */
-    FAR_WINDOW_MS = 16,     /* in this time */
+    FAR_WINDOW_MS = 16,     /* in this time; with many heaps, of which each costs some time, */
+    HEAPS_A_MS = 16,        /* points are at least a millisecond apart for each 16 of them */
     PART_SHARE = 32,        /* threads come by at least this often on the way to a limit */
     PART_LEAST = 1024,
 };
@@ -72,20 +73,12 @@ static bool raise_peak(const struct account_sum classes[ACCOUNT_ROWS])
     return true;
 }
 
-static uint64_t heaps_now(void)
-{
-    uint64_t heaps = 1;
-    for (const struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
-        heaps += load_relaxed(&heap->alive);
-    return heaps;
-}
-
 void profile_high_water(void)
 {
     static struct account_sum classes[ACCOUNT_ROWS]; /* stacks may be small */
     if (__atomic_exchange_n(&peak.busy, true, __ATOMIC_ACQUIRE))
         return;
-    uint64_t now = held_bytes(), step = now / LOOK_SHARE, least = heaps_now() * LOOK_BYTES;
+    uint64_t now = held_bytes(), step = now / LOOK_SHARE, least = (heap_count() + (uint64_t)1) * LOOK_BYTES;
     if (!exact_from_start()) {
         account_classes(classes);
         raise_peak(classes);
@@ -208,8 +201,6 @@ static void progress_add(uint64_t allocated, uint64_t freed)
 
 void profile_count(const struct account_sum *now, struct profile_counted *last)
 {
-    if (sampler_rate() <= 0) /* the recorded events count, or there is nothing to dump */
-        return;
     uint64_t allocated = now->alloc_bytes - last->allocated, freed = now->free_bytes - last->freed;
     bool anew = now->alloc_bytes < last->allocated || now->free_bytes < last->freed;
     *last = (struct profile_counted){now->alloc_bytes, now->free_bytes};
@@ -349,8 +340,11 @@ void profile_inherit(struct recorder *recorder)
 
 /* ---- time ---------------------------------------------------------------------------- */
 
+static uint64_t rest_ms; /* no point before */
+
 static void add_point(uint64_t now_ms)
 {
+    store_relaxed(&rest_ms, now_ms + heap_count() / HEAPS_A_MS);
     struct account_sum total = account_now();
     band_around(held_bytes());
     series_add(&(struct profile_point){
@@ -367,7 +361,7 @@ void profile_tick(uint64_t now_ms)
         store_relaxed(&profile_due, true);
     if (load_relaxed(&totals_at_peak))
         store_relaxed(&peak.is.time_ms, now_ms);
-    if (!series_due(now_ms))
+    if (!series_due(now_ms) || now_ms < load_relaxed(&rest_ms))
         return;
     profile_measure_ticks();
     add_point(now_ms);
@@ -392,7 +386,7 @@ void profile_far(void)
     uint64_t now_ms = os_now_ms();
     if (held_bytes() >= held_limit())
         store_relaxed(&profile_due, true);
-    else if (may_add_point(now_ms))
+    else if (now_ms >= load_relaxed(&rest_ms) && may_add_point(now_ms))
         add_point(now_ms);
     else
         band_set(0, UINT64_MAX); /* until the next regular point */

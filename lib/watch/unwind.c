@@ -27,6 +27,7 @@
 #include "base/compiler.h"
 #include "base/object.h"
 #include "base/os.h"
+#include "lib/watch/code.h"
 
 enum { LOW_BITS = 3, INDEX_BITS = 15, ENTRIES = 1 << INDEX_BITS, OTHER = ENTRIES / 2 };
 enum { ROWS_MOST = 16, OWN_MOST = 64 };
@@ -53,7 +54,8 @@ static const uintptr_t END_UNSURE = UINTPTR_MAX;
 struct place {
     struct cfi_memory memory; /* first: rows read through it */
     uintptr_t pc;
-    uintptr_t low; /* to high: readable */
+    uintptr_t interrupted; /* the last pc that is one of interrupted code */
+    uintptr_t low;         /* to high: readable */
     uintptr_t sp;
     uintptr_t high;
     uintptr_t fp;
@@ -72,39 +74,22 @@ struct place {
 /* What stands for code without tables: a frame pointer is taken to be one. */
 enum {
     GUESS = CFI_RULE(ARCH_PUSHES_RETURN ? CFI_FP : CFI_GUESS, 16, 16),
-    SIGNAL = CFI_RULE(CFI_SIGNAL, 0, 0),
+    EXACT = CFI_RULE(0, 0, 8), /* of CFI_END and CFI_SIGNAL: see lib/watch/code.h */
+    SIGNAL = CFI_RULE(CFI_SIGNAL, 0, 8),
+    START = CFI_RULE(CFI_END, 0, 8), /* no call led to it: nothing is above it */
 };
-
-/* Whether a signal handler returns to this. An object may have holes, so it is tried first. */
-static FOREIGN bool is_signal_code(uintptr_t pc)
-{
-    unsigned char code[ARCH_SIGNAL_CODE];
-    if (!os_readable((const void *)pc, 2 * sizeof pc))
-        return false;
-    for (unsigned i = 0; i < sizeof code; i++)
-        code[i] = ((const volatile unsigned char *)pc)[i];
-    return arch_signal_code(code);
-}
-
-/* The same outside of all objects: emulators put it at the start of a page of its own. */
-static bool is_lonely_signal_code(uintptr_t pc)
-{
-    enum { NEAR = 64 };
-    return pc % os_page_size() < NEAR && is_signal_code(pc);
-}
 
 /* `lasting`: an object vouches for it, so it may be remembered. */
 static uint32_t rule_find(uintptr_t pc, bool *lasting)
 {
-    struct object object;
-    struct cfi_row row;
-    *lasting = object_find(pc - 1, &object);
-    if (!*lasting)
-        return is_lonely_signal_code(pc) ? SIGNAL : GUESS;
-    bool known = cfi_row(object.header, pc - 1, &row);
-    if ((!known || row.signal) && is_signal_code(pc))
+    struct code code;
+    code_find(pc, false, &code);
+    *lasting = code.object;
+    if (code.signal)
         return SIGNAL;
-    return known ? cfi_rule(&row, pc - 1) : GUESS;
+    if (code.at == pc)
+        return START;
+    return code.known ? cfi_rule(&code.row, code.at) : GUESS;
 }
 
 /* The shape spares the machine a shift. */
@@ -255,7 +240,7 @@ static bool step_signal(struct place *place)
         !word_read(place, from + ARCH_SIGNAL_SP, &sp) ||
         !word_read(place, from + ARCH_SIGNAL_FP, &fp))
         return false;
-    place->pc = pc + 1;
+    place->pc = place->interrupted = pc + 1;
     place->sp = sp;
     place->fp = fp;
     if (sp <= from || sp >= place->high || sp % sizeof sp != 0)
@@ -266,12 +251,10 @@ static bool step_signal(struct place *place)
 /* All registers one frame up. */
 static bool step_row(struct place *place, struct cfi_registers *registers)
 {
-    struct object object;
-    struct cfi_row row;
-    uintptr_t code = place->pc - 1, sp = place->sp;
-    bool found = object_find(code, &object), known = found && cfi_row(object.header, code, &row);
-    if (found ? (!known || row.signal) && is_signal_code(place->pc)
-              : is_lonely_signal_code(place->pc)) {
+    struct code code;
+    uintptr_t sp = place->sp;
+    code_find(place->pc, place->pc == place->interrupted, &code);
+    if (code.signal) {
         registers->known = ((uint64_t)1 << ARCH_REGISTERS) - 1;
         for (unsigned i = 0; i < ARCH_REGISTERS; i++)
             if (!word_read(place, sp + arch_signal_slot(i), &registers->values[i]))
@@ -279,13 +262,15 @@ static bool step_row(struct place *place, struct cfi_registers *registers)
         return step_signal(place);
     }
     if (ARCH_PUSHES_RETURN)
-        registers->values[ARCH_RETURN] = code;
-    if (!known || !cfi_step(&row, &place->memory, registers))
+        registers->values[ARCH_RETURN] = code.at;
+    if (code.at == place->pc || !code.known || !cfi_step(&code.row, &place->memory, registers))
         return false;
-    place->pc = arch_plain(registers->values[ARCH_RETURN]) + row.signal;
+    place->pc = arch_plain(registers->values[ARCH_RETURN]) + code.row.signal;
+    if (code.row.signal)
+        place->interrupted = place->pc;
     place->sp = registers->values[ARCH_SP];
     place->fp = registers->values[ARCH_FP];
-    if (row.signal && (place->sp < sp || place->sp >= place->high))
+    if (code.row.signal && (place->sp < sp || place->sp >= place->high))
         return stack_enter(place, place->sp);
     return place->sp % sizeof sp == 0 && place->sp >= sp + ARCH_PUSHES_RETURN &&
            within(place, sp, place->sp);
@@ -369,6 +354,10 @@ static NOINLINE bool step_other(struct place *place, uint64_t rule)
     place->end = END_UNSURE;
     switch (CFI_KIND(rule)) {
     case CFI_END:
+        if (place->pc == place->interrupted && (rule & EXACT)) {
+            done = step_far(place);
+            break;
+        }
         place->end = END_FINAL;
         return false;
     case CFI_SIGNAL:
@@ -435,6 +424,14 @@ INLINE void use_frame_pointer(struct walk *walk, unsigned at, uintptr_t fp)
     }
 }
 
+/* Frame `at` has an exact return address: readers look one byte before what is recorded. The word
+ * on the stack is another then, so the next walk does not compare it. */
+static void record_exact(struct walk *walk, unsigned at, uintptr_t pc)
+{
+    walk->pcs[at] = pc + 1;
+    walk->slots[at] |= BARRIER;
+}
+
 /* Whether the walk, now at frame `at` of the new record, is on the way of the last one. */
 static FOREIGN bool meets(struct walk *walk, struct place *place, unsigned at, uintptr_t fp)
 {
@@ -489,6 +486,9 @@ static FOREIGN __attribute__((noinline)) unsigned climb(struct walk *walk, struc
         if (unlikely(CFI_KIND(rule) != CFI_SP)) {
             if (unlikely(CFI_KIND(rule) != CFI_FP)) {
                 place->pc = pc, place->sp = sp, place->fp = fp;
+                bool special = CFI_KIND(rule) == CFI_END || CFI_KIND(rule) == CFI_SIGNAL;
+                if (special && (rule & EXACT) && pc != place->interrupted)
+                    record_exact(walk, at, pc);
                 if (pc == 0 || !step_other(place, rule))
                     break;
                 pc = place->pc, sp = place->sp, fp = place->fp, high = place->high;

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arch.h"
 #include "base/compiler.h"
 
 enum { WALK_MOST = 256 }; /* frames */
@@ -28,10 +29,10 @@ struct caller {
 };
 
 /* In a function that is not inlined: who called it. */
-#define CALLER_HERE                                                                \
-    {                                                                              \
-        (uintptr_t) __builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa(), \
-            *(uintptr_t *)__builtin_frame_address(0)                               \
+#define CALLER_HERE                                                \
+    {                                                              \
+        (uintptr_t) __builtin_return_address(0), ARCH_CALLER_SP(), \
+            *(uintptr_t *)__builtin_frame_address(0)               \
     }
 
 /*

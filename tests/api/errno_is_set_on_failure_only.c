@@ -127,13 +127,17 @@ static void posix_memalign_returns_its_code(void)
     const size_t refused[] = {0, 1, 2, 3, 4, 12, 24, 100, ((size_t)1 << 63) + 8, SIZE_MAX};
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         void *block = &mark;
+        errno = ERRNO_UNTOUCHED;
         CHECK_EQ(posix_memalign(&block, opaque_size(refused[i]), 10), EINVAL);
+        CHECK_EQ(errno, ERRNO_UNTOUCHED);
         CHECK_AT(block == &mark, "alignment %zu", refused[i]);
     }
     const size_t too_large[] = {half_of_all, far_too_much, SIZE_MAX, more_than_there_is};
     for (size_t i = 0; i < sizeof too_large / sizeof too_large[0]; i++) {
         void *block = &mark;
+        errno = ERRNO_UNTOUCHED;
         CHECK_EQ(posix_memalign(&block, 64, opaque_size(too_large[i])), ENOMEM);
+        CHECK_EQ(errno, ENOMEM);
         CHECK_AT(block == &mark, "size %zu", too_large[i]);
     }
     void *block = &mark;

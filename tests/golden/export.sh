@@ -233,8 +233,9 @@ status=$?
 [ -e slow.speedscope.json ] || [ $status -eq 143 ] || fail "a signal: status $status"
 rm -f slow.speedscope.json
 [ "$(find . -name 'slow*' -o -name 'limit.csv.*' | wc -l)" -eq 0 ] || fail "left behind: $(ls -d slow* limit*)"
-ln -s /dev/full full.folded.gz
-expect 3 "$memoir" export -q a.memoir -o full.folded.gz 2>/dev/null
+if [ "$(id -u)" -eq 0 ] && mknod full.folded.gz c 1 7 2>/dev/null; then
+    expect 3 "$memoir" export -q a.memoir -o full.folded.gz 2>/dev/null
+fi
 
 # What a filter leaves is all that it was: labels, addresses, mappings, build ids.
 "$memoir" export -q a.memoir --focus . -o every.pb.gz

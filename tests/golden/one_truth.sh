@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
+# timeout=600
 #
 # Every total is one number, whoever tells it: live, allocated, freed, calls, peak and end of real
 # programs (small, mixed and large blocks, 1 and 4 threads; sampled at the usual rate, at 64K, and
 # every block) are asked for through every verb, page, export, picture and file name. They are equal
 # to the byte, or as far as a rounded text tells, and the peak is at least the end and each snapshot.
 # A running process says the same through ps, top, ctl and its own counters.
-# timeout=600
 . "$(dirname "$0")/../programs/common.sh"
 need python3
 cd "$place" || exit 2

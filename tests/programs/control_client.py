@@ -2,10 +2,14 @@
 """A client of the control channel that does what the tool never would.
 
     control_client.py ask PID LINE       one request, its status and text
+    control_client.py late PID FIFO OUT LINE   connects, writes a line to FIFO, waits until OUT
+                                         grows, and asks only then
     control_client.py silent PID         connects and says nothing until it is cut off
     control_client.py slow PID           asks, and never takes the answer
     control_client.py garbage PID SEED   connections full of nonsense
     control_client.py stray PID          the signal in every wrong way
+
+CLIENT_USER: the user to become first.
 """
 import ctypes
 import os
@@ -50,7 +54,20 @@ def connect(pid, wait_s=10):
 
 
 def ask(pid, line):
+    return ask_through(connect(pid), line)
+
+
+def late(pid, fifo, out, line):
     channel = connect(pid)
+    size = os.path.getsize(out)
+    pipe = os.open(fifo, os.O_WRONLY)
+    os.write(pipe, b"now\n")
+    while os.path.getsize(out) == size:
+        time.sleep(0.01)
+    return ask_through(channel, line)
+
+
+def ask_through(channel, line):
     channel.send(struct.pack("II", REQUEST, len(line)) + line)
     magic, status, length = struct.unpack("IiI", channel.recv(12))
     assert magic == ANSWER
@@ -111,8 +128,13 @@ def stray(pid):
 
 
 def main(verb, pid, *more):
-    if verb == "ask":
-        status, text = ask(int(pid), more[0].encode())
+    if "CLIENT_USER" in os.environ:  # only root can become that user
+        user = int(os.environ["CLIENT_USER"])
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+    if verb in ("ask", "late"):
+        status, text = {"ask": ask, "late": late}[verb](int(pid), *more[:-1], more[-1].encode())
         print(status)
         sys.stdout.write(text.decode())
     else:

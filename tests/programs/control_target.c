@@ -4,12 +4,17 @@
  * "ready" when it is in it, and ends by SIGTERM.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -138,6 +143,28 @@ static void drop(const char *path)
     fflush(stdout);
 }
 
+/* Nobody but root may look into the process any more. */
+static void become_closed(void)
+{
+    if (prctl(PR_SET_DUMPABLE, 0) != 0)
+        exit(2);
+}
+
+/* The same, when a line comes through the pipe; a second line takes it back. */
+static void close_later(const char *path)
+{
+    char line[8];
+    FILE *pipe = fopen(path, "r+");
+    ready();
+    for (int dumpable = 0; pipe != NULL && fgets(line, sizeof line, pipe) != NULL;
+         dumpable = !dumpable) {
+        if (prctl(PR_SET_DUMPABLE, dumpable) != 0)
+            exit(2);
+        printf("%s\n", dumpable ? "open" : "closed");
+        fflush(stdout);
+    }
+}
+
 /* Asks another process through its socket and says with which status it was answered. */
 static int knock(const char *path)
 {
@@ -160,12 +187,50 @@ static int knock(const char *path)
     return 0;
 }
 
+static bool file_write(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY);
+    bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    close(fd);
+    return ok;
+}
+
+/* The user becomes root of a user namespace, with a /tmp of its own; its child there asks it. */
+static int asked_inside(bool closed)
+{
+    char text[64], users[64], groups[64];
+    union sigval value = {.sival_int = ATTACH_VALUE};
+    int status = 0;
+    snprintf(users, sizeof users, "0 %d 1\n", (int)getuid());
+    snprintf(groups, sizeof groups, "0 %d 1\n", (int)getgid());
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0 || !file_write("/proc/self/uid_map", users) ||
+        !file_write("/proc/self/setgroups", "deny") || !file_write("/proc/self/gid_map", groups) ||
+        mount("none", "/tmp", "tmpfs", 0, "mode=1777") != 0)
+        return 77;
+    if (closed)
+        become_closed();
+    pid_t parent = getpid(), child = fork();
+    if (child > 0) {
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+            continue;
+        return WEXITSTATUS(status);
+    }
+    snprintf(text, sizeof text, "/tmp/memoir-0/%d.sock", (int)parent);
+    for (int i = 0; i < 100 && access(text, F_OK) != 0; i++) {
+        sigqueue(parent, ATTACH_SIGNAL, value);
+        usleep(50000);
+    }
+    return knock(text);
+}
+
 int main(int argc, char **argv)
 {
     const char *state = argc > 1 ? argv[1] : "idle";
     void *volatile block = malloc(1000);
     if (strcmp(state, "knock") == 0)
         return knock(argv[2]);
+    if (strcmp(state, "asked-inside") == 0)
+        return asked_inside(argc > 2);
     if (strcmp(state, "waiting") == 0)
         waiting();
     else if (strcmp(state, "busy") == 0)
@@ -182,8 +247,14 @@ int main(int argc, char **argv)
         block_all();
     else if (strcmp(state, "drop") == 0)
         drop(argv[2]);
+    else if (strcmp(state, "close-later") == 0)
+        close_later(argv[2]);
+    else if (strcmp(state, "closed") == 0 || strcmp(state, "closed-own-busy") == 0)
+        become_closed();
     else if (strcmp(state, "fork") == 0 && fork() > 0)
         wait(NULL);
+    if (strcmp(state, "closed-own-busy") == 0)
+        signal(SIGURG, on_urgent);
     if (strstr(state, "-busy") != NULL)
         busy();
     if (strcmp(state, "drop") != 0)

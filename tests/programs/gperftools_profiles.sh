@@ -58,6 +58,25 @@ readers="google-pprof go"
 HEAP_PROFILE_INUSE_INTERVAL=2097152 run ./leaking
 said "Dumping heap profile to out.0001.heap (2 MB currently in use)"
 
+# By time, with the reason in gperftools' words.
+cat >slow.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+static void *volatile kept[40];
+int main(void)
+{
+    for (int i = 0; i < 40; i++) {
+        kept[i] = malloc(1000);
+        usleep(40000);
+    }
+    return 0;
+}
+END
+build slow.c -o slow
+HEAP_PROFILE_TIME_INTERVAL=1 run ./slow
+grep -Eq '^Dumping heap profile to out.0001.heap \([1-9][0-9]? sec since the last dump\)$' errors ||
+    fail "no dump by time: $(cat errors)"
+
 # Old files go, unless they should stay; silence.
 touch out.0077.heap
 HEAPPROFILE=out PERFTOOLS_VERBOSE=-1 preload ./leaking 2>errors

@@ -175,7 +175,7 @@ check([m["key"] for m in page.data["metrics"]][:2] == ["peak_space", "inuse_spac
 check(page.size < 400000, "it is small: %d" % page.size)
 
 page = read("sampled.html")
-check("one in 64.0 KiB: totals are estimates" in page.words, "it says that it is not")
+check("totals are counted, sites are estimates from samples, one in 64.0 KiB" in page.words, "it says that it is not")
 check("every block" not in page.words, "it does not claim to be exact")
 check("--focus build_index" in page.words, "the filter is named")
 check("keep_some" not in page.names, "the filter leaves out")

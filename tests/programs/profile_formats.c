@@ -83,6 +83,11 @@ bool profile_covered(void)
     return true;
 }
 
+uint64_t profile_resident_peak(void)
+{
+    return 0;
+}
+
 uint64_t profile_off_ms(void)
 {
     return 0;

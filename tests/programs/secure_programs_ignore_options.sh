@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # A set-uid, set-gid or file-capability program obeys no variable, file or socket: MEMOIR,
-# MALLOC_CONF and HEAPPROFILE change nothing and print nothing there. The same program without the bit shows that the
+# MALLOC_CONF, HEAPPROFILE and variables that are not served change nothing and print nothing there.
+# The same program without the bit shows that the
 # options would have done something.
 . "$(dirname "$0")/common.sh"
 [ "$(id -u)" -eq 0 ] || skip "needs root to make set-uid programs"
@@ -37,7 +38,7 @@ for way in linked static; do
         2>"$place/errors"
     grep -q '^secure 0 rate 4096$' "$place/out" || fail "$way, MALLOC_CONF: $(cat "$place/out")"
     export MALLOC_CONF=prof:true,lg_prof_sample:12,prof_final:true,nonsense:1
-    export HEAPPROFILE="$place/profile" MALLOCSTATS=1
+    export HEAPPROFILE="$place/profile" MALLOCSTATS=1 CPUPROFILE=x HEAPCHECK=normal
 
     chown 65534:0 "$program"
     chmod 4755 "$program"

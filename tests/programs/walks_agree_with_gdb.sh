@@ -6,8 +6,9 @@
 cd "$place" || exit 2
 need gdb
 gdb -batch -ex 'python print(1)' >/dev/null 2>&1 || skip "this gdb has no Python"
-build -O2 "$root/tests/programs/walks_agree_with_gdb.c" "$root/lib/watch/unwind.c" \
-    "$root/base/cfi.c" "$root/base/cfi_expression.c" "$root/base/object.c" "$root/base/os.c" -o walks
+build -O2 "$root/tests/programs/walks_agree_with_gdb.c" \
+    "$root/lib/watch/unwind.c" "$root/lib/watch/code.c" "$root/base/call.c" \
+    "$root/base/cfi.c" "$root/base/cfi_expression.c" "$root/base/loaded.c" "$root/base/object.c" "$root/base/os.c" -o walks
 cat >compare.py <<'END'
 import gdb
 
@@ -16,8 +17,9 @@ def seen():
     while frame is not None:
         # Inlined functions, and those that left by a jump, have no frame: gdb infers them.
         if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
-            pcs.append(frame.pc() + (1 if after_signal else 0))
-            after_signal = frame.type() == gdb.SIGTRAMP_FRAME
+            signal = frame.type() == gdb.SIGTRAMP_FRAME
+            pcs.append(frame.pc() + (1 if signal or after_signal else 0))
+            after_signal = signal
         frame = frame.older()
     return pcs[2:]  # without `stop_here` and its caller
 

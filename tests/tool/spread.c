@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Error bars of sites are 95 % bars: 200 random mixes of 4 to 16 sites with 1 to 3 sizes each, small
- * and large, some of which several sites share, are sampled 6 times each, scaled to exact
+ * Error bars of sites are 95 % bars: 200 random mixes of 4 to 16 sites with 1 to 3 sizes each,
+ * small and large, some of which several sites share, are sampled 6 times each, scaled to exact
  * counters and shown in a view. The true value lies within the bar in 93 to 97 of 100 cases, for
  * bytes and for counts, at sites of malloc and of realloc in place, which counts one recorded block
  * again and again. A site that is known exactly has no bar, and totals never have one.

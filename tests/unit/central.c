@@ -59,7 +59,8 @@ static void *churn(void *argument)
             unsigned got = central_take(pool, mark, slots, wanted);
             assert(got > 0 && got <= wanted);
             for (unsigned k = wanted - got; k < wanted; k++) {
-                assert(span_of(slots[k])->mark == mark && span_of(slots[k])->pool == pool);
+                assert(span_of(slots[k])->mark == mark && span_of(slots[k])->home >> 8 == pool &&
+                       span_of(slots[k])->pool == pages_node(pool));
                 own(slots[k], mark, self);
                 held[count++] = slots[k];
             }

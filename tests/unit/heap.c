@@ -241,6 +241,48 @@ static void only_so_many_heaps_are_parked(void)
     assert(out_of(5, 0) == 0);
 }
 
+static void *stay(void *barriers)
+{
+    struct heap *heap = unit_heap(0, heap_pool_here(0));
+    pthread_barrier_wait(barriers);
+    pthread_barrier_wait((pthread_barrier_t *)barriers + 1);
+    heap_end(heap);
+    return NULL;
+}
+
+/* How many pools eight new threads would use. */
+static unsigned pools_for_eight(void)
+{
+    unsigned pools = 0;
+    for (uint32_t thread = 0; thread < 8; thread++)
+        pools |= 1u << heap_pool_here(thread);
+    return (unsigned)__builtin_popcount(pools);
+}
+
+static void very_many_threads_share_no_lists(void)
+{
+    enum { FEW = 20, MANY = 200 };
+    const unsigned counts[] = {FEW, MANY};
+    config.numa_nodes = 1; /* this thread may be on any node */
+    for (unsigned k = 0; k < 2; k++) {
+        pthread_t threads[MANY];
+        pthread_barrier_t barriers[2];
+        pthread_barrier_init(&barriers[0], NULL, counts[k] + 1);
+        pthread_barrier_init(&barriers[1], NULL, counts[k] + 1);
+        for (unsigned i = 0; i < counts[k]; i++)
+            assert(pthread_create(&threads[i], NULL, stay, barriers) == 0);
+        pthread_barrier_wait(&barriers[0]);
+        assert(pools_for_eight() == (counts[k] == FEW ? 1 : POOL_MAX));
+        pthread_barrier_wait(&barriers[1]);
+        for (unsigned i = 0; i < counts[k]; i++)
+            pthread_join(threads[i], NULL);
+        assert(pools_for_eight() == 1);
+    }
+    heap_drop_parked(os_now_ms(), 0);
+    config.numa_nodes = 0;
+    assert(pages_node(0) == 0 && pages_node(7) < pages_nodes);
+}
+
 static void idle_bins_are_emptied(void)
 {
     struct heap *heap = unit_heap(0, 0);
@@ -389,6 +431,7 @@ int main(void)
     idle_bins_are_emptied();
     parked_heaps_serve_the_next_thread();
     only_so_many_heaps_are_parked();
+    very_many_threads_share_no_lists();
     ended_heaps_are_used_again();
     no_change_of_mode_is_lost();
     a_change_in_between_is_seen();

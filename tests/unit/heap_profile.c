@@ -125,6 +125,25 @@ static void random_events(uint64_t *random, unsigned events)
     compare();
 }
 
+/* Resized in place: one that goes on at the same site is counted there again. */
+static void renewed_blocks_are_counted_again(void)
+{
+    static const unsigned sites[] = {5, 5, 5, 6, 6, 5};
+    begin(0, sites[0], 10, 0);
+    for (unsigned i = 1; i < sizeof sites / sizeof *sites; i++) {
+        uint32_t before = records[0].site;
+        uint64_t born = profile_born(&records[0]);
+        end(0, true);
+        begin(0, sites[i], 10 + i, born);
+        profile_again(&records[0], before);
+        shadows[sites[i]].again += sites[i] == sites[i - 1];
+    }
+    assert(shadows[5].again == 2 && shadows[6].again == 1);
+    compare();
+    end(0, false);
+    compare();
+}
+
 /* Threads with such a heap keep a recorder. */
 static void record_every_block(void)
 {
@@ -324,6 +343,7 @@ int main(void)
     uint64_t random = 88172645463325252;
     unit_start();
     sampler_set_rate(SAMPLER_EXACT);
+    renewed_blocks_are_counted_again();
     random_events(&random, unit_times(2000));
     record_every_block();
     random_events(&random, unit_times(20000));

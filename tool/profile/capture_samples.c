@@ -296,6 +296,11 @@ static void target_scale(struct capture_samples *it)
         set_weights(it, i);
     }
     it->profile->counted = it->counted;
+    uint32_t *comment = it->counted && it->profile->samples.weights
+                            ? profile_list_add(it->profile, &it->profile->comments, sizeof *comment)
+                            : NULL;
+    if (comment)
+        *comment = profile_string_of(it->profile, PROFILE_COUNTED);
 }
 
 static void history_scale(struct capture_samples *it)

@@ -9,6 +9,7 @@
 #include "tool/profile/finder.h"
 #include "tool/profile/json.h"
 #include "tool/profile/model.h"
+#include "tool/profile/name.h"
 #include "tool/profile/names.h"
 #include "tool/profile/order.h"
 #include "tool/profile/place.h"

@@ -362,8 +362,8 @@ static void describe(const struct survey *survey, const struct snapshot *target)
 }
 
 /* The series is taken now and then; the peak may lie between two points of it, and is one more.
- * While other threads allocate, the sum of their counters may be some bytes above what the heap ever
- * was: such a point is at the peak. */
+ * While other threads allocate, the sum of their counters may be some bytes above what the heap
+ * ever was: such a point is at the peak. */
 static void point_peak(struct profile *profile)
 {
     int type = profile_type_named(profile, "peak_space");

@@ -490,6 +490,21 @@ static void find_kind(struct reading *it)
         profile->period = 0; /* each byte: all were recorded */
 }
 
+/* An export of a capture whose totals are exact. */
+static void find_counted(struct profile *profile)
+{
+    const uint32_t *comments = profile->comments.items;
+    for (size_t i = 0; i < profile->comments.count; i++)
+        if (strcmp(profile_text(profile, comments[i]), PROFILE_COUNTED) == 0)
+            profile->counted = true;
+    for (size_t row = 0; row < profile->samples.count && profile->samples.weights; row++) {
+        const struct profile_label *thread =
+            profile_label_of(profile, profile->samples.label_sets[row], "thread");
+        if (thread && strcmp(profile_text(profile, thread->text), PROFILE_NOT_SAMPLED) == 0)
+            profile->samples.weights[row] = 1;
+    }
+}
+
 /* From the period, where it is that of a sampled heap. */
 static void find_weights(struct profile *profile)
 {
@@ -534,6 +549,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     if (done) {
         find_kind(&it);
         find_weights(profile);
+        find_counted(profile);
         if (it.labels_lost)
             profile_warn(profile, "samples with more than %d labels lost some",
                          PROFILE_LABELS_MOST);

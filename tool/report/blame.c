@@ -50,28 +50,20 @@ static const char *base_name(const char *path)
 /* Behind the return type that names of C++ templates begin with; *end is where arguments do. */
 static const char *qualified(const char *name, const char **end)
 {
-    const char *start = name, *at = name;
-    unsigned depth = 0;
+    const char *start = name, *at = name, *next;
     if (begins(name, "decltype")) {
-        const char *space = strstr(name, ") ");
-        start = at = space ? space + 2 : name;
+        at += strlen("decltype");
+        at = name_skip(name, at + strspn(at, " "));
     }
-    for (; *at; at++) {
-        if (depth == 0 && begins(at, "operator")) {
+    for (; *at; at = next) {
+        next = name_skip(name, at);
+        if (next > at + 1 && begins(at, "operator")) {
             at += strlen(at);
             break;
         }
-        if (*at == '<')
-            depth++;
-        else if (*at == '>' && depth > 0 && at[-1] != '-')
-            depth--;
-        else if (depth == 0 && *at == '(' && !begins(at, "(anonymous"))
+        if ((*at == '(' && name_opens(name, at)) || (at[0] == ' ' && at[1] == '['))
             break;
-        else if (depth == 0 && *at == '(')
-            at = strchr(at, ')') ? strchr(at, ')') : at;
-        else if (depth == 0 && *at == ' ' && at[1] == '[')
-            break;
-        else if (depth == 0 && *at == ' ')
+        if (*at == ' ')
             start = at + 1;
     }
     *end = at;
@@ -95,18 +87,13 @@ static const char *clone_cut(const char *start, const char *end)
 
 static struct name name_of(const char *function)
 {
-    const char *end, *start = qualified(function, &end);
-    unsigned depth = 0;
+    const char *end, *start = qualified(function, &end), *last = start;
     end = clone_cut(start, end);
-    if (end > start + 1 && end[-1] == '>' && strncmp(start, "operator", 8) != 0) {
-        const char *at = end; /* of a template: without its arguments */
-        do {
-            at--;
-            depth += *at == '>';
-            depth -= *at == '<';
-        } while (depth > 0 && at > start);
-        end = at > start ? at : end;
-    }
+    for (const char *at = start; at < end; at = name_skip(function, at))
+        last = at;
+    bool arguments = *last == '<' && last > start && name_opens(function, last);
+    if (arguments && end[-1] == '>' && strncmp(start, "operator", 8) != 0)
+        end = last; /* of a template: without its arguments */
     return (struct name){start, (size_t)(end - start)};
 }
 
@@ -158,7 +145,7 @@ static bool is_rust(const char *name, const char *file)
                   strstr(file, "hashbrown");
     unsigned depth = 0;
     size_t length = 0, as = 0;
-    if (!theirs || (name[0] != '<' && !strstr(name, "::")))
+    if (!theirs || (name[0] != '<' && !strstr(name, "::")) || begins(name, "(anonymous"))
         return false;
     if (name[0] != '<')
         return crate_fits(name, strlen(name));

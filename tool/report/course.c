@@ -12,8 +12,8 @@ static int64_t course_end(const struct profile *profile, int64_t end_ns)
     return end_ns > 0 ? end_ns : last;
 }
 
-/* The live bytes of `count` equal parts of the time, each the largest in it. A point holds until the
- * next one. False: not known. */
+/* The live bytes of `count` equal parts of the time, each the largest in it. A point holds until
+ * the next one. False: not known. */
 static bool course_values(const struct profile *profile, int64_t end_ns, float *values,
                           unsigned count)
 {

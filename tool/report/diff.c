@@ -183,13 +183,24 @@ static void match_name(struct diff *diff, const struct builds builds[2], struct 
             place(diff, halves[i].old ? &halves[i] : NULL, halves[i].old ? NULL : &halves[i]);
 }
 
+/* Counted totals that are equal leave little doubt that nothing has changed. */
+static double chance_of(const struct view *view)
+{
+    bool counted = view->profile->counted && view->base && view->base->counted;
+    return counted && view->whole.value == view->whole.base &&
+                   view->whole.objects == view->whole.base_objects
+               ? 0.0001
+               : 0.01;
+}
+
 /* `sites`: how many of them are compared. */
 static void judge(const struct view *view, struct diff_row *row, size_t sites)
 {
     const struct view_value *value = &row->value;
     const char *name = view->frames[row->frame].name;
     row->change = (double)value->value - (double)value->base;
-    row->noise = question_noise_among(value->variance + value->base_variance, sites);
+    row->noise =
+        question_noise_among(value->variance + value->base_variance, sites, chance_of(view));
     if (row->change == 0)
         row->verdict = DIFF_SAME;
     else if (fabs(row->change) <= row->noise || strcmp(name, PROFILE_NOT_SAMPLED) == 0)

@@ -2,7 +2,8 @@
 /*
  * What changed from one profile to another, site by site. A change is only one if it is larger than
  * the noise: what both estimates together exceed at any of the sites in 1 of 100 comparisons of
- * equal runs; 0 where every block was recorded. What was not sampled is no site, and never changes.
+ * equal runs, or in 1 of 10,000 if the counted totals are equal; 0 where every block was recorded.
+ * What was not sampled is no site, and never changes.
  *
  * Between two builds of a program lines move. Sites of a function that are in one profile only
  * are matched with those in the other, in the order of their lines.

@@ -126,10 +126,11 @@ function flame_share(part, whole) {
 function flame_fit(name, columns) {
     if (name.length <= columns)
         return name;
+    name = name.replaceAll("(anonymous namespace)::", "");
     name = flame_fold(flame_fold(name, "<", ">", columns), "(", ")", columns);
     if (Array.from(name).length <= columns)
         return name;
-    name = name.replace(/(.)\(\u2026\).*/, "$1");
+    name = name.replace(/(.)\(\u2026\)[^}]*$/, "$1");
     while (name.length > columns && /::./.test(name))
         name = name.slice(name.indexOf("::") + 2);
     const text = Array.from(name);
@@ -142,8 +143,8 @@ function flame_fold(name, open, close, columns) {
     let result = "", depth = 0;
     for (let i = 0; i < name.length; i++) {
         const c = name[i];
-        const plain = /operator.?$/.test(name.slice(Math.max(0, i - 9), i)) ||
-                      (c === ">" && name[i - 1] === "-");
+        const plain = /\boperator[<>(]?$/.test(name.slice(Math.max(0, i - 10), i)) ||
+                      (c === ">" && name[i - 1] === "-") || (c === "<" && /[^r(]\)$/.test(name.slice(0, i)));
         if (c === open && !plain) {
             if (depth++ === 0)
                 result += open + "\u2026";

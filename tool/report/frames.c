@@ -17,17 +17,13 @@ enum { TEXTS_SIZE = 65536 };
 __attribute__((format(printf, 2, 3))) static const char *frames_text(struct maker *maker,
                                                                      const char *format, ...)
 {
-    char text[1024];
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(text, sizeof text, format, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
-    size_t size = (length < 0                     ? 0
-                   : (size_t)length < sizeof text ? (size_t)length
-                                                  : sizeof text - 1) +
-                  1;
+    size_t size = length < 0 ? 1 : (size_t)length + 1;
     if (!maker->texts || maker->texts->used + size > TEXTS_SIZE) {
-        struct texts *more = malloc(sizeof *more + TEXTS_SIZE);
+        struct texts *more = malloc(sizeof *more + (size > TEXTS_SIZE ? size : TEXTS_SIZE));
         if (!more) {
             maker->failed = true;
             return "";
@@ -36,8 +32,10 @@ __attribute__((format(printf, 2, 3))) static const char *frames_text(struct make
         maker->texts = more;
     }
     char *place = maker->texts->bytes + maker->texts->used;
-    memcpy(place, text, size);
-    place[size - 1] = '\0';
+    place[0] = '\0';
+    va_start(arguments, format);
+    vsnprintf(place, size, format, arguments);
+    va_end(arguments);
     maker->texts->used += size;
     return place;
 }

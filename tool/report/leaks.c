@@ -265,8 +265,8 @@ static void row_judge(struct leaks_row *row, const struct view *view, enum leaks
         row->leak = true;
     else if (rule == LEAKS_GROWTH && view->base) {
         row->growth = (double)row->value.value - (double)row->value.base;
-        row->leak = row->growth >
-                    question_noise_among(row->value.variance + row->value.base_variance, sites);
+        row->leak = row->growth > question_noise_among(
+                                      row->value.variance + row->value.base_variance, sites, 0.01);
     } else if (rule == LEAKS_GROWTH) {
         row->leak = row->growth > 0;
     }

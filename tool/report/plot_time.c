@@ -2,8 +2,8 @@
 /*
  * Memory over time: what the largest sites held, stacked, at the snapshots of a capture; over it
  * the size of the heap and of the process, which are known more often. All of it is steps: what is
- * known of a moment holds until the next one. The peak has a flag, with the number that `memoir peak` has; marks of the program have lines. In a comparison the heap of
- * the base is a line, too.
+ * known of a moment holds until the next one. The peak has a flag, with the number that `memoir
+ * peak` has; marks of the program have lines. In a comparison the heap of the base is a line, too.
  */
 #include "tool/report/plot.h"
 

@@ -36,10 +36,10 @@ static double deviations(double probability)
     return high;
 }
 
-double question_noise_among(double variance, size_t sites)
+double question_noise_among(double variance, size_t sites, double by_chance)
 {
-    static const double wrong = 0.01;
-    return variance > 0 ? deviations(wrong / (double)(sites > 0 ? sites : 1)) * sqrt(variance) : 0;
+    double each = by_chance / (double)(sites > 0 ? sites : 1);
+    return variance > 0 ? deviations(each) * sqrt(variance) : 0;
 }
 
 uint32_t question_stack(const struct view *view, size_t sample)

@@ -16,7 +16,7 @@
  * keeps shares for the SPREAD_CLASSES classes with the largest C; for the rest the variance is
  * taken to be A, which is too much rather than too little.
  *
- * Blocks of a size that was never sampled are nobody's ([not sampled]). They belong to some site, and
+ * Blocks of a size that was never sampled are nobody's ([not sampled]). They belong to some site,
  * most likely to one that was sampled with the next smaller or larger size: those sites have them
  * between them as what they may have `more`, in proportion to what they have of these sizes.
  *
@@ -27,7 +27,7 @@
 #ifndef REPORT_SPREAD_H
 #define REPORT_SPREAD_H
 
-#include "tool/profile/model.h"
+#include "tool/profile/profile.h"
 
 enum { SPREAD_CLASSES = 6 };
 

@@ -200,98 +200,6 @@ static const char *dots(void)
     return MB_CUR_MAX > 1 ? "…" : "...";
 }
 
-/* The bracket that closes the one at `open`, or NULL. */
-static char *bracket_end(char *open, char closing)
-{
-    unsigned depth = 0;
-    for (char *at = open; *at; at++) {
-        if (*at == *open)
-            depth++;
-        else if (*at == closing && at[-1] != '-' && --depth == 0)
-            return at;
-    }
-    return NULL;
-}
-
-/* Empties the outermost brackets: Parser::parse<...>(...). */
-static void name_empty(char *text, char opening, char closing)
-{
-    enum { WORTH = 4 }; /* bytes inside */
-    for (char *at = text; *at; at++) {
-        if (*at != opening || strncmp(at, "(anonymous", 10) == 0 ||
-            (at >= text + 8 && strncmp(at - 8, "operator", 8) == 0))
-            continue;
-        char *end = bracket_end(at, closing);
-        if (!end)
-            return;
-        if (end - at > WORTH) {
-            size_t length = strlen(dots());
-            memcpy(at + 1, dots(), length);
-            memmove(at + 1 + length, end, strlen(end) + 1);
-            end = at + 1 + length;
-        }
-        at = end;
-    }
-}
-
-/* <Type as Trait>::f of Rust becomes Type::f. */
-static void name_untrait(char *text)
-{
-    char *start = text + (*text == '~'), *end = *start == '<' ? bracket_end(start, '>') : NULL;
-    unsigned depth = 0;
-    if (!end)
-        return;
-    for (char *at = start; at < end; at++) {
-        depth += *at == '<';
-        depth -= *at == '>' && at[-1] != '-';
-        if (depth != 1 || strncmp(at, " as ", 4) != 0)
-            continue;
-        size_t length = (size_t)(at - start - 1);
-        memmove(start, start + 1, length);
-        memmove(start + length, end + 1, strlen(end + 1) + 1);
-        return;
-    }
-}
-
-/* Takes a part that tells nothing out, as often as it is there. */
-static void name_drop(char *text, const char *part)
-{
-    for (char *at; (at = strstr(text, part));)
-        memmove(at, at + strlen(part), strlen(at + strlen(part)) + 1);
-}
-
-/* Without the parts of a name that say least, if it is too long. */
-static void name_shorten(char *text, unsigned width)
-{
-    if (style_columns(text) > width)
-        name_untrait(text);
-    if (style_columns(text) > width)
-        name_drop(text, "(anonymous namespace)::");
-    if (style_columns(text) > width)
-        name_empty(text, '(', ')');
-    if (style_columns(text) > width)
-        name_empty(text, '<', '>');
-}
-
-/* The namespaces or folders in front of a name go, as many as must. */
-static void name_behead(char *text, unsigned width)
-{
-    char *rest = text;
-    unsigned mark = style_columns(dots());
-    while (style_columns(rest) + (rest > text ? mark : 0) > width) {
-        char *colons = strstr(rest, "::"), *slash = strchr(rest, '/');
-        char *next = colons && (!slash || colons < slash) ? colons + 2 : slash ? slash + 1 : NULL;
-        if (!next || *next == '\0')
-            break;
-        rest = next;
-    }
-    size_t length = style_columns(rest) + mark <= width ? strlen(dots()) : 0;
-    if (rest == text || (size_t)(rest - text) < length)
-        return;
-    memmove(text + length, rest, strlen(rest) + 1);
-    memcpy(text, dots(), length);
-}
-
 /* What is left is one word: its beginning and its end. */
 static void name_halve(char *text, size_t size, unsigned width)
 {
@@ -310,25 +218,41 @@ static void name_halve(char *text, size_t size, unsigned width)
     memcpy(text + head, dots(), length);
 }
 
+/* `cut`: not only arguments go, but also namespaces and at last the middle of the name. */
+static const char *name_fit(char *text, size_t size, const char *name, unsigned width, bool cut)
+{
+    size_t room = strlen(name) + sizeof "...";
+    char *copy = malloc(room);
+    if (!copy) {
+        snprintf(text, size, "%s", name);
+        style_clean(text);
+        return text;
+    }
+    memcpy(copy, name, strlen(name) + 1);
+    style_clean(copy);
+    name_shorten(copy, width, style_columns, dots());
+    if (!cut && strlen(copy) >= size) {
+        width = (unsigned)size / 4;
+        cut = true;
+    }
+    if (cut) {
+        name_behead(copy, width, style_columns, dots());
+        name_halve(copy, room, width);
+    }
+    snprintf(text, size, "%s", copy);
+    free(copy);
+    return text;
+}
+
 const char *style_name(char *text, size_t size, const char *name, unsigned width)
 {
-    snprintf(text, size, "%s", name);
-    style_clean(text);
-    name_shorten(text, width);
-    name_behead(text, width);
-    name_halve(text, size, width);
-    return text;
+    return name_fit(text, size, name, width, true);
 }
 
 const char *style_cell(const struct style *style, char *text, size_t size, const char *name,
                        unsigned width)
 {
-    if (style->fits)
-        return style_name(text, size, name, width);
-    snprintf(text, size, "%s", name);
-    style_clean(text);
-    name_shorten(text, width);
-    return text;
+    return name_fit(text, size, name, width, style->fits);
 }
 
 void style_cut(char *text, size_t size, unsigned width)

@@ -9,7 +9,10 @@
 #include "tool/report/svg.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "tool/profile/profile.h"
 
 /* The length of the character at `text` if it is well-formed UTF-8 that XML allows; else 0. */
 static unsigned svg_character(const unsigned char *text)
@@ -81,29 +84,6 @@ unsigned svg_columns(const char *text)
 
 static const char dots[] = "\xe2\x80\xa6";
 
-/* Copies `name` with what is between `open` and `close` as dots; < of operators stays. */
-static void svg_fold(char *text, size_t size, const char *name, char open, char close)
-{
-    size_t used = 0, depth = 0;
-    for (const char *at = name; *at != '\0' && used + 8 < size; at++) {
-        bool operator_before = at - name >= 8 && strncmp(at - 8, "operator", 8) == 0;
-        bool again = at - name >= 9 && strncmp(at - 9, "operator", 8) == 0;
-        bool arrow = close == '>' && at > name && at[-1] == '-';
-        bool plain = (operator_before || again || arrow) && (*at == open || *at == close);
-        if (*at == open && !plain && depth++ == 0) {
-            text[used++] = open;
-            memcpy(text + used, dots, 3);
-            used += 3;
-        } else if (*at == close && !plain && depth > 0) {
-            if (--depth == 0)
-                text[used++] = close;
-        } else if (depth == 0) {
-            text[used++] = *at;
-        }
-    }
-    text[used] = '\0';
-}
-
 /* Cuts the end off, at a whole character. */
 static void svg_cut(char text[SVG_NAME_MOST], unsigned columns)
 {
@@ -125,26 +105,21 @@ const char *svg_name(char text[SVG_NAME_MOST], const char *name, unsigned column
         return "";
     if (svg_columns(name) <= columns && strlen(name) < SVG_NAME_MOST)
         return name;
-    char wide[16 * SVG_NAME_MOST]; /* parameters may be long until they are folded, too */
-    svg_fold(wide, sizeof wide, name, '<', '>');
-    size_t length = strlen(wide);
-    if (svg_columns(wide) <= columns && length < SVG_NAME_MOST) {
-        memcpy(text, wide, length + 1);
-        return text;
+    char *wide = strdup(name);
+    if (wide == NULL)
+        return "";
+    name_shorten(wide, columns, svg_columns, dots);
+    if (svg_columns(wide) > columns || strlen(wide) >= SVG_NAME_MOST) {
+        /* What is left may be "a::b<...>::c(...) const": qualifiers from the left, then the end. */
+        for (const char *at = wide; *at != '\0'; at = name_skip(wide, at))
+            if (at > wide && strncmp(at, "(\xe2\x80\xa6)", 5) == 0 && !name_scope(at)) {
+                wide[at - wide] = '\0';
+                break;
+            }
+        name_behead(wide, columns, svg_columns, "");
     }
-    svg_fold(text, SVG_NAME_MOST, wide, '(', ')');
-    if (svg_columns(text) <= columns)
-        return text;
-    /* What is left may be "a::b<...>::c(...) const": qualifiers from the left, then the end. */
-    char *parameters = strstr(text, "(\xe2\x80\xa6)");
-    if (parameters != NULL && parameters > text)
-        *parameters = '\0';
-    while (svg_columns(text) > columns) {
-        char *part = strstr(text, "::");
-        if (part == NULL || part[2] == '\0')
-            break;
-        memmove(text, part + 2, strlen(part + 2) + 1);
-    }
+    snprintf(text, SVG_NAME_MOST, "%s", wide);
+    free(wide);
     if (svg_columns(text) > columns)
         svg_cut(text, columns);
     return text;

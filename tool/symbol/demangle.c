@@ -4,14 +4,16 @@
  * parameters and return type, which tell overloads apart and fill screens; the name that the
  * linker knows stays beside it.
  *
- * A short name may stand for one of gigabytes, because its parts can refer to each other: what
- * becomes too long is left by longjmp out of the demangler, which holds nothing at that time.
+ * A short name may stand for one of gigabytes, because its parts can refer to each other. What
+ * becomes too long is read once more, and then the arguments are left out as they come; what is
+ * too long even so is left by longjmp out of the demangler, which holds nothing at that time.
  */
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/symbol/brief.h"
 #include "tool/symbol/symbol.h"
 
 enum { MANGLED_MOST = 1 << 14, TEXT_MOST = 1 << 16 };
@@ -20,25 +22,45 @@ struct text {
     char *bytes;
     size_t length;
     jmp_buf enough;
+    struct brief *brief; /* NULL: all of it is taken */
 };
 
 static void text_add(const char *part, size_t length, void *context)
 {
     struct text *text = context;
+    if (text->brief) {
+        if (!brief_add(text->brief, part, length, text->bytes, TEXT_MOST, &text->length))
+            longjmp(text->enough, 1);
+        return;
+    }
     if (length > TEXT_MOST - text->length)
         longjmp(text->enough, 1);
     memcpy(text->bytes + text->length, part, length);
     text->length += length;
 }
 
-static bool demangle(const char *name, int flags, struct text *text)
+static bool demangle_once(const char *name, int flags, struct text *text)
 {
+    text->length = 0;
     if (setjmp(text->enough) != 0)
         return false;
     if (rust_demangle_callback(name, 0, text_add, text) && text->length > 0)
         return true;
     text->length = 0;
     return cplus_demangle_v3_callback(name, flags, text_add, text) && text->length > 0;
+}
+
+static bool demangle(const char *name, int flags, struct text *text)
+{
+    struct brief brief = {.length = 0};
+    if (demangle_once(name, flags, text))
+        return true;
+    if (text->length == 0)
+        return false; /* no such name */
+    text->brief = &brief;
+    bool found = demangle_once(name, flags, text);
+    text->brief = NULL;
+    return found;
 }
 
 /* `vector<pair<int, int> >` as it is written today. */

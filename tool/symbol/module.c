@@ -4,6 +4,7 @@
 
 #include "tool/symbol/cache.h"
 #include "tool/symbol/debug.h"
+#include "tool/symbol/entry.h"
 #include "tool/symbol/starts.h"
 #include "tool/symbol/symbol.h"
 
@@ -21,6 +22,7 @@ void module_free(struct module *module)
     free(module->other);
     free(module->maps);
     free(module->wanted);
+    free(module->returns);
     free(module->owns);
 }
 
@@ -38,6 +40,18 @@ const struct image *module_symbols(const struct module *module)
     return module->debug && module->debug->has_symtab ? module->debug
            : module->mini                             ? module->mini
                                                       : image;
+}
+
+/* The addresses to ask for, where the file has them. */
+static size_t owns_find(struct module *module, const struct image *image, uint64_t *found)
+{
+    size_t count = 0;
+    module_owns(module, image, found);
+    entry_mend(module);
+    for (size_t i = 0; i < module->wanted_count; i++)
+        if (module->owns[i] != 0)
+            found[count++] = module->owns[i];
+    return count;
 }
 
 size_t module_owns(struct module *module, const struct image *image, uint64_t *found)
@@ -72,18 +86,22 @@ static bool symbol_is_near(const struct table_symbol *symbol, const struct start
 static struct answer_frame symbol_frame(struct answers *answers, const struct table_symbol *symbol,
                                         uint64_t distance)
 {
-    char *readable = symbol_demangle(symbol->name), ending[32] = "", text[2][1024];
+    char *readable = symbol_demangle(symbol->name), ending[32] = "", *text[2] = {NULL, NULL};
     const char *names[2] = {symbol->name, readable ? readable : symbol->name};
     if (symbol->stub)
         snprintf(ending, sizeof ending, "@plt");
     else if (distance > 0)
         snprintf(ending, sizeof ending, "+0x%lx", distance);
     for (unsigned i = 0; i < 2 && ending[0] != '\0'; i++) {
-        snprintf(text[i], sizeof text[i], "%.900s%s", names[i], ending);
-        names[i] = text[i];
+        if (asprintf(&text[i], "%s%s", names[i], ending) < 0)
+            text[i] = NULL;
+        else
+            names[i] = text[i];
     }
     struct answer_frame frame = {.system_name = answers_text(answers, names[0]),
                                  .name = answers_text(answers, names[1])};
+    free(text[0]);
+    free(text[1]);
     free(readable);
     return frame;
 }
@@ -155,7 +173,7 @@ void module_answer(struct module *module, const struct symbol_options *options)
     if (!found || !module->owns)
         answers->failed = true;
     else
-        answers_want(answers, found, module_owns(module, image, found));
+        answers_want(answers, found, owns_find(module, image, found));
     free(found);
     if (answers->failed)
         return;

@@ -21,6 +21,7 @@ struct module {
     size_t maps_count;
 
     uint64_t *wanted; /* addresses in the process; of a return address, the byte before it */
+    bool *returns;    /* of each, whether it is one before a return address, and may be wrong */
     uint64_t *owns;   /* of each, the file's own; 0: not in the file */
     size_t wanted_count;
     uint64_t locations, given; /* all in the profile, and those that had names before */

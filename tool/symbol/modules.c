@@ -113,6 +113,8 @@ static bool wanted_collect(struct modules *modules, const struct profile *profil
 {
     const struct profile_location *locations = profile->locations.items;
     size_t count = profile->locations.count;
+    /* Our own library has put right what `entry_mend` would. */
+    bool settled = profile->format && strcmp(profile->format, "memoir capture") == 0;
     modules->places = calloc(count + 1, sizeof *modules->places);
     if (!modules->places)
         return false;
@@ -129,14 +131,17 @@ static bool wanted_collect(struct modules *modules, const struct profile *profil
     for (size_t i = 0; i < modules->count; i++) {
         struct module *module = &modules->items[i];
         module->wanted = calloc(module->wanted_count + 1, sizeof *module->wanted);
-        if (!module->wanted)
+        module->returns = calloc(module->wanted_count + 1, sizeof *module->returns);
+        if (!module->wanted || !module->returns)
             return false;
     }
     for (size_t i = 0; i < modules->places_count; i++) {
         const struct modules_place *place = &modules->places[i];
         const struct profile_location *location = &locations[place->location];
-        modules->items[place->module].wanted[place->wanted] =
-            location->address - !(location->flags & LOCATION_EXACT);
+        struct module *module = &modules->items[place->module];
+        bool exact = location->flags & LOCATION_EXACT;
+        module->wanted[place->wanted] = location->address - !exact;
+        module->returns[place->wanted] = !exact && !settled;
     }
     return true;
 }

@@ -4,6 +4,8 @@
 
 #include "tool/symbol/tree.h"
 
+#include "tool/profile/profile.h"
+
 #include <dwarf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,16 +135,30 @@ static void die_origin(Dwarf_Die *die)
     }
 }
 
-/* Puts a name and :: in front of a text that ends at the end of its buffer. */
+static unsigned bytes_of(const char *text)
+{
+    return (unsigned)strlen(text);
+}
+
+/* Puts a name and what follows it in front of a text that ends at the end of its buffer. Of one
+ * that is long, arguments go. */
 static char *text_before(char *text, const char *buffer, const char *name, const char *between)
 {
+    enum { PART_MOST = NAME_SIZE / 8 };
     size_t length = strlen(name), more = strlen(between);
-    if ((size_t)(text - buffer) < length + more)
-        return text;
-    text -= more;
-    memcpy(text, between, more); /* NOLINT(bugprone-not-null-terminated-result) */
-    text -= length;
-    memcpy(text, name, length); /* NOLINT(bugprone-not-null-terminated-result) */
+    char *shorter = length > PART_MOST ? strdup(name) : NULL;
+    if (shorter) {
+        name_shorten(shorter, PART_MOST, bytes_of, "...");
+        name = shorter;
+        length = strlen(name);
+    }
+    if ((size_t)(text - buffer) >= length + more) {
+        text -= more;
+        memcpy(text, between, more); /* NOLINT(bugprone-not-null-terminated-result) */
+        text -= length;
+        memcpy(text, name, length); /* NOLINT(bugprone-not-null-terminated-result) */
+    }
+    free(shorter);
     return text;
 }
 

@@ -149,6 +149,8 @@ static void locations_fill(struct profile *profile, const struct modules *module
         const struct answer *answer = own ? answers_find(&module->answers, own) : NULL;
         struct symbol_module *row = &report->modules[place->module];
         locations[place->location].flags |= LOCATION_LOOKED;
+        if (module->owns && module->wanted[place->wanted] == locations[place->location].address)
+            locations[place->location].flags |= LOCATION_EXACT;
         locations[place->location].behind = answer ? answer->behind : 0;
         if (!answer || answer->frames == 0)
             continue;

@@ -176,6 +176,7 @@ def exports(path, space):
         same(f"export.csv {metric}", space[metric], sum(int(row[metric]) for row in rows))
     again = answer("top", "export.pb.gz", "-q", "--rows", "0", "--metric", "peak_space")
     same("pb.gz, rows", space["peak_space"], sum(row["self"] for row in again["rows"]))
+    same("pb.gz: error of the total", 0, again["total_error"])
 
 
 def pages(path, peak, live, allocated):

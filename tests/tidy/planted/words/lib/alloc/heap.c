@@ -16,3 +16,10 @@ struct s {
 };
 // built in /home/someone/memoir
 // $HOME/home/x is fine, and so is base/root/x
+void say(struct print *line)
+{
+    print_flush(line, 2);
+    os_write_all(2, "x", 1);
+    print_flush(line, fd);
+    message_flush(line);
+}

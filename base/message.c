@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* See base/message.h. */
+#include "base/message.h"
+
+#include <fcntl.h>
+
+#include "base/os.h"
+
+enum { STANDARD_OUTPUT = 1, STANDARD_ERROR = 2 };
+
+static bool known;
+static struct os_file_id first; /* what standard error was at the start; all 0: closed */
+static int first_access;
+
+static int access_of(int fd);
+static bool is_open(struct os_file_id id);
+static bool are_same(struct os_file_id one, struct os_file_id other);
+static bool may_write(void);
+
+void message_init(void)
+{
+    first = os_file_id(STANDARD_ERROR);
+    first_access = access_of(STANDARD_ERROR);
+    known = true;
+}
+
+void message_write(const char *text, size_t length)
+{
+    if (may_write())
+        os_write_all(STANDARD_ERROR, text, length);
+}
+
+void message_flush(struct print *print)
+{
+    if (may_write())
+        print_flush(print, STANDARD_ERROR);
+    else
+        print_start(print, print->start, (size_t)(print->end - print->start));
+}
+
+bool message_is_first(int fd)
+{
+    /* The kernel gives the number of a file that is gone to a new one: a data base, open for
+     * reading and writing, is then still told from a log. */
+    return known && is_open(first) && are_same(first, os_file_id(fd)) &&
+           access_of(fd) == first_access;
+}
+
+/* O_RDONLY, O_WRONLY, O_RDWR: what stays as it is while a file is open. */
+static int access_of(int fd)
+{
+    int flags = os_file_flags(fd);
+    return flags < 0 ? -1 : flags & O_ACCMODE;
+}
+
+static bool is_open(struct os_file_id id)
+{
+    return id.device != 0 || id.inode != 0;
+}
+
+static bool are_same(struct os_file_id one, struct os_file_id other)
+{
+    return one.device == other.device && one.inode == other.inode;
+}
+
+/*
+ * Standard error is what it was; or the program has made something else of it: a terminal, a pipe
+ * (a forked child whose errors are collected), the same file as standard output, or a log that is
+ * only appended to and that programs started from here inherit. Everything else is taken for a file
+ * or connection of the program's own.
+ */
+static bool may_write(void)
+{
+    if (!known || message_is_first(STANDARD_ERROR))
+        return true;
+    struct os_file_id now = os_file_id(STANDARD_ERROR);
+    if (!is_open(first) || !is_open(now))
+        return false;
+    if (are_same(now, os_file_id(STANDARD_OUTPUT)) || os_is_terminal(STANDARD_ERROR) ||
+        os_is_pipe(STANDARD_ERROR))
+        return true;
+    return access_of(STANDARD_ERROR) == O_WRONLY && (os_file_flags(STANDARD_ERROR) & O_APPEND) &&
+           !os_closes_on_exec(STANDARD_ERROR);
+}

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+/* The older place of gperftools/profiler.h. */
+#include <gperftools/profiler.h>

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/api/attach_access.h. */
+#include "lib/api/attach_access.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/os.h"
+#include "base/print.h"
+
+enum {
+    ROOT = 0,
+    IDS = 3,            /* real, effective, saved */
+    STATUS_SIZE = 2048, /* what we need comes first in that file */
+};
+
+static const char *blanks_skip(const char *text);
+static bool status_read(char *text);
+static const char *status_value(const char *text, const char *key);
+static bool status_has_ids(const char *text, const char *key, const uint32_t ids[IDS]);
+static bool user_is_certain(uint32_t user);
+static bool file_read(const char *path, char *text, size_t size);
+
+bool access_is_current(const struct os_ids *ids)
+{
+    char text[STATUS_SIZE];
+    return status_read(text) && status_has_ids(text, "\nUid:", ids->user) &&
+           status_has_ids(text, "\nGid:", ids->group);
+}
+
+/*
+ * Root is user 0 as the process sees it, in its own user namespace. The kernel shows who may look
+ * into a process that is not dumpable by the owner of its memory file: root of the namespace in
+ * which it was started. If that is not root of this namespace, nobody here may ask.
+ */
+bool access_allows(const struct os_ids *ids, const struct os_peer *peer)
+{
+    char text[STATUS_SIZE];
+    uint32_t owner;
+    if (!os_dumpable())
+        return peer->user == ROOT && os_owner("/proc/self/mem", &owner) && owner == ROOT;
+    if (peer->user == ROOT)
+        return true;
+    for (unsigned i = 0; i < IDS; i++)
+        if (ids->user[i] != peer->user || ids->group[i] != peer->group)
+            return false;
+    if (!status_read(text))
+        return false;
+    const char *rights = status_value(text, "\nCapPrm:");
+    while (rights != NULL && *rights == '0')
+        rights++;
+    return rights != NULL && *rights == '\n' && user_is_certain(peer->user);
+}
+
+static const char *blanks_skip(const char *text)
+{
+    while (*text == ' ' || *text == '\t')
+        text++;
+    return text;
+}
+
+/* The program's own thread, as a string. */
+static bool status_read(char *text)
+{
+    char name[64];
+    struct print path;
+    print_start(&path, name, sizeof name);
+    print_format(&path, "/proc/self/task/%d/status", os_pid());
+    return file_read(print_string(&path), text, STATUS_SIZE);
+}
+
+static const char *status_value(const char *text, const char *key)
+{
+    size_t length = strlen(key);
+    while (strncmp(text, key, length) != 0)
+        if (*text++ == '\0')
+            return NULL;
+    return blanks_skip(text + length);
+}
+
+static bool status_has_ids(const char *text, const char *key, const uint32_t ids[IDS])
+{
+    const char *at = status_value(text, key);
+    for (unsigned i = 0; at != NULL && i < IDS; i++) {
+        uint64_t value = 0;
+        at = blanks_skip(at);
+        if (*at < '0' || *at > '9')
+            return false;
+        for (; *at >= '0' && *at <= '9'; at++)
+            value = value * 10 + (uint64_t)(*at - '0');
+        if (value != ids[i])
+            return false;
+    }
+    return at != NULL;
+}
+
+/* The kernel shows every user that has no number in our namespace as one and the same, "nobody".
+ * That number means one user only where all users have a number. */
+static bool user_is_certain(uint32_t user)
+{
+    enum { OVERFLOW_USER = 65534 };
+    static const char everyone[] = "0 0 4294967295";
+    char text[256];
+    size_t matched = 0;
+    if (user != OVERFLOW_USER)
+        return true;
+    if (!file_read("/proc/self/uid_map", text, sizeof text))
+        return false;
+    const char *at = blanks_skip(text);
+    while (matched < sizeof everyone - 1 && *at == everyone[matched]) {
+        at = *at == ' ' ? blanks_skip(at) : at + 1;
+        matched++;
+    }
+    return matched == sizeof everyone - 1;
+}
+
+/* The start of a file as a string. */
+static bool file_read(const char *path, char *text, size_t size)
+{
+    int fd = os_open(path, O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    ssize_t got = os_read(fd, text, size - 1);
+    os_close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    return got > 0;
+}
