@@ -92,7 +92,7 @@ rows = {row["name"]: row["growing"] for row in report["lists"]["live"]["rows"]}
 for name, grows in rows.items():
     assert grows == (name in growing), (name, grows)
 for name in shapes:
-    marked = {"growing" in line for line in text.splitlines() if re.search(rf" {name} ", line)}
+    marked = {"◢ growing" in line for line in text.splitlines() if re.search(rf" {name} ", line)}
     assert marked == {name in growing}, (name, marked)
 # Sites of the page's table of leaks: the mark is in front of the shape.
 for name, shape in shapes.items():

@@ -39,6 +39,7 @@ build -static program.c "$MEMOIR_STATIC" -o static
 build -static-pie program.c "$MEMOIR_STATIC" -o static_pie
 
 bare() { # OPTIONS PROGRAM
+    # shellcheck disable=SC2016 # the inner shell expands them
     unshare -rm sh -c 'mount -t tmpfs none /proc; cd "$1"; MEMOIR=$2 LD_PRELOAD=$3 "./$4"' sh \
         "$place" "$1" "$MEMOIR_LIB" "$2" 2>err || fail "$2 does not run: $(cat err)"
     quiet err

@@ -21,26 +21,32 @@ static bool is_signal_code(const struct image *image, const unsigned char *code)
     return image->machine == EM_X86_64 && memcmp(code, wanted, sizeof wanted) == 0;
 }
 
-/* Whether a function may begin there: by the table, or, in static programs that have none, by the
- * alignment of functions. */
-static bool may_begin(const struct starts *starts, uint64_t own)
+/* Whether a function may begin there: by the table, which has the code for signals one byte early;
+ * or, in static programs that have none, by the alignment of functions. */
+static bool may_begin(const struct starts *starts, uint64_t own, bool *early)
 {
     enum { ALIGNMENT = 16 };
     uint64_t start, size;
+    *early = false;
     if (starts->count == 0)
         return own % ALIGNMENT == 0;
-    return starts_find(starts, own, &start, &size) && start == own;
+    if (!starts_find(starts, own, &start, &size))
+        return false;
+    *early = start + 1 == own;
+    return start == own || *early;
 }
 
 static bool is_entry(const struct image *image, const struct starts *starts, uint64_t own)
 {
     unsigned char code[BEFORE + BEHIND];
     uint64_t offset = image_offset(image, own);
+    bool early;
     if (offset < BEFORE || image->fd < 0 || !call_knows(image->machine) ||
+        !may_begin(starts, own, &early) ||
         pread(image->fd, code, sizeof code, (off_t)(offset - BEFORE)) != (ssize_t)sizeof code)
         return false;
     return is_signal_code(image, code + BEFORE) ||
-           (may_begin(starts, own) && !call_ends(image->machine, code + BEFORE));
+           (!early && !call_ends(image->machine, code + BEFORE));
 }
 
 void entry_mend(struct module *module)
