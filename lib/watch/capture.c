@@ -308,14 +308,17 @@ static void write_classes(struct capture *capture, const struct account *account
 {
     scale_prepare(&scale, account);
     for (unsigned row = 1; row < ACCOUNT_ROWS; row++) {
-        if (account->classes[row].allocs == 0)
+        const struct account_sum *sum = &account->classes[row];
+        if (sum->allocs == 0)
             continue;
         begin_record(capture, RECORD_CLASSES, ENTRY_MOST);
         put(capture, row == ACCOUNT_LARGE ? 0 : class_size(row));
-        for (unsigned measure = 0; measure < SCALE_MEASURES; measure++) {
-            put(capture, scale.classes[row][measure].objects.exact);
-            put(capture, scale.classes[row][measure].usable.exact);
-        }
+        put(capture, sum->allocs);
+        put(capture, sum->alloc_bytes);
+        put(capture, account_live(sum));
+        put(capture, account_live_bytes(sum));
+        put(capture, scale.classes[row][SCALE_PEAK].objects.exact);
+        put(capture, scale.classes[row][SCALE_PEAK].usable.exact);
     }
     end_record(capture);
 }

@@ -341,12 +341,18 @@ static void label(struct writer *writer, unsigned key, uint64_t text, uint64_t n
     proto_message(&writer->message, SAMPLE_LABEL, &inner);
 }
 
-static void put_values(struct writer *writer, struct profile_sum allocated, struct profile_sum live,
+static void put_values(struct writer *writer, struct profile_sum freed, struct profile_sum live,
                        struct profile_sum peak)
 {
     uint64_t values[COUNT_OF(types)] = {
-        allocated.objects, allocated.usable, live.objects,        live.usable,
-        peak.objects,      peak.usable,      allocated.requested, live.requested,
+        freed.objects + live.objects,
+        freed.usable + live.usable,
+        live.objects,
+        live.usable,
+        peak.objects,
+        peak.usable,
+        freed.requested + live.requested,
+        live.requested,
     };
     for (unsigned i = 0; i < COUNT_OF(types); i++)
         values[i] = values[i] < INT64_MAX ? values[i] : INT64_MAX;
@@ -356,14 +362,14 @@ static void put_values(struct writer *writer, struct profile_sum allocated, stru
 /* What no sample stands for. */
 static void send_rest(struct writer *writer)
 {
-    struct profile_sum allocated = scale_rest(&scratch.scale, SCALE_ALLOCATED);
+    struct profile_sum freed = scale_rest(&scratch.scale, SCALE_FREED);
     struct profile_sum live = scale_rest(&scratch.scale, SCALE_LIVE);
     struct profile_sum peak = scale_rest(&scratch.scale, SCALE_PEAK);
-    if ((allocated.objects | live.objects | peak.objects) == 0)
+    if ((freed.objects | live.objects | peak.objects) == 0)
         return;
     uint64_t id = location_named(writer, LOCATION_NOT_SAMPLED);
     proto_packed(&writer->message, SAMPLE_LOCATIONS, &id, 1);
-    put_values(writer, allocated, live, peak);
+    put_values(writer, freed, live, peak);
     proto_send(&writer->message, writer->sink, PROFILE_SAMPLE);
 }
 
@@ -376,7 +382,7 @@ static void send_sample(void *context, const struct profile_row *row)
     if (count == 0)
         scratch.ids[count++] = location_named(writer, LOCATION_NO_STACK);
     proto_packed(&writer->message, SAMPLE_LOCATIONS, scratch.ids, count);
-    put_values(writer, scale_row(&scratch.scale, SCALE_ALLOCATED, row),
+    put_values(writer, scale_row(&scratch.scale, SCALE_FREED, row),
                scale_row(&scratch.scale, SCALE_LIVE, row),
                scale_row(&scratch.scale, SCALE_PEAK, row));
     if (row->size > 0)

@@ -325,8 +325,10 @@ static void sum_more(struct profile_sum *to, struct profile_sum more)
 static void totals_row(void *context, const struct profile_row *row)
 {
     const struct summing *summing = context;
-    sum_more(&summing->totals->live, scale_row(summing->scale, SCALE_LIVE, row));
-    sum_more(&summing->totals->allocated, scale_row(summing->scale, SCALE_ALLOCATED, row));
+    struct profile_sum live = scale_row(summing->scale, SCALE_LIVE, row);
+    sum_more(&summing->totals->live, live);
+    sum_more(&summing->totals->allocated, live);
+    sum_more(&summing->totals->allocated, scale_row(summing->scale, SCALE_FREED, row));
     sum_more(&summing->totals->peak, scale_row(summing->scale, SCALE_PEAK, row));
 }
 
@@ -337,7 +339,8 @@ void profile_totals(struct profile_totals *totals, struct scale *scale)
     profile_each(totals_row, &summing);
     if (profile_covered()) {
         sum_more(&totals->live, scale_rest(scale, SCALE_LIVE));
-        sum_more(&totals->allocated, scale_rest(scale, SCALE_ALLOCATED));
+        sum_more(&totals->allocated, scale_rest(scale, SCALE_LIVE));
+        sum_more(&totals->allocated, scale_rest(scale, SCALE_FREED));
         sum_more(&totals->peak, scale_rest(scale, SCALE_PEAK));
     }
 }

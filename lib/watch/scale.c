@@ -6,11 +6,13 @@
 
 #include "lib/watch/format_parts.h"
 
-static const struct profile_sum *sum_of(const struct profile_row *row, enum scale_measure measure)
+static struct profile_sum sum_of(const struct profile_row *row, enum scale_measure measure)
 {
-    return measure == SCALE_ALLOCATED ? &row->allocated
-           : measure == SCALE_LIVE    ? &row->live
-                                      : &row->peak;
+    const struct profile_sum *all = &row->allocated, *live = &row->live;
+    if (measure == SCALE_FREED)
+        return (struct profile_sum){all->objects - live->objects, all->requested - live->requested,
+                                    all->usable - live->usable};
+    return measure == SCALE_LIVE ? *live : row->peak;
 }
 
 static void part_add(struct scale_part *part, uint64_t seen, double weight)
@@ -23,9 +25,9 @@ static void add_row(void *context, const struct profile_row *row)
 {
     struct scale *scale = context;
     for (unsigned measure = 0; measure < SCALE_MEASURES; measure++) {
-        const struct profile_sum *sum = sum_of(row, measure);
-        part_add(&scale->classes[row->class][measure].objects, sum->objects, row->weight);
-        part_add(&scale->classes[row->class][measure].usable, sum->usable, row->weight);
+        struct profile_sum sum = sum_of(row, measure);
+        part_add(&scale->classes[row->class][measure].objects, sum.objects, row->weight);
+        part_add(&scale->classes[row->class][measure].usable, sum.usable, row->weight);
     }
 }
 
@@ -52,8 +54,8 @@ void scale_prepare(struct scale *scale, const struct account *account)
     for (unsigned row = 0; row < ACCOUNT_ROWS; row++) {
         const struct account_sum *sum = &account->classes[row];
         struct scale_part *part = &scale->classes[row][SCALE_PEAK].objects;
-        scale->classes[row][SCALE_ALLOCATED].objects.exact = sum->allocs;
-        scale->classes[row][SCALE_ALLOCATED].usable.exact = sum->alloc_bytes;
+        scale->classes[row][SCALE_FREED].objects.exact = sum->frees;
+        scale->classes[row][SCALE_FREED].usable.exact = sum->free_bytes;
         scale->classes[row][SCALE_LIVE].objects.exact = account_live(sum);
         scale->classes[row][SCALE_LIVE].usable.exact = account_live_bytes(sum);
         part->exact = peak->in_sites ? estimate_round(part->estimate) : peak->classes[row].blocks;
@@ -83,14 +85,14 @@ static uint64_t part_give(struct scale_part *part, uint64_t seen, double weight)
 struct profile_sum scale_row(struct scale *scale, enum scale_measure measure,
                              const struct profile_row *row)
 {
-    const struct profile_sum *sum = sum_of(row, measure);
+    struct profile_sum sum = sum_of(row, measure);
     struct scale_part *usable = &scale->classes[row->class][measure].usable;
     struct scale_part *objects = &scale->classes[row->class][measure].objects;
-    double requested = part_value(usable, sum->requested, row->weight);
+    double requested = part_value(usable, sum.requested, row->weight);
     return (struct profile_sum){
-        .objects = part_give(objects, sum->objects, row->weight),
+        .objects = part_give(objects, sum.objects, row->weight),
         .requested = estimate_round(requested),
-        .usable = part_give(usable, sum->usable, row->weight),
+        .usable = part_give(usable, sum.usable, row->weight),
     };
 }
 

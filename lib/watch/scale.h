@@ -24,7 +24,8 @@
 #include "lib/watch/heap_profile.h"
 #include "lib/watch/totals.h"
 
-enum scale_measure { SCALE_ALLOCATED, SCALE_LIVE, SCALE_PEAK, SCALE_MEASURES };
+/* What was allocated is live or freed: so no site has more live than it allocated. */
+enum scale_measure { SCALE_FREED, SCALE_LIVE, SCALE_PEAK, SCALE_MEASURES };
 
 /* Blocks, or bytes, of one class. */
 struct scale_part {

@@ -43,7 +43,9 @@ static void mix_make(struct mix *mix)
         uint64_t size = sizes[class] > 0 ? sizes[class] : 40960 + 4096 * random_below(500);
         row->size = sizes[class];
         row->weight = random_below(4) == 0 ? 1 : 1 + (double)random_below(100000) / 97;
-        row->allocated = row->live = row->peak = sum_of(1 + random_below(20), size);
+        uint64_t blocks = 1 + random_below(20);
+        row->live = row->peak = sum_of(blocks, size);
+        row->allocated = sum_of(2 * blocks, size); /* so many were freed, too */
         mix->blocks[class] += row->live.objects;
         mix->bytes[class] += row->live.usable;
     }
@@ -62,7 +64,8 @@ static void mix_check(const struct mix *mix, bool covered)
     reconcile_start(&it);
     for (unsigned i = 0; i < CLASSES; i++) {
         struct capture_count count = {mix->blocks[i], mix->bytes[i]};
-        reconcile_class(&it, &(struct capture_class){sizes[i], count, count, count});
+        struct capture_count twice = {2 * count.blocks, 2 * count.bytes};
+        reconcile_class(&it, &(struct capture_class){sizes[i], twice, count, count});
     }
     for (unsigned i = 0; i < mix->count; i++)
         reconcile_row(&it, reconcile_find(&it, mix->rows[i].size), &mix->rows[i]);

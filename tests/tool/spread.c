@@ -86,10 +86,10 @@ static void mix_record(const struct mix *mix, struct profile *profile)
         for (unsigned k = 0; k < mix->sites[i].count; k++) {
             const struct part *part = &mix->sites[i].parts[k];
             uint64_t all = part->blocks * part->repeats;
-            struct capture_count count = {all, all * part->size};
+            struct capture_count count = {all, all * part->size}, none = {0, 0};
             capture_samples_class(
                 &samples,
-                &(struct capture_class){part->size <= 32768 ? part->size : 0, count, count, count});
+                &(struct capture_class){part->size <= 32768 ? part->size : 0, count, none, none});
         }
     for (unsigned i = 0; i < mix->count; i++)
         for (unsigned k = 0; k < mix->sites[i].count; k++) {

@@ -77,10 +77,11 @@ void capture_samples_class(struct capture_samples *it, const struct capture_clas
 }
 
 /* Where the numbers of a metric are. */
-static const unsigned columns[RECONCILE_METRICS][3] = {
-    [RECONCILE_ALLOCATED] = {ALLOC_OBJECTS, ALLOC_REQUESTED, ALLOC_SPACE},
-    [RECONCILE_LIVE] = {INUSE_OBJECTS, INUSE_REQUESTED, INUSE_SPACE},
-    [RECONCILE_PEAK] = {PEAK_OBJECTS, PEAK_REQUESTED, PEAK_SPACE},
+enum metric { ALLOCATED, LIVE, PEAK, METRICS };
+static const unsigned columns[METRICS][3] = {
+    [ALLOCATED] = {ALLOC_OBJECTS, ALLOC_REQUESTED, ALLOC_SPACE},
+    [LIVE] = {INUSE_OBJECTS, INUSE_REQUESTED, INUSE_SPACE},
+    [PEAK] = {PEAK_OBJECTS, PEAK_REQUESTED, PEAK_SPACE},
 };
 
 static void add(int64_t *value, uint64_t more)
@@ -90,7 +91,7 @@ static void add(int64_t *value, uint64_t more)
     *value = (int64_t)(sum < most ? sum : most);
 }
 
-static void add_sum(struct profile_samples *samples, size_t sample, enum reconcile_metric metric,
+static void add_sum(struct profile_samples *samples, size_t sample, enum metric metric,
                     const struct capture_sum *sum)
 {
     add(&samples->values[columns[metric][0]][sample], sum->objects);
@@ -102,9 +103,9 @@ static void add_sum(struct profile_samples *samples, size_t sample, enum reconci
 static void add_values(struct capture_samples *it, size_t sample, const struct capture_row *row)
 {
     struct profile_samples *samples = &it->profile->samples;
-    add_sum(samples, sample, RECONCILE_ALLOCATED, &row->allocated);
-    add_sum(samples, sample, RECONCILE_LIVE, &row->live);
-    add_sum(samples, sample, RECONCILE_PEAK, &row->peak);
+    add_sum(samples, sample, ALLOCATED, &row->allocated);
+    add_sum(samples, sample, LIVE, &row->live);
+    add_sum(samples, sample, PEAK, &row->peak);
     for (unsigned i = 0; i < FORMAT_LIVES; i++) {
         if (row->lives[i] == 0 || (!samples->lives && !profile_want_lives(it->profile)))
             continue;
@@ -226,7 +227,7 @@ bool capture_samples_row(struct capture_samples *it, const struct capture_row *r
 /* ---- from what was seen to what there was ---- */
 
 static struct capture_sum seen_at(const struct profile_samples *samples, size_t sample,
-                                  enum reconcile_metric metric)
+                                  enum metric metric)
 {
     return (struct capture_sum){(uint64_t)samples->values[columns[metric][0]][sample],
                                 (uint64_t)samples->values[columns[metric][1]][sample],
@@ -245,21 +246,54 @@ static struct capture_sum estimate(struct capture_sum seen, double weight)
     return seen;
 }
 
-static void sample_scale(struct capture_samples *it, size_t sample, enum reconcile_metric metric)
+static void set_sum(struct profile_samples *samples, size_t sample, enum metric metric,
+                    const struct capture_sum *sum)
+{
+    for (unsigned i = 0; i < COUNT_OF(columns[metric]); i++)
+        samples->values[columns[metric][i]][sample] = 0;
+    add_sum(samples, sample, metric, sum);
+}
+
+static void sum_add(struct capture_sum *to, const struct capture_sum *more)
+{
+    to->objects += more->objects;
+    to->requested += more->requested;
+    to->usable += more->usable;
+}
+
+static void sample_scale(struct capture_samples *it, size_t sample, const struct capture_sum *seen)
 {
     struct profile_samples *samples = &it->profile->samples;
     const struct kind *kind = kind_at(it, sample);
-    struct capture_sum seen = seen_at(samples, sample, metric);
-    struct capture_sum value =
-        it->counted ? reconcile_value(&it->exact, kind->class, metric, seen, kind->weight)
-                    : estimate(seen, kind->weight);
-    for (unsigned i = 0; i < COUNT_OF(columns[metric]); i++)
-        samples->values[columns[metric][i]][sample] = 0;
-    add_sum(samples, sample, metric, &value);
+    struct capture_sum values[METRICS];
+    if (it->counted) {
+        struct capture_sum freed = reconcile_freed(&seen[ALLOCATED], &seen[LIVE]);
+        values[ALLOCATED] =
+            reconcile_value(&it->exact, kind->class, RECONCILE_FREED, freed, kind->weight);
+        values[LIVE] =
+            reconcile_value(&it->exact, kind->class, RECONCILE_LIVE, seen[LIVE], kind->weight);
+        values[PEAK] =
+            reconcile_value(&it->exact, kind->class, RECONCILE_PEAK, seen[PEAK], kind->weight);
+        sum_add(&values[ALLOCATED], &values[LIVE]);
+    } else {
+        for (unsigned i = 0; i < METRICS; i++)
+            values[i] = estimate(seen[i], kind->weight);
+    }
+    for (unsigned i = 0; i < METRICS; i++)
+        set_sum(samples, sample, i, &values[i]);
+}
+
+/* How many blocks one that was seen stands for. */
+static double stands_for(const struct capture_samples *it, const struct kind *kind,
+                         enum reconcile_metric metric)
+{
+    return it->counted
+               ? reconcile_weight(&it->exact, kind->class, metric, RECONCILE_BLOCKS, kind->weight)
+               : kind->weight;
 }
 
 /* Without the columns all weights are 1. */
-static void set_weights(struct capture_samples *it, size_t sample)
+static void set_weights(struct capture_samples *it, size_t sample, const struct capture_sum *seen)
 {
     struct profile *profile = it->profile;
     struct profile_samples *samples = &profile->samples;
@@ -273,15 +307,13 @@ static void set_weights(struct capture_samples *it, size_t sample)
         }
     if (!samples->weights || profile->failed)
         return;
-    float weights[RECONCILE_METRICS];
-    for (unsigned i = 0; i < RECONCILE_METRICS; i++)
-        weights[i] = (float)(it->counted ? reconcile_weight(&it->exact, kind->class, i,
-                                                            RECONCILE_BLOCKS, kind->weight)
-                                         : kind->weight);
-    samples->weights[sample] = weights[RECONCILE_ALLOCATED];
+    double freed = stands_for(it, kind, RECONCILE_FREED);
+    double live = stands_for(it, kind, RECONCILE_LIVE), all = (double)seen[ALLOCATED].objects;
+    double share = all > 0 ? (double)seen[LIVE].objects / all : 0;
+    samples->weights[sample] = (float)(freed + share * (live - freed));
     if (samples->scales)
         samples->scales[sample] = (struct profile_scale){
-            weights[RECONCILE_LIVE], weights[RECONCILE_PEAK],
+            (float)live, (float)stands_for(it, kind, RECONCILE_PEAK),
             chain_length((struct chain *)it->chains.items + kind->chain), kind->size};
 }
 
@@ -291,9 +323,11 @@ static void target_scale(struct capture_samples *it)
     for (size_t i = 0; i < it->kinds.count && !it->profile->failed; i++) {
         if (kinds[i].snapshot != it->snapshot)
             continue;
-        for (unsigned metric = 0; metric < RECONCILE_METRICS; metric++)
-            sample_scale(it, i, metric);
-        set_weights(it, i);
+        struct capture_sum seen[METRICS];
+        for (unsigned metric = 0; metric < METRICS; metric++)
+            seen[metric] = seen_at(&it->profile->samples, i, metric);
+        sample_scale(it, i, seen);
+        set_weights(it, i, seen);
     }
     it->profile->counted = it->counted;
     uint32_t *comment = it->counted && it->profile->samples.weights
@@ -329,21 +363,25 @@ static void rest_add(struct capture_samples *it, unsigned class)
 {
     struct profile *profile = it->profile;
     struct profile_samples *samples = &profile->samples;
-    struct capture_sum rests[RECONCILE_METRICS] = {0};
+    struct capture_sum rests[METRICS] = {0};
     uint64_t size = it->exact.classes[class].size, all = 0;
     double live = it->column > 0 ? reconcile_live_rest(&it->exact, class) : 0;
     size_t sample;
     bool fresh;
-    for (unsigned i = 0; i < RECONCILE_METRICS && it->target; i++) {
-        rests[i] = reconcile_rest(&it->exact, class, i);
-        all |= rests[i].objects | rests[i].usable;
+    if (it->target) {
+        rests[ALLOCATED] = reconcile_rest(&it->exact, class, RECONCILE_FREED);
+        rests[LIVE] = reconcile_rest(&it->exact, class, RECONCILE_LIVE);
+        rests[PEAK] = reconcile_rest(&it->exact, class, RECONCILE_PEAK);
+        sum_add(&rests[ALLOCATED], &rests[LIVE]);
     }
+    for (unsigned i = 0; i < METRICS; i++)
+        all |= rests[i].objects | rests[i].usable;
     if ((all == 0 && live < 1) ||
         !sample_of(it, (struct key){{UINT64_MAX, size, UINT64_MAX}}, &sample, &fresh))
         return;
     samples->stacks[sample] = capture_samples_named(profile, PROFILE_NOT_SAMPLED);
     samples->label_sets[sample] = rest_labels(profile, size);
-    for (unsigned i = 0; i < RECONCILE_METRICS && it->target; i++)
+    for (unsigned i = 0; i < METRICS; i++)
         add_sum(samples, sample, i, &rests[i]);
     if (samples->weights)
         samples->weights[sample] = 1;
@@ -369,8 +407,7 @@ void capture_samples_peak(struct capture_samples *it)
 {
     struct profile_samples *samples = &it->profile->samples;
     for (unsigned i = 0; i < COUNT_OF(columns[0]) && samples->count > 0; i++)
-        memcpy(samples->values[columns[RECONCILE_LIVE][i]],
-               samples->values[columns[RECONCILE_PEAK][i]],
+        memcpy(samples->values[columns[LIVE][i]], samples->values[columns[PEAK][i]],
                samples->count * sizeof *samples->values[0]);
     for (size_t i = 0; i < samples->count && samples->scales; i++)
         samples->scales[i].live = samples->scales[i].peak;

@@ -35,24 +35,39 @@ unsigned reconcile_find(struct reconcile *it, uint64_t size)
     return class_add(it, size);
 }
 
+static uint64_t less(uint64_t all, uint64_t part)
+{
+    return all > part ? all - part : 0;
+}
+
 void reconcile_class(struct reconcile *it, const struct capture_class *class)
 {
-    const struct capture_count *const counts[RECONCILE_METRICS] = {
-        [RECONCILE_ALLOCATED] = &class->allocated,
-        [RECONCILE_LIVE] = &class->live,
-        [RECONCILE_PEAK] = &class->peak,
+    const struct capture_count counts[RECONCILE_METRICS] = {
+        [RECONCILE_FREED] = {less(class->allocated.blocks, class->live.blocks),
+                             less(class->allocated.bytes, class->live.bytes)},
+        [RECONCILE_LIVE] = class->live,
+        [RECONCILE_PEAK] = class->peak,
     };
     struct reconcile_class *to = &it->classes[reconcile_find(it, class->size)];
     for (unsigned i = 0; i < RECONCILE_METRICS; i++) {
-        to->sums[i][RECONCILE_BLOCKS].exact += counts[i]->blocks;
-        to->sums[i][RECONCILE_BYTES].exact += counts[i]->bytes;
+        to->sums[i][RECONCILE_BLOCKS].exact += counts[i].blocks;
+        to->sums[i][RECONCILE_BYTES].exact += counts[i].bytes;
     }
+}
+
+struct capture_sum reconcile_freed(const struct capture_sum *allocated,
+                                   const struct capture_sum *live)
+{
+    return (struct capture_sum){less(allocated->objects, live->objects),
+                                less(allocated->requested, live->requested),
+                                less(allocated->usable, live->usable)};
 }
 
 void reconcile_row(struct reconcile *it, unsigned class, const struct capture_row *row)
 {
+    struct capture_sum freed = reconcile_freed(&row->allocated, &row->live);
     const struct capture_sum *const sums[RECONCILE_METRICS] = {
-        [RECONCILE_ALLOCATED] = &row->allocated,
+        [RECONCILE_FREED] = &freed,
         [RECONCILE_LIVE] = &row->live,
         [RECONCILE_PEAK] = &row->peak,
     };

@@ -2,7 +2,8 @@
 /*
  * Scales what was sampled to what was counted. A snapshot has exact counters for each size of block
  * (docs/FORMATS.md, record 13) and rows that stand for a sample. For each size, and separately for
- * allocated, live and peak:
+ * freed, live and peak (what was allocated is live or freed, so no site has more live than it
+ * allocated):
  *
  *      seen      what the rows of this size have             (these blocks surely exist)
  *      estimate  the same times their weights
@@ -23,7 +24,7 @@
 
 enum { RECONCILE_CLASSES_MOST = 128, RECONCILE_SIZE_MOST = 32768, RECONCILE_GRANULE = 16 };
 
-enum reconcile_metric { RECONCILE_ALLOCATED, RECONCILE_LIVE, RECONCILE_PEAK, RECONCILE_METRICS };
+enum reconcile_metric { RECONCILE_FREED, RECONCILE_LIVE, RECONCILE_PEAK, RECONCILE_METRICS };
 enum reconcile_quantity { RECONCILE_BLOCKS, RECONCILE_BYTES, RECONCILE_QUANTITIES };
 
 /* value = down * (seen + k * (estimate - seen)) */
@@ -56,6 +57,9 @@ void reconcile_start(struct reconcile *it);
 void reconcile_class(struct reconcile *it, const struct capture_class *class);
 /* The class of blocks of this size; a new one without blocks if the counters have none. */
 unsigned reconcile_find(struct reconcile *it, uint64_t size);
+/* What of the allocated blocks is not live. */
+struct capture_sum reconcile_freed(const struct capture_sum *allocated,
+                                   const struct capture_sum *live);
 void reconcile_row(struct reconcile *it, unsigned class, const struct capture_row *row);
 /* When all rows are known. `covered`: every block since the start was subject to sampling. */
 void reconcile_factors(struct reconcile *it, bool covered);
