@@ -51,6 +51,27 @@ static struct table marks, units, spans, meta;
 static size_t window_size; /* bytes that may ever be opened */
 static size_t claimed;     /* bytes of the window that are mapped: gaps do not count */
 
+/* When memory is out, each malloc would ask the kernel a dozen times in vain. What was refused is
+ * refused again for the rest of the millisecond: blocks still come from what is free, and at last
+ * from outside.c, which asks in any case. */
+struct refusal {
+    uint64_t at_ms;
+    size_t bytes;
+};
+static struct refusal claim_refused, meta_refused;
+
+static bool refused_lately(const struct refusal *refusal, size_t bytes)
+{
+    return load_relaxed(&refusal->at_ms) != 0 && bytes >= load_relaxed(&refusal->bytes) &&
+           load_relaxed(&refusal->at_ms) == os_now_ms();
+}
+
+static void refuse(struct refusal *refusal, size_t bytes)
+{
+    store_relaxed(&refusal->bytes, bytes);
+    store_relaxed(&refusal->at_ms, os_now_ms());
+}
+
 static bool table_map(struct table *table, size_t step)
 {
     store_relaxed(&table->growing, table->mapped + step);
@@ -153,6 +174,8 @@ uint32_t arena_claim(uint32_t wanted, uint32_t *got)
     size_t need = ((size_t)wanted + 1) << UNIT_SHIFT;
     size_t page = os_page_size() > UNIT ? os_page_size() : UNIT;
     need = (need + page - 1) & ~(page - 1);
+    if (unlikely(refused_lately(&claim_refused, need)))
+        return 0;
     int error = 0;
     lock_take(&arena_lock);
     size_t roomy = window.granules * GRANULE / CLAIM_SHARE;
@@ -162,6 +185,8 @@ uint32_t arena_claim(uint32_t wanted, uint32_t *got)
     if (at == 0 && roomy > need)
         at = claim_locked(need, &error);
     size_t end = window.granules * GRANULE;
+    if (at == 0)
+        refuse(&claim_refused, need);
     lock_give(&arena_lock);
     if (at == 0)
         return 0;
@@ -186,7 +211,14 @@ bool arena_need_spans(size_t bytes)
 
 bool arena_need_meta(size_t bytes)
 {
-    return table_need(&meta, bytes);
+    if (bytes <= load_acquire(&meta.mapped))
+        return true;
+    if (refused_lately(&meta_refused, bytes))
+        return false;
+    bool ok = table_need(&meta, bytes);
+    if (!ok)
+        refuse(&meta_refused, bytes);
+    return ok;
 }
 
 static void table_recover(struct table *table)

@@ -39,7 +39,7 @@ WEAK void *tc_new_nothrow(size_t, const std::nothrow_t &);
 WEAK void *tc_newarray(size_t);
 }
 
-enum { ROOM_MIB = 16, ENTRY_POINTS = 29, SMALL_ENTRY_POINTS = 10, SMALL = 1000, ZERO_FLAG = 0x40 };
+enum { ROOM_MIB = 10, ENTRY_POINTS = 29, SMALL_ENTRY_POINTS = 10, SMALL = 1000, ZERO_FLAG = 0x40 };
 
 static int failures;
 
