@@ -8,6 +8,7 @@
     control_client.py slow PID           asks, and never takes the answer
     control_client.py garbage PID SEED   connections full of nonsense
     control_client.py descriptors PID    passes descriptors that no dump can go to
+    control_client.py interrupted PID    asks a process that becomes another one now and then
     control_client.py quiet PID          the right signal, which must not be answered
     control_client.py stray PID          the signal in every wrong way
 
@@ -137,6 +138,19 @@ def quiet(pid):
             assert not os.path.exists(path), "it answers"
 
 
+def interrupted(pid):
+    """Asks a process that may go at any moment: an answer is whole, or there is none."""
+    answered = 0
+    for _ in range(60):
+        try:
+            status, text = ask(pid, b"stats")
+            assert status == 0 and text.startswith(b"allocs:") and text.endswith(b"\n")
+            answered += 1
+        except (OSError, struct.error):
+            pass
+    assert answered > 0, "never an answer"
+
+
 PASSED = (
     ("a pipe", lambda: os.pipe()[1]),
     ("a device", lambda: os.open("/dev/null", os.O_WRONLY)),
@@ -207,7 +221,7 @@ def main(verb, pid, *more):
         sys.stdout.write(text.decode())
     else:
         {"silent": silent, "slow": slow, "garbage": garbage, "stray": stray, "quiet": quiet,
-         "descriptors": descriptors}[verb](
+         "interrupted": interrupted, "descriptors": descriptors}[verb](
             int(pid), *(int(word) for word in more))
 
 
