@@ -234,6 +234,19 @@ static void execute(char **arguments)
     exit(2);
 }
 
+/* Ends when a line comes through the pipe. */
+static void leave(const char *path)
+{
+    char line[8];
+    FILE *pipe = fopen(path, "r+");
+    ready();
+    if (pipe == NULL || fgets(line, sizeof line, pipe) == NULL)
+        exit(2);
+    printf("leaving\n");
+    fflush(stdout);
+    exit(0);
+}
+
 /* Asks another process through its socket and says with which status it was answered. */
 static int knock(const char *path)
 {
@@ -320,6 +333,8 @@ int main(int argc, char **argv)
         close_later(argv[2]);
     else if (strcmp(state, "executes") == 0)
         execute(argv);
+    else if (strcmp(state, "leave") == 0)
+        leave(argv[2]);
     else if (strcmp(state, "confine") == 0)
         confine(argv[2]);
     else if (strcmp(state, "vfork") == 0)
