@@ -18,7 +18,7 @@ enum {
     SLAB = 1 << SLAB_SHIFT,
     SLABS = 1 << 15,
     LOOKS = 8, /* rows of ended threads that a new one looks at */
-    /* Rows, before the kernel is asked whether their threads exist still: programs with few threads
+    /* Live threads, before the kernel is asked whether they exist still: programs with few threads
      * may have forbidden themselves that system call. */
     ASK_FROM = 64,
 };
@@ -39,6 +39,7 @@ static struct lock lock = {0, LOCK_THREADS};
 static BULK uint32_t slabs[SLABS]; /* meta ids */
 static uint32_t count, ids;
 static bool names_kept;       /* of ended threads */
+static uint32_t living;       /* rows of threads that have not ended, as far as we know */
 static pid_t process;         /* whose threads these are */
 static uint32_t cursor;       /* where the next look for a row to use again begins */
 static __thread uint32_t own; /* number of this thread's row, + 1 */
@@ -56,6 +57,7 @@ uint32_t *threads_sites(uint32_t number)
 static void ended_without_a_word(struct thread *thread)
 {
     thread->state = THREAD_ENDED;
+    living--;
     if (thread->recorder != NULL)
         profile_inherit(thread->recorder);
     thread->recorder = NULL;
@@ -65,7 +67,7 @@ static void ended_without_a_word(struct thread *thread)
 static bool is_free_locked(uint32_t number)
 {
     struct thread *thread = thread_at(number);
-    if (thread->state == THREAD_LIVES && count >= ASK_FROM && !os_thread_alive((pid_t)thread->tid))
+    if (thread->state == THREAD_LIVES && living >= ASK_FROM && !os_thread_alive((pid_t)thread->tid))
         ended_without_a_word(thread);
     if (thread->state == THREAD_ENDED && sites_fold(number))
         thread->state = THREAD_NONE;
@@ -111,6 +113,7 @@ static NOINLINE uint32_t thread_add(void)
         thread->named = false;
         memset(thread->name, 0, sizeof thread->name);
         store_release(&thread->state, THREAD_LIVES);
+        living++;
         own = number + 1;
     }
     lock_give(&lock);
@@ -153,6 +156,7 @@ void threads_end(void)
         os_thread_name(thread->name);
     lock_take(&lock);
     store_release(&thread->state, sites_fold(own - 1) ? THREAD_NONE : THREAD_ENDED);
+    living--;
     own = 0;
     lock_give(&lock);
 }
