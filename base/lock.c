@@ -10,7 +10,8 @@ enum {
     WAITED = 1u << 31,
     SPINS = 200,
     PATIENCE_MS = 20,       /* how long a waiter sleeps at first, */
-    PATIENCE_MOST_MS = 640, /* twice as long each time; then it asks whether the owner exists */
+    PATIENCE_MOST_MS = 640, /* twice as long each time. Who was not woken for so long asks whether
+                             * the owner exists. */
 };
 
 __thread uint32_t lock_held;
@@ -47,9 +48,10 @@ static NOINLINE void take_slow(struct lock *lock, uint32_t self)
             !__atomic_compare_exchange_n(&lock->word, &seen, seen | WAITED, false, __ATOMIC_RELAXED,
                                          __ATOMIC_RELAXED))
             continue;
+        uint64_t from_ms = os_now_ms();
         os_wait(&lock->word, seen | WAITED, patience);
-        bool long_enough = patience >= PATIENCE_MOST_MS;
-        patience = long_enough ? patience : patience * 2;
+        bool long_enough = os_now_ms() - from_ms >= PATIENCE_MOST_MS;
+        patience = patience < PATIENCE_MOST_MS ? patience * 2 : 2 * PATIENCE_MOST_MS;
         uint32_t after = load_relaxed(&lock->word);
         if (long_enough && after == (seen | WAITED) && !os_thread_alive((pid_t)(after & ~WAITED)) &&
             __atomic_compare_exchange_n(&lock->word, &after, self | WAITED, false, __ATOMIC_ACQUIRE,

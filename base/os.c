@@ -548,7 +548,8 @@ void os_signal_process(int number)
 
 void os_signal_thread(int number)
 {
-    call3(SYS_tgkill, os_pid(), os_tid(), number);
+    /* In a child made by vfork, libc's note is the parent's. */
+    call3(SYS_tgkill, os_pid(), call3(SYS_gettid, 0, 0, 0), number);
 }
 
 bool os_secure(void)

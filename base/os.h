@@ -52,7 +52,7 @@ uintptr_t os_break(void);
 
 pid_t os_pid(void);
 /* The calling thread's id: libc's note of it, once os_tid_learn has found that, else the kernel's
- * answer. */
+ * answer. In a child made by vfork it may be the parent's. */
 pid_t os_tid(void);
 /* Once, when dlsym may be called. */
 void os_tid_learn(void);

@@ -95,9 +95,12 @@ bool attach_ask(const struct process *process, const char *line, int fd, char **
     bool right = line_send(channel, line, fd) && answer_take(channel, &status, answer);
     int reason = errno;
     close(channel);
-    if (!right)
-        return error_set(error, ERROR_TARGET, "process %d did not answer: %s", process->pid,
-                         strerror(reason));
+    if (!right) {
+        error_set(error, ERROR_TARGET, "process %d did not answer: %s", process->pid,
+                  reason == ECONNRESET ? "it ended, became another program or changed its rights"
+                                       : strerror(reason));
+        return error_hint(error, "again: memoir ctl %d", process->pid);
+    }
     if (status == 0)
         return true;
     if (status == EPERM && **answer == '\0') {

@@ -262,6 +262,40 @@ static int verb_purge(struct request *request)
     return 0;
 }
 
+/* All bytes of one file behind what the other one has. */
+static int file_copy(int from, int to)
+{
+    char part[4096];
+    ssize_t got;
+    for (uint64_t at = 0; (got = os_read_at(from, part, sizeof part, at)) > 0;
+         at += (uint64_t)got) {
+        for (ssize_t done = 0; done < got;) {
+            ssize_t wrote = os_write(to, part + done, (size_t)(got - done));
+            if (wrote <= 0 && wrote != -EINTR)
+                return wrote == 0 ? EIO : (int)-wrote;
+            done += wrote > 0 ? wrote : 0;
+        }
+    }
+    return (int)-got;
+}
+
+/*
+ * A dump to a file of the client's. It is made in memory first: the client's file may be on a disk
+ * that takes its time, or for ever, and whoever makes a dump holds a lock that other dumps of the
+ * program wait for, the one at its end among them.
+ */
+static int dump_for_client(const struct dump_style *style, int fd)
+{
+    int memory = os_memory_file("memoir dump");
+    if (memory < 0)
+        return dump_to_fd(style, DUMP_OUTSIDE, fd);
+    int error = dump_to_fd(style, DUMP_OUTSIDE, memory);
+    if (error == 0)
+        error = file_copy(memory, fd);
+    os_close(memory);
+    return error;
+}
+
 static int verb_dump(struct request *request)
 {
     struct dump_style style = control_memoir;
@@ -274,7 +308,7 @@ static int verb_dump(struct request *request)
         style.format = control_format(parsed.dump_format);
     }
     char name[DUMP_NAME_SIZE] = "";
-    int error = request->fd >= 0 ? dump_to_fd(&style, DUMP_OUTSIDE, request->fd)
+    int error = request->fd >= 0 ? dump_for_client(&style, request->fd)
                                  : dump_write(&style, DUMP_OUTSIDE, NULL, NULL, name);
     if (error != 0) {
         char buffer[200];

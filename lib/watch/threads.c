@@ -17,11 +17,11 @@ enum {
     SLAB_SHIFT = 6,
     SLAB = 1 << SLAB_SHIFT,
     SLABS = 1 << 15,
-    /* Ended threads keep their rows while there are at most this many. Until then the kernel is not
-     * asked whether a thread still exists either: programs with few threads may have forbidden
-     * themselves that system call. */
-    KEPT = 64,
+    KEPT = 64, /* ended threads keep their rows while there are at most this many */
     LOOKS = 8, /* rows of ended threads that a new one looks at */
+    /* Live threads, before the kernel is asked whether they exist still: programs with few threads
+     * may have forbidden themselves that system call. */
+    ASK_FROM = 64,
 };
 
 enum thread_state { THREAD_NONE, THREAD_LIVES, THREAD_ENDED };
@@ -40,6 +40,7 @@ static struct lock lock = {0, LOCK_THREADS};
 static BULK uint32_t slabs[SLABS]; /* meta ids */
 static uint32_t count, ids;
 static bool names_kept;       /* of ended threads */
+static uint32_t living;       /* rows of threads that have not ended, as far as we know */
 static pid_t process;         /* whose threads these are */
 static uint32_t cursor;       /* where the next look for a row to use again begins */
 static __thread uint32_t own; /* number of this thread's row, + 1 */
@@ -57,6 +58,7 @@ uint32_t *threads_sites(uint32_t number)
 static void ended_without_a_word(struct thread *thread)
 {
     thread->state = THREAD_ENDED;
+    living--;
     if (thread->recorder != NULL)
         profile_inherit(thread->recorder);
     thread->recorder = NULL;
@@ -66,7 +68,7 @@ static void ended_without_a_word(struct thread *thread)
 static bool is_free_locked(uint32_t number)
 {
     struct thread *thread = thread_at(number);
-    if (thread->state == THREAD_LIVES && !os_thread_alive((pid_t)thread->tid))
+    if (thread->state == THREAD_LIVES && living >= ASK_FROM && !os_thread_alive((pid_t)thread->tid))
         ended_without_a_word(thread);
     if (thread->state == THREAD_ENDED && sites_fold(number))
         thread->state = THREAD_NONE;
@@ -112,6 +114,7 @@ static NOINLINE uint32_t thread_add(void)
         thread->named = false;
         memset(thread->name, 0, sizeof thread->name);
         store_release(&thread->state, THREAD_LIVES);
+        living++;
         own = number + 1;
     }
     lock_give(&lock);
@@ -155,6 +158,7 @@ void threads_end(void)
     lock_take(&lock);
     bool gone = count > KEPT && sites_fold(own - 1);
     store_release(&thread->state, gone ? THREAD_NONE : THREAD_ENDED);
+    living--;
     own = 0;
     lock_give(&lock);
 }

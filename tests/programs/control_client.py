@@ -8,6 +8,8 @@
     control_client.py slow PID           asks, and never takes the answer
     control_client.py garbage PID SEED   connections full of nonsense
     control_client.py descriptors PID    passes descriptors that no dump can go to
+    control_client.py interrupted PID    asks a process that becomes another one now and then
+    control_client.py give PID FILE      asks for a dump into FILE and waits for it
     control_client.py quiet PID          the right signal, which must not be answered
     control_client.py stray PID          the signal in every wrong way
 
@@ -137,6 +139,19 @@ def quiet(pid):
             assert not os.path.exists(path), "it answers"
 
 
+def interrupted(pid):
+    """Asks a process that may go at any moment: an answer is whole, or there is none."""
+    answered = 0
+    for _ in range(60):
+        try:
+            status, text = ask(pid, b"stats")
+            assert status == 0 and text.startswith(b"allocs:") and text.endswith(b"\n")
+            answered += 1
+        except (OSError, struct.error):
+            pass
+    assert answered > 0, "never an answer"
+
+
 PASSED = (
     ("a pipe", lambda: os.pipe()[1]),
     ("a device", lambda: os.open("/dev/null", os.O_WRONLY)),
@@ -195,6 +210,14 @@ def pass_one(pid, fd, shrink=-1):
     return status, text
 
 
+def give(pid, path):
+    """A file for a dump, and all the time in the world."""
+    channel = connect(pid)
+    send_fd(channel, b"dump memoir", os.open(path, os.O_WRONLY))
+    channel.settimeout(None)
+    channel.recv(12)
+
+
 def main(verb, pid, *more):
     if "CLIENT_USER" in os.environ:  # only root can become that user
         user = int(os.environ["CLIENT_USER"])
@@ -205,9 +228,11 @@ def main(verb, pid, *more):
         status, text = {"ask": ask, "late": late}[verb](int(pid), *more[:-1], more[-1].encode())
         print(status)
         sys.stdout.write(text.decode())
+    elif verb == "give":
+        give(int(pid), *more)
     else:
         {"silent": silent, "slow": slow, "garbage": garbage, "stray": stray, "quiet": quiet,
-         "descriptors": descriptors}[verb](
+         "interrupted": interrupted, "descriptors": descriptors}[verb](
             int(pid), *(int(word) for word in more))
 
 

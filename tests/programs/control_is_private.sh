@@ -55,6 +55,16 @@ alive descriptors
 [ "$(ls "/proc/$pid/fd")" = "$before" ] || fail "other descriptors than before"
 stop
 
+# exec and fork at any moment of a request
+with "$target" executes
+python3 "$client" interrupted "$pid" || fail "interrupted by exec"
+kill -0 "$pid" || fail "executes: the program is gone: $(cat "$place/errors")"
+stop
+with "$target" forks
+python3 "$client" interrupted "$pid" || fail "interrupted by fork"
+alive forks
+stop
+
 # a limit of the size of files ends the dump, not the program
 with "$target" busy
 prlimit --pid "$pid" --fsize=4096:

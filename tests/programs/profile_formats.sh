@@ -9,7 +9,7 @@ need python3 nm readelf
 
 build -DMEMOIR_VERSION='"test"' "$root/tests/programs/profile_formats.c" "$root"/base/*.c \
     "$root"/lib/watch/format*.c "$root/lib/watch/capture.c" "$root/lib/watch/sampler.c" \
-    "$root/lib/watch/scale.c" \
+    "$root/lib/watch/scale.c" "$root/lib/watch/unloaded.c" \
     -o "$place/heap"
 cd "$place" || exit 2
 found=no

@@ -25,7 +25,7 @@ for steps in 50 5000 200000; do
     for rate in 64K 512K; do
         try $rate 200000 0 small $steps
         try $rate 500000 0 mixed $steps
-        try $rate 1000000 0 large $((steps / 10))
+        try $rate 1500000 0 large $((steps / 10))
     done
 done
 for rate in 0 64K 512K; do

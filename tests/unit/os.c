@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 
 static size_t page;
 
@@ -227,6 +229,42 @@ static void say(int number)
     os_write_all(2, "handler", 7);
 }
 
+static void *asks_who_it_is(void *unused)
+{
+    assert(os_tid() == (pid_t)syscall(SYS_gettid));
+    return unused;
+}
+
+/* The kernel need not be asked for what libc and the machine know: both agree with it. */
+static void thread_and_node_are_the_kernels(void)
+{
+    unsigned node = 0, cpu = 0, tries = 0;
+    pthread_t thread;
+    os_tid_learn();
+    asks_who_it_is(NULL);
+    assert(pthread_create(&thread, NULL, asks_who_it_is, NULL) == 0);
+    assert(pthread_join(thread, NULL) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        os_tid_forked();
+        asks_who_it_is(NULL);
+        _exit(0);
+    }
+    int status = 1;
+    assert(waitpid(child, &status, 0) == child && status == 0);
+    child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); /* libc does not hear of it */
+    if (child == 0) {
+        os_tid_forked();
+        asks_who_it_is(NULL);
+        _exit(0);
+    }
+    assert(waitpid(child, &status, 0) == child && status == 0);
+    do /* it may be moved to another node in between */
+        syscall(SYS_getcpu, &cpu, &node, NULL);
+    while (os_node() != node && ++tries < 1000);
+    assert(tries < 1000);
+}
+
 static void abort_with_a_handler(void)
 {
     signal(SIGABRT, say);
@@ -247,6 +285,7 @@ int main(void)
     readable_tells_memory_from_none();
     wiped_memory_is_empty_in_children();
     threads_are_known_while_they_live();
+    thread_and_node_are_the_kernels();
     waiting_ends();
     random_numbers_differ();
     writing_all_goes_on_after_short_writes();
