@@ -44,23 +44,34 @@ static void part_solve(struct scale_part *part, bool covered)
     }
 }
 
+/* The peak of a class: as the sites have it, or as an account had it. */
+static void set_peak(struct scale *scale, unsigned row, bool in_sites)
+{
+    struct scale_part *objects = &scale->classes[row][SCALE_PEAK].objects;
+    struct scale_part *usable = &scale->classes[row][SCALE_PEAK].usable;
+    objects->exact = in_sites ? estimate_round(objects->estimate) : scale->peak.classes[row].blocks;
+    usable->exact = in_sites ? estimate_round(usable->estimate) : scale->peak.classes[row].bytes;
+}
+
 void scale_prepare(struct scale *scale, const struct account *account)
 {
-    const struct totals_peak *peak = &scale->peak;
+    double sites = 0;
     memset(scale, 0, sizeof *scale);
     totals_peak(account, &scale->peak);
     profile_each(add_row, scale);
-    bool covered = profile_covered();
     for (unsigned row = 0; row < ACCOUNT_ROWS; row++) {
         const struct account_sum *sum = &account->classes[row];
-        struct scale_part *part = &scale->classes[row][SCALE_PEAK].objects;
         scale->classes[row][SCALE_FREED].objects.exact = sum->frees;
         scale->classes[row][SCALE_FREED].usable.exact = sum->free_bytes;
         scale->classes[row][SCALE_LIVE].objects.exact = account_live(sum);
         scale->classes[row][SCALE_LIVE].usable.exact = account_live_bytes(sum);
-        part->exact = peak->in_sites ? estimate_round(part->estimate) : peak->classes[row].blocks;
-        part = &scale->classes[row][SCALE_PEAK].usable;
-        part->exact = peak->in_sites ? estimate_round(part->estimate) : peak->classes[row].bytes;
+        sites += scale->classes[row][SCALE_PEAK].usable.estimate;
+    }
+    /* With threads at work the sites may miss some of it; no account is above the peak. */
+    bool in_sites = scale->peak.in_sites && sites >= (double)scale->peak.bytes;
+    bool covered = profile_covered();
+    for (unsigned row = 0; row < ACCOUNT_ROWS; row++) {
+        set_peak(scale, row, in_sites);
         for (unsigned measure = 0; measure < SCALE_MEASURES; measure++) {
             part_solve(&scale->classes[row][measure].objects, covered);
             part_solve(&scale->classes[row][measure].usable, covered);

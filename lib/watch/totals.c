@@ -54,23 +54,26 @@ static bool exact_from_start(void)
     return sampler_rate() == SAMPLER_EXACT && profile_covered();
 }
 
-/* With `peak.busy`: the heap as the account has it becomes the peak. False: it is not larger. */
-static bool raise_peak(const struct account_sum classes[ACCOUNT_ROWS])
+/* With `peak.busy`: keeps the account if it is the largest; that is the peak, unless recorded events
+ * have found a larger one. */
+static void raise_peak(const struct account_sum classes[ACCOUNT_ROWS])
 {
     struct account_sum total = account_total(classes);
     uint64_t live = account_live_bytes(&total);
-    if (live <= load_relaxed(&peak.bytes))
-        return false;
-    for (unsigned row = 0; row < ACCOUNT_ROWS; row++) {
-        peak.is.classes[row].blocks = account_live(&classes[row]);
-        peak.is.classes[row].bytes = account_live_bytes(&classes[row]);
+    if (live > peak.is.bytes) {
+        for (unsigned row = 0; row < ACCOUNT_ROWS; row++) {
+            peak.is.classes[row].blocks = account_live(&classes[row]);
+            peak.is.classes[row].bytes = account_live_bytes(&classes[row]);
+        }
+        peak.is.bytes = live;
     }
-    peak.is.in_sites = false;
-    peak.is.time_ms = os_now_ms();
-    store_relaxed(&peak.bytes, live);
-    store_relaxed(&totals_at_peak, false);
-    __atomic_fetch_add(&sites_peak_epoch, 1, __ATOMIC_RELAXED);
-    return true;
+    if (live > load_relaxed(&peak.bytes)) {
+        peak.is.in_sites = false;
+        peak.is.time_ms = os_now_ms();
+        store_relaxed(&peak.bytes, live);
+        store_relaxed(&totals_at_peak, false);
+        __atomic_fetch_add(&sites_peak_epoch, 1, __ATOMIC_RELAXED);
+    }
 }
 
 void profile_high_water(void)
@@ -96,9 +99,9 @@ void totals_peak(const struct account *now, struct totals_peak *out)
         mine = !__atomic_exchange_n(&peak.busy, true, __ATOMIC_ACQUIRE);
         arch_pause();
     }
-    if (mine && raise_peak(now->classes) && exact_from_start())
-        peak.is.in_sites = true; /* batches of threads had hidden it */
-    *out = peak.is;              /* without the turn, its thread does not get on: this will do */
+    if (mine)
+        raise_peak(now->classes);
+    *out = peak.is; /* without the turn, its thread does not get on: this will do */
     if (mine)
         store_release(&peak.busy, false);
 }
@@ -398,6 +401,7 @@ void totals_reset(void)
     store_relaxed(&progress.allocated, 0);
     store_relaxed(&progress.freed, 0);
     store_relaxed(&peak.bytes, 0);
+    peak.is.bytes = 0;
     store_relaxed(&totals_at_peak, false);
     store_relaxed(&profile_high, 1);
 }

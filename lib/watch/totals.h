@@ -49,10 +49,11 @@ void totals_reset(void);
  * behind are lost. */
 void totals_recover(uint64_t allocated, uint64_t freed);
 
-/* The peak: bytes and blocks of each class, and when. `now` is an account of this moment, which may
- * be the peak. True if the recorded events know the peak better than `classes`. */
+/* The peak. `classes` is the largest account that was taken, `now` among them; `in_sites`: recorded
+ * events have found a larger heap since, and the sites know what it held. */
 struct totals_peak {
     uint64_t time_ms;
+    uint64_t bytes; /* of all classes */
     struct {
         uint64_t blocks, bytes;
     } classes[ACCOUNT_ROWS];
