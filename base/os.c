@@ -149,11 +149,6 @@ bool os_wipe_on_fork(void *at, size_t size)
     return call3(SYS_madvise, (long)at, (long)size, ADVISE_WIPEONFORK) == 0;
 }
 
-bool os_pages_resident(void *at, size_t size, unsigned char *pages)
-{
-    return call3(SYS_mincore, (long)at, (long)size, (long)pages) == 0;
-}
-
 size_t os_resident(void *at, size_t size)
 {
     unsigned char in[1024] = {0};
@@ -162,7 +157,7 @@ size_t os_resident(void *at, size_t size)
     for (char *p = at; p < end; p += sizeof in * page) {
         size_t rest = (size_t)(end - p), step = sizeof in * page;
         size_t bytes = rest < step ? rest : step;
-        if (!os_pages_resident(p, bytes, in))
+        if (call3(SYS_mincore, (long)p, (long)bytes, (long)in) != 0)
             continue;
         for (size_t i = 0; i < (bytes + page - 1) / page; i++)
             resident += (in[i] & 1) * page;

@@ -40,9 +40,6 @@ void os_huge(void *at, size_t size, bool wanted);
 /* Marks the range to read as zero in a child after any kind of fork. False on old kernels. */
 bool os_wipe_on_fork(void *at, size_t size);
 /* How many bytes of the range are in memory now. */
-/* One byte a page of [at, at + size), whole pages: odd if it is in memory. A page that was swapped
- * out is not. False if the kernel does not tell. */
-bool os_pages_resident(void *at, size_t size, unsigned char *pages);
 size_t os_resident(void *at, size_t size);
 
 /* Whether the bytes can be read. */

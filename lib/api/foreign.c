@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "base/compiler.h"
 #include "base/os.h"
@@ -113,6 +114,12 @@ size_t foreign_usable(const void *p)
     return libc_usable == NULL ? 0 : libc_usable(p);
 }
 
+/* A static program has no other libraries, and libc would allocate a message about that. */
+static bool can_look_up(void)
+{
+    return dlsym != NULL && getauxval(AT_BASE) != 0;
+}
+
 static bool malloc_probe(void)
 {
     void *(*their_malloc)(size_t) = (void *(*)(size_t))dlsym(RTLD_DEFAULT, "malloc");
@@ -132,7 +139,7 @@ bool foreign_malloc(void)
 {
     enum { UNKNOWN, OURS, THEIRS };
     static uint8_t known;
-    if (dlsym == NULL)
+    if (!can_look_up())
         return false;
     if (load_relaxed(&known) == UNKNOWN)
         store_relaxed(&known, malloc_probe() ? THEIRS : OURS);
@@ -142,14 +149,14 @@ bool foreign_malloc(void)
 /* Not-found names make libc allocate a message, so this is asked only where there is a need. */
 bool foreign_serves(const char *function)
 {
-    const char *found = dlsym == NULL ? NULL : dlsym(RTLD_DEFAULT, function);
+    const char *found = can_look_up() ? dlsym(RTLD_DEFAULT, function) : NULL;
     return found != NULL && (found < __ehdr_start || found >= _end);
 }
 
 const char *foreign_malloc_file(void)
 {
     Dl_info info;
-    void *found = dlsym == NULL ? NULL : dlsym(RTLD_DEFAULT, "malloc");
+    void *found = can_look_up() ? dlsym(RTLD_DEFAULT, "malloc") : NULL;
     if (found == NULL || dladdr == NULL || dladdr(found, &info) == 0 || info.dli_fname == NULL)
         return "another library";
     const char *slash = strrchr(info.dli_fname, '/');
@@ -159,5 +166,5 @@ const char *foreign_malloc_file(void)
 bool foreign_profiler(void)
 {
     return foreign_serves("ProfilerStart") ||
-           (dlsym != NULL && dlsym(RTLD_NEXT, "ProfilerStart") != NULL);
+           (can_look_up() && dlsym(RTLD_NEXT, "ProfilerStart") != NULL);
 }

@@ -33,7 +33,7 @@ static struct {
 static struct {
     uint64_t allocated, freed, live; /* in terms of `progress`; 0: none */
     uint64_t held;                   /* held bytes at which live bytes may have reached the limit */
-} goals;
+} goals = {.held = UINT64_MAX};
 
 static struct {
     uint64_t bytes;
@@ -54,8 +54,8 @@ static bool exact_from_start(void)
     return sampler_rate() == SAMPLER_EXACT && profile_covered();
 }
 
-/* With `peak.busy`: keeps the account if it is the largest; that is the peak, unless recorded events
- * have found a larger one. */
+/* With `peak.busy`: keeps the account if it is the largest. That is the peak, unless recorded
+ * events have found a larger one. */
 static void raise_peak(const struct account_sum classes[ACCOUNT_ROWS])
 {
     struct account_sum total = account_total(classes);
