@@ -185,6 +185,11 @@ pid_t os_pid(void)
     return (pid_t)call3(SYS_getpid, 0, 0, 0);
 }
 
+bool os_static(void)
+{
+    return getauxval(AT_BASE) == 0;
+}
+
 /* Where libc notes a thread's id, counted from what pthread_self points to; 0: not known. */
 static uint32_t tid_offset;
 
@@ -193,7 +198,7 @@ void os_tid_learn(void)
     /* For debuggers glibc tells the place of the field: how many bits, how many items, where. */
     static const char name[] = "_thread_db_pthread_tid";
     enum { BITS = 32 };
-    const uint32_t *about = dlsym == NULL ? NULL : dlsym(RTLD_DEFAULT, name);
+    const uint32_t *about = dlsym == NULL || os_static() ? NULL : dlsym(RTLD_DEFAULT, name);
     if (about == NULL || about[0] != BITS || about[1] != 1 || about[2] == 0)
         return;
     store_relaxed(&tid_offset, about[2]);

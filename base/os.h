@@ -48,6 +48,9 @@ bool os_readable(const void *at, size_t size);
 uintptr_t os_break(void);
 
 pid_t os_pid(void);
+/* Whether the program was started without a loader. In it dlsym finds nothing, and libc allocates a
+ * message about that. */
+bool os_static(void);
 /* The calling thread's id: libc's note of it, once os_tid_learn has found that, else the kernel's
  * answer. In a child made by vfork it may be the parent's. */
 pid_t os_tid(void);

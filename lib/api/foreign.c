@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/auxv.h>
 
 #include "base/compiler.h"
 #include "base/os.h"
@@ -114,10 +113,9 @@ size_t foreign_usable(const void *p)
     return libc_usable == NULL ? 0 : libc_usable(p);
 }
 
-/* A static program has no other libraries, and libc would allocate a message about that. */
 static bool can_look_up(void)
 {
-    return dlsym != NULL && getauxval(AT_BASE) != 0;
+    return dlsym != NULL && !os_static();
 }
 
 static bool malloc_probe(void)
