@@ -30,8 +30,8 @@ void *large_take(unsigned pool, size_t size, size_t align, bool *zero)
 }
 
 /* Whole pages. Those that are in memory are written; where many in a row are not, the kernel is
- * told to forget them, which costs no fault (and drops what was swapped out). True if all were
- * in. */
+ * told to forget them, which costs no fault (and drops what was swapped out). True if all were in
+ * memory. */
 static bool clear_pages(char *at, size_t bytes)
 {
     enum { PAGES = 1024, GAP_LEAST = 16 };
@@ -57,8 +57,7 @@ static bool clear_pages(char *at, size_t bytes)
 void large_clear(void *block, size_t size)
 {
     enum { LOOK_LEAST = 128 << 10 };
-    bool ours = (uintptr_t)block - window.base < load_relaxed(&window.granules) * GRANULE &&
-                load_relaxed(mark_at(block)) != MARK_FREE;
+    bool ours = window_has(block) && load_relaxed(mark_at(block)) != MARK_FREE;
     if (size < LOOK_LEAST || !ours || span_of(block)->full) {
         memset(block, 0, size);
         return;
