@@ -36,7 +36,8 @@ void *cold_large_take(struct heap *heap, size_t size, size_t align, const struct
                       bool *zero);
 /* Counts and marks a block of `large_take`, and records it if it is a sample. */
 void cold_large_begin(struct heap *heap, void *block, size_t size, const struct origin *origin);
-/* Makes a large block a watched one, if there is memory for its record; and an ordinary one again. */
+/* Makes a large block a watched one, if there is memory for its record; and an ordinary one again.
+ */
 void cold_large_record(void *block, size_t size, const struct origin *origin, unsigned rate);
 void cold_large_forget(struct span *span, const struct caller *caller, size_t usable, bool moved);
 /* True if `bytes` more of large memory include a sample. */

@@ -3,10 +3,10 @@
  * Variables of other allocators that are set and not served: no variable of a library that we stand
  * in for is ignored in silence. variables.def is the table.
  *
- * One line for each row of the table, with the names that are set. A process tells the programs that
- * it starts what it has said, in MEMOIR_TOLD ("CPUPROFILE,HEAPCHECK"), so that a build of 500 commands
- * has one line and not 500. Nothing is said in setuid programs, and where the process has another
- * malloc than ours: there the variables may well be served.
+ * One line for each row of the table, with the names that are set. A process tells the programs
+ * that it starts what it has said, in MEMOIR_TOLD ("CPUPROFILE,HEAPCHECK"), so that a build of 500
+ * commands has one line and not 500. Nothing is said in setuid programs, and where the process has
+ * another malloc than ours: there the variables may well be served.
  */
 #ifndef API_VARIABLES_H
 #define API_VARIABLES_H
