@@ -386,16 +386,18 @@ static void check_samples(struct doctor *doctor, const struct loaded *loaded)
     style_value(rate, (double)profile->period, "bytes");
     style_value(size, (double)view.total.value, view.unit);
     if (profile->counted)
-        doctor_say(doctor, whole <= good ? MARK_GOOD : MARK_NOTE, advice,
-                   "one block in %s was recorded, %.0f in all: %s of heap are counted, its sites "
-                   "are estimates",
-                   rate, seen, size);
+        doctor_say(
+            doctor, whole <= good ? MARK_GOOD : MARK_NOTE, advice,
+            "one block in %s was recorded, %.0f in all: the total of %s is counted, sites are "
+            "estimates",
+            rate, seen, size);
     else
-        doctor_say(doctor, whole <= good ? MARK_GOOD : MARK_NOTE, advice,
-                   "one block in %s was recorded, %.0f in all: %s of heap are right to %s%.0f %%",
-                   rate, seen, size, terminal_utf8() ? "±" : "+-", 100 * whole);
+        doctor_say(
+            doctor, whole <= good ? MARK_GOOD : MARK_NOTE, advice,
+            "one block in %s was recorded, %.0f in all: the total of %s is known to %s%.0f %%",
+            rate, seen, size, terminal_utf8() ? "±" : "+-", 100 * whole);
     doctor_say(doctor, known * 2 >= large ? MARK_GOOD : MARK_NOTE, NULL,
-               "places with 1 %% of it or more: %zu of %zu are right to %s%.0f %%", known, large,
+               "%zu of the %zu sites above 1 %% are known to within %s%.0f %%", known, large,
                terminal_utf8() ? "±" : "+-", 100 * fair);
     view_free(&view);
 }

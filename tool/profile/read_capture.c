@@ -418,8 +418,8 @@ static bool take(const struct read_input *input, struct survey *survey, size_t w
     bool done = capture_take_rows(input, &plan, survey->profile, error);
     if (done && survey->profile->off_time_ns > 0)
         profile_warn(survey->profile,
-                     "sampling is off since %.1f s after the start: what was allocated since then "
-                     "belongs to no site",
+                     "sampling is off since %.1f s after the start: later allocations belong to no "
+                     "site",
                      (double)survey->profile->off_time_ns / 1e9);
     if (done && !input->options.raw)
         point_peak(survey->profile);

@@ -366,7 +366,7 @@ static void few_print(const struct view *view, const struct style *style)
     view_free(&peak);
     if (error > wide)
         fprintf(style->out, "    %s: memoir run --exact records every block\n",
-                none ? "no block was recorded, it allocated so little"
+                none ? "no block was recorded, since it allocated little"
                      : "few blocks were recorded, so the numbers of sites are rough");
 }
 

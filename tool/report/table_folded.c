@@ -77,8 +77,8 @@ static void chain_print(const struct view *view, const struct style *style,
     fprintf(style->out, "%*s%*s", VALUE_WIDTH, style_value(text, (double)chain->value, view->unit),
             SHARE_WIDTH, style_share(share, (double)chain->value, (double)whole));
     if (stack.folded == 0)
-        fprintf(style->out, "%*s%s called without a library in between\n",
-                INDENT - VALUE_WIDTH - SHARE_WIDTH, "", style->utf8 ? "└" : "`");
+        fprintf(style->out, "%*s%s called directly\n", INDENT - VALUE_WIDTH - SHARE_WIDTH, "",
+                style->utf8 ? "└" : "`");
     for (uint32_t i = 1; i <= stack.folded; i++) { /* from the site to the allocator */
         unsigned step = 2 * (i - 1), room = style->width / 2;
         unsigned indent = style->width > 80 ? INDENT + step : 18 + step;
