@@ -47,8 +47,8 @@ static inline uintptr_t arch_plain(uintptr_t address)
     return address;
 }
 
-/* The memory node of the CPU that runs this thread, without the kernel, which keeps it in the limit
- * of a segment: 12 bits of CPU, then the node. False where there is no such segment. */
+/* The memory node of the CPU that runs this thread, without a system call: Linux keeps it in the
+ * limit of a segment, 12 bits of CPU, then the node. False where there is no such segment. */
 static inline bool arch_node(unsigned *node)
 {
     enum { SEGMENT = 0x7b, CPU_BITS = 12 };

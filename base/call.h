@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether machine code ends in a call, so that what follows is a return address. For the machines
- * by their number in ELF files, since the command reads files of other machines. */
+/* Whether machine code ends in a call, so that the byte behind it is a return address. `machine` is
+ * the number in ELF files, since the command reads files of other machines. */
 #ifndef BASE_CALL_H
 #define BASE_CALL_H
 
 #include <stdbool.h>
 
-enum { CALL_BYTES = 8 }; /* what `call_ends` looks at */
+enum { CALL_BYTES = 8 }; /* that `call_ends` reads */
 
 bool call_knows(unsigned machine);
-/* `end`: behind the code, of which CALL_BYTES can be read. */
+/* `end`: behind the code. The CALL_BYTES before it can be read. */
 bool call_ends(unsigned machine, const unsigned char *end);
 
 #endif

@@ -44,27 +44,21 @@ static void text_copy(char *to, size_t size, uintptr_t from)
 static bool program_find(uintptr_t *base, uintptr_t *parts, unsigned *count)
 {
     ElfW(Phdr) part;
+    bool known = false;
     *parts = getauxval(AT_PHDR);
     *count = (unsigned)getauxval(AT_PHNUM);
     *base = 0;
-    bool program = false;
     for (unsigned i = 0; i < *count && i < PARTS_MOST; i++) {
         if (!loaded_copy(&part, *parts + i * sizeof part, sizeof part))
             return false;
         if (part.p_type == PT_PHDR) {
             *base = *parts - part.p_vaddr;
-            program = true;
+            return true;
         }
-    }
-    if (!program && *count > 0 && loaded_copy(&part, *parts, sizeof part)) {
-        /* A static program with fixed addresses has no such entry. */
-        for (unsigned i = 0; i < *count && i < PARTS_MOST; i++) {
-            ElfW(Phdr) first;
-            if (loaded_copy(&first, *parts + i * sizeof first, sizeof first) &&
-                first.p_type == PT_LOAD && first.p_offset == 0) {
-                *base = (*parts & ~(os_page_size() - 1)) - first.p_vaddr;
-                break;
-            }
+        /* A static program with fixed addresses has no PT_PHDR. */
+        if (!known && part.p_type == PT_LOAD && part.p_offset == 0) {
+            *base = (*parts & ~(os_page_size() - 1)) - part.p_vaddr;
+            known = true;
         }
     }
     return *parts != 0;
@@ -93,7 +87,7 @@ static uintptr_t list_find(void)
     return 0;
 }
 
-/* The working directory at the first call: what has a relative path is taken to be there. */
+/* The working directory at the first call, which relative paths begin at. */
 static size_t directory_put(char *path)
 {
     static char directory[LOADED_PATH / 2];
@@ -113,7 +107,7 @@ static size_t directory_put(char *path)
     return length + 1;
 }
 
-/* A path, from the root on. The length, 0: it is too long. */
+/* The path at `from`, made absolute. Returns its length, 0 if it is too long. */
 static size_t path_put(char *path, uintptr_t from)
 {
     char first[2] = "";
@@ -131,7 +125,7 @@ static size_t path_put(char *path, uintptr_t from)
 size_t loaded_program(char *path)
 {
     uintptr_t file = getauxval(AT_EXECFN);
-    directory_put(path);
+    directory_put(path); /* remembered for later calls, also where this path is absolute */
     return file == 0 ? 0 : path_put(path, file);
 }
 
@@ -142,14 +136,14 @@ void loaded_start(struct loaded *loaded)
     loaded->next = list_find();
 }
 
-/* Takes the object whose ELF header is at `at`. */
-static bool object_enter(struct loaded *loaded, uintptr_t at)
+/* Takes the object with its ELF header at `at`, if there is one. */
+static void object_enter(struct loaded *loaded, uintptr_t at)
 {
     ElfW(Ehdr) file;
     ElfW(Phdr) part;
     if (!loaded_copy(&file, at, sizeof file) || memcmp(file.e_ident, ELFMAG, SELFMAG) != 0 ||
         file.e_phentsize != sizeof part)
-        return false;
+        return;
     loaded->parts = at + file.e_phoff;
     loaded->parts_left = file.e_phnum < PARTS_MOST ? file.e_phnum : PARTS_MOST;
     loaded->base = at;
@@ -159,17 +153,16 @@ static bool object_enter(struct loaded *loaded, uintptr_t at)
             loaded->base = at - (part.p_vaddr - part.p_offset);
             break;
         }
-    return true;
 }
 
-/* The next object of the loader's list. The program is in it, too, and not named. */
-static bool list_next(struct loaded *loaded)
+/* The next object of the loader's list. The program is in the list, too, without a name. */
+static void list_next(struct loaded *loaded)
 {
     struct link_map link;
     if (loaded->next == 0 || loaded->count++ == OBJECTS_MOST ||
         !loaded_copy(&link, loaded->next, sizeof link)) {
         loaded->stage++;
-        return true;
+        return;
     }
     loaded->next = (uintptr_t)link.l_next;
     text_copy(loaded->path, sizeof loaded->path, (uintptr_t)link.l_name);
@@ -177,7 +170,6 @@ static bool list_next(struct loaded *loaded)
         path_put(loaded->path, (uintptr_t)link.l_name);
         object_enter(loaded, link.l_addr);
     }
-    return true;
 }
 
 static bool object_next(struct loaded *loaded)
@@ -189,7 +181,8 @@ static bool object_next(struct loaded *loaded)
             loaded_program(loaded->path);
         return true;
     case STAGE_LIST:
-        return list_next(loaded);
+        list_next(loaded);
+        return true;
     case STAGE_KERNEL:
         loaded->stage++;
         memcpy(loaded->path, "[vdso]", sizeof "[vdso]");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What is loaded where, by the loader's own list of objects: for processes that see no /proc, as in
- * a bare chroot. Code of no object, made at run time, is not in it. No lock, no call of the loader;
- * may run in a signal handler. The list may change while it is read, so every place of it is tried
- * before it is read.
+ * a bare chroot. Code that was generated at run time is not in the list. No lock, no call of the
+ * loader; may run in a signal handler. The list may change while it is read, so every address is
+ * tried before it is read.
  */
 #ifndef BASE_LOADED_H
 #define BASE_LOADED_H
@@ -15,9 +15,9 @@
 enum { LOADED_PATH = 4096 };
 
 struct loaded {
-    uintptr_t next;        /* of the loader's list; 0: it is over */
+    uintptr_t next;        /* entry of the loader's list; 0: it has ended */
     unsigned stage;        /* what comes: the program, the list, the kernel's object */
-    unsigned count;        /* objects so far: a list in a circle ends */
+    unsigned count;        /* objects so far, so that a circular list ends */
     uintptr_t base, parts; /* of the object: what is added to its addresses; program headers */
     unsigned parts_left;
     char path[LOADED_PATH]; /* of the object */
@@ -31,7 +31,7 @@ struct loaded_part {
 
 void loaded_start(struct loaded *loaded);
 bool loaded_next(struct loaded *loaded, struct loaded_part *part);
-/* Copies memory that may not be there. */
+/* Copies memory that may not be mapped; false if it is not. */
 bool loaded_copy(void *to, uintptr_t from, size_t size);
 
 /* The program's file, as it was started; remembers the working directory of the first call, which

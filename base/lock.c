@@ -9,9 +9,8 @@
 enum {
     WAITED = 1u << 31,
     SPINS = 200,
-    PATIENCE_MS = 20,       /* how long a waiter sleeps at first, */
-    PATIENCE_MOST_MS = 640, /* twice as long each time. Who was not woken for so long asks whether
-                             * the owner exists. */
+    PATIENCE_MS = 20,       /* how long a waiter sleeps at first; each time twice as long. */
+    PATIENCE_MOST_MS = 640, /* After a sleep this long it asks whether the owner exists. */
 };
 
 __thread uint32_t lock_held;

@@ -192,7 +192,7 @@ static bool get(const struct source *source, uint64_t offset, void *bytes, size_
 
 /* The build id among notes: a name's length, a description's, a type, then both, each padded to
  * four bytes. */
-static unsigned id_in_notes(const uint8_t *notes, size_t size, uint8_t id[MAPS_ID_MOST])
+unsigned maps_note_id(const uint8_t *notes, size_t size, uint8_t id[MAPS_ID_MOST])
 {
     size_t at = 0;
     while (size - at >= sizeof(Elf64_Nhdr)) {
@@ -213,11 +213,6 @@ static unsigned id_in_notes(const uint8_t *notes, size_t size, uint8_t id[MAPS_I
         at += name + description;
     }
     return 0;
-}
-
-unsigned maps_note_id(const uint8_t *notes, size_t size, uint8_t id[MAPS_ID_MOST])
-{
-    return id_in_notes(notes, size, id);
 }
 
 /* -1: there is no ELF header; else the length of the id. In memory (`loaded`) notes are where their
@@ -245,7 +240,7 @@ static int id_in_elf(const struct source *source, bool loaded, uint8_t id[MAPS_I
         uint64_t place = loaded ? part.p_vaddr - first : part.p_offset;
         if (part.p_type != PT_NOTE || !get(source, place, notes, size))
             continue;
-        unsigned length = id_in_notes(notes, size, id);
+        unsigned length = maps_note_id(notes, size, id);
         if (length > 0)
             return (int)length;
     }

@@ -56,10 +56,11 @@ void maps_close(struct maps *maps);
  * where the mapped header is not to be had. */
 unsigned maps_build_id(struct maps *maps, const struct map *map, uint8_t id[MAPS_ID_MOST]);
 
-/* The build id among loaded notes; 0: there is none. */
+/* The build id among an object's notes in memory; its length, 0 if there is none. */
 unsigned maps_note_id(const uint8_t *notes, size_t size, uint8_t id[MAPS_ID_MOST]);
 
-/* All of it, as the kernel writes it. False, and nothing written, if there is nothing. */
+/* The whole list, behind `before`, in the form of /proc/self/maps. False if there is nothing, and
+ * nothing is written. */
 bool maps_copy(struct maps *scratch, struct sink *sink, const char *before);
 
 #endif

@@ -64,9 +64,9 @@ static bool are_same(struct os_file_id one, struct os_file_id other)
 }
 
 /*
- * Standard error is what it was; or the program has made something else of it: a terminal, a pipe
- * (a forked child whose errors are collected), the same file as standard output, or a log that is
- * only appended to and that programs started from here inherit. Everything else is taken for a file
+ * Standard error is what it was at the start; or the program has replaced it by a terminal, a pipe
+ * (to the process that collects the errors of a forked child), the file of standard output, or a
+ * log that is only appended to and that child programs inherit. Anything else is taken for a file
  * or connection of the program's own.
  */
 static bool may_write(void)

@@ -190,12 +190,12 @@ bool os_static(void)
     return getauxval(AT_BASE) == 0;
 }
 
-/* Where libc notes a thread's id, counted from what pthread_self points to; 0: not known. */
+/* Where libc keeps a thread's id, in bytes from what pthread_self points to; 0: not known. */
 static uint32_t tid_offset;
 
 void os_tid_learn(void)
 {
-    /* For debuggers glibc tells the place of the field: how many bits, how many items, where. */
+    /* glibc describes the field for debuggers: how many bits, how many items, at which offset. */
     static const char name[] = "_thread_db_pthread_tid";
     enum { BITS = 32 };
     const uint32_t *about = dlsym == NULL || os_static() ? NULL : dlsym(RTLD_DEFAULT, name);
@@ -208,7 +208,7 @@ void os_tid_learn(void)
 
 void os_tid_forked(void)
 {
-    /* A child that was not made by libc's fork has its parent's note. */
+    /* In a child that was not made by libc's fork, libc has the parent's id. */
     if (os_tid() != os_pid())
         store_relaxed(&tid_offset, 0);
 }
@@ -548,7 +548,7 @@ void os_signal_process(int number)
 
 void os_signal_thread(int number)
 {
-    /* In a child made by vfork, libc's note is the parent's. */
+    /* In a child made by vfork, libc has the parent's id. */
     call3(SYS_tgkill, os_pid(), call3(SYS_gettid, 0, 0, 0), number);
 }
 

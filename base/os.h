@@ -51,10 +51,10 @@ pid_t os_pid(void);
 /* Whether the program was started without a loader. In it dlsym finds nothing, and libc allocates a
  * message about that. */
 bool os_static(void);
-/* The calling thread's id: libc's note of it, once os_tid_learn has found that, else the kernel's
- * answer. In a child made by vfork it may be the parent's. */
+/* The calling thread's id: from libc's memory once `os_tid_learn` has found where it is, else from
+ * the kernel. In a child made by vfork it may be the parent's. */
 pid_t os_tid(void);
-/* Once, when dlsym may be called. */
+/* Finds where libc keeps the id. Once, when dlsym may be called. */
 void os_tid_learn(void);
 /* In a forked child, before its first os_tid. */
 void os_tid_forked(void);
@@ -80,16 +80,16 @@ uint64_t os_random(void);
 
 int os_open(const char *path, int flags, int mode);
 ssize_t os_read(int fd, void *buffer, size_t size);
-/* From a place in the file; the file's own place stays. */
 /* Whether a call that returned `got` was interrupted by a signal and is to be made again. Counts in
- * `*tries`: where each one is interrupted, it fails in the end. */
+ * `*tries`; after 10,000 interrupted calls the answer is no. */
 bool os_again(ssize_t got, unsigned *tries);
+/* From a place in the file; the file's own place stays. */
 ssize_t os_read_at(int fd, void *buffer, size_t size, uint64_t at);
 ssize_t os_write(int fd, const void *buffer, size_t size);
 int os_close(int fd);
-/* The target of a symbolic link, without an end; its length or a negative errno. */
-/* The working directory, without an end; 0: it can't be told. */
+/* The working directory, without an end; its length, 0 if it is not known. */
 size_t os_directory(char *path, size_t size);
+/* The target of a symbolic link, without an end; its length or a negative errno. */
 ssize_t os_link(const char *path, char *target, size_t size);
 /* A file without a name, in memory. */
 int os_memory_file(const char *title);
@@ -121,6 +121,14 @@ bool os_is_terminal(int fd);
 bool os_is_pipe(int fd);
 /* The next names of an open folder into `buffer`, as getdents64 lays them out. */
 ssize_t os_folder_read(int fd, void *buffer, size_t size);
+/* One of these names; the next one is `length` bytes behind. */
+struct os_folder_entry {
+    uint64_t inode;
+    int64_t offset;
+    uint16_t length;
+    uint8_t type;
+    char name[];
+};
 /* Takes the lock that flock knows, without waiting; it goes with the last copy of the descriptor.
  * False if another one has it. */
 bool os_lock_file(int fd);

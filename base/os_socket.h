@@ -21,14 +21,14 @@ void os_ids(struct os_ids *ids);
  * owner and with mode 0700, below one where others can't exchange it. */
 bool os_private_folder(const char *path, uint32_t owner);
 void os_remove(const char *path);
-/* Who owns what the name stands for; false: nothing is there. */
+/* The user that owns the file at `path`; false if there is none. */
 bool os_owner(const char *path, uint32_t *owner);
 /* Whether the kernel lets processes of the same user look into this one (PR_SET_DUMPABLE; a change
  * of ids ends it). */
 bool os_dumpable(void);
 bool os_is_file(int fd);
 
-/* Whether there is a socket (SOCK_SEQPACKET) at `path` on which nobody listens. */
+/* Whether the socket (SOCK_SEQPACKET) at `path` has no listener. */
 bool os_socket_is_dead(const char *path);
 /* A socket (SOCK_SEQPACKET) with mode 0600 that listens at `path`, where nothing may be. */
 int os_listen(const char *path, int backlog);

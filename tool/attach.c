@@ -62,7 +62,7 @@ const char *attach_refusal(const struct process *process)
     if (geteuid() != 0 && process->user != geteuid())
         return "another user's";
     if (process->closed && geteuid() != 0)
-        return "protected from its own user; sudo would do";
+        return "protected from its own user; use sudo";
     if (process->library == PROCESS_WITHOUT)
         return "without memoir";
     if (process->library == PROCESS_UNKNOWN)
@@ -159,7 +159,7 @@ static bool refuse(const struct process *process, struct error *error)
     return error_hint(error, "kill -CONT %d", pid);
 }
 
-/* The kernel protects it from its own user, and so it does itself. */
+/* The kernel protects the process from its own user, and the process refuses that user, too. */
 static bool refuse_closed(const struct process *process, struct error *error)
 {
     error_set(error, ERROR_TARGET,
@@ -260,8 +260,9 @@ static int channel_try(const struct process *process)
 }
 
 /* Whether the process of a socket is gone, or another one may have its number by now. A helper
- * binds its socket a moment before it listens, so a young one of a live process is left alone. */
-static bool is_left(pid_t pid, const char *path)
+ * binds its socket a moment before it listens, so a young socket of a live process is left alone.
+ */
+static bool is_left_over(pid_t pid, const char *path)
 {
     enum { YOUNG_S = 2 };
     struct stat found;
@@ -284,7 +285,8 @@ void attach_sweep(void)
         while (listing && (entry = readdir(listing))) {
             pid_t pid = atoi(entry->d_name);
             snprintf(address.sun_path + length, sizeof address.sun_path - length, "/%d.sock", pid);
-            if (pid > 0 && is_left(pid, address.sun_path) && os_socket_is_dead(address.sun_path))
+            if (pid > 0 && is_left_over(pid, address.sun_path) &&
+                os_socket_is_dead(address.sun_path))
                 unlink(address.sun_path);
         }
         if (listing)

@@ -17,7 +17,7 @@ const char *attach_refusal(const struct process *process);
 bool attach_ask(const struct process *process, const char *line, int fd, char **answer,
                 struct error *error);
 
-/* Removes the sockets of this user on which nobody listens: their processes were killed. */
+/* Removes this user's sockets without a listener: their processes were killed. */
 void attach_sweep(void);
 
 #endif

@@ -37,12 +37,6 @@ static void sum_nodes(const struct go_graph *graph, uint64_t start, uint64_t end
     }
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static void print_code(const struct go_profile *go, const struct go_graph *graph,
                        const struct symbol_code *code, int64_t flat, int64_t cum)
 {
@@ -71,7 +65,7 @@ static void print_code(const struct go_profile *go, const struct go_graph *graph
                instructions[i].address);
         if (line < code->line_count && line != shown && code->lines[line].line > 0)
             printf("%-40s;%s %s:%" PRIu32 "\n", instructions[i].text, code->name,
-                   base_name(code->lines[line].file), code->lines[line].line);
+                   name_base(code->lines[line].file), code->lines[line].line);
         else
             printf("%s\n", instructions[i].text);
         shown = line;

@@ -47,12 +47,6 @@ void go_choose_unit(struct go_profile *go, const struct go_graph *graph, bool wh
     snprintf(go->unit, sizeof go->unit, "%s", unit[0] ? unit : go->sample_unit);
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* File, type, time and duration. */
 void go_print_head(const struct go_profile *go, FILE *out)
 {
@@ -68,7 +62,7 @@ void go_print_head(const struct go_profile *go, FILE *out)
             id = profile_text(from, first->build_id);
     }
     if (file[0])
-        fprintf(out, "File: %s\n", base_name(file));
+        fprintf(out, "File: %s\n", name_base(file));
     if (id[0])
         fprintf(out, "Build ID: %s\n", id);
     for (size_t i = 0; i < from->comments.count; i++)

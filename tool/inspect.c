@@ -14,6 +14,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "tool/profile/profile.h"
+
 enum {
     INTERPRETERS_MAX = 4, /* the kernel follows as many */
     SCRIPT_LINE_MAX = 256,
@@ -34,7 +36,6 @@ static void image_read(struct image *image, const char *path);
 static void image_read_script(struct image *image, const char *line);
 static void image_read_headers(struct image *image, int fd);
 static bool file_is_secure(const char *path, const struct stat *stat);
-static const char *base_name(const char *path);
 
 void inspect_program(struct inspection *inspection, const char *path)
 {
@@ -60,7 +61,7 @@ void inspect_program(struct inspection *inspection, const char *path)
     else if (image.whole && image.loader[0] == '\0')
         inspection->verdict = INSPECT_STATIC;
     else if (ours.loader[0] && image.loader[0] &&
-             strcmp(base_name(ours.loader), base_name(image.loader)) != 0)
+             strcmp(name_base(ours.loader), name_base(image.loader)) != 0)
         inspection->verdict = INSPECT_LOADER;
 }
 
@@ -125,10 +126,4 @@ static bool file_is_secure(const char *path, const struct stat *stat)
     if ((stat->st_mode & S_ISGID) && (stat->st_mode & S_IXGRP) && stat->st_gid != getgid())
         return true;
     return getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0;
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
 }

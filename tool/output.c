@@ -60,8 +60,8 @@ static void cleanup_end(void)
 
 /* ---- a file ----------------------------------------------------------------------------- */
 
-/* A file of the mode that the one in its place has, or that only its owner reads: what profiles
- * tell of a program is not for everybody. */
+/* The new file gets the mode of the one that it replaces, or 0600: profiles tell much about a
+ * program. */
 static FILE *temporary_open(struct output *output, const struct stat *there)
 {
     if (asprintf(&output->temporary, "%s.XXXXXX", output->path) < 0) {
@@ -97,7 +97,7 @@ static bool is_standard(const char *path)
     return false;
 }
 
-/* The name of a descriptor of ours, such as the shell's >(...) gives: a link only in its form. */
+/* Whether the path names a descriptor of ours, as the shell's >(...) does: a link only in form. */
 static bool is_descriptor(const char *path)
 {
     static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
@@ -108,7 +108,7 @@ static bool is_descriptor(const char *path)
     return strcmp(path, "/dev/stderr") == 0 || is_standard(path);
 }
 
-bool output_is_link(const char *path)
+static bool is_link(const char *path)
 {
     struct stat there;
     return !is_descriptor(path) && lstat(path, &there) == 0 && S_ISLNK(there.st_mode);
@@ -117,7 +117,7 @@ bool output_is_link(const char *path)
 bool output_refuse_link(const char *path, struct error *error)
 {
     char target[PATH_MAX];
-    if (!output_is_link(path))
+    if (!is_link(path))
         return true;
     error_set(error, ERROR_INPUT, "%s is a symbolic link, which is not followed", path);
     return realpath(path, target) ? error_hint(error, "give the file itself: %s", target)

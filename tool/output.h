@@ -22,9 +22,8 @@ struct output {
     uint64_t bytes;  /* how many there were, after output_end */
 };
 
-/* Whether the name is a symbolic link; the names of our own descriptors (/dev/fd/3) are none. */
-bool output_is_link(const char *path);
-/* False, with an error, if it is. */
+/* False, with an error, if `path` is a symbolic link. Names of our own descriptors (/dev/fd/3) are
+ * accepted. */
 bool output_refuse_link(const char *path, struct error *error);
 /* Opens a file to be written as it is, or appended to, by the same rules. NULL: errno. */
 FILE *output_open(const char *path, bool append);

@@ -336,7 +336,7 @@ static double blocks_seen(const struct profile *profile, int type)
     double seen = 0;
     for (size_t i = 0; type >= 0 && i < profile->samples.count; i++) {
         bool site = profile->samples.weights && profile->samples.weights[i] > 1;
-        if (site || !profile->counted) /* what was not sampled is none */
+        if (site || !profile->counted) /* [not sampled] is no recorded block */
             seen += (double)profile->samples.values[type][i] /
                     profile_weight(profile, (unsigned)type, i);
     }
@@ -359,7 +359,7 @@ static void check_samples(struct doctor *doctor, const struct loaded *loaded)
     options.base = NULL;
     if (!view_make(&view, profile, &options, &reason))
         return;
-    /* Of all samples together: no site is known any better. */
+    /* The error of all samples together: no single site has a smaller one. */
     double whole = view_error_share((int64_t)view.total.spread.sampled, view.total.spread.raw);
     double seen = blocks_seen(profile, profile_type_partner(profile, loaded->view.type));
     struct view_row *rows = view_rows(&view, false, &count);
@@ -386,16 +386,18 @@ static void check_samples(struct doctor *doctor, const struct loaded *loaded)
     style_value(rate, (double)profile->period, "bytes");
     style_value(size, (double)view.total.value, view.unit);
     if (profile->counted)
-        doctor_say(doctor, whole <= good ? MARK_GOOD : MARK_NOTE, advice,
-                   "one block in %s was recorded, %.0f in all: %s of heap are counted, its sites "
-                   "are estimates",
-                   rate, seen, size);
+        doctor_say(
+            doctor, whole <= good ? MARK_GOOD : MARK_NOTE, advice,
+            "one block in %s was recorded, %.0f in all: the total of %s is counted, sites are "
+            "estimates",
+            rate, seen, size);
     else
-        doctor_say(doctor, whole <= good ? MARK_GOOD : MARK_NOTE, advice,
-                   "one block in %s was recorded, %.0f in all: %s of heap are right to %s%.0f %%",
-                   rate, seen, size, terminal_utf8() ? "±" : "+-", 100 * whole);
+        doctor_say(
+            doctor, whole <= good ? MARK_GOOD : MARK_NOTE, advice,
+            "one block in %s was recorded, %.0f in all: the total of %s is known to %s%.0f %%",
+            rate, seen, size, terminal_utf8() ? "±" : "+-", 100 * whole);
     doctor_say(doctor, known * 2 >= large ? MARK_GOOD : MARK_NOTE, NULL,
-               "places with 1 %% of it or more: %zu of %zu are right to %s%.0f %%", known, large,
+               "%zu of the %zu sites above 1 %% are known to within %s%.0f %%", known, large,
                terminal_utf8() ? "±" : "+-", 100 * fair);
     view_free(&view);
 }

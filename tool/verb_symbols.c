@@ -19,12 +19,6 @@ static const char *const quality_words[] = {
     [SYMBOL_FULL] = "lines",      [SYMBOL_GIVEN] = "in the profile",
 };
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static void modules_print(const struct loaded *loaded, const struct style *style)
 {
     const struct symbol_report *report = &loaded->symbols;
@@ -47,7 +41,7 @@ static void modules_print(const struct loaded *loaded, const struct style *style
         snprintf(named, sizeof named, "%lu/%lu", module->named - module->guessed,
                  module->locations);
         snprintf(path, sizeof path, "%s",
-                 module->path[0] ? base_name(module->path) : "(of no file)");
+                 module->path[0] ? name_base(module->path) : "(of no file)");
         style_clean(path);
         fprintf(style->out, "    %15s  %-14s  %-8.8s  %-24s  ", named,
                 module->quality == SYMBOL_NOTHING && module->file ? "no symbols"
@@ -62,7 +56,7 @@ static void modules_print(const struct loaded *loaded, const struct style *style
         if (advice[0] == '\0')
             continue;
         style_clean(advice);
-        snprintf(path, sizeof path, "%s", base_name(report->modules[i].path));
+        snprintf(path, sizeof path, "%s", name_base(report->modules[i].path));
         style_clean(path);
         fprintf(style->out, "%s    %-24s  %s\n", shown++ == 0 ? "better names:\n" : "", path,
                 advice);

@@ -76,7 +76,7 @@ static void sums_add(struct account_sum *to, const struct heap_sums *sums)
     to->free_bytes += load_relaxed(&sums->free_bytes);
 }
 
-/* All that there is: classes by `add`, large blocks into `large`. */
+/* Counts everything: classes by `add`, large blocks into `large`. */
 static void count_all(adder *add, void *sum, struct account_sum *large)
 {
     memset(large, 0, sizeof *large);
@@ -100,7 +100,7 @@ static void add_to_class(void *sum, unsigned class, const struct blocks *more)
 
 static struct account_sum sum_of(const struct blocks *blocks, unsigned class)
 {
-    /* Blocks may be on their way meanwhile. */
+    /* Another thread may be moving blocks meanwhile. */
     uint64_t live = blocks->out > blocks->cached ? blocks->out - blocks->cached : 0;
     uint64_t frees = blocks->mallocs > live ? blocks->mallocs - live : 0;
     size_t size = class_size(class);
@@ -124,15 +124,19 @@ void account_classes(struct account_sum classes[ACCOUNT_ROWS])
         classes[class] = sum_of(&blocks[class], class);
 }
 
+static void sum_add(struct account_sum *to, const struct account_sum *more)
+{
+    to->allocs += more->allocs;
+    to->frees += more->frees;
+    to->alloc_bytes += more->alloc_bytes;
+    to->free_bytes += more->free_bytes;
+}
+
 struct account_sum account_total(const struct account_sum classes[ACCOUNT_ROWS])
 {
     struct account_sum total = {0};
-    for (unsigned row = 0; row < ACCOUNT_ROWS; row++) {
-        total.allocs += classes[row].allocs;
-        total.frees += classes[row].frees;
-        total.alloc_bytes += classes[row].alloc_bytes;
-        total.free_bytes += classes[row].free_bytes;
-    }
+    for (unsigned row = 0; row < ACCOUNT_ROWS; row++)
+        sum_add(&total, &classes[row]);
     return total;
 }
 
@@ -153,10 +157,7 @@ struct account_sum account_now(void)
     count_all(add_to_total, &total, &large);
     total.frees = total.frees > total.allocs ? total.allocs : total.frees;
     total.free_bytes = total.free_bytes > total.alloc_bytes ? total.alloc_bytes : total.free_bytes;
-    total.allocs += large.allocs;
-    total.frees += large.frees;
-    total.alloc_bytes += large.alloc_bytes;
-    total.free_bytes += large.free_bytes;
+    sum_add(&total, &large);
     return total;
 }
 

@@ -44,11 +44,11 @@ struct account {
 };
 
 void account_take(struct account *account);
-/* `classes` alone: what was allocated and freed. */
+/* Only `classes`: what was allocated and freed. */
 void account_classes(struct account_sum classes[ACCOUNT_ROWS]);
-/* The sum of them. */
+/* The sum over `classes`. */
 struct account_sum account_total(const struct account_sum classes[ACCOUNT_ROWS]);
-/* The same at once, with little stack. */
+/* The total of this moment; needs less stack than `account_classes`. */
 struct account_sum account_now(void);
 void account_thread(const struct heap *heap, struct account_sum *sum);
 void account_class(unsigned class, struct account_sum *sum);

@@ -9,8 +9,8 @@
  * says what a block is (sizes.h); the *window* is where all addresses come from (arena.h).
  *
  * Going down: heap.c (no lock) -> central.c (a lock a class) -> pages.c (a lock a pool) -> arena.c
- * (one lock) -> base/os.c; beside them, when the window can't grow, outside.c. Whoever wants to
- * know whether a block is sampled decides above this room.
+ * (one lock) -> base/os.c; beside them, when the window can't grow, outside.c. Which blocks are
+ * sampled is decided above this room.
  */
 #ifndef ALLOC_ALLOC_H
 #define ALLOC_ALLOC_H

@@ -54,6 +54,12 @@ size_t arena_mapped(void);
 size_t arena_tables_resident(void);
 size_t arena_resident(void);
 
+/* Whether the address is in the open part of the window. */
+INLINE bool window_has(const void *p)
+{
+    return (uintptr_t)p - window.base < load_relaxed(&window.granules) * GRANULE;
+}
+
 INLINE uint8_t *mark_at(const void *block)
 {
     return (uint8_t *)(window.mark_bias + ((uintptr_t)block >> GRANULE_SHIFT));

@@ -27,9 +27,9 @@ struct central {
     uint64_t direct; /* blocks that went to the program without a bin, ever */
 };
 
-/* NULL where the pool was never used. */
-/* Whether a thread is at work on that list just now. */
+/* Whether a thread holds the lock of this list at the moment. */
 bool central_busy(unsigned pool, unsigned list);
+/* NULL where the pool was never used. */
 const struct central *central_peek(unsigned pool, unsigned list);
 /* Up to `wanted` blocks into slots[wanted - 1] and downwards, lowest address first; how many. 0
  * when memory is out. `list` is a mark, or CENTRAL_WATCHED + class for blocks whose span has a

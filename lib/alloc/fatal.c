@@ -64,7 +64,7 @@ void fatal_bad_pointer(const void *p, const char *call)
                      "memoir: %s of %p, which is inside a block: %zu bytes into the block of %zu "
                      "bytes at %p; pass the pointer that malloc returned",
                      call, p, (size_t)((const char *)p - block), size, (void *)block);
-    } else if ((uintptr_t)p - window.base < load_relaxed(&window.granules) * GRANULE) {
+    } else if (window_has(p)) {
         print_format(&line,
                      "memoir: %s of %p (block of a span that is gone), which is free already; "
                      "run it in a debugger to see who uses it after its free",

@@ -51,9 +51,9 @@ static void heap_reset(struct heap *heap)
 static void heap_salvage(struct heap *heap);
 static void retire(struct heap *heap);
 
-/* A thread that ended without a word, by the bare system call for instance, leaves its heap behind.
- * Once there are many heaps, whoever makes a heap looks at one other, in turn. Programs with few
- * threads never ask the kernel, which they may have forbidden themselves. */
+/* A thread that exited without running its destructors (raw exit system call) leaves its heap
+ * behind. Once there are many heaps, a thread that makes a heap checks one other, in turn. Programs
+ * with few threads never ask the kernel: a seccomp filter of theirs may forbid it. */
 static void adopt_one(void)
 {
     static struct heap *cursor;
@@ -74,9 +74,9 @@ static void adopt_one(void)
     retire(dead);
 }
 
-/* With thousands of threads on a few CPUs, whoever holds a lock is often not running, and then all
- * others that need it queue up, at two context switches each. They do so in front of an eighth of
- * the locks if there are eight. */
+/* With thousands of threads on a few CPUs, the owner of a lock is often not running. All threads
+ * that need the lock then queue up, at two context switches each; with eight sets of centres, an
+ * eighth of the threads wait for each lock. */
 unsigned heap_pool_here(uint32_t thread)
 {
     unsigned most =
@@ -343,8 +343,7 @@ static void heap_salvage(struct heap *heap)
         size_t count = heap_cached(heap, mark);
         for (size_t i = 1; i <= count; i++) {
             void *block = stock->slots[i];
-            if ((uintptr_t)block - window.base >= load_relaxed(&window.granules) * GRANULE ||
-                *mark_at(block) != MARK_FREE)
+            if (!window_has(block) || *mark_at(block) != MARK_FREE)
                 continue;
             struct span *span = span_of(block);
             unsigned class = mark_class(span->mark), index = span_index(span, block, class);

@@ -102,15 +102,15 @@ void heap_init(void);
 /* Gives the calling thread a heap: a parked one, of whatever colour, or a fresh one. NULL when
  * memory is out. */
 struct heap *heap_make(unsigned colour, unsigned pool);
-/* The pool for a new thread: of the node that it runs on; one of several, where there are very many
- * threads. */
+/* The pool for a new thread: that of its node, or, beyond 128 threads, one of several. */
 unsigned heap_pool_here(uint32_t thread);
 /* The calling thread is ending. Its heap is parked with what it has, for the next thread that needs
  * one; or, when enough are, everything goes home. The thread may make another one later. */
 void heap_end(struct heap *heap);
 /* Whether there is a parked one (a moment ago). */
 bool heap_parked(unsigned pool);
-/* Those that have been parked for so long go home, unless another thread is at it; 0: all do. */
+/* Gives back heaps that have been parked for `idle_ms`, unless another thread has the lock. With 0
+ * it waits for the lock and gives all of them back. */
 void heap_drop_parked(uint64_t now_ms, uint64_t idle_ms);
 
 /* The generation changes with every call of `heap_interrupt`, which makes every thread go cold. */
@@ -138,7 +138,7 @@ void heap_flush(struct heap *heap);
 /* Called on the cold path now and then: empties idle bins, returns idle pages. The time. */
 uint64_t heap_tick(struct heap *heap);
 
-/* A thread comes by at the latest after this many bytes of mallocs from a bin. */
+/* The slow path is taken at least once in this many bytes of mallocs from a bin. */
 void bins_part(uint32_t bytes);
 /* Sets the clock so that `blocks` more mallocs pass before the one that is a sample. */
 void heap_set_clock(struct heap *heap, unsigned mark, uint64_t blocks);
@@ -146,8 +146,8 @@ void heap_set_clock(struct heap *heap, unsigned mark, uint64_t blocks);
  * it: no wait is so long that a busy thread would not come by now and then. */
 bool heap_clock_over(struct heap *heap, unsigned mark);
 
-/* A block of the mark stays where it is for another size: that counts as a malloc and a free.
- * False: for all threads, but the heap has no bin to count it in. */
+/* Counts a block that realloc leaves where it is: a malloc and a free. False if the heap has no bin
+ * of this mark: then it is only in the sums of all threads. */
 bool heap_count_kept(struct heap *heap, unsigned mark);
 /* Sums. `heap_mallocs` is exact in the heap's own thread. */
 uint64_t heap_mallocs(const struct heap *heap, unsigned mark);

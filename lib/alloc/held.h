@@ -27,7 +27,7 @@ INLINE uint64_t held_bytes(void)
     return load_relaxed(&held_counter.bytes);
 }
 
-/* In a forked child, when lists and spans are in order again. */
+/* In a forked child, after lists and spans are repaired (account.c). */
 void held_recover(void);
 
 #endif

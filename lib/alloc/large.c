@@ -67,8 +67,7 @@ static bool clear_pages(char *at, size_t bytes)
 void large_clear(void *block, size_t size)
 {
     enum { LOOK_LEAST = 128 << 10 };
-    bool ours = (uintptr_t)block - window.base < load_relaxed(&window.granules) * GRANULE &&
-                load_relaxed(mark_at(block)) != MARK_FREE;
+    bool ours = window_has(block) && load_relaxed(mark_at(block)) != MARK_FREE;
     if (size < LOOK_LEAST || !ours || span_of(block)->full) {
         memset(block, 0, size);
         return;

@@ -7,7 +7,6 @@
 
 #include "base/compiler.h"
 #include "base/os.h"
-#include "lib/alloc/fatal.h"
 
 enum {
     STEP_SHIFT = 6,

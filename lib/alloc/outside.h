@@ -8,9 +8,8 @@
  * ones in steps of 64 bytes, with two bits a step: `used`, and `first` for the first step of a
  * block. The bits lie in static memory or in a mapping of their own, never beside the blocks.
  *
- *      block    first, then used on the rest          used is set first and cleared last: whoever
- *      first    1 0 0 1 0 0 0 0                       is cut off in between (fork) loses memory
- *      used     1 1 1 1 0 0 0 0                       and never hands it out twice
+ *      first    1 0 0 1 0 0 0 0       `used` is set first and cleared last: a change that a fork
+ *      used     1 1 1 1 0 0 0 0       interrupts loses memory, and never hands it out twice
  */
 #ifndef ALLOC_OUTSIDE_H
 #define ALLOC_OUTSIDE_H

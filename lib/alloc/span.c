@@ -40,7 +40,7 @@ void span_set_units(const struct span *span, bool all)
 
 struct span *span_find(const void *p)
 {
-    if ((uintptr_t)p - window.base >= load_relaxed(&window.granules) * GRANULE)
+    if (!window_has(p))
         return NULL;
     uint32_t unit = unit_of(p), ids = span_count();
     for (uint32_t id = 1; id < ids; id++) {

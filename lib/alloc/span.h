@@ -54,7 +54,7 @@ struct span {
     uint32_t
         record;    /* watched: the large block's record, or where the table of them is (meta id) */
     bool zero;     /* free: reads as zero */
-    bool full;     /* all of it was written to since it was last clean: no page is missing */
+    bool full;     /* every page is in memory: all were written to since the span was last clean */
     uint16_t home; /* blocks: which list it is in while it has free ones (central.c) */
     union {
         uint64_t bits[SPAN_BLOCKS_MAX / 64]; /* blocks: 1 = free and here */

@@ -32,7 +32,7 @@ enum {
 
 /* The process that has a helper: a forked child finds its parent's number here, and no helper. */
 static pid_t helper_of;
-static pid_t owner; /* the process whose memory this is */
+static pid_t owner; /* of this memory: the process, not a child of vfork */
 static char path_now[ATTACH_PATH_MAX];
 
 /*
@@ -132,8 +132,8 @@ static void on_signal(int signal, siginfo_t *info, void *context)
         helper_start();
 }
 
-/* With signals blocked. A child made by vfork has our handler and our memory: there it does
- * nothing, for all that a helper has belongs to the parent's. */
+/* With signals blocked. A child made by vfork has our handler and our memory: there this does
+ * nothing, since everything that a helper uses belongs to the parent. */
 static void helper_start(void)
 {
     pid_t before = load_relaxed(&helper_of), pid = os_pid();

@@ -37,9 +37,9 @@ bool access_is_current(void)
 }
 
 /*
- * Root is user 0 as the process sees it, in its own user namespace. The kernel shows who may look
- * into a process that is not dumpable by the owner of its memory file: root of the namespace in
- * which it was started. If that is not root of this namespace, nobody here may ask.
+ * Root is user 0 as the process sees it, in its own user namespace. If a process is not dumpable,
+ * its memory file belongs to root of the namespace in which it was started. If that is not root of
+ * this namespace, no client may ask.
  */
 bool access_allows(const struct os_ids *ids, const struct os_peer *peer)
 {
@@ -99,8 +99,8 @@ static bool status_agrees(const char *one, const char *other, const char *key)
     return *here == *there;
 }
 
-/* The kernel shows every user that has no number in our namespace as one and the same, "nobody".
- * That number means one user only where all users have a number. */
+/* The kernel shows all users without a number in our namespace as the same one, "nobody". That
+ * number means a single user only where all users have a number. */
 static bool user_is_certain(uint32_t user)
 {
     enum { OVERFLOW_USER = 65534 };

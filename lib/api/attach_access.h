@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who may ask the helper of lib/api/attach.h. The process itself decides, at each request, and is
- * as strict as the kernel is about debuggers: root may ask; the process's own user may only if the
- * kernel would let that user look into the process. A daemon that gave up root, a program that is
- * not dumpable, has capabilities or a group that its user lacks answers root alone.
+ * Which clients may ask the helper of lib/api/attach.h. The process itself decides, at each
+ * request, and is as strict as the kernel is about debuggers: root may ask; the process's own user
+ * may only if the kernel would let that user debug the process. So a daemon that gave up root and a
+ * program that is not dumpable, or has capabilities or a group that its user lacks, answer root
+ * alone.
  *
  * In the helper's threads only: their ids are compared with those of the program.
  */
@@ -16,7 +17,7 @@
 
 /* Whether the calling thread has the rights of the program's first thread: users, groups,
  * capabilities and seccomp filters. setuid and its relatives change only the threads that libc
- * knows, and no others must stay behind with more rights. False without /proc, too. */
+ * knows, and no other thread must keep more rights. False without /proc, too. */
 bool access_is_current(void);
 
 /* Whether a client with these ids may ask a process with those. */

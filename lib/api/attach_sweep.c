@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lib/api/attach_sweep.h. A socket is removed if its process does not exist and nobody listens:
- * in a folder that containers share, the first alone would not tell.
+ * See lib/api/attach_sweep.h. A socket is removed if its process does not exist and it has no
+ * listener: in a folder that containers share, the first alone would not prove it.
  */
 #include "lib/api/attach_sweep.h"
 
@@ -16,27 +16,18 @@
 
 enum { LOOKS_MAX = 64, BATCH_SIZE = 4096 };
 
-/* One entry as the kernel lays it out. */
-struct entry {
-    uint64_t inode;
-    int64_t offset;
-    uint16_t length;
-    uint8_t type;
-    char name[];
-};
-
 static pid_t socket_owner(const char *name);
 static void socket_look(const char *folder, pid_t pid);
 
 void attach_sweep(const char *folder)
 {
-    _Alignas(struct entry) char batch[BATCH_SIZE];
+    _Alignas(struct os_folder_entry) char batch[BATCH_SIZE];
     unsigned looks = 0;
     ssize_t got;
     int fd = os_open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
     while (fd >= 0 && looks < LOOKS_MAX && (got = os_folder_read(fd, batch, sizeof batch)) > 0) {
         for (ssize_t at = 0; at < got && looks < LOOKS_MAX;) {
-            const struct entry *entry = (const struct entry *)(batch + at);
+            const struct os_folder_entry *entry = (const struct os_folder_entry *)(batch + at);
             pid_t pid = socket_owner(entry->name);
             if (pid > 0 && !os_process_alive(pid)) {
                 socket_look(folder, pid);

@@ -274,8 +274,7 @@ void *cold_aligned(size_t align, size_t size, const struct caller *caller)
 
 unsigned cold_mark(const void *p, bool *ours)
 {
-    uintptr_t offset = (uintptr_t)p - window.base;
-    *ours = offset < load_relaxed(&window.granules) * GRANULE;
+    *ours = window_has(p);
     if (!*ours || (uintptr_t)p % GRANULE != 0)
         return MARK_FREE;
     return load_relaxed(mark_at(p));

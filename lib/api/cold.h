@@ -22,7 +22,7 @@ void *cold_malloc_moved(size_t size, const struct caller *caller);
 void *cold_calloc(size_t size, const struct caller *caller);
 void cold_free(void *p, const struct caller *caller);
 /* p != NULL and size != 0. On failure the block stays as it is. */
-void *cold_realloc(void *p, size_t size, const struct caller *caller);
+__attribute__((nonnull(1))) void *cold_realloc(void *p, size_t size, const struct caller *caller);
 /* `align` is a power of two. */
 void *cold_aligned(size_t align, size_t size, const struct caller *caller);
 /* A block of that mark stays where it is for another size: one more call is counted. */

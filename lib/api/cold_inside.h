@@ -9,17 +9,17 @@
 #include "lib/alloc/alloc.h"
 #include "lib/api/cold.h"
 
-/* Who asks for a block, and what it goes on from (profile_begin). */
+/* The caller that asks for a block, and the block that realloc goes on from (profile_begin). */
 struct origin {
     const struct caller *caller;
     uint64_t born;
 };
 
-/* This thread's heap; NULL if it is better off without. */
+/* This thread's heap; NULL: it has none yet. */
 struct heap *cold_heap(void);
 unsigned cold_pool(const struct heap *heap);
-/* The rate that this thread picks blocks at. Its heap may not know the one of this moment yet; it
- * matters where every block is picked and would count for many. */
+/* The rate at which this thread picks blocks, which may still be the one before the last change:
+ * where every block is picked, none may count for many. */
 unsigned cold_rate(const struct heap *heap);
 /* From outside: a block of any size and alignment. *zero: it reads as zero. */
 void *cold_take(size_t size, size_t align, const struct origin *origin, bool *zero);
@@ -31,18 +31,19 @@ unsigned cold_mark(const void *p, bool *ours);
 /* From outside: the usable size of p, or the end of the program with a message about `call`. */
 size_t cold_usable_for(const void *p, const char *call);
 
-/* Large blocks: a new one; one that `large_take` gave becomes the program's, which counts, marks
- * and perhaps records it. */
+/* A new large block. */
 void *cold_large_take(struct heap *heap, size_t size, size_t align, const struct origin *origin,
                       bool *zero);
+/* Counts and marks a block of `large_take`, and records it if it is a sample. */
 void cold_large_begin(struct heap *heap, void *block, size_t size, const struct origin *origin);
-/* One becomes a watched one, if there is memory for its record; and ceases to be one. */
+/* Makes a large block a watched one, if there is memory for its record; and an ordinary one again.
+ */
 void cold_large_record(void *block, size_t size, const struct origin *origin, unsigned rate);
 void cold_large_forget(struct span *span, const struct caller *caller, size_t usable, bool moved);
 /* True if `bytes` more of large memory include a sample. */
 bool cold_large_rings(struct heap *heap, size_t bytes);
-/* What happened to a large block. Without a heap there are sums of the thread's own and all ended
- * threads'. */
+/* Counts what happened to a large block: in the heap, or without one in the sums of the thread and
+ * of ended threads. */
 void cold_large_count(struct heap *heap, struct heap_sums more);
 
 #endif

@@ -262,27 +262,23 @@ static int verb_purge(struct request *request)
     return 0;
 }
 
-/* All bytes of one file behind what the other one has. */
+/* Appends all bytes of one file to another. */
 static int file_copy(int from, int to)
 {
-    char part[4096];
-    ssize_t got;
-    for (uint64_t at = 0; (got = os_read_at(from, part, sizeof part, at)) > 0;
-         at += (uint64_t)got) {
-        for (ssize_t done = 0; done < got;) {
-            ssize_t wrote = os_write(to, part + done, (size_t)(got - done));
-            if (wrote <= 0 && wrote != -EINTR)
-                return wrote == 0 ? EIO : (int)-wrote;
-            done += wrote > 0 ? wrote : 0;
-        }
-    }
-    return (int)-got;
+    char part[4096], buffer[4096];
+    struct sink sink;
+    ssize_t got = 0;
+    sink_to_fd(&sink, to, buffer, sizeof buffer);
+    for (uint64_t at = 0; sink.error == 0 && (got = os_read_at(from, part, sizeof part, at)) > 0;
+         at += (uint64_t)got)
+        sink_bytes(&sink, part, (size_t)got);
+    return got < 0 ? (int)-got : sink_flush(&sink);
 }
 
 /*
- * A dump to a file of the client's. It is made in memory first: the client's file may be on a disk
- * that takes its time, or for ever, and whoever makes a dump holds a lock that other dumps of the
- * program wait for, the one at its end among them.
+ * A dump to a file of the client's. It is made in memory first: writing to the client's file may
+ * take long, or for ever, and a thread that makes a dump holds a lock that the program's other
+ * dumps wait for, also the one at its end.
  */
 static int dump_for_client(const struct dump_style *style, int fd)
 {

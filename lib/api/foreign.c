@@ -125,14 +125,13 @@ static bool malloc_probe(void)
     if (their_malloc == NULL || their_free == NULL || their_malloc == malloc)
         return false;
     void *block = their_malloc(1);
-    uintptr_t granule = ((uintptr_t)block - window.base) >> GRANULE_SHIFT;
-    bool ours = block != NULL && granule < load_relaxed(&window.granules);
+    bool ours = block != NULL && window_has(block);
     their_free(block);
     return !ours;
 }
 
-/* A wrapper around our malloc (fakeroot's, a tracer's) is found under its name, too: whose block
- * comes out decides. */
+/* The name may lead to a wrapper around our malloc (fakeroot's, a tracer's), so one block is taken:
+ * its address decides. */
 bool foreign_malloc(void)
 {
     enum { UNKNOWN, OURS, THEIRS };
@@ -144,7 +143,7 @@ bool foreign_malloc(void)
     return load_relaxed(&known) == THEIRS;
 }
 
-/* Not-found names make libc allocate a message, so this is asked only where there is a need. */
+/* Called only where needed: libc allocates a message for a name that it does not find. */
 bool foreign_serves(const char *function)
 {
     const char *found = can_look_up() ? dlsym(RTLD_DEFAULT, function) : NULL;

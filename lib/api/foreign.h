@@ -16,7 +16,7 @@ bool foreign_free(void *p);
 size_t foreign_usable(const void *p);
 /* Whether the malloc of this process is not ours. Not in a signal handler. */
 bool foreign_malloc(void);
-/* The file that it is in, without its folder. */
+/* The file of that malloc, without its folder. */
 const char *foreign_malloc_file(void);
 /* Whether the name leads to a function of another library. */
 bool foreign_serves(const char *function);

@@ -12,14 +12,6 @@
 
 enum { FOLDER_SIZE = 4096, PATH_SIZE = CONFIG_PATH_SIZE + 300 };
 
-/* As the kernel lays out a name in a folder. */
-struct entry {
-    uint64_t number, next;
-    uint16_t size;
-    uint8_t kind;
-    char name[];
-};
-
 static bool is_profile(const char *name, const char *start)
 {
     static const char end[] = ".heap";
@@ -35,8 +27,8 @@ static void remove_profiles(const char *buffer, size_t length, const char *folde
     char path[PATH_SIZE];
     struct print text;
     for (size_t at = 0; at < length;) {
-        const struct entry *entry = (const struct entry *)(buffer + at);
-        at += entry->size;
+        const struct os_folder_entry *entry = (const struct os_folder_entry *)(buffer + at);
+        at += entry->length;
         if (!is_profile(entry->name, start))
             continue;
         print_start(&text, path, sizeof path);

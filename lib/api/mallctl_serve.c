@@ -330,9 +330,7 @@ int serve_arenas_lookup(const struct request *request, const struct node *node)
     bool came;
     unsigned value = 0;
     int wrong = request_take(request, &block, sizeof block, &came);
-    if (wrong || !came ||
-        ((uintptr_t)block - window.base >= load_relaxed(&window.granules) * GRANULE &&
-         outside_size(block) == 0))
+    if (wrong || !came || (!window_has(block) && outside_size(block) == 0))
         return EINVAL;
     return request_give(request, &value, sizeof value);
 }

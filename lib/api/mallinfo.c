@@ -98,9 +98,9 @@ static void row(struct print *out, const char *name, size_t value)
 }
 
 /*
- * Ours, then glibc's eight lines: programs look for them from the end, and through the stream
- * stderr, which they may have set to something else. All of it is one write of less than 1 KiB, for
- * which some have a buffer. Nobody is cancelled in here. No block is a mapping of its own.
+ * Our lines, then glibc's eight: programs look for those from the end, and through the stream
+ * stderr, which they may have replaced. Everything is one write of less than 1 KiB, since some have
+ * a buffer of that size. The thread can't be cancelled in here. No block is a mapping of its own.
  */
 EXPORT void malloc_stats(void)
 {

@@ -290,6 +290,5 @@ EXPORT enum ownership MallocExtension_GetOwnership(const void *p)
 {
     if (!init_done())
         return OWNERSHIP_UNKNOWN;
-    bool ours = (uintptr_t)p - window.base < load_relaxed(&window.granules) * GRANULE;
-    return ours || outside_size(p) != 0 ? OWNERSHIP_OURS : OWNERSHIP_OTHERS;
+    return window_has(p) || outside_size(p) != 0 ? OWNERSHIP_OURS : OWNERSHIP_OTHERS;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lib/api/notice.h. The programs that this one starts inherit the options and would say the
- * same: "dump:PID" in MEMOIR_TOLD says that the process PID will do so at its end. After an exec
- * the process still has that id, and still does.
+ * See lib/api/notice.h. Child programs inherit the options and would print the same line:
+ * "dump:PID" in MEMOIR_TOLD says that process PID prints it at its end. The id stays the same after
+ * an exec, so that the new program prints it.
  */
 #include "lib/api/notice.h"
 
@@ -70,8 +70,7 @@ static bool jemalloc_is_idle(void)
     return (int64_t)jemalloc_values[JEMALLOC_lg_prof_interval].number < 0;
 }
 
-/* Options about dumps of a profile that is off, and that nobody turned off: one line names the
- * first of them. */
+/* Options about dumps of a profile that is off without prof:false: one line names the first. */
 static void profile_is_off(void)
 {
     static const enum jemalloc_name wishes[] = {
@@ -122,8 +121,8 @@ static void idle_note(void)
         told_add(own, strlen(own));
 }
 
-/* A profile is asked for, by the options, of a heap that is not ours: by which, unless the library
- * that the heap belongs to takes the option itself. */
+/* The options ask for a profile of a heap that is not ours: names the option, unless the library
+ * that the heap belongs to serves it. */
 static void foreign_tell(void)
 {
     const char *asks = NULL;
@@ -139,7 +138,7 @@ static void foreign_tell(void)
     say_not_ours(asks);
 }
 
-/* Options of jemalloc that the user expects something of, which does not happen. */
+/* Options of jemalloc that are set and not served. */
 static void options_tell(void)
 {
     for (unsigned i = 0; i < JEMALLOC_OPTIONS; i++) {

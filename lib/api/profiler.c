@@ -2,8 +2,8 @@
 /*
  * The functions of gperftools' CPU profiler, which memoir does not have yet: a program that was
  * linked with libtcmalloc_and_profiler, or looks them up by name, finds them, and the first call
- * that wants a profile prints one line. If there is a libprofiler in the process as well, the calls
- * are its: all of them are passed on. Not in the archive, for the same reason.
+ * that wants a profile prints one line. If libprofiler is in the process as well, all calls are
+ * passed on to it. Not in the archive: it would replace a libprofiler that is linked in.
  */
 #include <dlfcn.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lib/api/variables.h. Cost where nothing is set: for each variable of the environment a look
- * at its first letters, and at the rows if those are like theirs.
+ * See lib/api/variables.h. Cost where nothing is set: four letters of each variable of the
+ * environment are compared, and its whole name only if they match.
  */
 #include "lib/api/variables.h"
 
@@ -43,7 +43,7 @@ static const char texts[] = {
 };
 #undef VARIABLE
 
-/* What the names of rows that are UNSERVED begin with: a look at most variables ends here. */
+/* The first letters of all UNSERVED names. Most variables of an environment have others. */
 enum { START = 4 };
 static const char starts[][START + 1] = {"CPUP", "GLIB", "HEAP", "MALL", "MIMA", "TCMA"};
 static const char told_name[] = "MEMOIR_TOLD=";
@@ -203,7 +203,7 @@ bool told_before(const char *word, size_t length)
     return list != NULL && list_has(list, word, length);
 }
 
-/* A word that there is no room for is told again by the next program: no more than that. */
+/* Without room for the word, the next program prints its line once more. */
 void told_add(const char *word, size_t length)
 {
     const char *before = environment_get("MEMOIR_TOLD");

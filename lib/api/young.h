@@ -27,7 +27,7 @@ struct young {
     struct profile_counted counted; /* of them and the heap's, what was told to the profile */
     uint64_t open;                  /* signals that the thread lets in, if it has a heap */
     uint32_t on_top;                /* calls in a row with fewer */
-    void (*look)(void);             /* somebody watches those totals: called after each slow call */
+    void (*look)(void);             /* watches those totals: called after each slow call; or NULL */
 };
 
 extern HIDDEN __thread struct young young;
@@ -45,9 +45,9 @@ void young_grown(void);
 bool young_on_top(void);
 /* What the calling thread has allocated and freed, before it had a heap and since. */
 void young_thread_sums(struct account_sum *sum);
-/* A block that no bin saw, for these totals; whoever handed it out counted it for all threads. */
+/* Adds a block that no bin saw to these totals. The sums of all threads have it already. */
 void young_sum(struct heap_sums more);
-/* Tells the profile of them (`profile_count`). */
+/* Passes these totals on to the profile (`profile_count`). */
 void young_count(void);
 
 #endif

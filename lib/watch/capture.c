@@ -99,7 +99,7 @@ static void put_file(struct capture *capture, const char *path)
 
 static void put_program(struct capture *capture)
 {
-    char *path = capture->maps.loaded.path; /* which nobody uses now */
+    char *path = capture->maps.loaded.path; /* free to use between two lists */
     ssize_t got = os_link("/proc/thread-self/exe", path, LOADED_PATH);
     put_bytes(capture, path, got > 0 ? (size_t)got : loaded_program(path));
 }

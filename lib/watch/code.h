@@ -16,8 +16,8 @@
 #include "base/cfi.h"
 
 struct code {
-    uintptr_t at;       /* the byte whose row it is: the return address, or the byte before */
-    bool object;        /* a loaded object has it */
+    uintptr_t at;       /* the byte that `row` is for: the return address, or the byte before */
+    bool object;        /* it belongs to a loaded object */
     bool known;         /* `row` is filled in */
     bool signal;        /* a signal handler returns to it */
     struct cfi_row row; /* without the call of a signal handler, that has none */

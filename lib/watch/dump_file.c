@@ -118,15 +118,6 @@ void dump_file_recover(void)
     close_now();
 }
 
-/* One entry as the kernel lays it out. */
-struct entry {
-    uint64_t inode;
-    int64_t offset;
-    uint16_t length;
-    uint8_t type;
-    char name[];
-};
-
 /* The process in ".memoir.PID.NUMBER.tmp"; 0 if the name is another one. */
 static pid_t writer_of(const char *name)
 {
@@ -182,7 +173,7 @@ void dump_file_clean(const char *target)
         if (got <= 0)
             break;
         for (ssize_t at = 0; at < got;) {
-            const struct entry *entry = (const struct entry *)(names + at);
+            const struct os_folder_entry *entry = (const struct os_folder_entry *)(names + at);
             clean_one(target, bytes, entry->name);
             at += entry->length;
         }

@@ -334,8 +334,8 @@ static void totals_row(void *context, const struct profile_row *row)
 
 void profile_totals(struct profile_totals *totals, struct scale *scale)
 {
-    struct summing summing = {scale, totals};
     *totals = (struct profile_totals){.peak_ms = scale->peak.time_ms};
+    struct summing summing = {scale, totals};
     profile_each(totals_row, &summing);
     if (profile_covered()) {
         sum_more(&totals->live, scale_rest(scale, SCALE_LIVE));

@@ -36,8 +36,8 @@ struct profile_row {
     /* Seen: */
     struct profile_sum live, allocated, peak;
     uint64_t moved_out; /* objects that went on in a realloc */
-    /* Of those allocated, reallocs in place of objects that this stack had already: they are no
-     * samples of their own. */
+    /* Of the allocated objects, those that realloc resized in place and that this stack had before:
+     * they are no new samples. */
     uint64_t again;
     uint64_t lives[LIFE_BUCKETS]; /* objects that ended here, by their age */
 };
@@ -59,7 +59,7 @@ bool profile_rate(const struct record *record, unsigned *rate);
  * whose. */
 void profile_end(struct record *record, const struct caller *caller, size_t usable,
                  size_t requested, bool moved);
-/* A block was resized in place: its record is new, `before` is the `site` of the one before. */
+/* A block was resized in place: its record is new, `before` is the `site` of its old record. */
 void profile_again(const struct record *record, uint32_t before);
 /* The calling thread will not record every block any more. */
 void profile_settle(void);
@@ -81,8 +81,8 @@ void profile_each(void (*row)(void *context, const struct profile_row *row), voi
 /* Picked blocks. */
 struct profile_seen {
     uint64_t live, allocated;
-    uint64_t other; /* of those allocated, the ones whose stack was too much to keep */
-    uint64_t lost;  /* picked blocks that there was no memory to record */
+    uint64_t other; /* allocated ones without a stack: there was no memory for it */
+    uint64_t lost;  /* picked, but there was no memory to record them */
 };
 void profile_seen(struct profile_seen *seen);
 
@@ -150,12 +150,12 @@ void profile_count(const struct account_sum *now, struct profile_counted *last);
  * heap's peak. */
 extern uint64_t profile_high;
 void profile_high_water(void);
-/* After any slow call: held bytes that have left the band want to be looked at. */
+/* After any slow call: called when held bytes have left the band. */
 extern struct profile_band {
     uint64_t low, width;
 } profile_band;
 void profile_far(void);
-/* Now and then: how fast the machine's ticks go. */
+/* Measures the rate of the machine's ticks; called now and then. */
 void profile_measure_ticks(void);
 
 #endif

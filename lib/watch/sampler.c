@@ -135,8 +135,7 @@ double sampler_picked(double size, int64_t mean)
     return share;
 }
 
-/* One that was picked with the probability of `before` stays with the share that the probability of
- * `now` is of it. */
+/* A block that was picked with p(before) stays with p(now) / p(before). */
 bool sampler_keeps(uint64_t *random, size_t before, size_t now, int64_t mean)
 {
     return uniform(random) * sampler_picked((double)before, mean) <

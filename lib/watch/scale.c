@@ -119,6 +119,6 @@ struct profile_sum scale_rest(const struct scale *scale, enum scale_measure meas
         rest.objects += part_rest(&scale->classes[row][measure].objects);
         rest.usable += part_rest(&scale->classes[row][measure].usable);
     }
-    rest.requested = rest.usable; /* nobody knows better */
+    rest.requested = rest.usable; /* what was asked for is not known */
     return rest;
 }

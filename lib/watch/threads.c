@@ -19,8 +19,8 @@ enum {
     SLABS = 1 << 15,
     KEPT = 64, /* ended threads keep their rows while there are at most this many */
     LOOKS = 8, /* rows of ended threads that a new one looks at */
-    /* Live threads, before the kernel is asked whether they exist still: programs with few threads
-     * may have forbidden themselves that system call. */
+    /* Live threads, before the kernel is asked whether they still exist: a seccomp filter may
+     * forbid that system call, and few threads need no check. */
     ASK_FROM = 64,
 };
 

@@ -28,10 +28,10 @@ uint32_t threads_id(uint32_t number);
  * gets it. */
 struct recorder;
 void threads_keep(struct recorder *recorder);
-/* The calling thread ends: its name is kept, if somebody has shown interest in the profile. */
+/* The calling thread ends. Its name is kept after `threads_keep_names`. */
 void threads_end(void);
-/* From now on names of ended threads are kept. Until then the kernel is not asked for them: a
- * program that only runs with the library may have forbidden itself that system call. */
+/* From now on names of ended threads are kept. Before, the kernel is not asked for them: a seccomp
+ * filter of the program may forbid that system call. */
 void threads_keep_names(void);
 /* False where there is no thread now. Asks the kernel for the names of live threads. */
 bool threads_row(uint32_t number, struct thread_row *row);

@@ -101,7 +101,7 @@ void totals_peak(const struct account *now, struct totals_peak *out)
     }
     if (mine)
         raise_peak(now->classes);
-    *out = peak.is; /* without the turn, its thread does not get on: this will do */
+    *out = peak.is; /* also while another thread writes it: it may be a mixture */
     if (mine)
         store_release(&peak.busy, false);
 }
@@ -146,7 +146,7 @@ static uint64_t held_limit(void)
     return sampler_rate() == SAMPLER_OFF ? UINT64_MAX : load_relaxed(&goals.held);
 }
 
-/* The range of held bytes in which nobody needs to look. */
+/* The range of held bytes in which no thread needs to look. */
 static void band_set(uint64_t low, uint64_t high)
 {
     high = least_of(high, held_limit());
@@ -255,7 +255,7 @@ static struct profile_now progress_now(const struct recorder *own)
     return (struct profile_now){allocated, freed, allocated > freed ? allocated - freed : 0};
 }
 
-/* How far `now` is from a goal; 0 when it is reached. A goal of 0 is none. */
+/* How far `now` is from a goal; 0 when it is reached. A goal of 0 is never reached. */
 static uint64_t distance(const uint64_t *goal, uint64_t now)
 {
     uint64_t last = load_relaxed(goal) - 1;
@@ -344,7 +344,7 @@ void profile_inherit(struct recorder *recorder)
 
 /* ---- time ---------------------------------------------------------------------------- */
 
-static uint64_t rest_ms; /* no point before */
+static uint64_t rest_ms; /* no point is added before this time */
 
 static void add_point(uint64_t now_ms)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What must be known about the whole heap at every moment: its peak, its course over time, and
+ * What must be known about the whole heap at every moment: its peak, its size over time, and
  * whether a limit of a trigger is reached. The numbers themselves are the allocator's counters,
  * which are exact and cost nothing until they are added up (account.h). This file decides when to
  * add them up.
@@ -43,7 +43,7 @@ INLINE void totals_change(struct site *site)
     site_save(site);
 }
 
-/* All was forgotten. */
+/* Everything recorded was forgotten. */
 void totals_reset(void);
 /* In a forked child: what is recorded there as allocated and freed. Batches of threads that stayed
  * behind are lost. */
@@ -57,11 +57,12 @@ struct totals_peak {
     struct {
         uint64_t blocks, bytes;
     } classes[ACCOUNT_ROWS];
-    bool in_sites;
+    bool in_sites; /* the recorded events know the peak better than `classes` */
 };
+/* `now` is an account of this moment, which may be the peak. */
 void totals_peak(const struct account *now, struct totals_peak *peak);
 
-/* For triggers.c: new limits, made by what was true `now`. */
+/* For triggers.c: sets new limits; `now` is what the counters were when they were chosen. */
 void totals_arm(const struct profile_limits *limits, const struct profile_now *now);
 
 #endif

@@ -41,6 +41,12 @@ static void object_read(const struct dl_phdr_info *info, struct unloaded *object
         object->name[i] = slash[1 + i];
 }
 
+static bool is_same(const struct unloaded *a, const struct unloaded *b)
+{
+    return a->start == b->start && a->end == b->end && a->id_length == b->id_length &&
+           memcmp(a->id, b->id, a->id_length) == 0 && strcmp(a->name, b->name) == 0;
+}
+
 static int object_visit(struct dl_phdr_info *info, size_t size, void *unused)
 {
     struct unloaded object;
@@ -50,7 +56,7 @@ static int object_visit(struct dl_phdr_info *info, size_t size, void *unused)
     if (object.start >= object.end || object.name[0] == '\0') /* the program, the kernel's own */
         return 0;
     unsigned at = 0;
-    while (at < loaded_count && memcmp(&loaded[at], &object, sizeof object) != 0)
+    while (at < loaded_count && !is_same(&loaded[at], &object))
         at++;
     if (at == loaded_count && at < LOADED_MOST)
         loaded[loaded_count++] = object;
@@ -63,7 +69,7 @@ static void gone_add(const struct unloaded *object)
 {
     unsigned count = gone_count;
     for (unsigned i = 0; i < count; i++)
-        if (memcmp(&gone[i], object, sizeof *object) == 0)
+        if (is_same(&gone[i], object))
             return;
     if (count == UNLOADED_MOST)
         return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Objects that were unloaded. Stacks hold bare addresses: where other code is loaded to a place
- * that was in use before, an address there may mean either. Captures say which places that are.
+ * Objects that were unloaded. Stacks hold bare addresses: where another object was loaded to the
+ * same place later, an address there may mean either. Captures list these places.
  */
 #ifndef WATCH_UNLOADED_H
 #define WATCH_UNLOADED_H
@@ -16,9 +16,9 @@ struct unloaded {
     char name[UNLOADED_NAME];           /* of its file, cut */
 };
 
-/* Compares what is loaded with what was at the last call. Asks the loader: never under malloc.
- * Called around dlclose and before dlopen, by whichever thread; one that comes while another is at
- * it leaves, since the next call finds the same. */
+/* Compares what is loaded with what was loaded at the last call. Asks the loader: never under
+ * malloc. Called around dlclose and before dlopen, in any thread; returns at once while another
+ * thread is doing the same, since the next call finds the same. */
 void unloaded_look(void);
 /* How many there are; `at` is one of them. May run in a signal handler. */
 unsigned unloaded_count(void);

@@ -121,10 +121,10 @@ int main(void)
 C
 build many.c -o many
 words=$("$MEMOIR_TOOL" run --rate 4K --output fine.memoir ./many 2>&1) || fail "$words"
-said 0 '✓ one block in 4.00 KiB was recorded, [0-9]* in all: [12][0-9.]* MiB of heap are counted, its sites are estimates' fine.memoir
-said 0 '✓ places with 1 % of it or more: 1 of 1 are right to ±25 %' fine.memoir
+said 0 '✓ one block in 4.00 KiB was recorded, [0-9]* in all: the total of [12][0-9.]* MiB is counted, sites are estimates' fine.memoir
+said 0 '✓ 1 of the 1 sites above 1 % are known to within ±25 %' fine.memoir
 "$MEMOIR_TOOL" run --rate 2M --output rough.memoir ./many 2>/dev/null
-said 0 '• one block in 2.00 MiB was recorded, [0-9]* in all: [0-9.]* [MK]iB of heap are counted, its sites are estimates' rough.memoir
+said 0 '• one block in 2.00 MiB was recorded, [0-9]* in all: the total of [0-9.]* [MK]iB is counted, sites are estimates' rough.memoir
 grep -Eq '→ memoir run --rate [0-9]+K for ±10 %, --exact for none' out || fail "no rate that would do: $(cat out)"
 "$MEMOIR_TOOL" run --exact --output exact.memoir ./many 2>/dev/null
 said 0 'it is whole' exact.memoir

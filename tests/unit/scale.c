@@ -46,8 +46,7 @@ static void expect(uint64_t allocated, uint64_t live, uint64_t rest_live)
 {
     reconcile();
     struct profile_sum rest = scale_rest(&scale, SCALE_LIVE);
-    assert(sums[SCALE_FREED].objects + scale_rest(&scale, SCALE_FREED).objects ==
-           allocated - live);
+    assert(sums[SCALE_FREED].objects + scale_rest(&scale, SCALE_FREED).objects == allocated - live);
     assert(sums[SCALE_LIVE].objects + rest.objects == live && rest.objects == rest_live);
     assert(sums[SCALE_LIVE].usable + rest.usable == live * class_size(CLASS) ||
            account.classes[ACCOUNT_LARGE].allocs != 0);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How large the blocks of a sample are. Most samples have one size, which is their label "bytes".
- * Large blocks of captures have none: a sample is all blocks of a range of sizes, and what is known
- * is their mean. Formats without sizes (jemalloc's, gperftools', DHAT) have one sample a stack.
+ * Large blocks of captures have no such label: a sample has all blocks of a range of sizes, of
+ * which only the mean is known. Formats without sizes (jemalloc's, gperftools', DHAT) have one
+ * sample a stack.
  */
 #ifndef PROFILE_BLOCK_SIZE_H
 #define PROFILE_BLOCK_SIZE_H

@@ -308,7 +308,7 @@ static void read_allocator(struct reader *reader)
     CALL(reader, allocator, reader->context, &allocator);
 }
 
-/* Not so much that a sum over all classes could overflow. */
+/* Small enough that a sum over all classes can't overflow. */
 static struct capture_count count(struct reader *reader)
 {
     static const uint64_t most = UINT64_C(1) << 55;

@@ -69,8 +69,7 @@ struct capture_row {
     double weight;
     struct capture_sum allocated, live, peak;
     uint64_t moved_in, moved_out, lives[FORMAT_LIVES];
-    uint64_t
-        again; /* of those allocated: reallocs in place of blocks that were counted here before */
+    uint64_t again; /* of `allocated`: resized in place by realloc, and counted here before */
 };
 
 /* Estimates. */

@@ -183,14 +183,14 @@ static bool sample_of_row(struct capture_samples *it, const struct capture_row *
     const struct kind *kind = kind_at(it, *sample);
     if (kind->snapshot != it->snapshot || kind->weight == row->weight)
         return true;
-    /* Two rows of one range: by their weights, then. */
+    /* Two rows of one range are told apart by their weights. */
     uint64_t bits;
     memcpy(&bits, &row->weight, sizeof bits);
     key.words[2] ^= bits;
     return sample_of(it, key, sample, fresh);
 }
 
-/* Blocks and bytes are scaled by different factors: what follows from both is not their size. */
+/* Kept, since blocks and bytes are scaled by different factors: their quotient is not the size. */
 static float mean_size(const struct capture_row *row)
 {
     return row->size == 0 && row->allocated.objects > 0

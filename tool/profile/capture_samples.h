@@ -20,7 +20,7 @@
 
 struct capture_samples {
     struct profile *profile;
-    bool raw;                   /* what was seen is wanted, and nothing else */
+    bool raw;                   /* only what was seen is wanted */
     struct keys rows;           /* numbers are those of samples */
     struct profile_list kinds;  /* struct kind: by sample */
     struct keys owners;         /* stack, thread and size: numbers are those of `chains` */
@@ -39,15 +39,15 @@ void capture_samples_start(struct capture_samples *it, struct profile *profile, 
 void capture_samples_free(struct capture_samples *it);
 void capture_samples_snapshot(struct capture_samples *it, bool target, unsigned column);
 void capture_samples_class(struct capture_samples *it, const struct capture_class *class);
-/* `thread` is its id. The sample, whose stack and labels are the caller's to set if it is *fresh.
- * False: the row is of no interest, or memory is out. */
+/* Finds or makes the sample of a row; `thread` is an id. If it is *fresh, the caller sets its stack
+ * and labels. False: the row is of no interest, or memory is out. */
 bool capture_samples_row(struct capture_samples *it, const struct capture_row *row, uint32_t thread,
                          size_t *sample, bool *fresh);
 /* The snapshot is complete. `covered`: every block since the start was subject to sampling. */
 void capture_samples_whole(struct capture_samples *it, bool covered);
-/* Asked for the peak: what is in use is what was then. */
+/* For a view of the peak: what was live at the peak takes the place of what is live. */
 void capture_samples_peak(struct capture_samples *it);
-/* A stack of one frame that is no code. */
+/* A stack of one frame with this name, which is no code. */
 uint32_t capture_samples_named(struct profile *profile, const char *text);
 
 #endif

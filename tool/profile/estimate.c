@@ -26,14 +26,18 @@ const char *estimate_text(const struct profile *profile, char text[ESTIMATE_TEXT
     return text;
 }
 
-char *estimate_command(const struct profile *profile)
+char *estimate_title(const struct profile *profile, const char *title)
 {
     char mark[ESTIMATE_TEXT], *whole;
-    const char *command =
-        profile_text(profile, profile->command ? profile->command : profile->program);
     estimate_text(profile, mark);
-    int length = asprintf(&whole, "%s%s%s", command, mark[0] && command[0] ? " " : "", mark);
+    int length = asprintf(&whole, "%s%s%s", title, mark[0] && title[0] ? " " : "", mark);
     return length < 0 ? NULL : whole;
+}
+
+char *estimate_command(const struct profile *profile)
+{
+    return estimate_title(
+        profile, profile_text(profile, profile->command ? profile->command : profile->program));
 }
 
 /* Where the mark begins in a text; NULL: it has none. */

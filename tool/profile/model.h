@@ -26,9 +26,10 @@
 
 enum { PROFILE_TYPES_MOST = 16, PROFILE_MOMENTS_MOST = 16, PROFILE_LABELS_MOST = 64 };
 
-/* The one frame of samples that stand for what no recorded block stands for (reconcile.h). */
+/* The one frame, and the thread, of samples for all that no recorded block stands for
+ * (reconcile.h). */
 #define PROFILE_NOT_SAMPLED "[not sampled]"
-/* A comment that says so in formats that have comments. */
+/* A comment in formats that have comments: the profile is `counted`. */
 #define PROFILE_COUNTED "totals are counted, sites are estimates that add up to them"
 
 enum profile_kind { PROFILE_OTHER, PROFILE_HEAP, PROFILE_GROWTH, PROFILE_CPU, PROFILE_CONTENTION };
@@ -256,6 +257,8 @@ const struct profile_label *profile_label_of(const struct profile *profile, uint
 /* All stacks are there: gives back what was only of use to find them again. More may follow. */
 void profile_settle(struct profile *profile);
 
+/* Whether samples with these labels are those of PROFILE_NOT_SAMPLED. */
+bool profile_not_sampled(const struct profile *profile, uint32_t label_set);
 /* The weight of a sample in this column, at least 1. */
 double profile_weight(const struct profile *profile, unsigned type, size_t sample);
 

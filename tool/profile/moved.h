@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Places where other code was loaded in the course of a run: an address there may mean either. */
+/* Places where two objects were loaded one after the other: an address there may mean either. */
 #ifndef PROFILE_MOVED_H
 #define PROFILE_MOVED_H
 
@@ -12,7 +12,7 @@ struct moved {
 };
 
 /* Marks locations (LOCATION_GUESS) at places that two mappings of different files have, or one and
- * an object that was unloaded. False when memory is out. */
-bool moved_mark(struct profile *profile, const struct moved *moved, size_t count);
+ * an object that was unloaded. */
+void moved_mark(struct profile *profile, const struct moved *moved, size_t count);
 
 #endif

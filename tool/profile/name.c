@@ -18,6 +18,12 @@ struct brackets {
     char open[DEPTH_MOST];
 };
 
+const char *name_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 static bool begins(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
@@ -28,7 +34,7 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
-/* Bytes of an operator's name, the word included; 0: there is none. Longer ones stand first. */
+/* Bytes of an operator's name at `at`, the word included; 0 if there is none. Longer ones first. */
 static size_t operator_length(const char *name, const char *at)
 {
     static const char *const symbols[] = {"()", "[]", "<=>", "<<=", ">>=", "->*", "<<", ">>",
@@ -42,7 +48,7 @@ static size_t operator_length(const char *name, const char *at)
 }
 
 /* Bytes of a bracket that is a name: (anonymous namespace), (lambda at file.cc:1:2), (*Type) of Go,
- * decltype(auto); 0: it is none. */
+ * decltype(auto); 0 for any other bracket. */
 static size_t named_length(const char *name, const char *at)
 {
     static const char *const names[] = {"(anonymous", "(unnamed", "(lambda at ", "(auto)"};
@@ -121,7 +127,8 @@ static void brackets_open(struct brackets *brackets, char open)
         brackets->deeper++;
 }
 
-const char *name_closing(const char *name, const char *open)
+/* The bracket that closes the one at `open`; NULL: none, or it is no bracket. */
+static const char *closing(const char *name, const char *open)
 {
     struct brackets brackets = {.depth = 0};
     size_t length;
@@ -148,7 +155,7 @@ const char *name_skip(const char *name, const char *at)
     size_t length;
     if (token_at(name, at, &length) != TOKEN_OPEN)
         return at + length;
-    const char *end = name_closing(name, at);
+    const char *end = closing(name, at);
     return end ? end + 1 : at + strlen(at);
 }
 
@@ -203,7 +210,7 @@ static void name_empty(char *text, unsigned depth, const char *which, const char
         enum token token = token_at(name, at, &length);
         const char *end = NULL;
         if (token == TOKEN_OPEN && counted + 1 == depth && strchr(which, *at))
-            end = name_closing(name, at);
+            end = closing(name, at);
         if (end && end - at > WORTH) {
             size_t dots_length = strlen(dots);
             *to++ = *at;
@@ -233,7 +240,7 @@ static void name_empty(char *text, unsigned depth, const char *which, const char
 static void name_untrait(char *text)
 {
     char *start = text + (*text == '~');
-    const char *end = *start == '<' ? name_closing(text, start) : NULL;
+    const char *end = *start == '<' ? closing(text, start) : NULL;
     if (!end || !begins(end + 1, "::"))
         return;
     const char *at = start + 1;
@@ -290,5 +297,5 @@ void name_behead(char *text, unsigned width, unsigned (*columns)(const char *tex
     if (rest == text || (size_t)(rest - text) < length)
         return;
     memmove(text + length, rest, (size_t)(end - rest) + 1);
-    memcpy(text, dots, length);
+    memcpy(text, dots, length); /* NOLINT(bugprone-not-null-terminated-result) */
 }

@@ -12,23 +12,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Behind what is at `at`, a place in `name`: a pair of brackets with all in it, an operator's name,
- * or one byte. Behind the rest of the name, if a bracket there has no end. */
+/* The file's name in a path: what is behind the last slash. */
+const char *name_base(const char *path);
+
+/* The place behind `at` in `name`, past a pair of brackets with its contents, an operator's name,
+ * or one byte. The end of the name, if a bracket at `at` is never closed. */
 const char *name_skip(const char *name, const char *at);
 /* Whether a bracket begins at `at`. */
 bool name_opens(const char *name, const char *at);
-/* The bracket that ends the one at `open`; NULL: none, or it is no bracket. */
-const char *name_closing(const char *name, const char *open);
 /* The first :: or / outside of brackets, and what is behind it; NULL: none. */
 const char *name_scope(const char *name);
 
-/* Makes `text`, which is UTF-8, shorter until it has at most `width` columns, by `columns`, or
- * nothing is left to leave out: the trait of Rust, anonymous namespaces, arguments from the
- * innermost brackets outward, parameters. The function and what it belongs
- * to stay. */
+/* Shortens `text`, which is UTF-8, to at most `width` columns, as `columns` counts them, if it can:
+ * without the trait of Rust, anonymous namespaces, arguments from the innermost brackets outward,
+ * and parameters. The function and its class or namespace stay. */
 void name_shorten(char *text, unsigned width, unsigned (*columns)(const char *text),
                   const char *dots);
-/* Then namespaces or folders from its beginning, as many as must. */
+/* Then removes as many namespaces or folders from the start of `text` as needed. */
 void name_behead(char *text, unsigned width, unsigned (*columns)(const char *text),
                  const char *dots);
 

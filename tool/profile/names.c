@@ -2,7 +2,7 @@
 /* See tool/profile/names.h. */
 #include "tool/profile/names.h"
 
-/* "[stack not recorded]" and its like stand for no code. */
+/* Names such as "[stack not recorded]" stand for no code. */
 static bool is_code(const struct profile *profile, uint32_t number)
 {
     const struct profile_location *location = profile_location_at(profile, number);

@@ -6,8 +6,8 @@
 
 #include "tool/profile/model.h"
 
-/* Each address of the code counts once, on how many stacks it may be. A name that is only the
- * nearest exported one is none. */
+/* Each address counts once, on however many stacks it is. An address that has only the name of the
+ * nearest exported symbol counts as `nearest`, not as `named`. */
 struct profile_names {
     uint64_t addresses, named, nearest;
 };

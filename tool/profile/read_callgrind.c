@@ -121,7 +121,7 @@ static uint32_t function_of(struct reading *reading, uint32_t name, uint32_t fil
 
 static struct callgrind_function *function_at(const struct reading *reading, uint32_t index)
 {
-    return (struct callgrind_function *)reading->callgrind.functions.items + index;
+    return callgrind_function_at(&reading->callgrind, index);
 }
 
 /* A line of another file: the function there, inside the function where it begins. */
@@ -218,7 +218,7 @@ static void add_call(struct reading *reading, const uint64_t *costs, uint64_t li
     }
     if (index >= reading->callgrind.calls.count || reading->function == callee)
         return; /* what it does in itself is in its own cost */
-    struct callgrind_call *call = (struct callgrind_call *)reading->callgrind.calls.items + index;
+    struct callgrind_call *call = callgrind_call_at(&reading->callgrind, index);
     struct callgrind_function *to = function_at(reading, callee);
     to->callee = true;
     for (unsigned i = 0; i < reading->callgrind.events; i++) {

@@ -15,10 +15,11 @@ struct callgrind_function {
     uint32_t function, mapping;      /* of the profile */
     uint32_t file;                   /* string: that of its name; other files are inlined in it */
     uint32_t first_self, first_call; /* lists; CALLGRIND_NONE ends them */
-    /* By event: what it cost itself, in its calls, and in calls of it. */
+    /* Costs by event: its own, of the calls that it makes, and of the calls that others make of it.
+     */
     double own[COSTS_MOST], called[COSTS_MOST], received[COSTS_MOST];
-    double entered[COSTS_MOST]; /* by calls that are followed, and from nowhere */
-    double reached[COSTS_MOST]; /* the share of it that paths explain */
+    double entered[COSTS_MOST]; /* by calls that are followed, and without a known caller */
+    double reached[COSTS_MOST]; /* the share of `entered` that paths explain */
     bool callee;                /* of some call */
     bool met, open; /* in the search for circles: seen, and on the path to the present */
 };
@@ -33,21 +34,33 @@ struct callgrind_call {
     uint32_t location; /* of the caller, where it calls */
     double costs[COSTS_MOST];
     bool taken; /* by the search for circles */
-    bool back;  /* to a function that is below itself then: it is not followed */
+    bool back;  /* closes a circle: it is not followed */
 };
 
 struct callgrind {
     struct profile *profile;
     struct profile_list functions, selves, calls;
     unsigned events;
-    bool ours; /* written by memoir, which has a call for all that a function is started by */
+    bool ours; /* written by memoir, which writes a call for every start of a function */
 };
 
+static inline struct callgrind_function *callgrind_function_at(const struct callgrind *callgrind,
+                                                               uint32_t index)
+{
+    return (struct callgrind_function *)callgrind->functions.items + index;
+}
+
+static inline struct callgrind_call *callgrind_call_at(const struct callgrind *callgrind,
+                                                       uint32_t index)
+{
+    return (struct callgrind_call *)callgrind->calls.items + index;
+}
+
 void callgrind_make_stacks(struct callgrind *callgrind);
-/* Marks calls that close a circle, and fills in by what functions are entered otherwise. False when
- * memory is out. */
+/* Marks calls that close a circle, and fills in `entered` by all others. False when memory is
+ * out. */
 bool callgrind_find_circles(struct callgrind *callgrind);
-/* What no call of a function explains: it was started from elsewhere. */
+/* The cost of a function that no call explains: it was started without a known caller. */
 double callgrind_rest(const struct callgrind *callgrind, const struct callgrind_function *function,
                       unsigned event);
 #endif

@@ -2,7 +2,7 @@
 /*
  * callgrind does not keep stacks. It has what each function did itself, exactly, and for each
  * pair of caller and callee what all those calls cost. Stacks are put together from that: from
- * every function that somebody else than the known callers started, down along the calls, and
+ * every function that was started without a known caller, down along the calls, and
  * the cost of a function is shared among its callers in proportion to what they caused, as
  * gprof does it; each event by its own costs.
  *
@@ -35,11 +35,6 @@ struct walk {
     size_t depth, steps, samples;
     uint32_t stack[DEPTH_MOST + 1];
 };
-
-static struct callgrind_function *function_at(const struct callgrind *callgrind, uint32_t index)
-{
-    return (struct callgrind_function *)callgrind->functions.items + index;
-}
 
 /* The part of a line that this path has. What rounding takes or adds goes to the next line that is
  * told, so that sums over parts of the walk, such as all below one call, are right. */
@@ -91,14 +86,14 @@ static void tell_all(struct walk *walk, struct callgrind_function *function, con
 static void follow(struct walk *walk, uint32_t index, const double *shares)
 {
     struct callgrind *callgrind = walk->callgrind;
-    struct callgrind_function *function = function_at(callgrind, index);
+    struct callgrind_function *function = callgrind_function_at(callgrind, index);
     if (callgrind->profile->failed || ++walk->steps > STEPS_MOST || walk->samples > SAMPLES_MOST)
         return;
     tell_all(walk, function, shares);
     for (uint32_t at = function->first_call; at != CALLGRIND_NONE && walk->depth < DEPTH_MOST;) {
-        const struct callgrind_call *call = (struct callgrind_call *)callgrind->calls.items + at;
-        const struct callgrind_function *callee = function_at(callgrind, call->callee);
-        double parts[COSTS_MOST];
+        const struct callgrind_call *call = callgrind_call_at(callgrind, at);
+        const struct callgrind_function *callee = callgrind_function_at(callgrind, call->callee);
+        double parts[COSTS_MOST] = {0};
         bool worth = false;
         at = call->next;
         for (unsigned i = 0; i < callgrind->events && !call->back; i++) {
@@ -120,8 +115,8 @@ static void walk_all(struct walk *walk)
     struct callgrind *callgrind = walk->callgrind;
     walk->steps = walk->samples = walk->depth = 0;
     for (uint32_t k = 0; k < callgrind->functions.count; k++) {
-        const struct callgrind_function *function = function_at(callgrind, k);
-        double shares[COSTS_MOST];
+        const struct callgrind_function *function = callgrind_function_at(callgrind, k);
+        double shares[COSTS_MOST] = {0};
         bool starts = false;
         for (unsigned i = 0; i < callgrind->events; i++) {
             double rest = callgrind_rest(callgrind, function, i);
@@ -145,11 +140,11 @@ void callgrind_make_stacks(struct callgrind *callgrind)
     walk->callgrind = callgrind;
     for (uint32_t k = 0; k < callgrind->functions.count; k++)
         for (unsigned i = 0; i < callgrind->events; i++)
-            walk->total[i] += function_at(callgrind, k)->own[i];
+            walk->total[i] += callgrind_function_at(callgrind, k)->own[i];
     walk->counting = true;
     for (size_t i = 0; i < sizeof shares_least / sizeof *shares_least; i++) {
         for (uint32_t k = 0; k < callgrind->functions.count; k++)
-            memset(function_at(callgrind, k)->reached, 0, sizeof(double[COSTS_MOST]));
+            memset(callgrind_function_at(callgrind, k)->reached, 0, sizeof(double[COSTS_MOST]));
         walk->least = shares_least[i];
         walk_all(walk);
         if (walk->steps <= STEPS_MOST && walk->samples <= SAMPLES_MOST)

@@ -287,7 +287,7 @@ static int point_order(const void *left, const void *right)
     return (b->live_bytes > a->live_bytes) - (b->live_bytes < a->live_bytes);
 }
 
-/* Points of the series, of snapshots and of marks become one course of time. */
+/* Merges the points of the series, of snapshots and of marks, in the order of time. */
 static void points_join(struct profile *profile)
 {
     struct profile_point *points = profile->points.items;
@@ -361,9 +361,9 @@ static void describe(const struct survey *survey, const struct snapshot *target)
     point_last(survey);
 }
 
-/* The series is taken now and then; the peak may lie between two points of it, and is one more.
- * While other threads allocate, the sum of their counters may be some bytes above what the heap
- * ever was: such a point is at the peak. */
+/* The peak may lie between two points of the series, and is added as one more point. While other
+ * threads allocate, the sum of their counters may be some bytes above the peak: such a point is
+ * lowered to it. */
 static void point_peak(struct profile *profile)
 {
     int type = profile_type_named(profile, "peak_space");
@@ -418,8 +418,8 @@ static bool take(const struct read_input *input, struct survey *survey, size_t w
     bool done = capture_take_rows(input, &plan, survey->profile, error);
     if (done && survey->profile->off_time_ns > 0)
         profile_warn(survey->profile,
-                     "sampling is off since %.1f s after the start: what was allocated since then "
-                     "belongs to no site",
+                     "sampling is off since %.1f s after the start: later allocations belong to no "
+                     "site",
                      (double)survey->profile->off_time_ns / 1e9);
     if (done && !input->options.raw)
         point_peak(survey->profile);

@@ -399,8 +399,7 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
     /* The first pass told how far it is whole. */
     size_t size = plan->whole_size;
     enum capture_result result = capture_read(input->bytes, size, &calls, &taking, &wrong);
-    if (!moved_mark(profile, taking.gone.items, taking.gone.count))
-        profile->failed = true;
+    moved_mark(profile, taking.gone.items, taking.gone.count);
     if (profile->period < 0) /* recording is off now: what there is was sampled at this rate */
         profile->period = taking.samples.largest_rate;
     profile->period_type = (struct profile_type){profile_string_of(profile, "space"),

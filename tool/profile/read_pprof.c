@@ -491,19 +491,16 @@ static void find_kind(struct reading *it)
         profile->period = 0; /* each byte: all were recorded */
 }
 
-/* An export of a capture whose totals are exact. */
+/* Recognises an export of a capture with exact totals. */
 static void find_counted(struct profile *profile)
 {
     const uint32_t *comments = profile->comments.items;
     for (size_t i = 0; i < profile->comments.count; i++)
         if (strcmp(profile_text(profile, comments[i]), PROFILE_COUNTED) == 0)
             profile->counted = true;
-    for (size_t row = 0; row < profile->samples.count && profile->samples.weights; row++) {
-        const struct profile_label *thread =
-            profile_label_of(profile, profile->samples.label_sets[row], "thread");
-        if (thread && strcmp(profile_text(profile, thread->text), PROFILE_NOT_SAMPLED) == 0)
+    for (size_t row = 0; row < profile->samples.count && profile->samples.weights; row++)
+        if (profile_not_sampled(profile, profile->samples.label_sets[row]))
             profile->samples.weights[row] = 1;
-    }
 }
 
 static bool is(const struct read_input *input)

@@ -11,8 +11,8 @@
  *      value of a row = seen + k * (estimate - seen), with one k a size, so that the sum is exact
  *
  * What no row can stand for (no block of that size was sampled, or sampling was off for a time) is
- * left to the caller, who makes a sample named PROFILE_NOT_SAMPLED of it. Every reader of a
- * profile can then add up samples and gets exact totals.
+ * left to the caller, which makes a sample named PROFILE_NOT_SAMPLED. Samples then add up to exact
+ * totals.
  *
  * Use: reconcile_start, reconcile_class for each class, reconcile_row for each row,
  * reconcile_factors, then reconcile_value for each row and quantity, then reconcile_rest.
@@ -57,7 +57,7 @@ void reconcile_start(struct reconcile *it);
 void reconcile_class(struct reconcile *it, const struct capture_class *class);
 /* The class of blocks of this size; a new one without blocks if the counters have none. */
 unsigned reconcile_find(struct reconcile *it, uint64_t size);
-/* What of the allocated blocks is not live. */
+/* Allocated less live. */
 struct capture_sum reconcile_freed(const struct capture_sum *allocated,
                                    const struct capture_sum *live);
 void reconcile_row(struct reconcile *it, unsigned class, const struct capture_row *row);
@@ -70,10 +70,10 @@ double reconcile_weight(const struct reconcile *it, unsigned class, enum reconci
 struct capture_sum reconcile_value(struct reconcile *it, unsigned class,
                                    enum reconcile_metric metric, struct capture_sum seen,
                                    double weight);
-/* After all rows: what none of them stands for. */
+/* After all rows: what no row stands for. */
 struct capture_sum reconcile_rest(const struct reconcile *it, unsigned class,
                                   enum reconcile_metric metric);
-/* The live bytes among that, without rows having been given their shares. */
+/* The live bytes of that; works without `reconcile_value` for each row. */
 double reconcile_live_rest(const struct reconcile *it, unsigned class);
 
 #endif

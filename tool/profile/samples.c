@@ -163,6 +163,12 @@ bool profile_want_scales(struct profile *profile)
     return want(profile, &profile->samples.scales, sizeof *profile->samples.scales);
 }
 
+bool profile_not_sampled(const struct profile *profile, uint32_t label_set)
+{
+    const struct profile_label *thread = profile_label_of(profile, label_set, "thread");
+    return thread && strcmp(profile_text(profile, thread->text), PROFILE_NOT_SAMPLED) == 0;
+}
+
 double profile_weight(const struct profile *profile, unsigned type, size_t sample)
 {
     const struct profile_samples *samples = &profile->samples;

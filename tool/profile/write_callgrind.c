@@ -4,9 +4,9 @@
  * wanted one first, because readers sort by the first. Each function has the lines that cost
  * something, then its calls, each with what the callee cost, callees of that one included.
  *
- * What a function cost with its callees is, for readers, the sum of the calls of it, or, if
- * there is none, of its lines and its own calls. So of a function that is on a stack several
- * times only the outermost call counts; and one that begins some stacks and is called in
+ * Readers take a function's inclusive cost from the calls that others make of it, or, if there
+ * are none, from its lines and the calls that it makes. So if a function is on a stack several
+ * times only the outermost call counts; and a function that begins some stacks and is called in
  * others has a call by "(root)" for the former.
  *
  * How often functions were called is not known; where a call must have a number, it is that of
@@ -49,7 +49,8 @@ struct grind {
     uint8_t *ends;  /* by first frame: STARTS, ... */
 };
 
-enum { STARTS = 1, CALLED = 2, AGAIN = 4 }; /* a stack; in one; in one that it starts */
+/* The function starts a stack; is called in one; is called in one that it starts. */
+enum { STARTS = 1, CALLED = 2, AGAIN = 4 };
 
 static void costs_put(const struct grind *grind, const int64_t *values)
 {
@@ -180,6 +181,19 @@ static struct call *call_find(struct grind *grind, uint32_t caller, uint32_t cal
     return &grind->calls[count];
 }
 
+/* Adds the costs of a stack to a call. False when memory is out. */
+static bool call_add(struct grind *grind, uint32_t caller, uint32_t callee, size_t stack)
+{
+    unsigned types = grind->flat.types;
+    struct call *call = call_find(grind, caller, callee);
+    if (!call)
+        return false;
+    call->stacks++;
+    for (unsigned type = 0; type < types; type++)
+        grind->costs[call->number * types + type] += flat_value(&grind->flat, stack, type);
+    return true;
+}
+
 /* The calls of the frames [first, end); of each function of a stack the outermost one. */
 static bool calls_collect(struct grind *grind, uint32_t first, uint32_t end)
 {
@@ -197,12 +211,8 @@ static bool calls_collect(struct grind *grind, uint32_t first, uint32_t end)
             grind->seen[callee] = (uint32_t)i + 1;
             if (again || stack.frames[k] < first || stack.frames[k] >= end)
                 continue;
-            struct call *call = call_find(grind, stack.frames[k], callee);
-            if (!call)
+            if (!call_add(grind, stack.frames[k], callee, i))
                 return false;
-            call->stacks++;
-            for (unsigned type = 0; type < flat->types; type++)
-                grind->costs[call->number * flat->types + type] += flat_value(flat, i, type);
         }
     }
     if (grind->calls_count > 0)
@@ -292,12 +302,8 @@ static bool roots_put(struct grind *grind)
         struct flat_stack stack = flat_stack(flat, i);
         if (stack.count == 0 || !is_split(grind, grind->function[stack.frames[0]]))
             continue;
-        struct call *call = call_find(grind, none, grind->function[stack.frames[0]]);
-        if (!call)
+        if (!call_add(grind, none, grind->function[stack.frames[0]], i))
             return false;
-        call->stacks++;
-        for (unsigned type = 0; type < flat->types; type++)
-            grind->costs[call->number * flat->types + type] += flat_value(flat, i, type);
     }
     if (grind->calls_count > 0)
         fprintf(grind->file, "\nob=???\nfl=???\nfn=(%" PRIu32 ") (root)\n", none + 1);

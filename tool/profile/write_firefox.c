@@ -377,11 +377,9 @@ static void meta_put(struct fox *fox)
     json_number(json, "interval", 1);
     json_real(json, "startTime", (double)fox->profile->time_ns / ns_per_ms);
     json_number(json, "processType", 0);
-    char mark[ESTIMATE_TEXT], product[512];
-    estimate_text(fox->profile, mark);
-    snprintf(product, sizeof product, "%.400s%s%s", program[0] != '\0' ? program : "memoir",
-             mark[0] ? " " : "", mark);
-    json_text(json, "product", product);
+    char *product = estimate_title(fox->profile, program[0] != '\0' ? program : "memoir");
+    json_text(json, "product", product ? product : program);
+    free(product);
     json_number(json, "stackwalk", 1);
     json_number(json, "version", GECKO_VERSION);
     json_number(json, "preprocessedProfileVersion", PROCESSED_VERSION);

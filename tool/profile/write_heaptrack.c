@@ -5,8 +5,8 @@
  * what was gone before the peak, then what was there at the peak, then frees, then what was there
  * at the end. All sums are those of the profile, the peak among them.
  *
- * Objects of a sample are of one size but for a byte, so that their bytes add up. Estimates of one
- * sample may say that more of it was live than ever allocated; the difference is taken from what
+ * Objects of a sample have one size, or a byte more, so that their bytes add up. By its estimates a
+ * sample may have had more live than it allocated; the difference is taken from what
  * other samples had before the peak, so that sums stay right. A free right
  * behind its allocation counts as "temporary" there; so other frees come behind a later allocation,
  * unless the two together would be a new peak. Beyond some millions of events, an event stands for
@@ -62,7 +62,7 @@ struct heaptrack {
     int64_t scale;                  /* objects that an event stands for */
     int64_t live, most;             /* bytes; those at the peak */
     struct object held;             /* an object that is to be freed */
-    int64_t missing, missing_bytes; /* of what was gone before the peak: to be taken from others */
+    int64_t missing, missing_bytes; /* before the peak: to be taken from other samples */
     bool failed;                    /* memory is out */
 };
 
@@ -182,7 +182,7 @@ static uint32_t trace_put(struct heaptrack *track, uint32_t stack)
 
 /* ---- objects ---- */
 
-/* Objects and bytes of a part; those before the peak may be less than none. */
+/* Objects and bytes of a part; those before the peak may be below zero. */
 struct amount {
     int64_t count, bytes;
 };
@@ -392,7 +392,7 @@ static bool start(struct heaptrack *track)
     }
     for (size_t i = 0; i < profile->samples.count; i++) {
         struct amount before = amount_of(track, i, PART_BEFORE);
-        /* Bytes need an object, and nothing is less than none. */
+        /* Bytes need an object, and no count is below zero. */
         int64_t least = before.bytes > 0 ? 1 : 0;
         track->missing += before.count < least ? least - before.count : 0;
         track->missing_bytes -= before.bytes < 0 ? before.bytes : 0;

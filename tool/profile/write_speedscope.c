@@ -83,11 +83,8 @@ static bool speedscope(const struct profile *profile, const struct write_options
         json_object(&json, NULL);
         json_text(&json, "$schema", "https://www.speedscope.app/file-format-schema.json");
         json_text(&json, "exporter", "memoir");
-        char mark[ESTIMATE_TEXT], *title;
         const char *program = profile_text(profile, profile->program);
-        estimate_text(profile, mark);
-        if (asprintf(&title, "%s%s%s", program, mark[0] && program[0] ? " " : "", mark) < 0)
-            title = NULL;
+        char *title = estimate_title(profile, program);
         json_text(&json, "name", title ? title : program);
         free(title);
         json_number(&json, "activeProfileIndex", options->type);

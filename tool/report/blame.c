@@ -41,12 +41,6 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* Behind the return type that names of C++ templates begin with; *end is where arguments do. */
 static const char *qualified(const char *name, const char **end)
 {
@@ -212,7 +206,7 @@ bool blame_is_wrapper(const char *function)
 bool blame_is_library(const char *function, const char *file, const char *module)
 {
     struct name name = name_of(function);
-    const char *short_module = base_name(module);
+    const char *short_module = name_base(module);
     if (kinds_of(name) != 0)
         return true;
     for (size_t i = 0; i < blame_patterns_count; i++) {

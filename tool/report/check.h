@@ -5,12 +5,12 @@
  * blocks that no sample stands for: a limit inside of that range can't be decided. The verdict
  * is "inconclusive", which is a warning, and with `strict` a failure.
  *
- * What is unseen: blocks are picked with a mean distance of `rate` bytes, so 95 of 100 times
- * at least one block of 3 * rate bytes is picked (exp(-3) is 5 %).
+ * What may be unseen: blocks are picked with a mean distance of `rate` bytes, so in 95 of 100
+ * runs at least one block of 3 * rate bytes is picked (exp(-3) is 5 %).
  *
  * A budget is a text of lines `PATTERN LIMIT [METRIC]`: the stacks with a frame whose
  * function, file or module has the pattern in it (as in suppressions: * is any text, ^ and $
- * are ends) may have so many bytes; METRIC is live, peak, alloc or allocs (which counts
+ * are ends) may have at most LIMIT bytes; METRIC is live, peak, alloc or allocs (which counts
  * allocations). # begins a comment.
  */
 #ifndef REPORT_CHECK_H
@@ -36,8 +36,8 @@ struct check_item {
     double before, after;
     double noise_before, noise;
     double unseen_before, unseen; /* may be there without a sample; 0: every block was recorded */
-    bool bounded;                 /* a part of a total that was counted: ... */
-    double most;                  /* ... it can't have more than this */
+    bool bounded;                 /* part of a total that was counted */
+    double most;                  /* if bounded: that total */
     struct check_limit limit;
     enum check_verdict verdict;
     char detail[300]; /* the site behind it, or where the limit stands */

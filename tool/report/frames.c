@@ -339,7 +339,7 @@ static uint32_t frame_of_thread(struct maker *maker, struct source *source, uint
     return number;
 }
 
-/* "48"; "458752-524287" of large blocks, whose sizes differ; "mean 96-103" of a profile that has no
+/* "48"; "458752-524287" for large blocks, which differ in size; "mean 96-103" if the profile has no
  * sizes at all. */
 static uint32_t frame_of_size(struct maker *maker, struct source *source, size_t row)
 {

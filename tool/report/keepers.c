@@ -30,15 +30,9 @@ static const struct keeper {
     {"^_dl_get_origin$", true},        /* glibc, static: the program's folder */
 };
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static bool is_one_of(const char *module, const char *const *names, size_t count)
 {
-    const char *name = base_name(module);
+    const char *name = name_base(module);
     for (size_t i = 0; i < count; i++)
         if (strncmp(name, names[i], strlen(names[i])) == 0)
             return true;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory over time: what the largest sites held, stacked, at the snapshots of a capture; over it
- * the size of the heap and of the process, which are known more often. All of it is steps: what is
- * known of a moment holds until the next one. The peak has a flag, with the number that `memoir
- * peak` has; marks of the program have lines. In a comparison the heap of the base is a line, too.
+ * the size of the heap and of the process, which are known more often. All curves are steps: a
+ * value holds until the next one. The peak has a flag, with the number that `memoir peak` prints;
+ * marks of the program have lines. In a comparison the heap of the base is a line, too.
  */
 #include "tool/report/plot.h"
 
@@ -181,7 +181,7 @@ static void time_points(const struct time_plot *time, const struct profile *prof
     }
 }
 
-/* A step of a line to a point, which is drawn at its most, and goes on with its last value. */
+/* Draws a step to the largest value of a point; the line goes on with its last value. */
 static void time_step(const struct time_plot *time, double x, double *before, double most,
                       double last)
 {

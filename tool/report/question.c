@@ -22,7 +22,7 @@ double question_noise(double variance)
     return variance > 0 ? 1.96 * sqrt(variance) : 0;
 }
 
-/* So many standard deviations are exceeded with this probability, on either side. */
+/* How many standard deviations are exceeded, to either side, with this probability. */
 static double deviations(double probability)
 {
     double low = 0, high = 40;

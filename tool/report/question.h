@@ -13,8 +13,8 @@ enum question_paint { QUESTION_RED = 31, QUESTION_GREEN, QUESTION_YELLOW, QUESTI
 double question_seconds(const struct profile *profile);
 /* 95 % of the estimates lie no further away than this. */
 double question_noise(double variance);
-/* The same where so many sites are compared: with this probability one of them lies further away by
- * chance alone. */
+/* The same for a comparison of `sites` sites: `by_chance` is the probability that one of them lies
+ * further away by chance alone. */
 double question_noise_among(double variance, size_t sites, double by_chance);
 /* The stack of this view that a sample is part of; UINT32_MAX: the filters took it out. */
 uint32_t question_stack(const struct view *view, size_t sample);

@@ -69,7 +69,7 @@ static void put_unknown(const struct profile *profile, const struct style *style
     const char *text =
         "This profile does not tell how long blocks lived; captures of memoir run do.\n";
     if (profile->exact_frees == 0)
-        text = "No block was freed, so that none was short-lived.\n";
+        text = "No block was freed, so none was short-lived.\n";
     else if (profile->samples.count == 0)
         text = "No block was recorded.\n";
     else if (profile->exact_frees > 0 && profile->period > 0)

@@ -361,12 +361,12 @@ static void few_print(const struct view *view, const struct style *style)
     if (profile->period <= 0 || !list_view(view, &lists[LIST_PEAK], &peak))
         return;
     bool none = peak.whole.spread.raw <= 0;
-    if (!none) /* of all samples together: no site is known any better */
+    if (!none) /* of all samples together: no single site has a smaller error */
         error = view_error_share((int64_t)peak.whole.spread.sampled, peak.whole.spread.raw);
     view_free(&peak);
     if (error > wide)
         fprintf(style->out, "    %s: memoir run --exact records every block\n",
-                none ? "no block was recorded, it allocated so little"
+                none ? "no block was recorded, since it allocated little"
                      : "few blocks were recorded, so the numbers of sites are rough");
 }
 

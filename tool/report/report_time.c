@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The answer of `memoir time`: the heap over time as a graph in the terminal. Where the profile has
- * rows of several moments, the area is divided among the largest sites. All of it is steps: a point
+ * rows of several moments, the area is divided among the largest sites. The graph is steps: a point
  * holds until the next one. JSON (memoir.time/1) and CSV have the points as recorded.
  */
 #include "tool/report/question.h"

@@ -12,8 +12,8 @@ struct size_class {
     int64_t size; /* of a block; LARGE */
     double unseen, raw;
     double value; /* of its sites */
-    double rest;  /* of nobody */
-    double more;  /* of nobody, in sizes next to it */
+    double rest;  /* not sampled */
+    double more;  /* the same in the sizes next to it */
 };
 
 static const int64_t LARGE = INT64_MAX;
@@ -22,13 +22,6 @@ static int64_t size_of(const struct profile *profile, uint32_t label_set)
 {
     const struct profile_label *label = profile_label_of(profile, label_set, "bytes");
     return label && label->text == 0 ? label->number : LARGE;
-}
-
-/* The labels of samples that were not sampled. */
-static bool is_nobodys(const struct profile *profile, uint32_t label_set)
-{
-    const struct profile_label *label = profile_label_of(profile, label_set, "thread");
-    return label && strcmp(profile_text(profile, label->text), PROFILE_NOT_SAMPLED) == 0;
 }
 
 struct spread_sample spread_sample(const struct profile *profile, int type, int partner, size_t row)
@@ -47,7 +40,7 @@ struct spread_sample spread_sample(const struct profile *profile, int type, int 
     return sample;
 }
 
-/* The variance of one sample's value, and how much of it was not seen. */
+/* The variance of one sample's value; *unseen is the part of the value that was not seen. */
 static double raw_of(const struct spread_sample *sample, double *unseen)
 {
     double seen = fabs(sample->objects) / sample->weight;
@@ -70,7 +63,7 @@ static int size_order(const void *left, const void *right)
     return (a->size > b->size) - (a->size < b->size);
 }
 
-/* What is nobody's may be of the sites with the next sizes, half of it on either side. */
+/* What was not sampled may belong to sites with the next sizes: half to either side. */
 static void classes_share(struct size_class *list, size_t count)
 {
     qsort(list, count, sizeof *list, size_order);
@@ -119,7 +112,7 @@ static size_t classes_make(struct size_class *list, uint16_t *class_of,
         place->raw += raw;
         place->unseen += unseen;
         place->value += raw > 0 ? sample.value : 0;
-        place->rest += is_nobodys(profile, set) ? sample.value : 0;
+        place->rest += profile_not_sampled(profile, set) ? sample.value : 0;
     }
     return count;
 }

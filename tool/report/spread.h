@@ -3,7 +3,7 @@
  * How far an estimate may be from the truth: the error bars of a view.
  *
  * A sampled block of s bytes and weight w stands for w * s; the variance of that is w * (w - 1) *
- * s^2, and a block that is counted e times (realloc in place) has e^2 of it. Parts of a site are
+ * s^2, and e^2 times that if the block is counted e times (realloc in place). Parts of a site are
  * independent, so `raw`, their sum, is the variance of the site as long as nothing else is known.
  *
  * Where the total of a size class is known (profile->counted), samples were scaled to it, and a
@@ -16,9 +16,9 @@
  * keeps shares for the SPREAD_CLASSES classes with the largest C; for the rest the variance is
  * taken to be A, which is too much rather than too little.
  *
- * Blocks of a size that was never sampled are nobody's ([not sampled]). They belong to some site,
- * most likely to one that was sampled with the next smaller or larger size: those sites have them
- * between them as what they may have `more`, in proportion to what they have of these sizes.
+ * Blocks of a size that was never sampled have no site ([not sampled]). In truth they belong to
+ * some site, most likely to one that was sampled with the next smaller or larger size. Those sites
+ * may have that much `more`: each in proportion to what it has of these sizes.
  *
  * A normal distribution is too narrow for few samples: a site with 1 sample may well be one of 4.
  * `spread_variance` adds `few` squares of what one sample stands for, which makes 1.96 standard
@@ -31,7 +31,7 @@
 
 enum { SPREAD_CLASSES = 6 };
 
-/* Of a sum over samples. All of it zero: exact. */
+/* The error of a sum over samples. All zero: the sum is exact. */
 struct spread {
     double raw;     /* sum of the variances of independent parts */
     double sampled; /* sum of the values that are estimates */
@@ -61,7 +61,7 @@ void spread_free(struct spread_classes *classes);
 /* Of one sample of the profile; values and objects as they are there. */
 struct spread_sample spread_sample(const struct profile *profile, int type, int partner,
                                    size_t row);
-/* `share`: only so much of the sample counts. */
+/* `share`: the part of the sample that counts. */
 struct spread spread_of(const struct spread_classes *classes, const struct spread_sample *sample,
                         uint32_t label_set, double share);
 void spread_add(struct spread *sum, const struct spread *more);

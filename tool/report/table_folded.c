@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What -v adds to a row of a table: the library frames below a site. The site is the caller of
- * several, as a rule; each chain of them is shown with what it has of the site's memory.
+ * What -v adds to a row of a table: the library frames below a site. A site usually calls several
+ * library functions; each chain of frames is shown with its share of the site's memory.
  */
 #include "tool/report/table.h"
 
@@ -40,7 +40,9 @@ static struct chain *chains_make(const struct view *view, uint32_t frame, size_t
     size_t room = 16;
     struct chain *chains = malloc(room * sizeof *chains);
     *count = 0;
-    for (size_t i = 0; chains && i < view->stacks_count; i++) {
+    if (!chains)
+        return NULL;
+    for (size_t i = 0; i < view->stacks_count; i++) {
         struct view_stack stack = view_stack(view, i);
         int64_t value = view_sum(view, i).value;
         size_t at = 0;
@@ -63,8 +65,7 @@ static struct chain *chains_make(const struct view *view, uint32_t frame, size_t
             chains[(*count)++] = (struct chain){.stack = (uint32_t)i, .folded = stack.folded};
         chains[at].value += value;
     }
-    if (chains)
-        qsort(chains, *count, sizeof *chains, compare);
+    qsort(chains, *count, sizeof *chains, compare);
     return chains;
 }
 
@@ -76,8 +77,8 @@ static void chain_print(const struct view *view, const struct style *style,
     fprintf(style->out, "%*s%*s", VALUE_WIDTH, style_value(text, (double)chain->value, view->unit),
             SHARE_WIDTH, style_share(share, (double)chain->value, (double)whole));
     if (stack.folded == 0)
-        fprintf(style->out, "%*s%s called without a library in between\n",
-                INDENT - VALUE_WIDTH - SHARE_WIDTH, "", style->utf8 ? "└" : "`");
+        fprintf(style->out, "%*s%s called directly\n", INDENT - VALUE_WIDTH - SHARE_WIDTH, "",
+                style->utf8 ? "└" : "`");
     for (uint32_t i = 1; i <= stack.folded; i++) { /* from the site to the allocator */
         unsigned step = 2 * (i - 1), room = style->width / 2;
         unsigned indent = style->width > 80 ? INDENT + step : 18 + step;

@@ -47,8 +47,8 @@ struct view_options {
     bool no_inlines;
     bool past;      /* rows of what is gone, too, if it was there at a moment of `history` */
     bool rows_only; /* no stacks: view_rows is all to ask for */
-    /* Stacks are also told apart by the library frames that went to their caller: who shows or
-     * looks at view_stack.folded needs it, else those are of the first sample alone. */
+    /* Stacks with different folded library frames stay apart. Needed to use view_stack.folded:
+     * without it, those are the frames of the first sample alone. */
     bool apart;
     const struct profile *base; /* compare with it */
     double base_factor;         /* its values times this; 0: 1 */

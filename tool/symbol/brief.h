@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A name without what is in its brackets, made while a demangler writes it piece by piece:
- * Map<...>::insert<...>. What is short in them stays: (anonymous namespace), <int>.
+ * Leaves out what is in the brackets of a name while a demangler writes it piece by piece:
+ * Map<...>::insert<...>. Short contents stay: (anonymous namespace), <int>.
  */
 #ifndef SYMBOL_BRIEF_H
 #define SYMBOL_BRIEF_H
@@ -12,15 +12,15 @@
 enum { BRIEF_DEPTH_MOST = 256, BRIEF_KEPT = 32, BRIEF_BEFORE = 16 };
 
 struct brief {
-    size_t length;               /* of all that came */
-    char before[BRIEF_BEFORE];   /* the last bytes of it */
+    size_t length;               /* of all pieces so far */
+    char before[BRIEF_BEFORE];   /* their last bytes */
     unsigned depth;              /* open brackets */
     char open[BRIEF_DEPTH_MOST]; /* those that have room */
     char kept[BRIEF_KEPT];       /* what is in the outermost one */
     size_t kept_length;          /* more than BRIEF_KEPT: it is not short */
 };
 
-/* Takes a piece and appends to `text`. False: it is too much, of the one or the other. */
+/* Takes a piece and appends to `text`. False if either becomes too long. */
 bool brief_add(struct brief *brief, const char *part, size_t length, char *text, size_t size,
                size_t *used);
 

@@ -22,7 +22,7 @@ struct text {
     char *bytes;
     size_t length;
     jmp_buf enough;
-    struct brief *brief; /* NULL: all of it is taken */
+    struct brief *brief; /* NULL: the whole name is kept */
 };
 
 static void text_add(const char *part, size_t length, void *context)

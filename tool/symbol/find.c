@@ -110,18 +110,12 @@ static struct image *each_folder(struct search *search, const char *list,
     return found;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static struct image *folder_file(struct search *search, const char *folder)
 {
     const char *id = search->module->build_id;
     struct image *found = attempt(search, try_file, "%s/%s", folder, search->path);
     if (!found)
-        found = attempt(search, try_file, "%s/%s", folder, base_name(search->path));
+        found = attempt(search, try_file, "%s/%s", folder, name_base(search->path));
     if (!found && search->has_id)
         found = attempt(search, try_file, "%s/.build-id/%.2s/%s", folder, id, id + 2);
     return found;
@@ -137,7 +131,7 @@ static struct image *folder_debug(struct search *search, const char *folder)
     if (!found)
         found = attempt(search, try_debug, "%s%s.debug", folder, search->path);
     if (!found)
-        found = attempt(search, try_debug, "%s/%s.debug", folder, base_name(search->path));
+        found = attempt(search, try_debug, "%s/%s.debug", folder, name_base(search->path));
     if (!found && search->link && !strchr(search->link, '/'))
         found = attempt(search, try_debug, "%s/%s", folder, search->link);
     return found;
@@ -239,7 +233,7 @@ static struct image *find_file(struct search *search)
 static struct image *linked_debug(struct search *search, const char *file)
 {
     struct image *found = NULL;
-    int length = (int)(base_name(file) - file);
+    int length = (int)(name_base(file) - file);
     if (!search->link || length == 0 || strchr(search->link, '/'))
         return NULL;
     found = attempt(search, try_debug, "%.*s%s", length, file, search->link);
@@ -284,7 +278,7 @@ static struct image *folder_bundle(struct search *search, const char *folder)
 {
     struct image *found = attempt(search, try_bundle, "%s%s.dwp", folder, search->path);
     if (!found)
-        found = attempt(search, try_bundle, "%s/%s.dwp", folder, base_name(search->path));
+        found = attempt(search, try_bundle, "%s/%s.dwp", folder, name_base(search->path));
     return found;
 }
 

@@ -77,12 +77,6 @@ static bool modules_make(struct modules *modules, const struct profile *profile)
     return true;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* The program itself: the module of its path, or else of its name, or else the first mapping. Where
  * there are no mappings, all addresses are taken for the program's. */
 static void main_find(struct modules *modules, const struct profile *profile)
@@ -93,7 +87,7 @@ static void main_find(struct modules *modules, const struct profile *profile)
     for (size_t i = 1; program[0] && !exact && i < modules->count; i++) {
         const char *path = modules->items[i].path;
         exact = strcmp(path, program) == 0;
-        if (exact || (path[0] == '/' && strcmp(base_name(path), base_name(program)) == 0))
+        if (exact || (path[0] == '/' && strcmp(name_base(path), name_base(program)) == 0))
             found = i;
     }
     modules->items[found].main = true;
