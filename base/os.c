@@ -340,21 +340,6 @@ int os_duplicate(int fd)
     return failed(got) ? fd : (int)got;
 }
 
-void os_write_all(int fd, const void *buffer, size_t size)
-{
-    const char *at = buffer;
-    unsigned tries = 0;
-    while (size > 0) {
-        ssize_t wrote = os_write(fd, at, size);
-        if (os_again(wrote, &tries))
-            continue;
-        if (wrote <= 0)
-            return;
-        at += wrote;
-        size -= (size_t)wrote;
-    }
-}
-
 void os_host(char *name, size_t size)
 {
     struct utsname machine;
@@ -505,6 +490,31 @@ void os_signals_release(const struct os_signals *before)
     while (arch_syscall(SYS_rt_sigtimedwait, (long)&ours, 0, (long)&at_once, sizeof ours, 0, 0) > 0)
         continue;
     set_mask(before->mask, NULL);
+}
+
+static void write_all(int fd, const char *at, size_t size)
+{
+    unsigned tries = 0;
+    while (size > 0) {
+        ssize_t wrote = os_write(fd, at, size);
+        if (os_again(wrote, &tries))
+            continue;
+        if (wrote <= 0)
+            return;
+        at += wrote;
+        size -= (size_t)wrote;
+    }
+}
+
+/* Other signals come through: a write to a full pipe may last. */
+void os_write_all(int fd, const void *buffer, size_t size)
+{
+    uint64_t ours = signal_bit(SIGPIPE) | signal_bit(SIGXFSZ);
+    struct os_signals before = {0, 0};
+    call3(SYS_rt_sigpending, (long)&before.pending, sizeof before.pending, 0);
+    arch_syscall(SYS_rt_sigprocmask, SIG_BLOCK, (long)&ours, (long)&before.mask, sizeof ours, 0, 0);
+    write_all(fd, buffer, size);
+    os_signals_release(&before);
 }
 
 uint64_t os_signals_blocked(void)

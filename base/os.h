@@ -96,7 +96,8 @@ int os_memory_file(const char *title);
 /* A second descriptor for the same file, out of the way of those that programs count on; the same
  * one if there can be none. */
 int os_duplicate(int fd);
-/* Writes all of it or gives up. Keeps going after short writes and EINTR. */
+/* Writes all of it or gives up. Keeps going after short writes and EINTR. A reader that is gone and
+ * the limit on the size of files do not end the program: their signals (SIGPIPE, SIGXFSZ) are lost. */
 void os_write_all(int fd, const void *buffer, size_t size);
 
 /* The machine's name, at most `size` - 1 bytes of it, or "". */
