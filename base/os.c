@@ -192,9 +192,11 @@ pid_t os_pid(void)
 
 /* Where libc notes a thread's id, counted from what pthread_self points to; 0: not known. */
 static uint32_t tid_offset;
+static pid_t memory_of; /* the process whose memory this is; 0: not known */
 
 void os_tid_learn(void)
 {
+    store_relaxed(&memory_of, os_pid());
     /* For debuggers glibc tells the place of the field: how many bits, how many items, where. */
     static const char name[] = "_thread_db_pthread_tid";
     enum { BITS = 32 };
@@ -208,6 +210,7 @@ void os_tid_learn(void)
 
 void os_tid_forked(void)
 {
+    store_relaxed(&memory_of, os_pid());
     /* A child that was not made by libc's fork has its parent's note. */
     if (os_tid() != os_pid())
         store_relaxed(&tid_offset, 0);
@@ -225,6 +228,12 @@ pid_t os_tid(void)
 bool os_thread_alive(pid_t tid)
 {
     return call3(SYS_tgkill, os_pid(), tid, 0) != -ESRCH;
+}
+
+bool os_thread_gone(pid_t tid)
+{
+    pid_t owner = load_relaxed(&memory_of);
+    return (owner == 0 || owner == os_pid()) && !os_thread_alive(tid);
 }
 
 void os_thread_name(char *name)
