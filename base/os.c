@@ -192,9 +192,11 @@ bool os_static(void)
 
 /* Where libc keeps a thread's id, in bytes from what pthread_self points to; 0: not known. */
 static uint32_t tid_offset;
+static pid_t memory_of; /* the process whose memory this is; 0: not known */
 
 void os_tid_learn(void)
 {
+    store_relaxed(&memory_of, os_pid());
     /* glibc describes the field for debuggers: how many bits, how many items, at which offset. */
     static const char name[] = "_thread_db_pthread_tid";
     enum { BITS = 32 };
@@ -208,6 +210,7 @@ void os_tid_learn(void)
 
 void os_tid_forked(void)
 {
+    store_relaxed(&memory_of, os_pid());
     /* In a child that was not made by libc's fork, libc has the parent's id. */
     if (os_tid() != os_pid())
         store_relaxed(&tid_offset, 0);
@@ -225,6 +228,12 @@ pid_t os_tid(void)
 bool os_thread_alive(pid_t tid)
 {
     return call3(SYS_tgkill, os_pid(), tid, 0) != -ESRCH;
+}
+
+bool os_thread_gone(pid_t tid)
+{
+    pid_t owner = load_relaxed(&memory_of);
+    return (owner == 0 || owner == os_pid()) && !os_thread_alive(tid);
 }
 
 void os_thread_name(char *name)
@@ -338,21 +347,6 @@ int os_duplicate(int fd)
     enum { DUPLICATE_CLOEXEC = 1030, FROM = 200 };
     long got = call3(SYS_fcntl, fd, DUPLICATE_CLOEXEC, FROM);
     return failed(got) ? fd : (int)got;
-}
-
-void os_write_all(int fd, const void *buffer, size_t size)
-{
-    const char *at = buffer;
-    unsigned tries = 0;
-    while (size > 0) {
-        ssize_t wrote = os_write(fd, at, size);
-        if (os_again(wrote, &tries))
-            continue;
-        if (wrote <= 0)
-            return;
-        at += wrote;
-        size -= (size_t)wrote;
-    }
 }
 
 void os_host(char *name, size_t size)
@@ -505,6 +499,31 @@ void os_signals_release(const struct os_signals *before)
     while (arch_syscall(SYS_rt_sigtimedwait, (long)&ours, 0, (long)&at_once, sizeof ours, 0, 0) > 0)
         continue;
     set_mask(before->mask, NULL);
+}
+
+static void write_all(int fd, const char *at, size_t size)
+{
+    unsigned tries = 0;
+    while (size > 0) {
+        ssize_t wrote = os_write(fd, at, size);
+        if (os_again(wrote, &tries))
+            continue;
+        if (wrote <= 0)
+            return;
+        at += wrote;
+        size -= (size_t)wrote;
+    }
+}
+
+/* Other signals come through: a write to a full pipe may last. */
+void os_write_all(int fd, const void *buffer, size_t size)
+{
+    uint64_t ours = signal_bit(SIGPIPE) | signal_bit(SIGXFSZ);
+    struct os_signals before = {0, 0};
+    call3(SYS_rt_sigpending, (long)&before.pending, sizeof before.pending, 0);
+    arch_syscall(SYS_rt_sigprocmask, SIG_BLOCK, (long)&ours, (long)&before.mask, sizeof ours, 0, 0);
+    write_all(fd, buffer, size);
+    os_signals_release(&before);
 }
 
 uint64_t os_signals_blocked(void)

@@ -60,6 +60,9 @@ void os_tid_learn(void);
 void os_tid_forked(void);
 /* Whether the thread belongs to this process and has not ended. */
 bool os_thread_alive(pid_t tid);
+/* Whether a thread of the process whose memory this is has ended. Never true in a child that shares
+ * it (vfork, CLONE_VM): to the kernel all threads of its parent are strangers there. */
+bool os_thread_gone(pid_t tid);
 /* The calling thread's name, at most 16 bytes with its end. */
 void os_thread_name(char *name);
 /* The memory node of the CPU that runs this thread; 0 where there is one only. */
@@ -96,7 +99,8 @@ int os_memory_file(const char *title);
 /* A second descriptor for the same file, out of the way of those that programs count on; the same
  * one if there can be none. */
 int os_duplicate(int fd);
-/* Writes all of it or gives up. Keeps going after short writes and EINTR. */
+/* Writes all of it or gives up. Keeps going after short writes and EINTR. A reader that is gone and
+ * the limit on the size of files do not end the program: SIGPIPE and SIGXFSZ are dropped. */
 void os_write_all(int fd, const void *buffer, size_t size);
 
 /* The machine's name, at most `size` - 1 bytes of it, or "". */

@@ -62,7 +62,7 @@ static void adopt_one(void)
         return;
     lock_take(&heap_lock);
     cursor = cursor == NULL ? heap_first() : cursor->all;
-    if (cursor != NULL && cursor->alive && !os_thread_alive((pid_t)cursor->tid)) {
+    if (cursor != NULL && cursor->alive && os_thread_gone((pid_t)cursor->tid)) {
         dead = cursor;
         dead->alive = false; /* ours now */
         alive_count--;

@@ -50,6 +50,7 @@ static void recover(void)
     profile_recover(parent_id);
     ending_forked();
     attach_forked();
+    young_forked();
 }
 
 bool cold_begin(void)

@@ -23,9 +23,12 @@
 #include "base/compiler.h"
 #include "base/object.h"
 #include "base/os.h"
+#include "lib/alloc/alloc.h"
+#include "lib/api/cold.h"
 #include "lib/api/deepbind.h"
 #include "lib/api/libc.h"
 #include "lib/api/mmap_profile.h"
+#include "lib/api/young.h"
 #include "lib/watch/watch.h"
 
 static void *(*next_dlopen(void))(const char *, int)
@@ -39,6 +42,16 @@ static void *(*next_dlopen(void))(const char *, int)
     return found;
 }
 
+/* The list of what is loaded is behind a lock of the loader's that glibc does not open in a forked
+ * child: a thread that stayed behind in dlopen or dlclose may have it. */
+static void look(void)
+{
+    if (alloc_forked() && cold_begin())
+        cold_end();
+    if (!young_left_threads())
+        unloaded_look();
+}
+
 EXPORT int dlclose(void *handle)
 {
     static int (*next)(void *);
@@ -47,9 +60,9 @@ EXPORT int dlclose(void *handle)
         found = (int (*)(void *))dlsym(RTLD_NEXT, "dlclose");
         store_relaxed(&next, found);
     }
-    unloaded_look();
+    look();
     int result = found(handle);
-    unloaded_look();
+    look();
     objects_refresh();
     unwind_forget();
     return result;
@@ -59,7 +72,7 @@ EXPORT int dlclose(void *handle)
 
 EXPORT void *dlopen(const char *file, int mode)
 {
-    unloaded_look();
+    look();
     void *handle = next_dlopen()(file, mode);
     objects_refresh();
     return handle;
@@ -232,7 +245,7 @@ static NOINLINE void *open_replaced(const char *file, int mode)
 
 EXPORT void *dlopen(const char *file, int mode)
 {
-    unloaded_look();
+    look();
     objects_refresh(); /* of what came before, where the C library has no `_dl_find_object` */
     mmap_profile_loaded();
     if (unlikely(file != NULL && is_replaced(file)))

@@ -10,6 +10,7 @@ enum { CALLS = 96, CALLS_LEAST = 8, TICK_EVERY = 8, ON_TOP_MOST = 1000 };
 __thread struct young young;
 
 static uint32_t threads;
+static bool left_threads;
 
 bool young_is(void)
 {
@@ -91,6 +92,17 @@ void young_count(void)
         return;
     young_thread_sums(&sum);
     profile_count(&sum, &young.counted);
+}
+
+void young_forked(void)
+{
+    if (load_relaxed(&threads) > 1)
+        store_relaxed(&left_threads, true);
+}
+
+bool young_left_threads(void)
+{
+    return load_relaxed(&left_threads);
 }
 
 void young_sum(struct heap_sums more)

@@ -47,6 +47,10 @@ bool young_on_top(void);
 void young_thread_sums(struct account_sum *sum);
 /* Adds a block that no bin saw to these totals. The sums of all threads have it already. */
 void young_sum(struct heap_sums more);
+/* In a forked child, once: whether threads stayed behind is remembered, */
+void young_forked(void);
+/* and told: locks of libc's may be theirs for ever. */
+bool young_left_threads(void);
 /* Passes these totals on to the profile (`profile_count`). */
 void young_count(void);
 

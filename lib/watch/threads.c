@@ -68,7 +68,7 @@ static void ended_without_a_word(struct thread *thread)
 static bool is_free_locked(uint32_t number)
 {
     struct thread *thread = thread_at(number);
-    if (thread->state == THREAD_LIVES && living >= ASK_FROM && !os_thread_alive((pid_t)thread->tid))
+    if (thread->state == THREAD_LIVES && living >= ASK_FROM && os_thread_gone((pid_t)thread->tid))
         ended_without_a_word(thread);
     if (thread->state == THREAD_ENDED && sites_fold(number))
         thread->state = THREAD_NONE;

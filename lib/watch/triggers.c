@@ -111,6 +111,13 @@ bool trigger_due(struct trigger *trigger, const struct profile_now *now, uint64_
     return true;
 }
 
+void trigger_took(struct trigger *trigger, uint64_t from_ms, uint64_t until_ms)
+{
+    uint64_t soonest = until_ms + (until_ms - from_ms);
+    if (trigger->kind == DUMP_TIME && trigger->next < soonest)
+        trigger->next = soonest;
+}
+
 static void lower(uint64_t *limit, uint64_t value)
 {
     if (*limit == 0 || value < *limit)
@@ -177,9 +184,12 @@ static void run_locked(void)
         struct trigger *trigger = &triggers[i];
         if (trigger->style == NULL)
             continue;
-        if (trigger->kind == DUMP_SIGNAL ? came & bit_of(trigger->step)
-                                         : trigger_due(trigger, &now, now_ms))
-            dump_write_locked(trigger->style, trigger->kind, NULL, NULL, &now);
+        if (trigger->kind == DUMP_SIGNAL ? !(came & bit_of(trigger->step))
+                                         : !trigger_due(trigger, &now, now_ms))
+            continue;
+        uint64_t from_ms = os_now_ms();
+        dump_write_locked(trigger->style, trigger->kind, NULL, NULL, &now);
+        trigger_took(trigger, from_ms, os_now_ms());
     }
     arm_locked(&now);
 }

@@ -150,6 +150,33 @@ static void threads_are_known_while_they_live(void)
     assert(!os_thread_alive(getppid()));
 }
 
+static void *stays(void *tid)
+{
+    store_release((pid_t *)tid, os_tid());
+    while (load_acquire((pid_t *)tid) != 0)
+        usleep(1000);
+    return NULL;
+}
+
+/* A child of vfork has our memory: to it, our threads are not gone. */
+static void threads_are_not_gone_in_vfork(void)
+{
+    pthread_t thread;
+    pid_t tid = 0;
+    int status;
+    os_tid_learn();
+    assert(pthread_create(&thread, NULL, stays, &tid) == 0);
+    while (load_acquire(&tid) == 0)
+        usleep(1000);
+    assert(!os_thread_gone(tid) && os_thread_gone(getppid()));
+    pid_t child = vfork();
+    if (child == 0)
+        _exit(os_thread_gone(tid));
+    assert(waitpid(child, &status, 0) == child && status == 0);
+    store_release(&tid, 0);
+    assert(pthread_join(thread, NULL) == 0);
+}
+
 static uint32_t word;
 
 static void *waker(void *unused)
@@ -285,6 +312,7 @@ int main(void)
     readable_tells_memory_from_none();
     wiped_memory_is_empty_in_children();
     threads_are_known_while_they_live();
+    threads_are_not_gone_in_vfork();
     thread_and_node_are_the_kernels();
     waiting_ends();
     random_numbers_differ();

@@ -74,6 +74,21 @@ static void time_passes(void)
     assert(limits_of(&trigger, 0, 0).time_ms == 2700);
 }
 
+/* A dump that takes longer than the interval leaves the program as much time as it took. */
+static void long_dumps_leave_time(void)
+{
+    struct trigger trigger = make(DUMP_TIME, 500);
+    struct profile_now now = {0, 0, 0};
+    assert(trigger_due(&trigger, &now, 2000));
+    trigger_took(&trigger, 2000, 2100);
+    assert(limits_of(&trigger, 0, 0).time_ms == 2500);
+    trigger_took(&trigger, 2000, 2900);
+    assert(limits_of(&trigger, 0, 0).time_ms == 3800);
+    struct trigger bytes = make(DUMP_ALLOCATED, M);
+    trigger_took(&bytes, 2000, 2900);
+    assert(limits_of(&bytes, 0, 0).allocated == M);
+}
+
 static void snapshots_come_soon_at_first(void)
 {
     static const struct dump_style capture = {.names = DUMP_NAMES_CAPTURE};
@@ -195,6 +210,7 @@ int main(void)
     growth_looks_at_the_high_water_mark();
     peaks_come_in_growing_steps();
     time_passes();
+    long_dumps_leave_time();
     snapshots_come_soon_at_first();
     a_threshold_counts_once_a_crossing();
     the_nearest_limit_counts();
