@@ -51,7 +51,7 @@ struct profile_band profile_band = {0, UINT64_MAX};
 /* Whether recorded events are all that ever happened. */
 static bool exact_from_start(void)
 {
-    return sampler_rate() == SAMPLER_EXACT && profile_covered();
+    return sampler_exact_always() && profile_covered();
 }
 
 /* With `peak.busy`: the heap as the account has it becomes the peak. False: it is not larger. */
@@ -262,7 +262,7 @@ static uint64_t distance(const uint64_t *goal, uint64_t now)
 /* Looks at the totals after an event. True if the heap is larger than ever before. */
 static bool look(struct profile_now now)
 {
-    bool grown = now.live > load_relaxed(&peak.bytes) && profile_covered();
+    bool grown = now.live > load_relaxed(&peak.bytes) && exact_from_start();
     if (grown) {
         store_relaxed(&peak.bytes, now.live);
         if (!load_relaxed(&totals_at_peak)) {
