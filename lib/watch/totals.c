@@ -88,7 +88,8 @@ void profile_high_water(void)
     store_release(&peak.busy, false);
 }
 
-void totals_peak(const struct account *now, struct totals_peak *out)
+/* Waits for `peak.busy`. False: its thread does not get on. */
+static bool peak_turn(void)
 {
     enum { PATIENCE = 100000 };
     bool mine = false;
@@ -96,6 +97,12 @@ void totals_peak(const struct account *now, struct totals_peak *out)
         mine = !__atomic_exchange_n(&peak.busy, true, __ATOMIC_ACQUIRE);
         arch_pause();
     }
+    return mine;
+}
+
+void totals_peak(const struct account *now, struct totals_peak *out)
+{
+    bool mine = peak_turn();
     if (mine && raise_peak(now->classes) && exact_from_start())
         peak.is.in_sites = true; /* batches of threads had hidden it */
     *out = peak.is;              /* without the turn, its thread does not get on: this will do */
@@ -393,11 +400,25 @@ void profile_far(void)
         band_set(0, UINT64_MAX); /* until the next regular point */
 }
 
+static void peak_row(void *context, const struct profile_row *row)
+{
+    struct totals_peak *is = context;
+    is->classes[row->class].blocks += row->peak.objects;
+    is->classes[row->class].bytes += row->peak.usable;
+}
+
 void totals_reset(void)
 {
+    bool mine = peak_turn();
+    if (peak.is.in_sites) {
+        memset(peak.is.classes, 0, sizeof peak.is.classes);
+        profile_each(peak_row, &peak.is);
+        peak.is.in_sites = false;
+    }
+    if (mine)
+        store_release(&peak.busy, false);
     store_relaxed(&progress.allocated, 0);
     store_relaxed(&progress.freed, 0);
-    store_relaxed(&peak.bytes, 0);
     store_relaxed(&totals_at_peak, false);
     store_relaxed(&profile_high, 1);
 }

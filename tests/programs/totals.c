@@ -4,7 +4,8 @@
  *   totals KIND STEPS -> calls, bytes allocated, live blocks, live bytes, peak bytes
  * Bytes are usable sizes. Kinds: small, mixed, large, grow (one block that realloc moves), rise
  * (nothing is freed), saw (up and down), threads (four of them, joined; the peak is not known: 0),
- * shrink (large blocks that realloc makes smaller), turns (the rate is changed again and again).
+ * shrink (large blocks that realloc makes smaller), turns (the rate is changed again and again),
+ * forget (after the peak, mallctl forgets what was recorded).
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -131,6 +132,18 @@ static void turns(struct tally *tally, unsigned steps)
     }
 }
 
+__attribute__((weak)) int mallctl(const char *name, void *old, size_t *length, void *new,
+                                  size_t new_length);
+
+static void forget(struct tally *tally, unsigned steps)
+{
+    saw(tally, steps, true);
+    if (mallctl("prof.reset", NULL, NULL, NULL, 0) != 0)
+        abort();
+    for (unsigned i = 0; i < 100; i++)
+        got(tally, malloc(1000));
+}
+
 static struct tally tallies[THREADS];
 static unsigned thread_steps;
 
@@ -174,6 +187,8 @@ int main(int argc, char **argv)
         threads(&tally, steps);
     else if (strcmp(kind, "shrink") == 0)
         shrink(&tally, steps);
+    else if (strcmp(kind, "forget") == 0)
+        forget(&tally, steps);
     else if (strcmp(kind, "turns") == 0)
         turns(&tally, steps);
     else

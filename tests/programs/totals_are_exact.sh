@@ -42,6 +42,7 @@ for rate in 0 64K 512K; do
     try $rate 0 0 grow 1
     try $rate 0 0 rise 1
     try $rate 400000 0 saw 30000
+    try $rate 400000 0 forget 30000
     try $rate 20000 0 shrink 100
     try $rate 600000 0 turns 20000
     try $rate 0 4 threads 20000 # libc allocates once for each thread
