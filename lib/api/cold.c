@@ -304,8 +304,7 @@ void cold_free_watched(void *p, struct heap *heap, const struct caller *caller, 
     central_give(&p, 1);
 }
 
-/* The heap is largest right before something is freed. */
-static void look_at_peak(void)
+void cold_look_at_peak(void)
 {
     if (unlikely(held_bytes() >= load_relaxed(&profile_high)))
         profile_high_water();
@@ -314,7 +313,7 @@ static void look_at_peak(void)
 static void free_inside(void *p, unsigned mark, const struct caller *caller)
 {
     struct heap *heap = cold_heap();
-    look_at_peak();
+    cold_look_at_peak();
     if (mark == MARK_LARGE || mark == MARK_WATCHED) {
         cold_free_watched(p, heap, caller, false);
         return;

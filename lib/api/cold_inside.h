@@ -23,6 +23,8 @@ unsigned cold_pool(const struct heap *heap);
 unsigned cold_rate(const struct heap *heap);
 /* From outside: a block of any size and alignment. *zero: it reads as zero. */
 void *cold_take(size_t size, size_t align, const struct origin *origin, bool *zero);
+/* The heap is largest right before it shrinks: to be called there. */
+void cold_look_at_peak(void);
 /* Frees a large or a watched block. `moved`: realloc goes on with another one. */
 void cold_free_watched(void *p, struct heap *heap, const struct caller *caller, bool moved);
 /* From outside: the mark of p if p may be a block at all; MARK_FREE otherwise. *ours: p is in the

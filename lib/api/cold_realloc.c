@@ -46,6 +46,7 @@ static void *realloc_large(void *p, struct span *span, size_t size, const struct
 {
     size_t before = large_size(span);
     struct heap *heap = cold_heap();
+    cold_look_at_peak(); /* while held bytes are those of the old block */
     if (large_resize(span, size)) {
         resized(heap, p, span, before, size, caller);
         return p;
@@ -68,6 +69,7 @@ static void *realloc_large(void *p, struct span *span, size_t size, const struct
     if (moved == OS_STAYED) {
         cold_large_begin(heap, block, size, &origin);
         memcpy(block, p, kept);
+        cold_look_at_peak();
         cold_free_watched(p, heap, caller, true);
     } else { /* the same memory: the two never exist at once */
         cold_free_watched(p, heap, caller, true);
@@ -145,6 +147,7 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
         return size <= usable ? p : NULL;
     memcpy(block, p, size < usable ? size : usable);
     if (mark == MARK_WATCHED && cold_begin()) {
+        cold_look_at_peak();
         cold_free_watched(p, cold_heap(), caller, true);
         cold_end();
     } else {

@@ -376,9 +376,9 @@ void profile_seen(struct profile_seen *seen)
 
 void profile_reset(void)
 {
-    sites_forget();
-    totals_reset();
     store_relaxed(&uncovered, true);
+    totals_reset();
+    sites_forget();
     store_relaxed(&lost, 0);
 }
 

@@ -11,10 +11,16 @@
 static int64_t rates[SAMPLER_RATES];
 static int64_t rate = SAMPLER_OFF;
 static unsigned number;
+static bool skipped; /* some rate let blocks pass */
 
 int64_t sampler_rate(void)
 {
     return load_relaxed(&rate);
+}
+
+bool sampler_exact_always(void)
+{
+    return !load_relaxed(&skipped);
 }
 
 /* Several threads may set rates at the same time. */
@@ -35,6 +41,8 @@ static unsigned number_for(int64_t bytes)
 
 void sampler_set_rate(int64_t bytes)
 {
+    if (bytes != SAMPLER_EXACT)
+        store_relaxed(&skipped, true);
     if (bytes != SAMPLER_OFF)
         store_relaxed(&number, number_for(bytes));
     store_relaxed(&rate, bytes);

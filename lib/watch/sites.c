@@ -232,6 +232,17 @@ void sites_recover(uint32_t parent_id)
     }
 }
 
+bool sites_ended(uint32_t thread)
+{
+    for (uint32_t id = load_acquire(threads_sites(thread)); id != 0;) {
+        struct site *site = site_at(id);
+        id = site_id(site->thread_link);
+        if (site_era(site->thread_link) == load_relaxed(&sites_era) && site_live(site).objects != 0)
+            return false;
+    }
+    return true;
+}
+
 bool sites_fold(uint32_t thread)
 {
     bool empty = true;

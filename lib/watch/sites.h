@@ -111,6 +111,8 @@ void site_save(struct site *site);
 /* The thread that had this number has ended: what was counted for it is added to that of all ended
  * threads, and its sites are empty again. False if some of its blocks are live. */
 bool sites_fold(uint32_t thread);
+/* Whether nothing of a thread is live. */
+bool sites_ended(uint32_t thread);
 /* What is live: allocated less freed. */
 struct profile_sum site_live(const struct site *site);
 /* While a site is folded it is half here and half there. A reader takes `sites_still` before and

@@ -156,7 +156,8 @@ void threads_end(void)
     if (!thread->named && load_relaxed(&names_kept))
         os_thread_name(thread->name);
     lock_take(&lock);
-    bool gone = count > KEPT && sites_fold(own - 1);
+    /* All or nothing: a thread's row that is still there has all that the thread did. */
+    bool gone = count > KEPT && sites_ended(own - 1) && sites_fold(own - 1);
     store_release(&thread->state, gone ? THREAD_NONE : THREAD_ENDED);
     living--;
     own = 0;

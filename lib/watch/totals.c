@@ -51,7 +51,7 @@ struct profile_band profile_band = {0, UINT64_MAX};
 /* Whether recorded events are all that ever happened. */
 static bool exact_from_start(void)
 {
-    return sampler_rate() == SAMPLER_EXACT && profile_covered();
+    return sampler_exact_always() && profile_covered();
 }
 
 /* With `peak.busy`: keeps the account if it is the largest. That is the peak, unless recorded
@@ -91,7 +91,8 @@ void profile_high_water(void)
     store_release(&peak.busy, false);
 }
 
-void totals_peak(const struct account *now, struct totals_peak *out)
+/* Waits for `peak.busy`. False: its thread does not get on. */
+static bool peak_turn(void)
 {
     enum { PATIENCE = 100000 };
     bool mine = false;
@@ -99,6 +100,12 @@ void totals_peak(const struct account *now, struct totals_peak *out)
         mine = !__atomic_exchange_n(&peak.busy, true, __ATOMIC_ACQUIRE);
         arch_pause();
     }
+    return mine;
+}
+
+void totals_peak(const struct account *now, struct totals_peak *out)
+{
+    bool mine = peak_turn();
     if (mine)
         raise_peak(now->classes);
     *out = peak.is; /* also while another thread writes it: it may be a mixture */
@@ -265,7 +272,7 @@ static uint64_t distance(const uint64_t *goal, uint64_t now)
 /* Looks at the totals after an event. True if the heap is larger than ever before. */
 static bool look(struct profile_now now)
 {
-    bool grown = now.live > load_relaxed(&peak.bytes) && profile_covered();
+    bool grown = now.live > load_relaxed(&peak.bytes) && exact_from_start();
     if (grown) {
         store_relaxed(&peak.bytes, now.live);
         if (!load_relaxed(&totals_at_peak)) {
@@ -396,12 +403,29 @@ void profile_far(void)
         band_set(0, UINT64_MAX); /* until the next regular point */
 }
 
+static void peak_row(void *context, const struct profile_row *row)
+{
+    struct totals_peak *is = context;
+    is->bytes += row->peak.usable;
+    is->classes[row->class].blocks += row->peak.objects;
+    is->classes[row->class].bytes += row->peak.usable;
+}
+
 void totals_reset(void)
 {
+    static struct totals_peak in_sites; /* stacks may be small */
+    bool mine = peak_turn();
+    if (mine && peak.is.in_sites) {
+        in_sites = (struct totals_peak){.time_ms = peak.is.time_ms};
+        profile_each(peak_row, &in_sites);
+        if (in_sites.bytes > peak.is.bytes)
+            peak.is = in_sites;
+        peak.is.in_sites = false;
+    }
+    if (mine)
+        store_release(&peak.busy, false);
     store_relaxed(&progress.allocated, 0);
     store_relaxed(&progress.freed, 0);
-    store_relaxed(&peak.bytes, 0);
-    peak.is.bytes = 0;
     store_relaxed(&totals_at_peak, false);
     store_relaxed(&profile_high, 1);
 }

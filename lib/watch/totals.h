@@ -43,7 +43,8 @@ INLINE void totals_change(struct site *site)
     site_save(site);
 }
 
-/* Everything recorded was forgotten. */
+/* Before all sites are forgotten, and after it was said that they do not cover the whole run. The
+ * heap's peak stays; which sites held memory then is forgotten, too. */
 void totals_reset(void);
 /* In a forked child: what is recorded there as allocated and freed. Batches of threads that stayed
  * behind are lost. */

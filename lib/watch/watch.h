@@ -33,6 +33,8 @@ enum { SAMPLER_EXACT = 0, SAMPLER_OFF = -1 };
 /* Mean bytes between samples, SAMPLER_EXACT (every block) or SAMPLER_OFF. */
 int64_t sampler_rate(void);
 void sampler_set_rate(int64_t bytes);
+/* Whether no other rate than SAMPLER_EXACT was ever set. */
+bool sampler_exact_always(void);
 /* How many blocks of `size` pass before the next one is picked; UINT64_MAX: none is. */
 uint64_t sampler_blocks(uint64_t *random, size_t size);
 /* The same in bytes, for blocks of many sizes: pick the one with which the sum exceeds it. */

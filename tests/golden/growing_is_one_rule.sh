@@ -101,3 +101,11 @@ for name, shape in shapes.items():
         assert ("◢" in row) == (name in growing), (name, row)
 assert sum('class="course"' in row for row in page.split("<tr>")) >= 4
 END
+
+# What was not sampled is no site: it does not grow.
+"$tool" run --rate 1G --every 100ms --lib "$lib" --output rough.memoir ./shapes 2>run.log
+"$tool" report rough.memoir --rows 0 >report.txt
+grep -q '\[not sampled\]' report.txt || { cat report.txt; exit 1; }
+if grep '\[not sampled\].*growing' report.txt; then
+    exit 1
+fi

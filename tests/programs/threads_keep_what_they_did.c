@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* helper: four threads with names allocate, free and end. */
+/* helper: four threads with names, or the number in the argument, allocate, free and end. Many
+ * are there at the same time, and each leaves a block of another size behind. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+enum { THREADS = 4, THREADS_MOST = 200 };
+static pthread_barrier_t all_there;
+static void *left[THREADS_MOST];
 
 static void *work(void *number)
 {
@@ -16,15 +21,20 @@ static void *work(void *number)
     }
     for (unsigned i = 0; i < 100; i++)
         free(kept[i]);
+    left[(size_t)number] = malloc(500);
+    pthread_barrier_wait(&all_there);
     return NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    pthread_t threads[4];
-    for (size_t i = 0; i < 4; i++)
+    static pthread_t threads[THREADS_MOST];
+    size_t count = argc > 1 ? (size_t)atoi(argv[1]) : THREADS;
+    if (pthread_barrier_init(&all_there, NULL, (unsigned)count) != 0)
+        return 1;
+    for (size_t i = 0; i < count; i++)
         pthread_create(&threads[i], NULL, work, (void *)i);
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < count; i++)
         pthread_join(threads[i], NULL);
     return 0;
 }

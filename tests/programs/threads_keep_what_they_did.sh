@@ -12,5 +12,15 @@ for number in 0 1 2 3; do
     grep -q "19\.5 MiB .* worker-$number" said || fail "worker-$number has not what it allocated"
 done
 ! grep -q 'other threads' said || fail "something is counted for other threads"
+
+# 200 at the same time; neither what was not sampled nor the sum of old threads is a thread.
+"$MEMOIR_TOOL" run --exact -o many.memoir ./workers 200 >/dev/null 2>&1 || fail "no second recording"
+"$MEMOIR_TOOL" threads -n 0 many.memoir >many 2>&1 || fail "no second answer"
+grep -q ' 201 threads' many || fail "not 201 threads: $(head -1 many)"
+same=$(grep -c '19\.5 MiB .* worker-' many)
+[ "$same" -eq 200 ] || fail "only $same of 200 threads have what they allocated"
+"$MEMOIR_TOOL" run --rate 64K -o rough.memoir ./workers >/dev/null 2>&1 || fail "no third recording"
+"$MEMOIR_TOOL" threads rough.memoir >rough 2>&1 || fail "no third answer"
+grep -q ' [45] threads' rough || fail "not 4 threads, or 5 with the first: $(head -9 rough)"
 [ "$failures" -eq 0 ] || cat said
 finish

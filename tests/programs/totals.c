@@ -3,7 +3,9 @@
  * helper: allocates in a known way, counts for itself, and says at its end what it knows:
  *   totals KIND STEPS -> calls, bytes allocated, live blocks, live bytes, peak bytes
  * Bytes are usable sizes. Kinds: small, mixed, large, grow (one block that realloc moves), rise
- * (nothing is freed), saw (up and down), threads (four of them, joined; the peak is not known: 0).
+ * (nothing is freed), saw (up and down), threads (four of them, joined; the peak is not known: 0),
+ * shrink (large blocks that realloc makes smaller), turns (the rate is changed again and again),
+ * forget (after the peak, mallctl forgets what was recorded).
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -98,6 +100,50 @@ static void saw(struct tally *tally, unsigned steps, bool down)
     }
 }
 
+static void shrink(struct tally *tally, unsigned steps)
+{
+    void **slots = got(tally, calloc(SLOTS, sizeof *slots));
+    for (unsigned i = 0; i < steps; i++) {
+        char *block = got(tally, malloc(1000000));
+        for (size_t size = 700000; size > 10; size = size * 2 / 3) {
+            gone(tally, block);
+            block = got(tally, realloc(block, size));
+        }
+        let_go(tally, &slots[i % SLOTS]);
+        slots[i % SLOTS] = block;
+    }
+}
+
+__attribute__((weak)) void memoir_set_rate(int64_t bytes);
+
+/* The heap is largest at the end of the third turn, where every block is recorded, but not all are
+ * that were allocated before. */
+static void turns(struct tally *tally, unsigned steps)
+{
+    static const int64_t rates[] = {0, 64 << 10, 0, 512 << 10, 0};
+    void **slots = got(tally, calloc(steps, sizeof *slots));
+    for (unsigned turn = 0; turn < sizeof rates / sizeof *rates; turn++) {
+        memoir_set_rate(rates[turn]);
+        size_t size = turn == 2 ? 5000 : 1000;
+        for (unsigned i = 0; i < steps; i += turn == 2 ? 2 : 1) { /* half of the blocks stay */
+            let_go(tally, &slots[i]);
+            slots[i] = got(tally, malloc(size));
+        }
+    }
+}
+
+__attribute__((weak)) int mallctl(const char *name, void *old, size_t *length, void *new,
+                                  size_t new_length);
+
+static void forget(struct tally *tally, unsigned steps)
+{
+    saw(tally, steps, true);
+    if (mallctl("prof.reset", NULL, NULL, NULL, 0) != 0)
+        abort();
+    for (unsigned i = 0; i < 100; i++)
+        got(tally, malloc(1000));
+}
+
 static struct tally tallies[THREADS];
 static unsigned thread_steps;
 
@@ -139,6 +185,12 @@ int main(int argc, char **argv)
         saw(&tally, steps, kind[0] == 's');
     else if (strcmp(kind, "threads") == 0)
         threads(&tally, steps);
+    else if (strcmp(kind, "shrink") == 0)
+        shrink(&tally, steps);
+    else if (strcmp(kind, "forget") == 0)
+        forget(&tally, steps);
+    else if (strcmp(kind, "turns") == 0)
+        turns(&tally, steps);
     else
         return 2;
     char text[200];

@@ -15,6 +15,16 @@ try() { # RATE SLACK OTHERS KIND STEPS
     # shellcheck disable=SC2086 # five numbers
     python3 "$here/totals_are_exact.py" run.memoir "$2" "$3" $known ||
         fail "rate $1, $4 $5: the program knows $known"
+    # shellcheck disable=SC2086 # the same
+    ends_with_its_end "$3" $known || fail "rate $1, $4 $5: the heap over time does not end with its end"
+}
+
+ends_with_its_end() { # OTHERS CALLS BYTES BLOCKS LIVE PEAK
+    "$MEMOIR_TOOL" time -q --json run.memoir | python3 -c '
+import json, sys
+others, live = int(sys.argv[1]), int(sys.argv[5])
+last = json.load(sys.stdin)["points"][-1]["live_bytes"]
+sys.exit(not live <= last <= live + others * 1024)' "$@"
 }
 
 for steps in 50 5000 200000; do
@@ -32,6 +42,9 @@ for rate in 0 64K 512K; do
     try $rate 0 0 grow 1
     try $rate 0 0 rise 1
     try $rate 400000 0 saw 30000
+    try $rate 400000 0 forget 30000
+    try $rate 20000 0 shrink 100
+    try $rate 600000 0 turns 20000
     try $rate 0 4 threads 20000 # libc allocates once for each thread
 done
 finish

@@ -367,7 +367,8 @@ static void describe(const struct survey *survey, const struct snapshot *target)
 static void point_peak(struct profile *profile)
 {
     int type = profile_type_named(profile, "peak_space");
-    struct profile_point peak = {.time_ns = profile->peak_time_ns};
+    /* 1 ns stands for the start, where the end may be, too: the peak is before it. */
+    struct profile_point peak = {.time_ns = profile->peak_time_ns == 1 ? 0 : profile->peak_time_ns};
     size_t at = 0, count = profile->points.count;
     for (size_t i = 0; type >= 0 && i < profile->samples.count; i++)
         peak.live_bytes += (uint64_t)profile->samples.values[type][i];
@@ -380,7 +381,7 @@ static void point_peak(struct profile *profile)
         there = there || points[i].live_bytes >= peak.live_bytes;
         at = points[i].time_ns < peak.time_ns ? i + 1 : at;
     }
-    if (there || peak.time_ns == 0 || peak.live_bytes == 0 || count == 0 ||
+    if (there || profile->peak_time_ns == 0 || peak.live_bytes == 0 || count == 0 ||
         !profile_list_add(profile, &profile->points, sizeof peak))
         return;
     struct profile_point *moved = profile->points.items;

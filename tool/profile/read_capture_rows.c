@@ -394,7 +394,7 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
     taking.words.thread = profile_string_of(profile, "thread");
     taking.words.tid = profile_string_of(profile, "tid");
     taking.words.bytes = profile_string_of(profile, "bytes");
-    taking.words.other = profile_string_of(profile, "other threads");
+    taking.words.other = profile_string_of(profile, PROFILE_OTHER_THREADS);
     capture_samples_start(&taking.samples, profile, input->options.raw);
     /* The first pass told how far it is whole. */
     size_t size = plan->whole_size;

@@ -259,9 +259,11 @@ static void row_history(struct leaks_row *row, const struct moments *moments, co
 static void row_judge(struct leaks_row *row, const struct view *view, enum leaks_rule rule,
                       size_t sites)
 {
-    if (strcmp(question_frame(view, row->frame)->name, PROFILE_NOT_SAMPLED) == 0)
-        row->leak = false; /* it is no site */
-    else if (rule == LEAKS_EXIT)
+    if (strcmp(question_frame(view, row->frame)->name, PROFILE_NOT_SAMPLED) == 0) {
+        row->leak = false; /* it is no site, and what of it was sampled before is elsewhere */
+        row->growth = 0;
+        row->shape = LEAKS_UNKNOWN;
+    } else if (rule == LEAKS_EXIT)
         row->leak = true;
     else if (rule == LEAKS_GROWTH && view->base) {
         row->growth = (double)row->value.value - (double)row->value.base;

@@ -162,6 +162,16 @@ static struct columns columns_choose(const struct threads *threads, const struct
     return columns;
 }
 
+/* Without rows that are no thread. */
+static size_t threads_count(const struct threads *threads)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < threads->count; i++)
+        count += strcmp(threads->rows[i].name, PROFILE_NOT_SAMPLED) != 0 &&
+                 strcmp(threads->rows[i].name, PROFILE_OTHER_THREADS) != 0;
+    return count;
+}
+
 static void put_text(const struct view *view, const struct threads *threads,
                      const struct style *style)
 {
@@ -169,8 +179,9 @@ static void put_text(const struct view *view, const struct threads *threads,
     double seconds = question_seconds(view->profile);
     struct columns columns = columns_choose(threads, style, seconds);
     char text[32], share[16];
-    fprintf(style->out, "%s    %zu %s\n", style->name ? style->name : "?", threads->count,
-            threads->count == 1 ? "thread" : "threads");
+    size_t count = threads_count(threads);
+    fprintf(style->out, "%s    %zu %s\n", style->name ? style->name : "?", count,
+            count == 1 ? "thread" : "threads");
     if (threads->count == 0)
         return;
     for (unsigned k = 0; k < SHOWN; k++)
