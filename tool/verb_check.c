@@ -306,6 +306,7 @@ static bool add_budget(struct checking *checking)
     else if (text && !stale)
         error_set(checking->error, ERROR_INPUT, "out of memory");
     for (size_t i = 0; right && i < count; i++) {
+        fitting = 0;
         right = add_budget_line(checking, path, &lines[i], &fitting);
         stale[i] = right && fitting == 0 && has_samples(&checking->loaded);
         stale_count += stale[i];
