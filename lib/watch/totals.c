@@ -2,8 +2,6 @@
 /* See lib/watch/totals.h. */
 #include "lib/watch/totals.h"
 
-#include <string.h>
-
 #include "base/arch.h"
 #include "base/os.h"
 #include "lib/watch/recorder.h"
@@ -135,6 +133,13 @@ static uint64_t goal_for(uint64_t limit, uint64_t now, uint64_t from)
     return goal == 0 ? 1 : goal;
 }
 
+/* How far `now` is from a goal; 0 when it is reached. A goal of 0 is never reached. */
+static uint64_t distance(const uint64_t *goal, uint64_t now)
+{
+    uint64_t last = load_relaxed(goal) - 1;
+    return last < now ? 0 : last - now;
+}
+
 /* Where live bytes can have reached the limit, as far as held bytes tell. */
 static uint64_t held_goal(uint64_t limit, uint64_t live)
 {
@@ -185,9 +190,8 @@ void totals_arm(const struct profile_limits *wanted, const struct profile_now *n
     if (!counting) {
         bins_part(UINT32_MAX);
     } else {
-        uint64_t way = wanted->allocated > now->allocated ? wanted->allocated - now->allocated : 0;
-        uint64_t back = wanted->freed > now->freed ? wanted->freed - now->freed : 0;
-        way = wanted->allocated == 0 ? back : wanted->freed == 0 || way < back ? way : back;
+        uint64_t way =
+            least_of(distance(&goals.allocated, allocated), distance(&goals.freed, freed)) + 1;
         uint64_t part = way / PART_SHARE;
         bins_part((uint32_t)(part < PART_LEAST ? PART_LEAST : least_of(part, UINT32_MAX)));
         if (!load_relaxed(&profile_counting))
@@ -260,13 +264,6 @@ static struct profile_now progress_now(const struct recorder *own)
     freed += own == NULL ? 0 : own->batch.freed;
     allocated += own == NULL ? 0 : own->batch.allocated;
     return (struct profile_now){allocated, freed, allocated > freed ? allocated - freed : 0};
-}
-
-/* How far `now` is from a goal; 0 when it is reached. A goal of 0 is never reached. */
-static uint64_t distance(const uint64_t *goal, uint64_t now)
-{
-    uint64_t last = load_relaxed(goal) - 1;
-    return last < now ? 0 : last - now;
 }
 
 /* Looks at the totals after an event. True if the heap is larger than ever before. */
