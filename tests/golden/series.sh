@@ -11,11 +11,13 @@ cd "$place" || exit 2
 cat >steps.c <<'C'
 #include <memoir/memoir.h>
 #include <stdlib.h>
+#include <unistd.h>
 static void *kept[8], *early[8];
 __attribute__((noinline)) static void stay(int i) { kept[i] = malloc(100000); }
 __attribute__((noinline)) static void go(int i) { early[i] = malloc(1000000); }
-int main(void)
+int main(int argc, char **argv)
 {
+    unsigned pause = argc > 1 ? (unsigned)atoi(argv[1]) : 0;
     for (int i = 0; i < 8; i++) {
         char name[] = "0.memoir";
         name[0] = (char)('0' + i);
@@ -25,13 +27,14 @@ int main(void)
         else
             free(early[i - 4]);
         memoir_dump(name);
+        usleep(pause);
     }
     return 0;
 }
 C
 build steps.c "$MEMOIR_LIB" -Wl,-rpath,"$(dirname "$MEMOIR_LIB")" -o steps
-MEMOIR=heap.rate:0 ./steps || fail "steps: $?"
-mkdir other && (cd other && MEMOIR=heap.rate:0 ../steps)
+MEMOIR=heap.rate:0 ./steps 2000 || fail "steps: $?"
+mkdir other && (cd other && MEMOIR=heap.rate:0 ../steps 2000)
 
 total() { # FILE...: what is live, and the history of each site
     "$MEMOIR_TOOL" top --metric live --rows 0 --json "$@" 2>errors >top.json || fail "$*: $(cat errors)"
@@ -61,6 +64,13 @@ grep -q ' go  ' graph || fail "what is gone is not in the graph: $(cat graph)"
 [ "$(total [0-7].memoir other/[0-7].memoir)" = $((2 * last)) ] || fail "two runs do not add up"
 "$MEMOIR_TOOL" merge 6.memoir 7.memoir -o sum.pb.gz 2>/dev/null || fail "merge: $?"
 [ "$(total sum.pb.gz)" -gt $((last + last / 2)) ] || fail "merge does not add: $(total sum.pb.gz)"
+
+# dumps that follow each other faster than the clock's millisecond keep their order, and no graph
+# claims that there was one only
+mkdir fast && (cd fast && MEMOIR=heap.rate:0 ../steps)
+[ "$(total fast/[0-7].memoir)" = "$(total fast/7.memoir)" ] || fail "the last of the fast ones"
+"$MEMOIR_TOOL" time fast/[0-7].memoir >out 2>&1 || fail "no graph of fast ones"
+grep -q ' go  ' out || grep -q 'lie within one millisecond; --json lists them$' out || fail "fast: $(cat out)"
 
 # a capture in which nothing was freed tells that, and not that it can't tell
 "$MEMOIR_TOOL" churn 0.memoir >out 2>&1

@@ -387,6 +387,8 @@ static void put_text(const struct view *view, const struct style *style)
                     ? "a filter needs rows of several moments, which this profile has not"
                 : graph->start_ns > 0 || view->options.until_ns > 0
                     ? "nothing was recorded in this part of the run"
+                : view->profile->moments.count > 1
+                    ? "all moments of this profile lie within one millisecond; --json lists them"
                     : "this profile has one moment only; captures (memoir run) have more, if the "
                       "program ran long enough");
         free(graph);
