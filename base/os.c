@@ -242,10 +242,12 @@ void os_thread_name(char *name)
         name[0] = '\0';
 }
 
+/* Where the kernel maps code of its own into processes, that code reads the node the same way.
+ * Emulators that know only what compilers emit (valgrind) hide it. */
 unsigned os_node(void)
 {
     unsigned cpu = 0, node = 0;
-    if (arch_node(&node))
+    if (getauxval(AT_SYSINFO_EHDR) != 0 && arch_node(&node))
         return node;
     return call3(SYS_getcpu, (long)&cpu, (long)&node, 0) == 0 ? node : 0;
 }
