@@ -34,7 +34,10 @@ enum {
     CLAIM_SHARE = 4,       /* between them a part of what is open */
     SKIP = 64 << 20, /* how far to move on when something stands in the way; then twice that */
     TABLE_STEP = 256 << 10,
+    LIVE_SLACK = 64, /* bytes: a table of live blocks begins some bytes after its first page does */
     HUGE_PAGE = 2 << 20,
+    PARTS = 16, /* of the addresses below the window, in which the tables have their places */
+    STAGGER = 64 << 10,
 };
 
 /* A table that grows upwards: [start, start + mapped) is there, and what lies between that and
@@ -47,7 +50,9 @@ struct table {
 struct window window;
 struct lock arena_lock = {0, LOCK_ARENA};
 
-static struct table marks, units, spans, meta;
+enum { LIVE_TABLES = 3 };
+static const uint8_t live_shifts[LIVE_TABLES] = {4, 6, 8};
+static struct table live[LIVE_TABLES], kinds, units, spans, meta;
 static size_t window_size; /* bytes that may ever be opened */
 static size_t claimed;     /* bytes of the window that are mapped: gaps do not count */
 
@@ -96,24 +101,51 @@ static bool table_grow(struct table *table, size_t bytes)
            table_map(table, (bytes - table->mapped + page - 1) & ~(page - 1));
 }
 
+/* The coarsest table whose bytes stand for no more than a block. */
+static unsigned live_table(unsigned mark)
+{
+    size_t size = mark == MARK_FREE || mark == MARK_LARGE || mark == MARK_WATCHED
+                      ? UNIT
+                      : class_size(mark_class(mark));
+    unsigned i = LIVE_TABLES - 1;
+    while (size >> live_shifts[i] == 0)
+        i--;
+    return i;
+}
+
+/* Each table begins a little further into its part than the one before. Some processors look a line
+ * of the first-level cache up by a hash of address bits 12 to 27: tables that agree in all of them,
+ * as those at round addresses do, push each other's lines out. */
+static struct table table_at(char *part, unsigned number, size_t most)
+{
+    return (struct table){part + (size_t)number * STAGGER, 0, most, 0};
+}
+
 static bool place_try(const struct place *place)
 {
     uintptr_t slide = (os_random() % (place->size / 8)) & ~(uintptr_t)(HUGE_PAGE - 1);
-    size_t part = place->size / 64;
+    size_t part = place->size / (4 * PARTS);
     uintptr_t base = place->base + slide;
-    char *low = (char *)(base - place->size / 8);
-    marks = (struct table){low, 0, place->size / GRANULE, 0};
-    units = (struct table){low + 4 * part, 0, place->size / UNIT * sizeof(uint32_t), 0};
-    spans = (struct table){low + 5 * part, 0, part, 0};
-    meta = (struct table){low + 6 * part, 0, part, 0};
+    size_t fine = live_shifts[0], middle = live_shifts[1], coarse = live_shifts[2];
+    char *low = (char *)(base - PARTS * part);
+    kinds = table_at(low, 1, place->size / UNIT);
+    units = table_at(low + part, 2, place->size / UNIT * sizeof(uint32_t));
+    live[2] = table_at(low + 2 * part, 3, (place->size >> coarse) + LIVE_SLACK);
+    live[1] = table_at(low + 4 * part, 4, (place->size >> middle) + LIVE_SLACK);
+    live[0] = table_at(low + 6 * part, 5, (place->size >> fine) + LIVE_SLACK);
+    spans = table_at(low + 12 * part, 6, part);
+    meta = table_at(low + 14 * part, 7, part);
     if (!table_grow(&spans, 1) || !table_grow(&meta, 1))
         return false;
     window_size = place->size;
-    window.marks = (uint8_t *)marks.start;
+    for (unsigned mark = 0; mark < MARK_COUNT; mark++) {
+        unsigned i = live_table(mark), shift = live_shifts[i];
+        window.live[mark] = (uintptr_t)live[i].start + shift - (base >> shift);
+    }
+    window.kinds = (uint8_t *)kinds.start;
     window.units = (uint32_t *)units.start;
     window.spans = (struct span *)spans.start;
     window.meta = meta.start;
-    window.mark_bias = (uintptr_t)marks.start - (base >> GRANULE_SHIFT);
     window.base = base;
     return true;
 }
@@ -141,10 +173,11 @@ static bool open_at(size_t offset, size_t bytes)
 {
     size_t end = offset + bytes;
     /* One unit more than asked for: the neighbour beyond the last one is looked at, too. */
-    if (!table_grow(&marks, end / GRANULE) ||
-        !table_grow(&units, (end / UNIT + 1) * sizeof(uint32_t)))
-        return false;
-    return true;
+    for (unsigned i = 0; i < LIVE_TABLES; i++)
+        if (!table_grow(&live[i], (end >> live_shifts[i]) + LIVE_SLACK))
+            return false;
+    return table_grow(&kinds, end / UNIT + 1) &&
+           table_grow(&units, (end / UNIT + 1) * sizeof(uint32_t));
 }
 
 /* Maps `bytes` at the end of what is open, past anything that is in the way. The first unit of the
@@ -229,7 +262,9 @@ static void table_recover(struct table *table)
 
 void arena_recover(void)
 {
-    table_recover(&marks);
+    for (unsigned i = 0; i < LIVE_TABLES; i++)
+        table_recover(&live[i]);
+    table_recover(&kinds);
     table_recover(&units);
     table_recover(&spans);
     table_recover(&meta);
@@ -237,8 +272,12 @@ void arena_recover(void)
 
 size_t arena_mapped(void)
 {
-    return load_relaxed(&claimed) + load_relaxed(&marks.mapped) + load_relaxed(&units.mapped) +
-           load_relaxed(&spans.mapped) + load_relaxed(&meta.mapped);
+    size_t bytes = load_relaxed(&claimed) + load_relaxed(&kinds.mapped) +
+                   load_relaxed(&units.mapped) + load_relaxed(&spans.mapped) +
+                   load_relaxed(&meta.mapped);
+    for (unsigned i = 0; i < LIVE_TABLES; i++)
+        bytes += load_relaxed(&live[i].mapped);
+    return bytes;
 }
 
 static size_t table_resident(const struct table *table)
@@ -248,8 +287,11 @@ static size_t table_resident(const struct table *table)
 
 size_t arena_tables_resident(void)
 {
-    return table_resident(&marks) + table_resident(&units) + table_resident(&spans) +
-           table_resident(&meta);
+    size_t bytes = table_resident(&kinds) + table_resident(&units) + table_resident(&spans) +
+                   table_resident(&meta);
+    for (unsigned i = 0; i < LIVE_TABLES; i++)
+        bytes += table_resident(&live[i]);
+    return bytes;
 }
 
 size_t arena_resident(void)

@@ -3,17 +3,25 @@
  * The window: one contiguous stretch of addresses that every block comes from (but for those of
  * outside.h), with the tables about it below, each growing upwards at its own place:
  *
- *        marks        units      spans      meta                  window
- *      |------>     |------>   |------>   |------>      |----------------->              |
- *      1 byte a     span id    64 bytes   heaps,        base            granules * 16
- *      granule      a unit     a span     stocks
+ *        live         kinds      units      spans      meta               window
+ *      |------> x3  |------>   |------>   |------>   |------>      |----------------->      |
+ *      1 byte a     mark of    span id    64 bytes   heaps,        base     granules * 16
+ *      block's      a unit's   a unit     a span     stocks
+ *      start        blocks
  *
  * None of it is reserved: the place is chosen where no kernel puts anything by itself and is
  * claimed piece by piece, without ever replacing a mapping. So a small program has small tables,
  * and RLIMIT_AS, strict overcommit, mlockall and core dumps see what is used and no more.
  *
- * Invariant: marks and units are mapped and zero for every address below `granules`, before the
- * address itself is; `granules` only grows. Hence free() may look up any pointer below it.
+ * Which block lives: three tables of bytes, a byte for 16, 64 or 256 bytes of the window; the mark
+ * says which of them counts. A block is at least as long as what a byte stands for, so at most one
+ * begins there, and it alone writes to that byte: 0 while it is free, or where it begins, as
+ * `live_sign` tells it. The larger the blocks, the fewer lines they take in the caches.
+ *
+ * Invariant: the tables are mapped for every address below `granules` before the address itself is,
+ * `granules` only grows, and the bytes of what is not a live block's start are 0 in all three.
+ * Hence free() may look up any pointer below it, and a unit's kind needs no change when its span
+ * ends.
  */
 #ifndef ALLOC_ARENA_H
 #define ALLOC_ARENA_H
@@ -27,12 +35,14 @@
 
 struct window {
     uintptr_t base;
-    size_t granules;     /* how far the window is open, in granules */
-    uint8_t *marks;      /* by granule */
-    uintptr_t mark_bias; /* marks - base / 16: the mark of p is at mark_bias + p / 16 */
-    uint32_t *units;     /* by unit: id of the span there (see span.h for which units count) */
-    struct span *spans;  /* by id */
-    char *meta;          /* the allocator's own memory (meta.h) */
+    size_t granules;    /* how far the window is open, in granules */
+    uint8_t *kinds;     /* by unit: the mark of the blocks that begin there, if any does */
+    uint32_t *units;    /* by unit: id of the span there (see span.h for which units count) */
+    struct span *spans; /* by id */
+    char *meta;         /* the allocator's own memory (meta.h) */
+    /* By mark: where the byte for address 0 would be. Its low six bits are also how many bits of an
+     * address a byte stands for, so that one load tells both. */
+    uintptr_t live[MARK_COUNT];
 };
 
 extern HIDDEN struct window window;
@@ -60,9 +70,23 @@ INLINE bool window_has(const void *p)
     return (uintptr_t)p - window.base < load_relaxed(&window.granules) * GRANULE;
 }
 
-INLINE uint8_t *mark_at(const void *block)
+/* The byte for p in a table of `window.live`. */
+INLINE uint8_t *live_in(uintptr_t table, const void *p)
 {
-    return (uint8_t *)(window.mark_bias + ((uintptr_t)block >> GRANULE_SHIFT));
+    return (uint8_t *)(table + ((uintptr_t)p >> (table & 63)));
+}
+
+/* What it holds while the block at p lives. For a multiple of 16 it is never 0, and no other in the
+ * range of the byte has the same. */
+INLINE uint8_t live_sign(const void *p)
+{
+    return (uint8_t)((uintptr_t)p + 1);
+}
+
+/* And while it is watched. */
+INLINE uint8_t live_sign_watched(const void *p)
+{
+    return (uint8_t)((uintptr_t)p + 2);
 }
 
 INLINE char *unit_address(uint32_t unit)
@@ -73,6 +97,21 @@ INLINE char *unit_address(uint32_t unit)
 INLINE uint32_t unit_of(const void *p)
 {
     return (uint32_t)(((uintptr_t)p - window.base) >> UNIT_SHIFT);
+}
+
+/* The byte of a block whose unit has its kind. */
+INLINE uint8_t *live_at(const void *block)
+{
+    return live_in(window.live[window.kinds[unit_of(block)]], block);
+}
+
+/* What lives at p, an address in the window and a multiple of 16: the mark of its class, or that of
+ * a large or a watched block, or MARK_FREE. */
+INLINE unsigned mark_of(const void *p)
+{
+    unsigned kind = window.kinds[unit_of(p)];
+    uint8_t sign = load_relaxed(live_in(window.live[kind], p));
+    return sign == live_sign(p) ? kind : sign == live_sign_watched(p) ? MARK_WATCHED : MARK_FREE;
 }
 
 #endif

@@ -2,6 +2,8 @@
 /* See lib/alloc/central.h. */
 #include "lib/alloc/central.h"
 
+#include <string.h>
+
 #include "base/os.h"
 #include "lib/alloc/fatal.h"
 #include "lib/alloc/held.h"
@@ -105,9 +107,10 @@ static struct span *span_make(unsigned pool, unsigned mark, bool watched, uint32
         span->bits[i] = rest >= 64 ? ~UINT64_C(0) : (UINT64_C(1) << rest) - 1;
     }
     span_set_units(span, true);
+    memset(window.kinds + span->first, (int)mark, units);
     /* Written before they are read, or the kernel would map its page of zeros first. */
-    store_relaxed(mark_at(span_start(span)), MARK_FREE);
-    store_relaxed(mark_at(span_block(span, blocks - 1, class)), MARK_FREE);
+    store_relaxed(live_at(span_start(span)), 0);
+    store_relaxed(live_at(span_block(span, blocks - 1, class)), 0);
     store_release(&span->state, SPAN_BLOCKS);
     return span;
 }

@@ -34,8 +34,10 @@ static pid_t process; /* whose threads have heaps */
 void heap_init(void)
 {
     process = os_pid();
-    for (unsigned mark = 0; mark < MARK_COUNT; mark++)
+    for (unsigned mark = 0; mark < MARK_COUNT; mark++) {
         bin_close(&heap_empty, mark);
+        heap_empty.live[mark] = window.live[mark];
+    }
 }
 
 static void heap_reset(struct heap *heap)
@@ -43,6 +45,7 @@ static void heap_reset(struct heap *heap)
     for (unsigned mark = 0; mark < MARK_COUNT; mark++) {
         bin_close(heap, mark);
         heap->clock[mark] = 0;
+        heap->live[mark] = window.live[mark];
     }
     for (unsigned granules = 1; granules <= SMALL_GRANULES; granules++)
         heap->marks[granules] = (uint8_t)mark_make(size_small_class[granules], heap->colour);
@@ -343,7 +346,7 @@ static void heap_salvage(struct heap *heap)
         size_t count = heap_cached(heap, mark);
         for (size_t i = 1; i <= count; i++) {
             void *block = stock->slots[i];
-            if (!window_has(block) || *mark_at(block) != MARK_FREE)
+            if (!window_has(block) || mark_of(block) != MARK_FREE)
                 continue;
             struct span *span = span_of(block);
             unsigned class = mark_class(span->mark), index = span_index(span, block, class);

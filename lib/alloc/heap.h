@@ -62,6 +62,7 @@ struct heap {
     void **top[MARK_COUNT];
     uint32_t limit[MARK_COUNT]; /* low half of the address of the last slot */
     int32_t clock[MARK_COUNT];
+    uintptr_t live[MARK_COUNT];        /* as window.live */
     uint8_t marks[SMALL_GRANULES + 1]; /* size of a small block in granules -> its mark here */
     /* From here on: cold. */
     uint8_t colour, pool, side;

@@ -24,6 +24,7 @@ void *large_take(unsigned pool, size_t size, size_t align, bool *zero)
     span->record = 0;
     span->zero = false;
     span_set_units(span, false);
+    store_relaxed(&window.kinds[span->first], MARK_LARGE);
     store_release(&span->state, SPAN_LARGE);
     held_add(large_size(span));
     return span_start(span);
@@ -67,7 +68,7 @@ static bool clear_pages(char *at, size_t bytes)
 void large_clear(void *block, size_t size)
 {
     enum { LOOK_LEAST = 128 << 10 };
-    bool ours = window_has(block) && load_relaxed(mark_at(block)) != MARK_FREE;
+    bool ours = window_has(block) && mark_of(block) != MARK_FREE;
     if (size < LOOK_LEAST || !ours || span_of(block)->full) {
         memset(block, 0, size);
         return;

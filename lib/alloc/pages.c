@@ -12,7 +12,7 @@ enum {
     LOOK_MOST = 16, /* longer ones four a doubling, of which so many are looked at */
     LOOK_MS_MOST = 1000,
     IN_VAIN_MOST = 1000,                  /* runs tried at a time that the kernel took nothing of */
-    MARKS_FROM = 1 << 20,                 /* runs of so many bytes return their marks as well */
+    TABLES_FROM = 1 << 20,                /* runs of so many bytes return their live bytes, too */
     DIRTY_MOST = 128 << 20 >> UNIT_SHIFT, /* dirty units allowed, and */
     DIRTY_SHARE = 1,                      /* one for so many in use on top */
 };
@@ -417,18 +417,22 @@ static size_t return_pages(uintptr_t start, uintptr_t end)
 }
 
 /* Returns one run with the lock open, since the kernel may take its time. A long one has pages of
- * marks of its own; they are all zero, and will read as zero again. */
+ * the tables of its own; they are all zero, and will read as zero again. */
 static size_t return_one(struct pages *pages, struct span *span)
 {
     size_t bytes = (size_t)span->units << UNIT_SHIFT;
-    uintptr_t start = (uintptr_t)span_start(span), marks = (uintptr_t)mark_at((void *)start);
+    uintptr_t start = (uintptr_t)span_start(span);
     __atomic_fetch_add(&returning, 1, __ATOMIC_RELAXED);
     unlink_locked(pages, span);
     store_relaxed(&span->state, SPAN_BUSY);
     lock_give(&pages->lock);
     size_t returned = return_pages(start, start + bytes);
-    if (bytes >= MARKS_FROM)
-        return_pages(marks, marks + bytes / GRANULE);
+    static const uint8_t of_each_table[] = {1, 64 / GRANULE, 256 / GRANULE};
+    for (unsigned i = 0; bytes >= TABLES_FROM && i < COUNT_OF(of_each_table); i++) {
+        uintptr_t table = window.live[of_each_table[i]];
+        return_pages((uintptr_t)live_in(table, (void *)start),
+                     (uintptr_t)live_in(table, (void *)(start + bytes)));
+    }
     lock_take(&pages->lock);
     span->zero = returned == bytes;
     span->full = false;

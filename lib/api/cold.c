@@ -147,7 +147,7 @@ static void record(void *block, unsigned class, size_t size, const struct origin
 {
     struct record *place = central_record(span_of(block), block);
     profile_begin(place, origin->caller, class, class_size(class), size, origin->born, rate);
-    store_relaxed(mark_at(block), MARK_WATCHED);
+    store_relaxed(live_at(block), live_sign_watched(block));
 }
 
 /* One block past the bins, watched or not. */
@@ -162,7 +162,7 @@ static void *take_direct(struct heap *heap, unsigned class, size_t size,
     if (origin != NULL)
         record(block, class, size, origin, cold_rate(heap));
     else
-        store_relaxed(mark_at(block), (uint8_t)mark);
+        store_relaxed(live_at(block), live_sign(block));
     return block;
 }
 
@@ -187,7 +187,7 @@ static void *take_sample(struct heap *heap, unsigned mark, size_t size, const st
 {
     void *block = take_direct(heap, mark_class(mark), size, origin);
     if (unlikely(block == NULL) && (block = heap_pop(heap, mark)) != NULL)
-        store_relaxed(mark_at(block), (uint8_t)mark);
+        store_relaxed(live_at(block), live_sign(block));
     return block != NULL ? block : take_direct(heap, mark_class(mark), size, NULL);
 }
 
@@ -278,7 +278,7 @@ unsigned cold_mark(const void *p, bool *ours)
     *ours = window_has(p);
     if (!*ours || (uintptr_t)p % GRANULE != 0)
         return MARK_FREE;
-    return load_relaxed(mark_at(p));
+    return mark_of(p);
 }
 
 void cold_free_watched(void *p, struct heap *heap, const struct caller *caller, bool moved)
@@ -287,7 +287,7 @@ void cold_free_watched(void *p, struct heap *heap, const struct caller *caller, 
     bool large = span->state == SPAN_LARGE;
     unsigned class = mark_class(span->mark);
     size_t size = large ? large_size(span) : class_size(class);
-    if (__atomic_exchange_n(mark_at(p), MARK_FREE, __ATOMIC_ACQ_REL) == MARK_FREE)
+    if (__atomic_exchange_n(live_at(p), 0, __ATOMIC_ACQ_REL) == 0)
         fatal_freed_twice(p, size);
     if (large) {
         if (span->watched)
@@ -322,7 +322,7 @@ static void free_inside(void *p, unsigned mark, const struct caller *caller)
         return; /* a handler on top of the hot path, which may be about to pop this block: lost */
     if (heap != NULL && (hot_push(heap, p) || (heap_spill(heap, mark) && hot_push(heap, p))))
         return;
-    if (__atomic_exchange_n(mark_at(p), MARK_FREE, __ATOMIC_ACQ_REL) == MARK_FREE)
+    if (__atomic_exchange_n(live_at(p), 0, __ATOMIC_ACQ_REL) == 0)
         fatal_freed_twice(p, class_size(mark_class(mark)));
     young_sum((struct heap_sums){.frees = 1, .free_bytes = class_size(mark_class(mark))});
     central_give(&p, 1);

@@ -19,7 +19,7 @@ void cold_large_record(void *block, size_t size, const struct origin *origin, un
     struct span *span = span_of(block);
     struct large_record *place = meta_take(sizeof *place);
     if (place == NULL) {
-        store_relaxed(mark_at(block), MARK_LARGE);
+        store_relaxed(live_at(block), live_sign(block));
         return;
     }
     place->requested = size;
@@ -27,7 +27,7 @@ void cold_large_record(void *block, size_t size, const struct origin *origin, un
     span->watched = true;
     profile_begin(&place->record, origin->caller, CLASS_COUNT, large_size(span), size, origin->born,
                   rate);
-    store_relaxed(mark_at(block), MARK_WATCHED);
+    store_relaxed(live_at(block), live_sign_watched(block));
 }
 
 void cold_large_forget(struct span *span, const struct caller *caller, size_t usable, bool moved)
@@ -61,7 +61,7 @@ void cold_large_begin(struct heap *heap, void *block, size_t size, const struct 
     if (cold_large_rings(heap, usable))
         cold_large_record(block, size, origin, cold_rate(heap));
     else
-        store_relaxed(mark_at(block), MARK_LARGE);
+        store_relaxed(live_at(block), live_sign(block));
 }
 
 void *cold_large_take(struct heap *heap, size_t size, size_t align, const struct origin *origin,

@@ -29,7 +29,7 @@ static void resized(struct heap *heap, void *p, struct span *span, size_t before
         known = profile_rate(&place->record, &rate);
         site = place->record.site;
         cold_large_forget(span, caller, before, true);
-        store_relaxed(mark_at(p), MARK_LARGE);
+        store_relaxed(live_at(p), live_sign(p));
     }
     uint64_t *random = heap == NULL ? &young.random : &heap->random;
     if (known) {

@@ -5,17 +5,18 @@
  *
  * malloc pops a block from its class's bin. It leaves for cold.c when the bin is empty or when the
  * clock runs out: the next block is a sample, or time has come to look around.
- * free looks up the one byte that says what lives at p (sizes.h: marks), and pushes the block to
- * the bin of that mark. Everything else leaves through a test that is
- * made anyway: foreign, misaligned and NULL pointers are outside of the window (rotating the low
- * four bits to the top makes a misaligned pointer a huge one); free, interior, large and
- * watched blocks have marks whose bins are always full.
+ * free looks up the mark of the unit's blocks and the byte that says whether one lives at p
+ * (arena.h), and pushes the block to the bin of that mark. Everything else leaves through a test
+ * that is made anyway: foreign, misaligned and NULL pointers are outside of the window (rotating
+ * the low four bits to the top makes a misaligned pointer a huge one); free, interior and watched
+ * blocks have another byte; large ones have a mark whose bin is always full. The mark is found
+ * fast, in a table that is small; the byte may come later, nothing waits for it.
  *
- * Plain loads and stores: only this thread writes to its bins, a mark is one byte and changes only
- * by the hand of whoever owns the block, and who reads either from outside can do with the value of
- * a moment ago.
+ * Plain loads and stores: only this thread writes to its bins, a block's byte changes only by the
+ * hand of whoever owns the block, and who reads either from outside can do with the value of a
+ * moment ago.
  *
- * Budget: a malloc + free pair of one small size takes at most 45 instructions on x86-64, calls
+ * Budget: a malloc + free pair of one small size takes at most 55 instructions on x86-64, calls
  * and PLT included, with all these checks and sampling on (tests/measure/pair.sh counts them).
  */
 #ifndef API_HOT_H
@@ -34,7 +35,7 @@ INLINE void *hot_pop(struct heap *heap, size_t mark)
     if (unlikely(arch_count_down(&heap->clock[mark], 1)))
         return NULL;
     heap->top[mark] = top - 1;
-    *mark_at(block) = (uint8_t)mark; /* not read: its cache line may be far away */
+    *live_in(heap->live[mark], block) = live_sign(block); /* not read: it may be far away */
     return block;
 }
 
@@ -57,11 +58,14 @@ INLINE bool hot_push(struct heap *heap, void *p)
     uintptr_t granule = offset >> GRANULE_SHIFT | offset << (64 - GRANULE_SHIFT);
     if (unlikely(granule >= window.granules))
         return false;
-    unsigned mark = window.marks[granule];
+    size_t mark = window.kinds[granule >> (UNIT_SHIFT - GRANULE_SHIFT)];
+    uint8_t *live = live_in(heap->live[mark], p);
+    if (unlikely(*live != live_sign(p)))
+        return false;
     void **top = heap->top[mark];
     if (unlikely((uint32_t)(uintptr_t)top == heap->limit[mark]))
         return false;
-    window.marks[granule] = MARK_FREE;
+    *live = 0;
     top[1] = p;
     heap->top[mark] = top + 1;
     return true;
@@ -74,7 +78,7 @@ INLINE size_t hot_size(const void *p)
     uintptr_t granule = offset >> GRANULE_SHIFT | offset << (64 - GRANULE_SHIFT);
     if (unlikely(granule >= window.granules))
         return 0;
-    unsigned mark = window.marks[granule];
+    unsigned mark = mark_of(p);
     return mark == MARK_LARGE || mark == MARK_WATCHED ? 0 : class_size(mark_class(mark));
 }
 

@@ -123,7 +123,7 @@ EXPORT void *realloc(void *p, size_t size)
     if (unlikely(usable == 0 || size > BLOCK_MAX))
         return realloc_slow(p, size);
     if (sizes_stay(usable, size)) {
-        cold_kept(*mark_at(p));
+        cold_kept(mark_of(p));
         return p;
     }
     return realloc_move(p, size);

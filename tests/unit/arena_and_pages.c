@@ -298,8 +298,9 @@ static void strangers_in_the_window_are_left_alone(void)
     *stranger = 's';
     struct span *span = pages_take(0, (uint32_t)(open / UNIT), 1);
     assert(span != NULL && span_start(span) > stranger);
-    assert(*stranger == 's' &&
-           window.marks[(size_t)(stranger - (char *)window.base) / GRANULE] == 0);
+    assert(*stranger == 's');
+    for (unsigned mark = 0; mark < MARK_COUNT; mark++)
+        assert(*live_in(window.live[mark], stranger) == 0);
     span->zero = true;
     span_set_units(span, false);
     pages_give(span);

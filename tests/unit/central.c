@@ -14,14 +14,16 @@ enum { THREADS = 4, BATCH = 32, HELD = 1000 };
 static void own(void *block, unsigned mark, uint64_t seed)
 {
     assert(block != NULL && (uintptr_t)block % GRANULE == 0);
-    assert(__atomic_exchange_n(mark_at(block), (uint8_t)mark, __ATOMIC_RELAXED) == MARK_FREE);
+    assert(window.kinds[unit_of(block)] == mark);
+    assert(__atomic_exchange_n(live_at(block), live_sign(block), __ATOMIC_RELAXED) == 0);
     unit_fill(block, class_size(mark_class(mark)), seed);
 }
 
 static void disown(void *block, unsigned mark, uint64_t seed)
 {
     assert(unit_filled(block, class_size(mark_class(mark)), seed));
-    assert(__atomic_exchange_n(mark_at(block), MARK_FREE, __ATOMIC_RELAXED) == mark);
+    assert(mark_of(block) == mark);
+    assert(__atomic_exchange_n(live_at(block), 0, __ATOMIC_RELAXED) == live_sign(block));
 }
 
 static bool is_block_mark(unsigned mark)

@@ -17,13 +17,13 @@ static void *taken(size_t size, size_t align)
     if (zero)
         for (size_t i = 0; i < size; i += UNIT / 2)
             assert(((char *)block)[i] == 0);
-    *mark_at(block) = MARK_LARGE;
+    *live_at(block) = live_sign(block);
     return block;
 }
 
 static void give(void *block)
 {
-    *mark_at(block) = MARK_FREE;
+    *live_at(block) = 0;
     large_give(span_of(block));
 }
 

@@ -26,10 +26,10 @@ static void step(struct heap *of, void **held, uint64_t *random)
         unsigned what = (unsigned)(unit_random(random) % 64);
         if (what == 0) {
             *slot = large_take(of->pool, 1 + unit_random(random) % 200000, GRANULE, &zero);
-            store_relaxed(mark_at(*slot), MARK_LARGE);
+            store_relaxed(live_at(*slot), live_sign(*slot));
         } else if (what == 1) {
             *slot = central_take_one(of->pool, CENTRAL_WATCHED + 7);
-            store_relaxed(mark_at(*slot), MARK_WATCHED);
+            store_relaxed(live_at(*slot), live_sign_watched(*slot));
             struct caller caller = {1 + (unit_random(random) % 64), 0, 0};
             profile_begin(central_record(span_of(*slot), *slot), &caller, 7, 112, 100, 0,
                           sampler_number());
@@ -39,13 +39,13 @@ static void step(struct heap *of, void **held, uint64_t *random)
         assert(*slot != NULL);
         return;
     }
-    unsigned mark = load_relaxed(mark_at(*slot));
+    unsigned mark = mark_of(*slot);
     struct span *span = span_of(*slot);
     if (mark == MARK_LARGE) {
-        store_relaxed(mark_at(*slot), MARK_FREE);
+        store_relaxed(live_at(*slot), 0);
         large_give(span);
     } else if (mark == MARK_WATCHED) {
-        store_relaxed(mark_at(*slot), MARK_FREE);
+        store_relaxed(live_at(*slot), 0);
         profile_end(central_record(span, *slot), NULL, 112, 100, false);
         central_give(slot, 1);
     } else {

@@ -118,8 +118,8 @@ static inline void *unit_pop(struct heap *heap, unsigned mark)
     if (heap->clock[mark] < 0)
         return NULL;
     store_relaxed(&heap->top[mark], top - 1);
-    assert(load_relaxed(mark_at(*top)) == MARK_FREE);
-    store_relaxed(mark_at(*top), (uint8_t)mark);
+    assert(load_relaxed(live_at(*top)) == 0);
+    store_relaxed(live_at(*top), live_sign(*top));
     return *top;
 }
 
@@ -140,11 +140,10 @@ static inline void *unit_malloc(struct heap *heap, unsigned class)
 
 static inline void unit_free(struct heap *heap, void *block)
 {
-    uint8_t *where = mark_at(block);
-    unsigned mark = load_relaxed(where);
+    unsigned mark = mark_of(block);
     if ((uint32_t)(uintptr_t)heap->top[mark] == heap->limit[mark])
         assert(heap_spill(heap, mark));
-    store_relaxed(where, MARK_FREE);
+    store_relaxed(live_at(block), 0);
     heap->top[mark][1] = block;
     store_relaxed(&heap->top[mark], heap->top[mark] + 1);
 }
