@@ -19,10 +19,10 @@ enum {
     CAP_FILLED_BYTES = 4 << 10, /* or so many bytes; */
     CAP_FAIR_BYTES = 8 << 10,   /* to so many bytes whatever the other bins have; */
     GROW_FILLS = 3,             /* beyond, if so many refills and then a spill come in turn. */
-    /* What all bins of a heap may hold of blocks above 1 KiB; of smaller ones, what the option
-       says. */
-    CACHE_LEAST = 128 << 10, /* So much, */
-    CACHE_SHARE = 16,        /* and one in so many bytes in use on top. */
+    /* What all bins of a heap may hold, up to the option: */
+    CACHE_SMALL = 1 << 20,   /* so many bytes while it is for blocks up to 1 KiB, */
+    CACHE_LEAST = 128 << 10, /* or so many for larger ones, */
+    CACHE_SHARE = 3,         /* and its thread's part of one in so many bytes in use on top. */
 
     STEAL_EVERY = 64, /* cold visits between two looks for bins that could make room */
     STOCK_LEAST = 64,
@@ -154,9 +154,8 @@ static size_t used_bytes(const struct heap *heap)
 /* What the bins may hold in all: a share of the memory in use, up to the option. */
 static size_t allowance(const struct heap *heap, size_t size)
 {
-    if (size <= SMALL_MAX)
-        return config.cache;
-    size_t bytes = CACHE_LEAST + used_bytes(heap) / CACHE_SHARE;
+    size_t bytes = size <= SMALL_MAX ? CACHE_SMALL : CACHE_LEAST;
+    bytes += used_bytes(heap) / CACHE_SHARE / heap_alive();
     return bytes < config.cache ? bytes : config.cache;
 }
 

@@ -34,10 +34,8 @@ static pid_t process; /* whose threads have heaps */
 void heap_init(void)
 {
     process = os_pid();
-    for (unsigned mark = 0; mark < MARK_COUNT; mark++) {
+    for (unsigned mark = 0; mark < MARK_COUNT; mark++)
         bin_close(&heap_empty, mark);
-        heap_empty.live[mark] = window.live[mark];
-    }
 }
 
 static void heap_reset(struct heap *heap)
@@ -45,7 +43,6 @@ static void heap_reset(struct heap *heap)
     for (unsigned mark = 0; mark < MARK_COUNT; mark++) {
         bin_close(heap, mark);
         heap->clock[mark] = 0;
-        heap->live[mark] = window.live[mark];
     }
     for (unsigned granules = 1; granules <= SMALL_GRANULES; granules++)
         heap->marks[granules] = (uint8_t)mark_make(size_small_class[granules], heap->colour);
@@ -244,6 +241,12 @@ uint64_t heap_tick(struct heap *heap)
 struct heap *heap_first(void)
 {
     return load_acquire(&all);
+}
+
+uint32_t heap_alive(void)
+{
+    uint32_t alive = load_relaxed(&alive_count);
+    return alive == 0 ? 1 : alive;
 }
 
 uint32_t heap_count(void)

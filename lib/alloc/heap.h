@@ -62,7 +62,6 @@ struct heap {
     void **top[MARK_COUNT];
     uint32_t limit[MARK_COUNT]; /* low half of the address of the last slot */
     int32_t clock[MARK_COUNT];
-    uintptr_t live[MARK_COUNT];        /* as window.live */
     uint8_t marks[SMALL_GRANULES + 1]; /* size of a small block in granules -> its mark here */
     /* From here on: cold. */
     uint8_t colour, pool, side;
@@ -156,6 +155,7 @@ uint64_t heap_frees(const struct heap *heap, unsigned mark);
 size_t heap_cached(const struct heap *heap, unsigned mark);
 struct heap *heap_first(void);
 uint32_t heap_count(void); /* heaps that there are, with a thread or without */
+uint32_t heap_alive(void); /* those with a thread, one at least */
 uint64_t heap_retired_mallocs(unsigned class);
 extern HIDDEN struct heap_sums heap_retired_large; /* of ended heaps, and of threads without one */
 void heap_count_ended(const struct heap_sums *more);

@@ -5,6 +5,7 @@
 enum {
     SPAN_SMALL_UNITS = 8,   /* spans of small blocks: up to 32 KiB */
     SPAN_MIDDLE_UNITS = 16, /* of middle ones: up to 64 KiB */
+    SPAN_PAGED_UNITS = 32,  /* of whole pages: up to 128 KiB */
 };
 
 struct size_class size_classes[CLASS_COUNT];
@@ -29,13 +30,12 @@ static size_t size_of_class(unsigned class)
     return PAGED_MAX + (size_t)(class - CLASS_PAGED_LAST) * UNIT;
 }
 
-/* The length that wastes least at its end; of equals the longest. Blocks above 8 KiB get a span
- * each, so that they join their free neighbours as soon as they are free. */
+/* The length that wastes least at its end; of equals the longest. */
 static unsigned units_for(size_t size)
 {
-    if (size > PAGED_MAX)
-        return (unsigned)units_of(size);
-    unsigned longest = size <= SMALL_MAX ? SPAN_SMALL_UNITS : SPAN_MIDDLE_UNITS;
+    unsigned longest = size <= SMALL_MAX   ? SPAN_SMALL_UNITS
+                       : size <= PAGED_MAX ? SPAN_MIDDLE_UNITS
+                                           : SPAN_PAGED_UNITS;
     unsigned best = 0;
     size_t best_waste = 0;
     for (unsigned units = (unsigned)units_of(size); units <= longest; units++) {

@@ -35,7 +35,7 @@ INLINE void *hot_pop(struct heap *heap, size_t mark)
     if (unlikely(arch_count_down(&heap->clock[mark], 1)))
         return NULL;
     heap->top[mark] = top - 1;
-    *live_in(heap->live[mark], block) = live_sign(block); /* not read: it may be far away */
+    *live_in(window.live[mark], block) = live_sign(block); /* not read: it may be far away */
     return block;
 }
 
@@ -59,7 +59,7 @@ INLINE bool hot_push(struct heap *heap, void *p)
     if (unlikely(granule >= window.granules))
         return false;
     size_t mark = window.kinds[granule >> (UNIT_SHIFT - GRANULE_SHIFT)];
-    uint8_t *live = live_in(heap->live[mark], p);
+    uint8_t *live = live_in(window.live[mark], p);
     if (unlikely(*live != live_sign(p)))
         return false;
     void **top = heap->top[mark];

@@ -80,7 +80,7 @@ static void defaults_are_those_of_the_table(void)
 {
     config_defaults(&got);
     assert(got.heap && got.heap_rate == 512 << 10 && got.return_delay_ms == 5000);
-    assert(got.thp == CONFIG_THP_AUTO && got.numa_nodes == 0 && got.cache == 1 << 20);
+    assert(got.thp == CONFIG_THP_AUTO && got.numa_nodes == 0 && got.cache == 8 << 20);
     assert(!got.stats && got.conf[0] == '\0' && !got.verbose);
     for (size_t i = 0; i < CONFIG_COUNT; i++) {
         char text[300];

@@ -53,11 +53,8 @@ static unsigned spans_of_a_wrong_length(void)
         faults += least * UNIT < c->size || (least - 1) * UNIT >= c->size || most < least;
         faults += most * UNIT / c->size > SPAN_BLOCKS_MAX;
         faults += most > 8 && c->size <= SMALL_MAX;
-        faults += most > 16;
-        if (c->size <= PAGED_MAX) /* no more than an eighth is lost at the end */
-            faults += most * UNIT % c->size * 8 > most * UNIT;
-        else
-            faults += most * UNIT / c->size != 1;
+        faults += most > (c->size <= PAGED_MAX ? 16 : 32);
+        faults += most * UNIT % c->size * 8 > most * UNIT; /* an eighth may be lost at the end */
     }
     return faults;
 }
