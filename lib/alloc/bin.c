@@ -18,7 +18,7 @@ enum {
     CAP_FILLED = 32,            /* if it is only ever filled, to so many blocks */
     CAP_FILLED_BYTES = 4 << 10, /* or so many bytes; */
     CAP_FAIR_BYTES = 8 << 10,   /* to so many bytes whatever the other bins have; */
-    GROW_FILLS = 3,             /* beyond, if so many refills and then a spill come in turn. */
+    GROW_SWINGS = 6,            /* beyond, if it is emptied and filled in turn (stock.swings). */
     /* What all bins of a heap may hold, up to the option: */
     CACHE_SMALL = 1 << 20,   /* so many bytes while it is for blocks up to 1 KiB, */
     CACHE_LEAST = 128 << 10, /* or so many for larger ones, */
@@ -217,9 +217,9 @@ bool heap_refill(struct heap *heap, unsigned mark)
     struct stock *stock = heap_stock(heap, mark);
     if (stock == NULL && (stock = stock_make(heap, mark)) == NULL)
         return false;
-    if (stock->fills < UINT8_MAX)
-        stock->fills++;
-    if (stock->fills >= GROW_FILLS && stock->batch >= stock->cap / 2 &&
+    if (stock->swings < GROW_SWINGS)
+        stock->swings += 2;
+    if (stock->swings >= GROW_SWINGS && stock->batch >= stock->cap / 2 &&
         stock_eager(heap, stock, mark) && stock_grow(heap, mark))
         stock = heap_stock(heap, mark);
     bin_shut(heap, mark, stock);
@@ -315,8 +315,8 @@ bool heap_spill(struct heap *heap, unsigned mark)
     if (low_half(heap->top[mark]) != heap->limit[mark])
         return true; /* it was not full: somebody else has freed the block just now */
     /* Emptied and filled in turn: more room pays. Only ever filled: up to a fair batch. */
-    bool swings = stock->fills >= GROW_FILLS, fills_only = stock->fills == 0;
-    stock->fills = 0;
+    bool swings = stock->swings >= GROW_SWINGS, fills_only = stock->swings == 0;
+    stock->swings = swings ? 0 : (uint8_t)(stock->swings - !fills_only);
     bool few = stock->cap < CAP_FILLED || stock->cap * size_of(mark) < CAP_FILLED_BYTES;
     if ((swings || (fills_only && few && stock_eager(heap, stock, mark))) && stock_grow(heap, mark))
         return true;

@@ -36,7 +36,7 @@ struct stock {
     uint16_t cap;   /* slots that may be used */
     uint16_t room;  /* slots that there are */
     uint16_t batch; /* how many to take next time */
-    uint8_t fills;  /* refills since the last spill */
+    uint8_t swings; /* two for each refill, less one for each spill, since it last grew */
     bool armed;     /* the clock's end is a sample if nothing more is to wait for */
     void *slots[];
 };
