@@ -6,8 +6,10 @@ for each way to miss one. A gate that passes a planted miss is broken, and this 
 """
 import copy
 import io
+import os
 import xml.etree.ElementTree
 
+import allocators
 import plot
 import profilers
 import report
@@ -149,6 +151,17 @@ PLANTED_PROFILE = [
 ]
 
 
+def peer_checks():
+    """--peer NAME=LIB.so: this file stands for a library."""
+    wanted = {"new=" + __file__: True, "jemalloc=" + __file__: True, "new=/no/such.so": False,
+              __file__: False, "memoir=" + __file__: False, "a b=" + __file__: False}
+    found = {text: allocators.own_peer(text) for text in wanted}
+    preload = found["new=" + __file__][0].env["LD_PRELOAD"]
+    return [("peers taken", {text: one is not None and why is None
+                             for text, (one, why) in found.items()}, wanted),
+            ("a peer is preloaded", preload, os.path.abspath(__file__))]
+
+
 def missed(results):
     judge = profilers.verdicts if "instructions" in results else stats.verdicts
     return [one["what"] for one in judge(results) if not one["met"]]
@@ -174,6 +187,7 @@ def main():
     report.show(made_up(), text)
     checks.append(("report names all verdicts", text.getvalue().count("met  "), 8))
     xml.etree.ElementTree.fromstring(plot.svg(made_up()))
+    checks += peer_checks()
     wrong = [check for check in checks if check[1] != check[2]]
     for name, got, wanted in wrong:
         print("bench self-test: %s: got %s, wanted %s" % (name, got, wanted))
