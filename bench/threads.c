@@ -13,7 +13,7 @@
  * resident memory after the first thousand and at the end: the two must be alike.
  *
  * In a `crowd`, each thread has SLOTS blocks of 16 to MAX bytes, and replaces one at random OPS
- * times; a hundred times it lets others run in between, so that all threads are busy at once. The
+ * times; ten times it lets others run in between, so that all threads are busy at once. The
  * resident memory is taken when all have done so and still hold their blocks.
  *
  * Stacks are of 64 KiB, so that what is measured is the allocator; their pages are in the number.
@@ -106,7 +106,7 @@ static void *visitor_churn(void *arg)
         uint64_t slot = rng_below(&visitor->rng, crowd->slots);
         free(blocks[slot]);
         blocks[slot] = block_object(16 + rng_below(&visitor->rng, crowd->max - 15), (uint64_t)i);
-        if (i % (crowd->ops / 100 + 1) == 0)
+        if (i % (crowd->ops / 10 + 1) == 0)
             sched_yield();
     }
     gate_wait(visitor->gate);
