@@ -46,12 +46,14 @@ struct worker {
     uint32_t *order; /* a permutation of the slots */
     uint32_t number;
     pthread_t thread;
+    double began, ended;              /* elapsed time */
     _Alignas(128) void *_Atomic mail; /* blocks from another thread, linked by their first word */
     uint64_t rounds;                  /* of cross, under `pace_lock` */
 };
 
 static struct worker workers[thread_max];
-static pthread_barrier_t start, stop;
+static pthread_barrier_t barrier;
+static double cpu_began, cpu_ended;
 
 static size_t size_even(struct worker *worker)
 {
@@ -308,6 +310,25 @@ static const struct mode modes[] = {
 
 enum { mode_count = sizeof modes / sizeof modes[0] };
 
+static double now_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+/*
+ * Reads the CPU clock of the process while every thread of it waits: one thread reads between two
+ * barriers. If a thread that does not work read it after the first, a busy machine would let it
+ * do so when the others have done half of their work.
+ */
+static void cpu_read(double *cpu_ns)
+{
+    if (pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD)
+        *cpu_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+    pthread_barrier_wait(&barrier);
+}
+
 static void *worker_thread(void *arg)
 {
     struct worker *worker = arg;
@@ -316,9 +337,11 @@ static void *worker_thread(void *arg)
     slots_clear(worker);
     if (plan->warm > 0)
         plan->mode->run(worker, plan->warm);
-    pthread_barrier_wait(&start);
+    cpu_read(&cpu_began);
+    worker->began = now_ns(CLOCK_MONOTONIC);
     plan->mode->run(worker, plan->ops);
-    pthread_barrier_wait(&stop);
+    worker->ended = now_ns(CLOCK_MONOTONIC);
+    cpu_read(&cpu_ended);
     for (uint32_t i = 0; i < plan->slots; i++)
         free(worker->blocks[i]);
     mail_free(worker);
@@ -337,18 +360,10 @@ static uint32_t *order_new(uint64_t *rng, uint32_t slots)
     return order;
 }
 
-static double now_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
 static void plan_run(const struct plan *plan)
 {
     struct job job = {.seed = 1};
-    pthread_barrier_init(&start, NULL, plan->threads + 1);
-    pthread_barrier_init(&stop, NULL, plan->threads + 1);
+    pthread_barrier_init(&barrier, NULL, plan->threads);
     for (uint32_t i = 0; i < plan->threads; i++) {
         struct worker *worker = &workers[i];
         worker->plan = plan;
@@ -358,17 +373,18 @@ static void plan_run(const struct plan *plan)
         if (pthread_create(&worker->thread, NULL, worker_thread, worker) != 0)
             abort();
     }
-    pthread_barrier_wait(&start);
-    double wall = now_ns(CLOCK_MONOTONIC), cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID);
-    pthread_barrier_wait(&stop);
-    cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-    wall = now_ns(CLOCK_MONOTONIC) - wall;
-    for (uint32_t i = 0; i < plan->threads; i++)
+    double began = 0.0, ended = 0.0;
+    for (uint32_t i = 0; i < plan->threads; i++) {
         pthread_join(workers[i].thread, NULL);
+        if (i == 0 || workers[i].began < began)
+            began = workers[i].began;
+        if (workers[i].ended > ended)
+            ended = workers[i].ended;
+    }
     /* Half of the threads of a pipe make one half of a pair each. */
     double pairs = (double)plan->ops * plan->threads / plan->mode->threads_min;
-    printf("%s cpu_ns %.2f wall_ns %.2f\n", plan->mode->name, cpu / pairs,
-           wall / (double)plan->ops);
+    printf("%s cpu_ns %.2f wall_ns %.2f\n", plan->mode->name, (cpu_ended - cpu_began) / pairs,
+           (ended - began) / (double)plan->ops);
 }
 
 static int usage(void)

@@ -9,6 +9,7 @@ import copy
 import io
 import os
 import shutil
+import statistics
 import subprocess
 import tempfile
 import xml.etree.ElementTree
@@ -268,6 +269,7 @@ def program_checks():
             wanted = {"loops": "cpu_ns", "crowd": "during_kib", "statistic": "statistic"}
             checks.append((" ".join(argv[1:]), got["ok"] and wanted[row.group] in got["output"],
                            True))
+        checks.append(("a loop counts all of its CPU time", share_of_loop(bench) > 0.7, True))
         for words in ("slots 64 16 10 1 10", "pipe 8 8 10 3 10", "cross 4 64 10 1 10", "none 1 1"):
             done = subprocess.run([os.path.join(root, bench.binary("loops")), *words.split()],
                                   capture_output=True)
@@ -276,6 +278,24 @@ def program_checks():
     finally:
         shutil.rmtree(build)
         shutil.rmtree(bench.scratch)
+
+
+def share_of_loop(bench):
+    """CPU time that a loop says it took, to what the kernel says of the process: nearly all of it,
+    also where a thread that wakes up has to wait for the processor (one CPU, SCHED_BATCH)."""
+    ops, cpus, shares = 400000, os.sched_getaffinity(0), []
+    argv = [bench.binary("loops"), "slots", "16", "64", "1000", "2", str(ops)]
+    try:
+        os.sched_setaffinity(0, {min(cpus)})
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+        for _ in range(3):
+            one = measure.run_command(bench, {}, argv)
+            counted = loops.numbers(one["output"])["cpu_ns"] * 2 * ops / 1e9
+            shares.append(counted / stats.metric(one, "cpu"))
+    finally:
+        os.sched_setaffinity(0, cpus)
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    return statistics.median(shares)
 
 
 def small(argv):
