@@ -75,6 +75,16 @@ def choose_peers(names):
     return present, missing
 
 
+def own_peer(text):
+    """An allocator from `NAME=LIB.so`, built by the user; None with the reason."""
+    name, sign, path = text.partition("=")
+    if not sign or not re.fullmatch(r"[\w.+-]+", name) or name.startswith("memoir"):
+        return None, "--peer wants NAME=LIB.so, and a name that is not ours; got '%s'" % text
+    if not os.path.exists(path):
+        return None, "--peer %s: there is no %s" % (name, path)
+    return Allocator(name, os.path.abspath(path), version="built by hand"), None
+
+
 def choose_ours(library):
     """Ours in its default configuration, and with sampling off; a stranger has no such switch."""
     if not os.path.exists(library):

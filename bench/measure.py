@@ -14,6 +14,8 @@ FLAGS = ["-std=gnu11", "-O2", "-g", "-fno-builtin", "-pthread", "-I."]
 BINARIES = {
     "micro": ["micro.c", "blocks.c", "single.c", "shapes.c", "multi.c"],
     "deep": ["deep.c", "blocks.c"],
+    "loops": ["loops.c", "blocks.c"],
+    "statistic": ["statistic.c", "blocks.c"],
     "threads": ["threads.c"],
     "launch": ["launch.c"],
 }
@@ -34,10 +36,10 @@ class Bench:
         return os.path.relpath(os.path.join(self.out, name), self.root)
 
 
-def compile_all(bench):
+def compile_all(bench, names=tuple(BINARIES)):
     compiler = os.environ.get("CC", "cc")
-    for name, sources in BINARIES.items():
-        paths = [os.path.join("bench", source) for source in sources]
+    for name in names:
+        paths = [os.path.join("bench", source) for source in BINARIES[name]]
         target = os.path.join(bench.out, name)
         if not is_older(bench, target, paths + ["bench/micro.h"]):
             continue
@@ -83,15 +85,17 @@ def launch_end(process, limit=TIME_LIMIT_S):
     with open(process.report, encoding="ascii") as file:
         fields = file.read().split()
     os.unlink(process.report)
-    if len(fields) != 7:
+    if len(fields) != 9:
         return failed("launch: " + errors.decode(errors="replace")[-200:])
-    status, wall_ns, user_us, sys_us, rss_kib, minor, major = map(int, fields)
+    status, wall_ns, user_us, sys_us, rss_kib, minor, major, l1, llc = map(int, fields)
     sample = {
         "ok": status == 0, "status": status, "wall": wall_ns / 1e9,
         "user": user_us / 1e6, "sys": sys_us / 1e6, "rss_kib": rss_kib,
         "minor_faults": minor, "major_faults": major,
         "output": (output or b"").decode(errors="replace").strip()[-400:],
     }
+    if l1 >= 0 and llc >= 0:
+        sample.update(l1_misses=l1, llc_misses=llc)
     if status != 0:
         sample["error"] = "exit status %d: %s" % (status, errors.decode(errors="replace")[-300:])
     return sample

@@ -20,7 +20,8 @@ COLOURS = {  # name: light, dark
     "mimalloc": ("#1f77b4", "#63b3ed"), "jemalloc": ("#b8860b", "#e6b84c"),
     "tcmalloc": ("#2e8b57", "#68d391"), "scudo": ("#7b52ab", "#b794f4"),
 }
-SPARE = {"spare0": ("#8c564b", "#d09a8f"), "spare1": ("#17808c", "#5fd0dc")}
+SPARE = {"spare0": ("#8c564b", "#d09a8f"), "spare1": ("#17808c", "#5fd0dc"),
+         "spare2": ("#d2691e", "#f6ad55"), "spare3": ("#4a5fc1", "#a3b1f5")}
 PAPER = {  # selector, property: light, dark
     ("text", "fill"): ("#1d2530", "#e4e9ef"), (".soft", "fill"): ("#66707d", "#97a3b1"),
     (".grid", "stroke"): ("#e3e7ec", "#2a313b"), (".one", "stroke"): ("#66707d", "#97a3b1"),
@@ -64,7 +65,7 @@ def marks_for(names, kinds):
         elif name in COLOURS:
             marks[name] = (name, next(shapes))
         else:
-            marks[name] = ("spare%d" % (spare % 2), next(shapes))
+            marks[name] = ("spare%d" % (spare % len(SPARE)), next(shapes))
             spare += 1
     return marks
 

@@ -8,6 +8,8 @@ ratio to the first peer named, glibc unless told otherwise.
 import os
 import sys
 
+import loops
+import misses
 import stats
 
 GROUPS = {"single": "one thread", "multi": "several threads", "program": "real programs"}
@@ -31,6 +33,15 @@ def show(results, out=sys.stdout):
         lines += base_table(results, rows, "rss_kib", "Peak memory, ratio to %s", mib, paint)
         lines += base_table(results, rows, "minor_faults", "Minor page faults, ratio to %s",
                             "{:,.0f}".format, paint)
+        if stats.has_counters(results):
+            lines += base_table(results, rows, "l1_misses", "First-level misses, ratio to %s",
+                                "{:,.0f}".format, paint)
+            lines += base_table(results, rows, "llc_misses", "Last-level misses, ratio to %s",
+                                "{:,.0f}".format, paint)
+    lines += loops.table(results, paint)
+    lines += misses.counter_table(results, paint)
+    lines += misses.table(results, paint)
+    lines += loops.statistic_table(results, paint)
     lines += thread_table(results, paint)
     lines += summary(results, paint)
     lines += failure_lines(results, paint)
@@ -166,8 +177,12 @@ def failure_lines(results, paint):
             for key, why in found.items()]
 
 
+def verdicts(results):
+    return [*stats.verdicts(results), *loops.verdicts(results)]
+
+
 def verdict_lines(results, paint):
-    found = stats.verdicts(results)
+    found = verdicts(results)
     if not found:
         return ["", "No budget is judged: there is no library of ours in this run."]
     return budget_lines(found, paint)

@@ -30,6 +30,10 @@ class Row:
     def prepare(self, bench):
         pass
 
+    def facts(self):
+        """What the report needs to know beyond name and samples."""
+        return {}
+
     def measure(self, bench, allocator):
         return run_command(bench, {**self.env, **allocator.env}, self.argv, self.stdin)
 

@@ -2,12 +2,22 @@
 """The positive control of the gate: made-up results, one set that meets every budget and one
 for each way to miss one. A gate that passes a planted miss is broken, and this says so.
 
-`bench/run --self-test` runs it in well under a second; no allocator is involved.
+`bench/run --self-test` runs it, and each mode of the small programs once with little work, in a
+few seconds; only libc's allocator is involved, and no time is judged.
 """
 import copy
 import io
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
 import xml.etree.ElementTree
 
+import allocators
+import loops
+import measure
+import misses
 import plot
 import profilers
 import report
@@ -149,6 +159,152 @@ PLANTED_PROFILE = [
 ]
 
 
+PAIR = {"memoir": 20.0, "memoir-off": 20.0, "glibc": 26.0, "quick": 20.0, "lean": 24.0}
+
+
+def made_up_loops():
+    """Loops that meet their goals; `together` waits for a lock, which CPU time does not see."""
+    results = made_up()
+    for name, threads, measures in (("alone", 1, [["pair", 1.05, None]]),
+                                    ("together", 2, [["pair", 1.05, None]]),
+                                    ("named", 1, [["pair", 1.05, "lean"]]),
+                                    ("peak", 1, [["rss_kib", 1.05, None], ["pair", None, None]])):
+        samples = {a: [sample(1.0, RSS[a], cpu_ns=pair * (1 + r), wall_ns=pair * (2 + r))
+                       for r in range(ROUNDS)] for a, pair in PAIR.items()}
+        results["rows"].append({"name": name, "group": "loops", "what": name, "in_mean": False,
+                                "same_output": False, "command": "true", "threads": threads,
+                                "measures": measures, "samples": samples})
+    results["rows"].append({"name": "asked", "group": "statistic", "what": "asked",
+                            "in_mean": False, "same_output": False, "command": "true",
+                            "threads": 1, "measures": [],
+                            "samples": {a: [sample(1.0, 1, epoch_ns=2500.0)] for a in PAIR}})
+    results["cachegrind"] = {"alone": {"memoir": {"instructions": 75.0, "d1_misses": 1.25}}}
+    return results
+
+
+def loop_slow(results):
+    change(results, "memoir", "cpu_ns", 1.10, rows=("alone",))
+
+
+def loop_waits(results):
+    change(results, "memoir", "wall_ns", 1.10, rows=("together",))
+
+
+def loop_slower_than_named(results):
+    change(results, "memoir", "cpu_ns", 1.30, rows=("named",))
+
+
+def loop_fat(results):
+    change(results, "memoir", "rss_kib", 1.10, rows=("peak",))
+
+
+def loop_fails(results):
+    for row in results["rows"]:
+        if row["name"] == "alone":
+            row["samples"]["memoir"] = [measure.failed("exit status 139")] * ROUNDS
+
+
+PLANTED_LOOPS = [(loop_slow, "alone"), (loop_waits, "together"),
+                 (loop_slower_than_named, "named"), (loop_fat, "peak"), (loop_fails, "alone")]
+
+
+def loop_checks():
+    def names(results):
+        return [row for _, _, _, row, _ in loops.missed(results)]
+
+    checks = [("all goals of loops met", names(made_up_loops()), [])]
+    for plant, row in PLANTED_LOOPS:
+        results = made_up_loops()
+        plant(results)
+        checks.append((plant.__name__, names(results), [row]))
+        checks.append((plant.__name__ + " fails the gate",
+                       [one["met"] for one in loops.verdicts(results)], [False]))
+    results = made_up_loops()
+    loop_waits(results)
+    results["judge"] = "cpu"
+    checks.append(("judged by CPU time", names(results), []))
+    text = io.StringIO()
+    report.show(made_up_loops(), text)
+    for words in ("together              ns a pair", "lean 72.0 ns", "glibc 1.0 MiB", "75 / 1.25",
+                  "2.50", "limit 0       loops that miss their goal, of 4"):
+        checks.append(("report says " + words, words in text.getvalue(), True))
+    for row in results["rows"]:
+        row["pairs"] = 1000 if row["name"] == "alone" else None
+        for one in (one for samples in row["samples"].values() for one in samples):
+            one.update(l1_misses=2500, llc_misses=10)
+    report.show(results, text)
+    for words in ("First-level misses, ratio to glibc", "2.50 / 0.01"):
+        checks.append(("report counts " + words, words in text.getvalue(), True))
+    checks.append(("counts of a pair", misses.per_pair(
+        {"instructions": 1000, "d1_misses": 0}, {"instructions": 1000 + 80 * misses.WARM * 2,
+                                                 "d1_misses": misses.WARM}),
+        {"instructions": 80.0, "d1_misses": 0.5}))
+    checks.append(("a failed count", misses.per_pair(None, {}), None))
+    return checks
+
+
+def peer_checks():
+    """--peer NAME=LIB.so: this file stands for a library."""
+    wanted = {"new=" + __file__: True, "jemalloc=" + __file__: True, "new=/no/such.so": False,
+              __file__: False, "memoir=" + __file__: False, "a b=" + __file__: False}
+    found = {text: allocators.own_peer(text) for text in wanted}
+    preload = found["new=" + __file__][0].env["LD_PRELOAD"]
+    return [("peers taken", {text: one is not None and why is None
+                             for text, (one, why) in found.items()}, wanted),
+            ("a peer is preloaded", preload, os.path.abspath(__file__))]
+
+
+def program_checks():
+    """Every loop, crowd and question once, with little work, and what they refuse."""
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    build = tempfile.mkdtemp(prefix="bench-self-test-")
+    bench = measure.Bench(root, build)
+    try:
+        measure.compile_all(bench, ("loops", "statistic", "threads", "launch"))
+        rows = loops.all_rows(bench, 0.0, True)
+        checks = []
+        for row in rows:
+            argv = small(row.argv)
+            got = measure.run_command(bench, {}, argv)
+            wanted = {"loops": "cpu_ns", "crowd": "during_kib", "statistic": "statistic"}
+            checks.append((" ".join(argv[1:]), got["ok"] and wanted[row.group] in got["output"],
+                           True))
+        checks.append(("a loop counts all of its CPU time", share_of_loop(bench) > 0.7, True))
+        for words in ("slots 64 16 10 1 10", "pipe 8 8 10 3 10", "cross 4 64 10 1 10", "none 1 1"):
+            done = subprocess.run([os.path.join(root, bench.binary("loops")), *words.split()],
+                                  capture_output=True)
+            checks.append(("refused: " + words, done.returncode, 2))
+        return checks
+    finally:
+        shutil.rmtree(build)
+        shutil.rmtree(bench.scratch)
+
+
+def share_of_loop(bench):
+    """CPU time that a loop says it took, to what the kernel says of the process: nearly all of it,
+    also where a thread that wakes up has to wait for the processor (one CPU, SCHED_BATCH)."""
+    ops, cpus, shares = 400000, os.sched_getaffinity(0), []
+    argv = [bench.binary("loops"), "slots", "16", "64", "1000", "2", str(ops)]
+    try:
+        os.sched_setaffinity(0, {min(cpus)})
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+        for _ in range(3):
+            one = measure.run_command(bench, {}, argv)
+            counted = loops.numbers(one["output"])["cpu_ns"] * 2 * ops / 1e9
+            shares.append(counted / stats.metric(one, "cpu"))
+    finally:
+        os.sched_setaffinity(0, cpus)
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+    return statistics.median(shares)
+
+
+def small(argv):
+    """The same command with at most 20 threads, 2,000 operations and 1 MiB."""
+    place = {"loops": {6: 2000, 7: 2000}, "threads": {2: 20, 5: 200}, "statistic": {1: 20, 2: 1}}
+    limits = place[os.path.basename(argv[0])]
+    return [str(min(int(word), limits[i])) if i in limits else word for i, word in enumerate(argv)]
+
+
 def missed(results):
     judge = profilers.verdicts if "instructions" in results else stats.verdicts
     return [one["what"] for one in judge(results) if not one["met"]]
@@ -174,6 +330,7 @@ def main():
     report.show(made_up(), text)
     checks.append(("report names all verdicts", text.getvalue().count("met  "), 8))
     xml.etree.ElementTree.fromstring(plot.svg(made_up()))
+    checks += [*loop_checks(), *peer_checks(), *program_checks()]
     wrong = [check for check in checks if check[1] != check[2]]
     for name, got, wanted in wrong:
         print("bench self-test: %s: got %s, wanted %s" % (name, got, wanted))

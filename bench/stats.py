@@ -25,6 +25,12 @@ def metric(sample, name):
     return sample[name]
 
 
+def has_counters(results):
+    """The machine let launch.c count cache misses."""
+    return all("l1_misses" in one for row in mean_rows(results)
+               for samples in row["samples"].values() for one in samples if one["ok"])
+
+
 def round_ratios(row, a, b, name):
     pairs = zip(row["samples"].get(a, []), row["samples"].get(b, []))
     return [metric(x, name) / max(metric(y, name), 1e-9) for x, y in pairs if x["ok"] and y["ok"]]
