@@ -92,7 +92,10 @@ esac
 verdict=0
 
 judge() { # WHAT COUNT LIMIT
-    if above "$2" "$3"; then
+    if ! above "$2" 0; then
+        echo "$1: counted as '$2': the program did not run"
+        verdict=1
+    elif above "$2" "$3"; then
         echo "$1: $2 instructions a pair, more than $3"
         verdict=1
     else
