@@ -9,9 +9,20 @@
 
 enum { UNITS_MOST = 1u << 31 };
 
+/* Runs up to 1 MiB have eight lengths a doubling: the next block of about this size finds the run of
+ * one before it, and begins where memory is in use already. Nobody touches what it is longer. */
+static size_t rounded(size_t units)
+{
+    enum { ROUNDED_LEAST = 16, ROUNDED_MOST = 256 };
+    if (units < ROUNDED_LEAST || units > ROUNDED_MOST)
+        return units;
+    size_t step = (size_t)1 << (28 - __builtin_clz((unsigned)units));
+    return (units + step - 1) & ~(step - 1);
+}
+
 void *large_take(unsigned pool, size_t size, size_t align, bool *zero)
 {
-    size_t units = size / UNIT + (size % UNIT != 0);
+    size_t units = rounded(size / UNIT + (size % UNIT != 0));
     size_t align_units = align <= UNIT ? 1 : align >> UNIT_SHIFT;
     if (units >= UNITS_MOST || align_units >= UNITS_MOST || units + align_units >= UNITS_MOST)
         return NULL;
@@ -91,7 +102,7 @@ void large_give(struct span *span)
 
 bool large_resize(struct span *span, size_t size)
 {
-    uint32_t units = (uint32_t)units_of(size);
+    uint32_t units = (uint32_t)rounded(units_of(size));
     size_t before = large_size(span);
     if (units_of(size) >= UNITS_MOST)
         return false;

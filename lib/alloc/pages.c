@@ -15,6 +15,8 @@ enum {
     TABLES_FROM = 1 << 20,                /* runs of so many bytes return their live bytes, too */
     DIRTY_MOST = 128 << 20 >> UNIT_SHIFT, /* dirty units allowed, and */
     DIRTY_SHARE = 1,                      /* one for so many in use on top */
+    ALONE_UNITS = 256,                    /* runs up to so many units may stay alone, */
+    ALONE_MOST = 256,                     /* and at most so many runs do */
 };
 
 BULK struct pages pages_of[POOL_MAX]; /* all zero until a pool is used */
@@ -83,6 +85,7 @@ static void link_locked(struct pages *pages, struct span *span)
     span_set_units(span, false);
     if (shelf != SHELF_CLEAN) {
         age_link(pages, span);
+        pages->alone += span->alone;
         add_relaxed(&pages->dirty_units, span->units);
     } else {
         pages->clean_units += span->units;
@@ -102,6 +105,8 @@ static void unlink_locked(struct pages *pages, struct span *span)
         pages->filled[shelf][bucket / 64] &= ~(UINT64_C(1) << (bucket % 64));
     if (shelf != SHELF_CLEAN) {
         age_unlink(pages, span);
+        pages->alone -= span->alone;
+        span->alone = false;
         add_relaxed(&pages->dirty_units, -(size_t)span->units);
     } else {
         pages->clean_units -= span->units;
@@ -173,14 +178,22 @@ static void inherit(struct span *span, const struct span *a, const struct span *
     span->side = longer->side;
 }
 
-/* Joins a free run, in no list yet, with neighbours of its kind. */
+/* The free run at `unit` if it is of the pool and of the state; or NULL. */
+static struct span *free_at(const struct pages *pages, uint32_t unit, uint8_t state)
+{
+    uint32_t id = load_acquire(&window.units[unit]);
+    struct span *span = span_at(id);
+    bool fits = id != 0 && load_relaxed(&span->pool) == pool_of(pages) &&
+                load_relaxed(&span->state) == state && unit - span->first < span->units;
+    return fits ? span : NULL;
+}
+
+/* Joins a free run, in no list yet, with neighbours of its kind. Beyond one that was alone there may
+ * be others. */
 static struct span *join_locked(struct pages *pages, struct span *span)
 {
-    uint32_t lower = load_acquire(&window.units[span->first - 1]);
-    uint32_t upper = load_acquire(&window.units[span->first + span->units]);
-    struct span *low = span_at(lower), *high = span_at(upper);
-    if (upper != 0 && load_relaxed(&high->pool) == pool_of(pages) &&
-        load_relaxed(&high->state) == span->state && high->first == span->first + span->units) {
+    struct span *low, *high;
+    while ((high = free_at(pages, span->first + span->units, span->state)) != NULL) {
         unlink_locked(pages, high);
         uint32_t more = high->units;
         span->zero &= high->zero;
@@ -189,8 +202,7 @@ static struct span *join_locked(struct pages *pages, struct span *span)
         span_give_locked(pages, high);
         span->units += more;
     }
-    if (lower != 0 && load_relaxed(&low->pool) == pool_of(pages) &&
-        load_relaxed(&low->state) == span->state && low->first + low->units == span->first) {
+    while ((low = free_at(pages, span->first - 1, span->state)) != NULL) {
         unlink_locked(pages, low);
         uint32_t more = span->units;
         low->zero &= span->zero;
@@ -198,7 +210,7 @@ static struct span *join_locked(struct pages *pages, struct span *span)
         inherit(low, low, span);
         span_give_locked(pages, span);
         low->units += more;
-        return low;
+        span = low;
     }
     return span;
 }
@@ -207,6 +219,24 @@ static void release_locked(struct pages *pages, struct span *span, enum span_sta
 {
     store_relaxed(&span->state, (uint8_t)state);
     link_locked(pages, join_locked(pages, span));
+}
+
+/* Joins all runs that are alone. False if there are none. */
+static bool join_all_locked(struct pages *pages)
+{
+    bool any = pages->alone > 0;
+    /* Ends: each turn joins one, and what was joined goes to the other end of the list. */
+    for (uint32_t id = pages->oldest; pages->alone > 0;) {
+        struct span *span = span_at(id);
+        id = span->newer;
+        if (span->alone) {
+            unlink_locked(pages, span);
+            link_locked(pages, join_locked(pages, span));
+        }
+        if (id == 0 || span_at(id)->state != SPAN_DIRTY)
+            id = pages->oldest; /* the next one was joined as well */
+    }
+    return any;
 }
 
 /* Cuts what lies beyond `units` off a run in no list and makes it free. */
@@ -285,11 +315,19 @@ static struct span *find_aligned_locked(struct pages *pages, unsigned shelf, uin
     return find_locked(pages, shelf, units + align - 1);
 }
 
-static struct span *take_locked(struct pages *pages, uint32_t units, uint32_t align)
+static struct span *find_dirty_locked(struct pages *pages, uint32_t units, uint32_t align)
 {
     struct span *span = NULL;
     for (unsigned i = 0; i < SIDES && span == NULL; i++)
         span = find_aligned_locked(pages, (pages_side + i) % SIDES, units, align);
+    return span;
+}
+
+static struct span *take_locked(struct pages *pages, uint32_t units, uint32_t align)
+{
+    struct span *span = find_dirty_locked(pages, units, align);
+    if (span == NULL && join_all_locked(pages))
+        span = find_dirty_locked(pages, units, align);
     if (span == NULL)
         span = find_aligned_locked(pages, SHELF_CLEAN, units, align);
     if (span == NULL)
@@ -355,7 +393,13 @@ void pages_give(struct span *span)
     span->watched = false;
     span->since_ms = now;
     span->side = pages_side;
-    release_locked(pages, span, span->zero ? SPAN_CLEAN : SPAN_DIRTY);
+    span->alone = !span->zero && span->units <= ALONE_UNITS && pages->alone < ALONE_MOST;
+    if (span->alone) {
+        store_relaxed(&span->state, SPAN_DIRTY);
+        link_locked(pages, span);
+    } else {
+        release_locked(pages, span, span->zero ? SPAN_CLEAN : SPAN_DIRTY);
+    }
     bool many = pages->dirty_units > DIRTY_MOST + pages->used_units / DIRTY_SHARE &&
                 config.return_delay_ms != config_never;
     uint64_t oldest = span_at(pages->oldest)->since_ms;
@@ -498,7 +542,7 @@ void pages_recover(void)
             continue;
         memset(pages->heads, 0, sizeof pages->heads);
         memset(pages->filled, 0, sizeof pages->filled);
-        pages->oldest = pages->newest = pages->spare = 0;
+        pages->oldest = pages->newest = pages->spare = pages->alone = 0;
         pages->used_units = pages->dirty_units = pages->clean_units = 0;
     }
     uint32_t ids = span_count();

@@ -4,7 +4,9 @@
  * there is one node); each has its own runs under its own lock.
  *
  * A free run is dirty (its pages may be in memory) or clean (untouched or returned). Runs of one
- * kind join their neighbours at once. Dirty ones are taken first, best fit, and of those first the
+ * kind join their neighbours, but for some short dirty ones, which stay as they are until nothing
+ * else fits: the next block of their length then begins where memory is in use already. Dirty ones
+ * are taken first, best fit, and of those first the
  * ones that the thread's own side gave: they may still be in the caches of its core. They are
  * returned to the kernel when they have been idle for the option's delay, or when there are too
  * many of them. There is no thread for that: whoever comes by on the cold path and sees that time
@@ -27,6 +29,7 @@ struct pages {
     uint64_t filled[SHELVES][(BUCKETS + 63) / 64]; /* which of the heads are not empty */
     uint32_t oldest, newest;                       /* of the dirty ones */
     uint32_t spare;                                /* ids of ended spans, linked by `next` */
+    uint32_t alone;                                /* dirty runs that were not joined */
     size_t used_units, dirty_units, clean_units;
     uint64_t returned_units; /* in all, since the start */
 };

@@ -62,6 +62,7 @@ struct span {
             uint32_t older, newer;
             uint64_t since_ms;
             uint8_t side; /* of the thread that gave it */
+            bool alone;   /* not joined with its neighbours */
         };
     };
 };

@@ -132,16 +132,19 @@ static void shorten(unsigned number)
 }
 
 /* From the lowest unit up: each run ends where the next begins, and no two free ones of a kind
- * touch. How many free runs there are of each kind. */
+ * touch unless one of them was left alone. How many free runs there are of each kind. */
 static void walk(unsigned *dirty, unsigned *clean)
 {
     uint32_t end = (uint32_t)(window.granules * GRANULE / UNIT);
     unsigned before = SPAN_NONE;
+    bool alone = false;
     *dirty = *clean = 0;
     for (uint32_t unit = 1; unit < end;) {
         struct span *span = span_at(window.units[unit]);
         assert(window.units[unit] != 0 && span->first == unit && span->state != SPAN_NONE);
-        assert(span->state != before || span->state >= SPAN_BLOCKS);
+        bool alone_before = alone;
+        alone = span->state == SPAN_DIRTY && span->alone;
+        assert(span->state != before || span->state >= SPAN_BLOCKS || alone || alone_before);
         *dirty += span->state == SPAN_DIRTY;
         *clean += span->state == SPAN_CLEAN;
         before = span->state;
