@@ -10,8 +10,9 @@
 enum { UNITS_MOST = 1u << 31 };
 
 /* Runs up to 1 MiB have eight lengths a doubling: the next block of about this size finds the run of
- * one before it, and begins where memory is in use already. Nobody touches what it is longer. */
-static size_t rounded(size_t units)
+ * one before it, and begins where memory is in use already. Nobody touches what the run is longer
+ * than its block. */
+static size_t run_units(size_t units)
 {
     enum { ROUNDED_LEAST = 16, ROUNDED_MOST = 256 };
     if (units < ROUNDED_LEAST || units > ROUNDED_MOST)
@@ -22,11 +23,11 @@ static size_t rounded(size_t units)
 
 void *large_take(unsigned pool, size_t size, size_t align, bool *zero)
 {
-    size_t units = rounded(size / UNIT + (size % UNIT != 0));
+    size_t units = size / UNIT + (size % UNIT != 0);
     size_t align_units = align <= UNIT ? 1 : align >> UNIT_SHIFT;
     if (units >= UNITS_MOST || align_units >= UNITS_MOST || units + align_units >= UNITS_MOST)
         return NULL;
-    struct span *span = pages_take(pool, (uint32_t)units, (uint32_t)align_units);
+    struct span *span = pages_take(pool, (uint32_t)run_units(units), (uint32_t)align_units);
     if (span == NULL)
         return NULL;
     *zero = span->zero;
@@ -34,6 +35,7 @@ void *large_take(unsigned pool, size_t size, size_t align, bool *zero)
     span->watched = false;
     span->record = 0;
     span->zero = false;
+    span->length = (uint32_t)units;
     span_set_units(span, false);
     store_relaxed(&window.kinds[span->first], MARK_LARGE);
     store_release(&span->state, SPAN_LARGE);
@@ -102,14 +104,15 @@ void large_give(struct span *span)
 
 bool large_resize(struct span *span, size_t size)
 {
-    uint32_t units = (uint32_t)rounded(units_of(size));
+    uint32_t units = (uint32_t)units_of(size), run = (uint32_t)run_units(units);
     size_t before = large_size(span);
     if (units_of(size) >= UNITS_MOST)
         return false;
-    if (units > span->units && !pages_extend(span, units))
+    if (units > span->units && !pages_extend(span, run) && !pages_extend(span, units))
         return false;
-    if (units < span->units)
-        pages_shorten(span, units);
+    if (run < span->units)
+        pages_shorten(span, run);
+    span->length = units;
     held_add(large_size(span) - before);
     return true;
 }
@@ -122,7 +125,7 @@ enum os_moved large_move(struct span *from, struct span *to)
         bytes % page != 0)
         return OS_STAYED;
     enum os_moved moved = os_move(span_start(from), span_start(to), bytes);
-    from->zero = moved == OS_MOVED;
+    from->zero = moved == OS_MOVED && from->length == from->units;
     if (moved == OS_MOVED) {
         to->full = from->full && large_size(from) >= large_size(to);
         from->full = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Blocks above BLOCK_MAX: each a span of its own, whole units long. */
+/* Blocks above BLOCK_MAX: each whole units long, at the start of a span of its own. */
 #ifndef ALLOC_LARGE_H
 #define ALLOC_LARGE_H
 
@@ -27,7 +27,7 @@ void large_abandon(struct span *span);
 
 INLINE size_t large_size(const struct span *span)
 {
-    return (size_t)span->units << UNIT_SHIFT;
+    return (size_t)span->length << UNIT_SHIFT;
 }
 
 #endif

@@ -124,7 +124,7 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
     bool ours, zero;
     unsigned mark = cold_mark(p, &ours);
     if (mark != MARK_FREE && span_of(p)->state == SPAN_LARGE && size > BLOCK_MAX &&
-        units_of(size) != span_of(p)->units) {
+        units_of(size) != span_of(p)->length) {
         if (!cold_begin())
             return NULL;
         void *block = realloc_large(p, span_of(p), size, caller);

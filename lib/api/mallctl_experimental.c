@@ -29,7 +29,7 @@ static struct usage usage_of(const struct span *span)
         return (struct usage){0};
     size_t bytes = (size_t)load_relaxed(&span->units) << UNIT_SHIFT;
     if (load_relaxed(&span->state) == SPAN_LARGE)
-        return (struct usage){0, 1, bytes};
+        return (struct usage){0, 1, large_size(span)};
     return (struct usage){load_relaxed(&span->free), load_relaxed(&span->blocks), bytes};
 }
 
