@@ -6,6 +6,7 @@
 # programs (small, mixed and large blocks, 1 and 4 threads; sampled at the usual rate, at 64K, and
 # every block) are asked for through every verb, page, export, picture and file name. They are equal
 # to the byte, or as far as a rounded text tells, and the peak is at least the end and each snapshot.
+# No site has more live, now or at the peak, than it allocated.
 # A running process says the same through ps, top, ctl and its own counters.
 . "$(dirname "$0")/../programs/common.sh"
 need python3
@@ -99,6 +100,11 @@ for kind in small mixed large; do
         run $kind $threads --exact
     done
 done
+
+# What the library itself writes for pprof: no site has more than it allocated.
+LD_PRELOAD=$MEMOIR_LIB MEMOIR=heap.rate:64K,dump.format:pprof,dump.exit:on,dump.prefix:dump ./program mixed 4 >/dev/null ||
+    fail "no dump"
+python3 "$root/tests/golden/readers/one_truth.py" "$MEMOIR_TOOL" dump-*.pb.gz || fail "a dump for pprof"
 
 # A process that runs: its own counters, ps, ctl and top.
 LD_PRELOAD=$MEMOIR_LIB MEMOIR=heap:on ./program mixed 4 stay >said &
