@@ -90,16 +90,19 @@ static double never_below_0(double value)
  * How much of BOTH was not seen, for sums `left` that were not seen. If the cells were the sample's
  * times two factors each, BOTH * NEITHER / (LIVE_ONLY * PEAK_ONLY) is what it is in the sample.
  * The difference of the products grows with BOTH, so its zero is found by halving. Where cells
- * without a sample make both products 0, live and peak are taken to be independent.
+ * without a sample make both products 0, these cells are to have as little as possible.
  */
 static double both_of(const double unseen[FIT_CELLS], const struct margins *left)
 {
     enum { HALVINGS = 60 };
     double low = never_below_0(left->live - left->off), high = least(left->live, left->peak);
     double same = unseen[FIT_BOTH] * unseen[FIT_NEITHER];
-    double other = unseen[FIT_LIVE_ONLY] * unseen[FIT_PEAK_ONLY], all = left->live + left->freed;
+    double other = unseen[FIT_LIVE_ONLY] * unseen[FIT_PEAK_ONLY];
     if (same <= 0 && other <= 0)
-        return all > 0 ? left->live / all * left->peak : 0;
+        return unseen[FIT_BOTH] <= 0 && unseen[FIT_NEITHER] <= 0 &&
+                       unseen[FIT_LIVE_ONLY] + unseen[FIT_PEAK_ONLY] > 0
+                   ? low
+                   : high;
     for (unsigned i = 0; i < HALVINGS; i++) {
         double both = (low + high) / 2;
         double neither = never_below_0(left->off - left->live + both);

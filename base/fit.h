@@ -21,7 +21,8 @@
  * for the rest, each cell being multiplied by two of them. Only what was not seen is multiplied: a
  * recorded block surely exists.
  *
- * Use: set to zero, `fit_add` for each row, `fit_solve`, then `fit_give` for each row and `fit_rest`.
+ * Use: set it to zero, `fit_add` for each row, `fit_solve`, then `fit_give` for each row and
+ * `fit_rest`.
  */
 #ifndef BASE_FIT_H
 #define BASE_FIT_H
