@@ -95,7 +95,10 @@ def capture(path, words, said):
     same("report: allocated", allocated, page["allocated_bytes"], page["lists"]["allocated"]["total"])
     same("report: live", live, page["live_bytes"], page["lists"]["live"]["total"])
     same("report: peak", peak, page["lists"]["peak"]["total"])
-    for where, text in (("report", ask("report", path)), ("run", open(words).read())):
+    texts = (("report", ask("report", path)), ("run", open(words).read()))
+    heads = [re.search(r"   ([0-9][^ ]* ?m?s)   recorded", text.split("\n")[0]) for where, text in texts]
+    same("run: duration", heads[0] and heads[0][1], heads[1] and heads[1][1])
+    for where, text in texts:
         line = next(line for line in text.split("\n") if " allocated " in line)
         found = re.search(r"peak ([0-9.]+ \w+).* end ([0-9.]+ \w+).* allocated ([0-9.]+ \w+) in ([0-9.]+(?: [KMG])?) allocations?", line)
         for what, wanted, at in (("peak", peak, 1), ("end", live, 2), ("allocated", allocated, 3), ("calls", calls, 4)):
