@@ -90,7 +90,8 @@ static double never_below_0(double value)
  * How much of BOTH was not seen, for sums `left` that were not seen. If the cells were the sample's
  * times two factors each, BOTH * NEITHER / (LIVE_ONLY * PEAK_ONLY) is what it is in the sample.
  * The difference of the products grows with BOTH, so its zero is found by halving. Where cells
- * without a sample make both products 0, these cells are to have as little as possible.
+ * without a sample make both products 0, BOTH is as large as can be, or, without a sample of its
+ * own, as small.
  */
 static double both_of(const double unseen[FIT_CELLS], const struct margins *left)
 {
@@ -99,10 +100,7 @@ static double both_of(const double unseen[FIT_CELLS], const struct margins *left
     double same = unseen[FIT_BOTH] * unseen[FIT_NEITHER];
     double other = unseen[FIT_LIVE_ONLY] * unseen[FIT_PEAK_ONLY];
     if (same <= 0 && other <= 0)
-        return unseen[FIT_BOTH] <= 0 && unseen[FIT_NEITHER] <= 0 &&
-                       unseen[FIT_LIVE_ONLY] + unseen[FIT_PEAK_ONLY] > 0
-                   ? low
-                   : high;
+        return unseen[FIT_BOTH] > 0 ? high : low;
     for (unsigned i = 0; i < HALVINGS; i++) {
         double both = (low + high) / 2;
         double neither = never_below_0(left->off - left->live + both);
@@ -131,6 +129,12 @@ static void set_targets(struct fit *fit, const struct fit_counts *exact, double 
     fit->cells[FIT_NEITHER].target = freed - (exact->peak - target);
 }
 
+/* Without any sample of the peak, sites that freed such blocks were not necessarily there. */
+static bool may_borrow(unsigned cell, const double unseen[FIT_CELLS])
+{
+    return unseen[next_to(cell)] > 0 && (cell != FIT_PEAK_ONLY || unseen[FIT_BOTH] > 0);
+}
+
 static void reach_targets(struct fit *fit, const double unseen[FIT_CELLS])
 {
     for (unsigned i = 0; i < FIT_CELLS; i++) {
@@ -139,7 +143,7 @@ static void reach_targets(struct fit *fit, const double unseen[FIT_CELLS])
         cell->on_own = cell->on_next = 0;
         if (unseen[i] > 0)
             cell->on_own = missing / unseen[i];
-        else if (unseen[next_to(i)] > 0)
+        else if (may_borrow(i, unseen))
             cell->on_next = missing / unseen[next_to(i)];
     }
 }

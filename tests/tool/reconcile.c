@@ -174,10 +174,26 @@ static void peak_counts_as_allocated(void)
     assert(churns.peak.objects == 0 && churns.allocated.objects == 100000 - 330);
 }
 
+/* No block that was live at the peak was recorded: the site that churns was not there. */
+static void peak_without_a_sample_is_left_over(void)
+{
+    static struct reconcile it;
+    struct reconcile_sums churns = {sum_of(1000, 16), sum_of(0, 16), sum_of(0, 16)};
+    reconcile_start(&it);
+    reconcile_class(&it, &(struct capture_class){16, {100000, 1600000}, {0, 0}, {20, 320}});
+    reconcile_add(&it, 0, &churns, 100);
+    reconcile_solve(&it, true);
+    churns = reconcile_give(&it, 0, &churns, 100);
+    struct reconcile_sums rest = reconcile_rest(&it, 0);
+    assert(churns.peak.objects == 0 && churns.allocated.objects == 100000 - 20);
+    assert(rest.peak.objects == 20 && rest.allocated.objects == 20 && rest.live.objects == 0);
+}
+
 int main(void)
 {
     static struct mix mix;
     peak_counts_as_allocated();
+    peak_without_a_sample_is_left_over();
     for (unsigned i = 0; i < MIXES; i++) {
         mix_make(&mix);
         mix_check(&mix, true);
