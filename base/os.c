@@ -225,15 +225,15 @@ pid_t os_tid(void)
     return noted > 0 ? noted : (pid_t)call3(SYS_gettid, 0, 0, 0);
 }
 
-bool os_thread_alive(pid_t tid)
+bool os_thread_of_alive(pid_t process, pid_t tid)
 {
-    return call3(SYS_tgkill, os_pid(), tid, 0) != -ESRCH;
+    return call3(SYS_tgkill, process, tid, 0) != -ESRCH;
 }
 
-bool os_thread_gone(pid_t tid)
+bool os_shares_memory(void)
 {
     pid_t owner = load_relaxed(&memory_of);
-    return (owner == 0 || owner == os_pid()) && !os_thread_alive(tid);
+    return owner != 0 && owner != os_pid();
 }
 
 void os_thread_name(char *name)
