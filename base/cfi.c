@@ -58,6 +58,37 @@ struct common {
     bool augmented, signal;
 };
 
+/* Pages that are known to be readable: the last two, one for a function's entry and one for its
+ * common entry. What C libraries say of an object's extent is no bound for its tables: in static
+ * programs it is that of the code alone. */
+struct reach {
+    uintptr_t pages[2];
+    unsigned next;
+};
+
+static bool page_reached(struct reach *reach, uintptr_t page, uintptr_t word)
+{
+    if (page == reach->pages[0] || page == reach->pages[1])
+        return true;
+    if (!os_readable((const void *)word, sizeof word))
+        return false;
+    reach->pages[reach->next++ % 2] = page;
+    return true;
+}
+
+static bool reached(struct reach *reach, const void *from, size_t size)
+{
+    uintptr_t at = (uintptr_t)from, page_size = os_page_size();
+    if (at + size < at)
+        return false;
+    for (uintptr_t page = at & ~(page_size - 1); page < at + size; page += page_size) {
+        uintptr_t first = page > at ? page : at;
+        if (!page_reached(reach, page, first & ~(uintptr_t)(sizeof first - 1)))
+            return false;
+    }
+    return true;
+}
+
 /* A pointer that is not followed: tables name indirect ones only where we do not look. */
 static uintptr_t pointer_read(struct bytes *bytes, unsigned encoding, uintptr_t header)
 {
@@ -99,15 +130,21 @@ static uintptr_t pointer_read(struct bytes *bytes, unsigned encoding, uintptr_t 
 }
 
 /* The contents of the entry at `at`, without its length. */
-static struct bytes entry_at(const uint8_t *at)
+static FOREIGN struct bytes entry_at(struct reach *reach, const uint8_t *at)
 {
-    enum { LONG = 0xffffffff };
-    struct bytes bytes = {at, at + 12, false};
-    uint64_t length = bytes_fixed(&bytes, 4);
-    if (length == LONG)
-        length = bytes_fixed(&bytes, 8);
+    enum { LONG = 0xffffffff, SHORT_SIZE = 4, LONG_SIZE = 12, LENGTH_MOST = 1 << 20 };
+    struct bytes none = {NULL, NULL, true};
+    if (!reached(reach, at, SHORT_SIZE))
+        return none;
+    struct bytes bytes = {at, at + SHORT_SIZE, false};
+    uint64_t length = bytes_fixed(&bytes, SHORT_SIZE);
+    if (length == LONG && reached(reach, at, LONG_SIZE)) {
+        bytes.end = at + LONG_SIZE;
+        length = bytes_fixed(&bytes, LONG_SIZE - SHORT_SIZE);
+    }
+    if (length == 0 || length > LENGTH_MOST || !reached(reach, bytes.at, length))
+        return none;
     bytes.end = bytes.at + length;
-    bytes.bad = length == 0 || length >= (uint64_t)1 << 31;
     return bytes;
 }
 
@@ -141,9 +178,9 @@ static bool augmentation_read(struct bytes *bytes, const char *letters, struct c
     return !data.bad;
 }
 
-static bool common_read(const uint8_t *at, struct common *common)
+static bool common_read(struct reach *reach, const uint8_t *at, struct common *common)
 {
-    struct bytes bytes = entry_at(at);
+    struct bytes bytes = entry_at(reach, at);
     *common = (struct common){.encoding = FORMAT_ADDRESS};
     if (bytes.bad || bytes_fixed(&bytes, 4) != 0)
         return false;
@@ -164,13 +201,13 @@ static bool common_read(const uint8_t *at, struct common *common)
     return !bytes.bad && common->return_column == ARCH_RETURN;
 }
 
-static bool function_read(const uint8_t *at, struct function *function)
+static bool function_read(struct reach *reach, const uint8_t *at, struct function *function)
 {
-    struct bytes bytes = entry_at(at);
+    struct bytes bytes = entry_at(reach, at);
     const uint8_t *here = bytes.at;
     uint64_t back = bytes.bad ? 0 : bytes_fixed(&bytes, 4);
     struct common common;
-    if (back == 0 || !common_read(here - back, &common))
+    if (back == 0 || !common_read(reach, here - back, &common))
         return false;
     function->start = pointer_read(&bytes, common.encoding, 0);
     function->end = function->start + pointer_read(&bytes, common.encoding & FORMAT_MASK, 0);
@@ -190,17 +227,19 @@ static bool function_read(const uint8_t *at, struct function *function)
 
 /* The entry of the last function that begins at or before `pc`. The sorted table is one of pairs,
  * code and entry, relative to the header, of four or eight bytes each. */
-static const uint8_t *entry_find(const uint8_t *header, uintptr_t pc)
+static FOREIGN const uint8_t *entry_find(struct reach *reach, const uint8_t *header, uintptr_t pc)
 {
-    enum { HEAD = 4, HEAD_MAX = 32 };
+    enum { HEAD = 4, HEAD_MAX = 20, COUNT_MOST = 1 << 28 };
     struct bytes bytes = {header + HEAD, header + HEAD_MAX, false};
-    if (header[0] != 1 || header[2] == POINTER_ABSENT)
+    if (header == NULL || !reached(reach, header, HEAD_MAX) || header[0] != 1 ||
+        header[2] == POINTER_ABSENT)
         return NULL;
     if (header[1] != POINTER_ABSENT)
         pointer_read(&bytes, header[1], (uintptr_t)header); /* .eh_frame */
     uint64_t count = pointer_read(&bytes, header[2], (uintptr_t)header);
     bool is_long = header[3] == (RELATIVE_HEADER | FORMAT_S8);
-    if (bytes.bad || count == 0 || (!is_long && header[3] != (RELATIVE_HEADER | FORMAT_S4)))
+    if (bytes.bad || count == 0 || count > COUNT_MOST ||
+        (!is_long && header[3] != (RELATIVE_HEADER | FORMAT_S4)))
         return NULL;
     const uint8_t *table = bytes.at;
     int64_t wanted = (int64_t)(pc - (uintptr_t)header);
@@ -208,11 +247,15 @@ static const uint8_t *entry_find(const uint8_t *header, uintptr_t pc)
     uint64_t low = 0, high = count; /* the answer is in [low, high) */
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
+        if (!reached(reach, table + middle * 2 * width, width))
+            return NULL;
         if (bytes_signed(table + middle * 2 * width, width) <= wanted)
             low = middle;
         else
             high = middle;
     }
+    if (!reached(reach, table + low * 2 * width, 2 * width))
+        return NULL;
     if (bytes_signed(table + low * 2 * width, width) > wanted)
         return NULL;
     return header + bytes_signed(table + (low * 2 + 1) * width, width);
@@ -224,12 +267,13 @@ static void tables_walk(const uint8_t *tables, size_t size,
                         void *context)
 {
     const uint8_t *at = tables, *end = tables + size;
+    struct reach reach = {.next = 0};
     while (end - at > 4) {
-        struct bytes entry = entry_at(at);
+        struct bytes entry = entry_at(&reach, at);
         struct function function;
-        if (entry.bad || entry.end > end || entry.end <= at)
+        if (entry.bad || entry.end > end)
             return; /* the zero at the end, above all */
-        if (function_read(at, &function) && function.start != 0)
+        if (function_read(&reach, at, &function) && function.start != 0)
             found(context, at, function.start);
         at = entry.end;
     }
@@ -505,9 +549,10 @@ static bool machine_run(struct machine *machine, struct bytes code, uintptr_t pc
 
 bool cfi_row(const void *header, uintptr_t pc, struct cfi_row *row)
 {
-    const uint8_t *entry = header == NULL ? NULL : entry_find(header, pc);
+    struct reach reach = {.next = 0};
+    const uint8_t *entry = entry_find(&reach, header, pc);
     struct function function;
-    if (entry == NULL || !function_read(entry, &function))
+    if (entry == NULL || !function_read(&reach, entry, &function))
         return false;
     if (pc < function.start || pc >= function.end)
         return false;
@@ -525,7 +570,8 @@ bool cfi_row(const void *header, uintptr_t pc, struct cfi_row *row)
 
 bool cfi_begins(const void *header, uintptr_t pc)
 {
-    const uint8_t *entry = header == NULL ? NULL : entry_find(header, pc);
+    struct reach reach = {.next = 0};
+    const uint8_t *entry = entry_find(&reach, header, pc);
     struct function function;
-    return entry != NULL && function_read(entry, &function) && function.start == pc;
+    return entry != NULL && function_read(&reach, entry, &function) && function.start == pc;
 }

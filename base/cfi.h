@@ -5,8 +5,8 @@
  * code; a *row* says it of every register.
  *
  * The *frame* of a call is named by an address, the CFA: the stack pointer before the call. All
- * else is relative to it. Nothing here allocates or locks; tables are read with bounds; all of it
- * may run in a signal handler.
+ * else is relative to it. Nothing here allocates or locks, and all of it may run in a signal
+ * handler. Tables may be damaged: they are read with bounds, and only where memory can be read.
  */
 #ifndef BASE_CFI_H
 #define BASE_CFI_H
