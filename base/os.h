@@ -161,7 +161,10 @@ struct os_signals {
 };
 void os_signals_hold(struct os_signals *before);
 void os_signals_release(const struct os_signals *before);
-/* Which signals this thread blocks, a bit each. */
+/* Which signals this thread blocks from now on, a bit each; `before`, or NULL, gets those that it
+ * blocked. */
+void os_signals_set(uint64_t mask, uint64_t *before);
+/* Which signals this thread blocks. */
 uint64_t os_signals_blocked(void);
 /* This thread blocks none of these any longer, a bit each. */
 void os_signals_unblock(uint64_t set);

@@ -70,6 +70,8 @@ const char *attach_refusal(const struct process *process)
     if (process->secure)
         return "runs with rights of its own";
     if (!hears_signal(process) && process->bell != PROCESS_BELL_HANGS) {
+        if (process->filtered && process->bell == PROCESS_BELL_OFF)
+            return "its seccomp filter forbids control, or control is off";
         if (process->bell == PROCESS_BELL_CLOSED)
             return "does not hear SIGURG; sudo would do";
         return process->deaf && process->bell != PROCESS_BELL_OFF ? "blocks SIGURG"
@@ -189,6 +191,15 @@ static bool refuse_deaf(const struct process *process, struct error *error)
         error_set(error, ERROR_TARGET,
                   "process %d can't be called: all of its threads block SIGURG", pid);
         return error_hint(error, "unblock SIGURG in one thread of it");
+    }
+    if (process->filtered && process->bell == PROCESS_BELL_OFF) {
+        error_set(
+            error, ERROR_TARGET,
+            "process %d does not listen: its seccomp filter would end it for answering, or its "
+            "option control is off",
+            pid);
+        return error_hint(error, "allow the system calls that docs/CONTROL.md lists, or start it "
+                                 "with: memoir run -- COMMAND");
     }
     error_set(error, ERROR_TARGET, "process %d does not listen: its option control is off%s", pid,
               process->bell == PROCESS_BELL_OFF ? "" : ", or the program has reset SIGURG");

@@ -61,6 +61,8 @@ bool process_read(struct process *process, pid_t pid)
     }
     if (status_line(text, "VmRSS:", &value))
         process->rss_bytes = strtoull(value, NULL, 10) * 1024;
+    if (status_line(text, "Seccomp:", &value))
+        process->filtered = *value == '2';
     if (status_line(text, "SigCgt:", &value))
         process->listens = strtoull(value, NULL, 16) >> (ATTACH_SIGNAL - 1) & 1;
     process->deaf = blocks(text) && all_threads_block(pid);

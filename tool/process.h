@@ -30,11 +30,12 @@ struct process {
     pid_t inner_pid; /* in its own namespace */
     unsigned user;   /* effective */
     unsigned inner_user;
-    char state;   /* R S D T Z ... */
-    bool listens; /* has some handler for the signal */
-    bool deaf;    /* all of its threads block the signal */
-    bool secure;  /* runs with rights of its own */
-    bool closed;  /* the kernel protects it from its own user: only root may ask */
+    char state;    /* R S D T Z ... */
+    bool listens;  /* has some handler for the signal */
+    bool deaf;     /* all of its threads block the signal */
+    bool secure;   /* runs with rights of its own */
+    bool filtered; /* has a seccomp filter, of its own or from before its start */
+    bool closed;   /* the kernel protects it from its own user: only root may ask */
     enum process_bell bell;
     int bell_reason;  /* an errno value */
     unsigned wait_ms; /* for it to hear the bell; 0: as long as somebody who asks for it waits */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/confine.h"
 #include "base/os.h"
 #include "base/print.h"
 
@@ -28,7 +29,8 @@ bool access_is_current(void)
         "\nUid:",    "\nGid:",        "\nGroups:",  "\nCapInh:",         "\nCapPrm:",
         "\nCapEff:", "\nNoNewPrivs:", "\nSeccomp:", "\nSeccomp_filters:"};
     char program[STATUS_SIZE], helper[STATUS_SIZE];
-    if (!status_read(program) || !file_read("/proc/thread-self/status", helper, sizeof helper))
+    if (confined(CONFINE_CONTROL) || !status_read(program) ||
+        !file_read("/proc/thread-self/status", helper, sizeof helper))
         return false;
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         if (!status_agrees(program, helper, keys[i]))
