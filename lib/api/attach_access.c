@@ -8,7 +8,6 @@
 #include "base/compiler.h"
 #include "base/confine.h"
 #include "base/os.h"
-#include "base/print.h"
 
 enum {
     ROOT = 0,
@@ -69,14 +68,11 @@ static const char *blanks_skip(const char *text)
     return text;
 }
 
-/* The program's own thread, as a string. */
+/* The program's first thread, as a string. Without its number: /proc may be that of another
+ * namespace, where it has another one. */
 static bool status_read(char *text)
 {
-    char name[64];
-    struct print path;
-    print_start(&path, name, sizeof name);
-    print_format(&path, "/proc/self/task/%d/status", os_pid());
-    return file_read(print_string(&path), text, STATUS_SIZE);
+    return file_read("/proc/self/status", text, STATUS_SIZE);
 }
 
 static const char *status_value(const char *text, const char *key)
