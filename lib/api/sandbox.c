@@ -52,9 +52,11 @@ static uint32_t judge(long number, const long *arguments)
 
 static void withdraw(uint32_t denied)
 {
+    static bool told; /* a child that sets another filter has nothing to add */
     if ((denied & CONFINE_FILES) && triggers_wanted()) {
         triggers_exit("seccomp filter");
-        message_write(notice, sizeof notice - 1);
+        if (!__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
+            message_write(notice, sizeof notice - 1);
     }
     dumps_confine(denied);
     if (denied & CONFINE_CONTROL)
