@@ -20,6 +20,7 @@
 #include <termios.h>
 #include <time.h>
 
+#include "base/alternate.h"
 #include "base/arch.h"
 #include "base/compiler.h"
 #include "base/confine.h"
@@ -467,7 +468,7 @@ bool os_signal(int number, void (*handler)(int number))
         (before.sa_handler != SIG_DFL && before.sa_handler != handler))
         return false;
     action.sa_handler = handler;
-    action.sa_flags = SA_RESTART | SA_ONSTACK;
+    action.sa_flags = SA_RESTART | alternate_flag((const void *)handler);
     memset(&action.sa_mask, 0xff, sizeof action.sa_mask);
     return sigaction(number, &action, NULL) == 0;
 }
