@@ -39,7 +39,7 @@ enum {
 static const struct call {
     uint32_t of;
     int number;
-    uint32_t arguments[3];
+    int32_t arguments[3];
 } calls[] = {
     {CONFINE_THREADS, SYS_tgkill, {0}},
     {CONFINE_NAMES | CONFINE_FILES, SYS_prctl, {PR_GET_NAME}},
@@ -238,7 +238,7 @@ uint32_t confine_judge(uintptr_t program)
         for (size_t i = 0; i < COUNT_OF(calls); i++) {
             struct seccomp_data data = {.nr = calls[i].number, .arch = ARCH_AUDIT};
             for (unsigned k = 0; k < COUNT_OF(calls[i].arguments); k++)
-                data.args[k] = calls[i].arguments[k];
+                data.args[k] = (uint64_t)(int64_t)calls[i].arguments[k]; /* as we pass them */
             if (is_deadly(filter_run(code, about.len, &data)))
                 denied |= calls[i].of;
         }
