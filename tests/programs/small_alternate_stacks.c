@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * helper: has an alternate stack for signals of the size that it is told, in the middle of painted
- * memory, and works for some seconds. It fails if anything wrote below that stack.
+ * memory, and works until there is a file `stop`. It fails if anything wrote below that stack.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PAINT = 0xa7, BELOW = 64 << 10, TURNS = 500, TURN_US = 10000 };
+enum { PAINT = 0xa7, BELOW = 64 << 10, TURNS = 6000, TURN_US = 10000 };
 static unsigned char memory[2 * BELOW];
 
 int main(int argc, char **argv)
@@ -23,7 +23,7 @@ int main(int argc, char **argv)
     }
     printf("ready\n");
     fflush(stdout);
-    for (int i = 0; i < TURNS; i++) {
+    for (int i = 0; i < TURNS && access("stop", F_OK) != 0; i++) {
         block = malloc(1000);
         free(block);
         usleep(TURN_US);

@@ -7,7 +7,7 @@ settle
 build "$root/tests/programs/small_alternate_stacks.c" -o target
 
 begins() { # SIZE OPTIONS
-    rm -f out
+    rm -f out stop
     MEMOIR=$2 LD_PRELOAD=$MEMOIR_LIB ./target "$1" >out 2>&1 &
     target=$!
     for _ in $(seq 100); do
@@ -27,6 +27,11 @@ for size in 16384 8192 4096 3000 2048; do
     begins "$size" dump.prefix:d,dump.signal:12
     "$MEMOIR_TOOL" ctl "$target" stats >said 2>&1 || fail "$size bytes: $(cat said)"
     kill -12 "$target"
+    for _ in $(seq 100); do
+        ls d-*signal* >/dev/null 2>&1 && break
+        sleep 0.1
+    done
+    touch stop
     ends 0 "$size bytes"
     ls d-*signal* >/dev/null 2>&1 || fail "$size bytes: no dump"
     rm -f d-*
