@@ -58,32 +58,43 @@ struct common {
     bool augmented, signal;
 };
 
-/* Pages that are known to be readable: the last two, one for a function's entry and one for its
- * common entry. What C libraries say of an object's extent is no bound for its tables: in static
- * programs it is that of the code alone. */
-struct reach {
-    uintptr_t pages[2];
-    unsigned next;
-};
+/* Pages of tables that are known to be readable, each in a place by its number, until objects go.
+ * What C libraries say of an object's extent is no bound for its tables: in static programs it is
+ * that of the code alone. */
+enum { KNOWN = 512 };
+static uintptr_t known[KNOWN];
+static uint32_t forgotten;
 
-static bool page_reached(struct reach *reach, uintptr_t page, uintptr_t word)
+static bool page_reached(uintptr_t page, uintptr_t word)
 {
-    if (page == reach->pages[0] || page == reach->pages[1])
+    uintptr_t *place = &known[page / os_page_size() % KNOWN];
+    uint32_t before = load_acquire(&forgotten);
+    if (load_relaxed(place) == page)
         return true;
     if (!os_readable((const void *)word, sizeof word))
         return false;
-    reach->pages[reach->next++ % 2] = page;
+    store_relaxed(place, page);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (load_relaxed(&forgotten) != before)
+        store_relaxed(place, 0);
     return true;
 }
 
-static bool reached(struct reach *reach, const void *from, size_t size)
+void cfi_forget(void)
+{
+    __atomic_fetch_add(&forgotten, 1, __ATOMIC_SEQ_CST);
+    for (unsigned i = 0; i < KNOWN; i++)
+        store_relaxed(&known[i], 0);
+}
+
+static bool reached(const void *from, size_t size)
 {
     uintptr_t at = (uintptr_t)from, page_size = os_page_size();
     if (at + size < at)
         return false;
     for (uintptr_t page = at & ~(page_size - 1); page < at + size; page += page_size) {
         uintptr_t first = page > at ? page : at;
-        if (!page_reached(reach, page, first & ~(uintptr_t)(sizeof first - 1)))
+        if (!page_reached(page, first & ~(uintptr_t)(sizeof first - 1)))
             return false;
     }
     return true;
@@ -130,19 +141,19 @@ static uintptr_t pointer_read(struct bytes *bytes, unsigned encoding, uintptr_t 
 }
 
 /* The contents of the entry at `at`, without its length. */
-static FOREIGN struct bytes entry_at(struct reach *reach, const uint8_t *at)
+static FOREIGN struct bytes entry_at(const uint8_t *at)
 {
     enum { LONG = 0xffffffff, SHORT_SIZE = 4, LONG_SIZE = 12, LENGTH_MOST = 1 << 20 };
     struct bytes none = {NULL, NULL, true};
-    if (!reached(reach, at, SHORT_SIZE))
+    if (!reached(at, SHORT_SIZE))
         return none;
     struct bytes bytes = {at, at + SHORT_SIZE, false};
     uint64_t length = bytes_fixed(&bytes, SHORT_SIZE);
-    if (length == LONG && reached(reach, at, LONG_SIZE)) {
+    if (length == LONG && reached(at, LONG_SIZE)) {
         bytes.end = at + LONG_SIZE;
         length = bytes_fixed(&bytes, LONG_SIZE - SHORT_SIZE);
     }
-    if (length == 0 || length > LENGTH_MOST || !reached(reach, bytes.at, length))
+    if (length == 0 || length > LENGTH_MOST || !reached(bytes.at, length))
         return none;
     bytes.end = bytes.at + length;
     return bytes;
@@ -178,9 +189,9 @@ static bool augmentation_read(struct bytes *bytes, const char *letters, struct c
     return !data.bad;
 }
 
-static bool common_read(struct reach *reach, const uint8_t *at, struct common *common)
+static bool common_read(const uint8_t *at, struct common *common)
 {
-    struct bytes bytes = entry_at(reach, at);
+    struct bytes bytes = entry_at(at);
     *common = (struct common){.encoding = FORMAT_ADDRESS};
     if (bytes.bad || bytes_fixed(&bytes, 4) != 0)
         return false;
@@ -201,13 +212,13 @@ static bool common_read(struct reach *reach, const uint8_t *at, struct common *c
     return !bytes.bad && common->return_column == ARCH_RETURN;
 }
 
-static bool function_read(struct reach *reach, const uint8_t *at, struct function *function)
+static bool function_read(const uint8_t *at, struct function *function)
 {
-    struct bytes bytes = entry_at(reach, at);
+    struct bytes bytes = entry_at(at);
     const uint8_t *here = bytes.at;
     uint64_t back = bytes.bad ? 0 : bytes_fixed(&bytes, 4);
     struct common common;
-    if (back == 0 || !common_read(reach, here - back, &common))
+    if (back == 0 || !common_read(here - back, &common))
         return false;
     function->start = pointer_read(&bytes, common.encoding, 0);
     function->end = function->start + pointer_read(&bytes, common.encoding & FORMAT_MASK, 0);
@@ -227,11 +238,11 @@ static bool function_read(struct reach *reach, const uint8_t *at, struct functio
 
 /* The entry of the last function that begins at or before `pc`. The sorted table is one of pairs,
  * code and entry, relative to the header, of four or eight bytes each. */
-static FOREIGN const uint8_t *entry_find(struct reach *reach, const uint8_t *header, uintptr_t pc)
+static FOREIGN const uint8_t *entry_find(const uint8_t *header, uintptr_t pc)
 {
     enum { HEAD = 4, HEAD_MAX = 20, COUNT_MOST = 1 << 28 };
     struct bytes bytes = {header + HEAD, header + HEAD_MAX, false};
-    if (header == NULL || !reached(reach, header, HEAD_MAX) || header[0] != 1 ||
+    if (header == NULL || !reached(header, HEAD_MAX) || header[0] != 1 ||
         header[2] == POINTER_ABSENT)
         return NULL;
     if (header[1] != POINTER_ABSENT)
@@ -247,14 +258,14 @@ static FOREIGN const uint8_t *entry_find(struct reach *reach, const uint8_t *hea
     uint64_t low = 0, high = count; /* the answer is in [low, high) */
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
-        if (!reached(reach, table + middle * 2 * width, width))
+        if (!reached(table + middle * 2 * width, width))
             return NULL;
         if (bytes_signed(table + middle * 2 * width, width) <= wanted)
             low = middle;
         else
             high = middle;
     }
-    if (!reached(reach, table + low * 2 * width, 2 * width))
+    if (!reached(table + low * 2 * width, 2 * width))
         return NULL;
     if (bytes_signed(table + low * 2 * width, width) > wanted)
         return NULL;
@@ -267,13 +278,12 @@ static void tables_walk(const uint8_t *tables, size_t size,
                         void *context)
 {
     const uint8_t *at = tables, *end = tables + size;
-    struct reach reach = {.next = 0};
     while (end - at > 4) {
-        struct bytes entry = entry_at(&reach, at);
+        struct bytes entry = entry_at(at);
         struct function function;
         if (entry.bad || entry.end > end)
             return; /* the zero at the end, above all */
-        if (function_read(&reach, at, &function) && function.start != 0)
+        if (function_read(at, &function) && function.start != 0)
             found(context, at, function.start);
         at = entry.end;
     }
@@ -549,10 +559,9 @@ static bool machine_run(struct machine *machine, struct bytes code, uintptr_t pc
 
 bool cfi_row(const void *header, uintptr_t pc, struct cfi_row *row)
 {
-    struct reach reach = {.next = 0};
-    const uint8_t *entry = entry_find(&reach, header, pc);
+    const uint8_t *entry = header == NULL ? NULL : entry_find(header, pc);
     struct function function;
-    if (entry == NULL || !function_read(&reach, entry, &function))
+    if (entry == NULL || !function_read(entry, &function))
         return false;
     if (pc < function.start || pc >= function.end)
         return false;
@@ -570,8 +579,7 @@ bool cfi_row(const void *header, uintptr_t pc, struct cfi_row *row)
 
 bool cfi_begins(const void *header, uintptr_t pc)
 {
-    struct reach reach = {.next = 0};
-    const uint8_t *entry = entry_find(&reach, header, pc);
+    const uint8_t *entry = header == NULL ? NULL : entry_find(header, pc);
     struct function function;
-    return entry != NULL && function_read(&reach, entry, &function) && function.start == pc;
+    return entry != NULL && function_read(entry, &function) && function.start == pc;
 }

@@ -77,6 +77,8 @@ struct cfi_row {
 bool cfi_row(const void *header, uintptr_t pc, struct cfi_row *row);
 /* Whether the code of an entry begins at `pc`: it is the first byte of a function. */
 bool cfi_begins(const void *header, uintptr_t pc);
+/* Objects went: what is known of their memory is forgotten. */
+void cfi_forget(void);
 /* A sorted header for tables that have none, in memory of its own that is never given back. NULL
  * when there is no memory, or nothing to sort. */
 const void *cfi_header_make(const uint8_t *tables, size_t size);
