@@ -244,8 +244,7 @@ void os_thread_name(char *name)
         name[0] = '\0';
 }
 
-/* Where the kernel maps code of its own into processes, that code reads the node the same way.
- * Emulators that know only what compilers emit (valgrind) hide it. */
+/* Valgrind does not know the instruction. It hides the code that the kernel maps, which has it. */
 unsigned os_node(void)
 {
     unsigned cpu = 0, node = 0;
