@@ -201,9 +201,8 @@ void os_tid_learn(void)
     store_relaxed(&memory_of, os_pid());
     /* glibc describes the field for debuggers: how many bits, how many items, at which offset. */
     static const char name[] = "_thread_db_pthread_tid";
-    enum { BITS = 32 };
     const uint32_t *about = dlsym == NULL || os_static() ? NULL : dlsym(RTLD_DEFAULT, name);
-    if (about == NULL || about[0] != BITS || about[1] != 1 || about[2] == 0)
+    if (about == NULL || about[0] != 8 * sizeof(pid_t) || about[1] != 1 || about[2] == 0)
         return;
     store_relaxed(&tid_offset, about[2]);
     if (os_tid() != (pid_t)call3(SYS_gettid, 0, 0, 0))
