@@ -86,7 +86,8 @@ static inline __attribute__((always_inline)) void arch_registers(uintptr_t value
 /* Kinds of relocation that hold the address of a function of another object. */
 enum { ARCH_RELOCATION_DATA = 6, ARCH_RELOCATION_SLOT = 7 };
 
-enum { ARCH_MACHINE = 62 }; /* EM_X86_64 of <elf.h> */
+enum { ARCH_MACHINE = 62 };                    /* EM_X86_64 of <elf.h> */
+static const uint32_t ARCH_AUDIT = 0xc000003e; /* AUDIT_ARCH_X86_64 of <linux/audit.h> */
 
 static inline long arch_syscall(long number, long a, long b, long c, long d, long e, long f)
 {

@@ -58,6 +58,48 @@ struct common {
     bool augmented, signal;
 };
 
+/* Pages of tables that are known to be readable, each in a place by its number, until objects go.
+ * What C libraries say of an object's extent is no bound for its tables: in static programs it is
+ * that of the code alone. */
+enum { KNOWN = 512 };
+static uintptr_t known[KNOWN];
+static uint32_t forgotten;
+
+static bool page_reached(uintptr_t page, uintptr_t word)
+{
+    uintptr_t *place = &known[page / os_page_size() % KNOWN];
+    uint32_t before = load_acquire(&forgotten);
+    if (load_relaxed(place) == page)
+        return true;
+    if (!os_readable((const void *)word, sizeof word))
+        return false;
+    store_relaxed(place, page);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (load_relaxed(&forgotten) != before)
+        store_relaxed(place, 0);
+    return true;
+}
+
+void cfi_forget(void)
+{
+    __atomic_fetch_add(&forgotten, 1, __ATOMIC_SEQ_CST);
+    for (unsigned i = 0; i < KNOWN; i++)
+        store_relaxed(&known[i], 0);
+}
+
+static bool reached(const void *from, size_t size)
+{
+    uintptr_t at = (uintptr_t)from, page_size = os_page_size();
+    if (at + size < at)
+        return false;
+    for (uintptr_t page = at & ~(page_size - 1); page < at + size; page += page_size) {
+        uintptr_t first = page > at ? page : at;
+        if (!page_reached(page, first & ~(uintptr_t)(sizeof first - 1)))
+            return false;
+    }
+    return true;
+}
+
 /* A pointer that is not followed: tables name indirect ones only where we do not look. */
 static uintptr_t pointer_read(struct bytes *bytes, unsigned encoding, uintptr_t header)
 {
@@ -99,15 +141,21 @@ static uintptr_t pointer_read(struct bytes *bytes, unsigned encoding, uintptr_t 
 }
 
 /* The contents of the entry at `at`, without its length. */
-static struct bytes entry_at(const uint8_t *at)
+static FOREIGN struct bytes entry_at(const uint8_t *at)
 {
-    enum { LONG = 0xffffffff };
-    struct bytes bytes = {at, at + 12, false};
-    uint64_t length = bytes_fixed(&bytes, 4);
-    if (length == LONG)
-        length = bytes_fixed(&bytes, 8);
+    enum { LONG = 0xffffffff, SHORT_SIZE = 4, LONG_SIZE = 12, LENGTH_MOST = 1 << 20 };
+    struct bytes none = {NULL, NULL, true};
+    if (!reached(at, SHORT_SIZE))
+        return none;
+    struct bytes bytes = {at, at + SHORT_SIZE, false};
+    uint64_t length = bytes_fixed(&bytes, SHORT_SIZE);
+    if (length == LONG && reached(at, LONG_SIZE)) {
+        bytes.end = at + LONG_SIZE;
+        length = bytes_fixed(&bytes, LONG_SIZE - SHORT_SIZE);
+    }
+    if (length == 0 || length > LENGTH_MOST || !reached(bytes.at, length))
+        return none;
     bytes.end = bytes.at + length;
-    bytes.bad = length == 0 || length >= (uint64_t)1 << 31;
     return bytes;
 }
 
@@ -190,17 +238,19 @@ static bool function_read(const uint8_t *at, struct function *function)
 
 /* The entry of the last function that begins at or before `pc`. The sorted table is one of pairs,
  * code and entry, relative to the header, of four or eight bytes each. */
-static const uint8_t *entry_find(const uint8_t *header, uintptr_t pc)
+static FOREIGN const uint8_t *entry_find(const uint8_t *header, uintptr_t pc)
 {
-    enum { HEAD = 4, HEAD_MAX = 32 };
+    enum { HEAD = 4, HEAD_MAX = 20, COUNT_MOST = 1 << 28 };
     struct bytes bytes = {header + HEAD, header + HEAD_MAX, false};
-    if (header[0] != 1 || header[2] == POINTER_ABSENT)
+    if (header == NULL || !reached(header, HEAD_MAX) || header[0] != 1 ||
+        header[2] == POINTER_ABSENT)
         return NULL;
     if (header[1] != POINTER_ABSENT)
         pointer_read(&bytes, header[1], (uintptr_t)header); /* .eh_frame */
     uint64_t count = pointer_read(&bytes, header[2], (uintptr_t)header);
     bool is_long = header[3] == (RELATIVE_HEADER | FORMAT_S8);
-    if (bytes.bad || count == 0 || (!is_long && header[3] != (RELATIVE_HEADER | FORMAT_S4)))
+    if (bytes.bad || count == 0 || count > COUNT_MOST ||
+        (!is_long && header[3] != (RELATIVE_HEADER | FORMAT_S4)))
         return NULL;
     const uint8_t *table = bytes.at;
     int64_t wanted = (int64_t)(pc - (uintptr_t)header);
@@ -208,11 +258,15 @@ static const uint8_t *entry_find(const uint8_t *header, uintptr_t pc)
     uint64_t low = 0, high = count; /* the answer is in [low, high) */
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
+        if (!reached(table + middle * 2 * width, width))
+            return NULL;
         if (bytes_signed(table + middle * 2 * width, width) <= wanted)
             low = middle;
         else
             high = middle;
     }
+    if (!reached(table + low * 2 * width, 2 * width))
+        return NULL;
     if (bytes_signed(table + low * 2 * width, width) > wanted)
         return NULL;
     return header + bytes_signed(table + (low * 2 + 1) * width, width);
@@ -227,7 +281,7 @@ static void tables_walk(const uint8_t *tables, size_t size,
     while (end - at > 4) {
         struct bytes entry = entry_at(at);
         struct function function;
-        if (entry.bad || entry.end > end || entry.end <= at)
+        if (entry.bad || entry.end > end)
             return; /* the zero at the end, above all */
         if (function_read(at, &function) && function.start != 0)
             found(context, at, function.start);

@@ -5,8 +5,8 @@
  * code; a *row* says it of every register.
  *
  * The *frame* of a call is named by an address, the CFA: the stack pointer before the call. All
- * else is relative to it. Nothing here allocates or locks; tables are read with bounds; all of it
- * may run in a signal handler.
+ * else is relative to it. Nothing here allocates or locks, and all of it may run in a signal
+ * handler. Tables may be damaged: they are read with bounds, and only where memory can be read.
  */
 #ifndef BASE_CFI_H
 #define BASE_CFI_H
@@ -77,6 +77,8 @@ struct cfi_row {
 bool cfi_row(const void *header, uintptr_t pc, struct cfi_row *row);
 /* Whether the code of an entry begins at `pc`: it is the first byte of a function. */
 bool cfi_begins(const void *header, uintptr_t pc);
+/* Objects went: what is known of their memory is forgotten. */
+void cfi_forget(void);
 /* A sorted header for tables that have none, in memory of its own that is never given back. NULL
  * when there is no memory, or nothing to sort. */
 const void *cfi_header_make(const uint8_t *tables, size_t size);

@@ -22,7 +22,7 @@ struct bytes {
 static inline uint64_t bytes_fixed(struct bytes *bytes, size_t size)
 {
     uint64_t value = 0;
-    if ((size_t)(bytes->end - bytes->at) < size) {
+    if (bytes->at > bytes->end || (size_t)(bytes->end - bytes->at) < size) {
         bytes->bad = true;
         bytes->at = bytes->end;
         return 0;

@@ -207,6 +207,8 @@ bool loaded_next(struct loaded *loaded, struct loaded_part *found)
         if (!there || part.p_type != PT_LOAD || part.p_memsz == 0)
             continue;
         uint64_t start = loaded->base + part.p_vaddr;
+        if (start + part.p_memsz < start || start + part.p_memsz > UINTPTR_MAX - page)
+            continue;
         *found = (struct loaded_part){.start = start & ~(page - 1),
                                       .end = (start + part.p_memsz + page - 1) & ~(page - 1),
                                       .offset = part.p_offset & ~(page - 1),

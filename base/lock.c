@@ -15,13 +15,32 @@ enum {
 
 __thread uint32_t lock_held;
 void (*lock_repair)(struct lock *lock);
+bool (*lock_memory_copied)(void);
 static __thread uint32_t self_id;
+
+/* Never cached in a child of vfork, whose thread-local memory is its parent's. */
+static NOINLINE uint32_t self_slow(void)
+{
+    uint32_t id = (uint32_t)os_tid();
+    if (!os_shares_memory())
+        self_id = id;
+    return id;
+}
 
 uint32_t lock_self(void)
 {
-    if (unlikely(self_id == 0))
-        self_id = (uint32_t)os_tid();
-    return self_id;
+    return likely(self_id != 0) ? self_id : self_slow();
+}
+
+/* Whether the thread with this id can never give the lock back. A child that shares its parent's
+ * memory (vfork) can't tell: to the kernel the threads of its parent are strangers, and a stopped
+ * one looks like one that ended. The owner may be such a child itself, a process of its own. */
+static bool owner_is_gone(uint32_t owner)
+{
+    pid_t id = (pid_t)owner;
+    if (lock_memory_copied != NULL && lock_memory_copied())
+        return !os_thread_alive(id);
+    return os_thread_gone(id) && !os_thread_of_alive(id, id);
 }
 
 static NOINLINE void take_slow(struct lock *lock, uint32_t self)
@@ -52,7 +71,7 @@ static NOINLINE void take_slow(struct lock *lock, uint32_t self)
         bool long_enough = os_now_ms() - from_ms >= PATIENCE_MOST_MS;
         patience = patience < PATIENCE_MOST_MS ? patience * 2 : 2 * PATIENCE_MOST_MS;
         uint32_t after = load_relaxed(&lock->word);
-        if (long_enough && after == (seen | WAITED) && !os_thread_alive((pid_t)(after & ~WAITED)) &&
+        if (long_enough && after == (seen | WAITED) && owner_is_gone(after & ~WAITED) &&
             __atomic_compare_exchange_n(&lock->word, &after, self | WAITED, false, __ATOMIC_ACQUIRE,
                                         __ATOMIC_RELAXED)) {
             if (lock_repair != NULL)

@@ -63,6 +63,8 @@ uint32_t lock_self(void);
 /* In a forked child, a thread that was interrupted inside (its handler forked) may come upon a lock
  * whose owner stayed behind. It takes it over, and `repair` mends what the lock protects. */
 extern HIDDEN void (*lock_repair)(struct lock *lock);
+/* Whether this is a child with a copy of its parent's memory that has not been repaired yet. */
+extern HIDDEN bool (*lock_memory_copied)(void);
 
 /* In a forked child: forget the cached thread id, so that the next call asks the kernel. */
 void lock_forget_self(uint32_t *parent_id);

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 
+#include "base/confine.h"
 #include "base/os.h"
 
 enum { STANDARD_OUTPUT = 1, STANDARD_ERROR = 2 };
@@ -71,6 +72,8 @@ static bool are_same(struct os_file_id one, struct os_file_id other)
  */
 static bool may_write(void)
 {
+    if (confined(CONFINE_MESSAGES))
+        return false;
     if (!known || message_is_first(STANDARD_ERROR))
         return true;
     struct os_file_id now = os_file_id(STANDARD_ERROR);

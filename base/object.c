@@ -99,13 +99,16 @@ bool object_find(uintptr_t pc, struct object *object)
 static void object_read(struct object *object, uintptr_t base, const ElfW(Phdr) * parts,
                         size_t count)
 {
-    *object = (struct object){UINTPTR_MAX, 0, NULL};
+    *object = (struct object){.start = UINTPTR_MAX};
     for (size_t i = 0; i < count; i++) {
-        uintptr_t start = base + parts[i].p_vaddr, end = start + parts[i].p_memsz;
-        if (parts[i].p_type == PT_LOAD) {
+        ElfW(Phdr) part;
+        if (!loaded_copy(&part, (uintptr_t)&parts[i], sizeof part))
+            return;
+        uintptr_t start = base + part.p_vaddr, end = start + part.p_memsz;
+        if (part.p_type == PT_LOAD && start < end) {
             object->start = start < object->start ? start : object->start;
             object->end = end > object->end ? end : object->end;
-        } else if (parts[i].p_type == PT_GNU_EH_FRAME) {
+        } else if (part.p_type == PT_GNU_EH_FRAME) {
             object->header = (const void *)start;
         }
     }

@@ -20,8 +20,10 @@
 #include <termios.h>
 #include <time.h>
 
+#include "base/alternate.h"
 #include "base/arch.h"
 #include "base/compiler.h"
+#include "base/confine.h"
 
 /* Values of the kernel's interface that older headers lack. */
 enum {
@@ -153,7 +155,7 @@ size_t os_resident(void *at, size_t size)
 {
     unsigned char in[1024] = {0};
     size_t page = os_page_size(), resident = 0;
-    char *end = (char *)at + size;
+    char *end = confined(CONFINE_FILES) ? at : (char *)at + size;
     for (char *p = at; p < end; p += sizeof in * page) {
         size_t rest = (size_t)(end - p), step = sizeof in * page;
         size_t bytes = rest < step ? rest : step;
@@ -199,9 +201,8 @@ void os_tid_learn(void)
     store_relaxed(&memory_of, os_pid());
     /* glibc describes the field for debuggers: how many bits, how many items, at which offset. */
     static const char name[] = "_thread_db_pthread_tid";
-    enum { BITS = 32 };
     const uint32_t *about = dlsym == NULL || os_static() ? NULL : dlsym(RTLD_DEFAULT, name);
-    if (about == NULL || about[0] != BITS || about[1] != 1 || about[2] == 0)
+    if (about == NULL || about[0] != 8 * sizeof(pid_t) || about[1] != 1 || about[2] == 0)
         return;
     store_relaxed(&tid_offset, about[2]);
     if (os_tid() != (pid_t)call3(SYS_gettid, 0, 0, 0))
@@ -225,29 +226,28 @@ pid_t os_tid(void)
     return noted > 0 ? noted : (pid_t)call3(SYS_gettid, 0, 0, 0);
 }
 
-bool os_thread_alive(pid_t tid)
+bool os_thread_of_alive(pid_t process, pid_t tid)
 {
-    return call3(SYS_tgkill, os_pid(), tid, 0) != -ESRCH;
+    return confined(CONFINE_THREADS) || call3(SYS_tgkill, process, tid, 0) != -ESRCH;
 }
 
-bool os_thread_gone(pid_t tid)
+bool os_shares_memory(void)
 {
     pid_t owner = load_relaxed(&memory_of);
-    return (owner == 0 || owner == os_pid()) && !os_thread_alive(tid);
+    return owner != 0 && owner != os_pid();
 }
 
 void os_thread_name(char *name)
 {
-    if (call3(SYS_prctl, PR_GET_NAME, (long)name, 0) != 0)
+    if (confined(CONFINE_NAMES) || call3(SYS_prctl, PR_GET_NAME, (long)name, 0) != 0)
         name[0] = '\0';
 }
 
-/* Where the kernel maps code of its own into processes, that code reads the node the same way.
- * Emulators that know only what compilers emit (valgrind) hide it. */
+/* Valgrind does not know the instruction. It hides the code that the kernel maps, which has it. */
 unsigned os_node(void)
 {
     unsigned cpu = 0, node = 0;
-    if (getauxval(AT_SYSINFO_EHDR) != 0 && arch_node(&node))
+    if ((getauxval(AT_SYSINFO_EHDR) != 0 && arch_node(&node)) || confined(CONFINE_NODE))
         return node;
     return call3(SYS_getcpu, (long)&cpu, (long)&node, 0) == 0 ? node : 0;
 }
@@ -297,6 +297,8 @@ uint64_t os_random(void)
 
 int os_open(const char *path, int flags, int mode)
 {
+    if (confined(CONFINE_OPEN))
+        return -EPERM;
     return (int)arch_syscall(SYS_openat, CURRENT_DIRECTORY, (long)path, flags, mode, 0, 0);
 }
 
@@ -466,7 +468,7 @@ bool os_signal(int number, void (*handler)(int number))
         (before.sa_handler != SIG_DFL && before.sa_handler != handler))
         return false;
     action.sa_handler = handler;
-    action.sa_flags = SA_RESTART | SA_ONSTACK;
+    action.sa_flags = SA_RESTART | alternate_flag((const void *)handler);
     memset(&action.sa_mask, 0xff, sizeof action.sa_mask);
     return sigaction(number, &action, NULL) == 0;
 }
@@ -476,7 +478,7 @@ static uint64_t signal_bit(int number)
     return (uint64_t)1 << (number - 1);
 }
 
-static void set_mask(uint64_t mask, uint64_t *before)
+void os_signals_set(uint64_t mask, uint64_t *before)
 {
     enum { SET = 2 }; /* SIG_SETMASK */
     arch_syscall(SYS_rt_sigprocmask, SET, (long)&mask, (long)before, sizeof mask, 0, 0);
@@ -489,7 +491,7 @@ void os_signals_hold(struct os_signals *before)
                       signal_bit(SIGABRT);
     *before = (struct os_signals){0, 0};
     call3(SYS_rt_sigpending, (long)&before->pending, sizeof before->pending, 0);
-    set_mask(~faults, &before->mask);
+    os_signals_set(~faults, &before->mask);
 }
 
 void os_signals_release(const struct os_signals *before)
@@ -500,7 +502,7 @@ void os_signals_release(const struct os_signals *before)
      * thread and once for the process. */
     while (arch_syscall(SYS_rt_sigtimedwait, (long)&ours, 0, (long)&at_once, sizeof ours, 0, 0) > 0)
         continue;
-    set_mask(before->mask, NULL);
+    os_signals_set(before->mask, NULL);
 }
 
 static void write_all(int fd, const char *at, size_t size)
@@ -590,7 +592,7 @@ _Noreturn void os_abort(void)
      * the program its chance, then make sure. */
     os_signal_thread(SIGABRT);
     action_plain(SIGABRT);
-    set_mask(0, NULL);
+    os_signals_set(0, NULL);
     for (;;) {
         os_signal_thread(SIGABRT);
         call3(SYS_exit_group, 127, 0, 0);

@@ -58,11 +58,21 @@ pid_t os_tid(void);
 void os_tid_learn(void);
 /* In a forked child, before its first os_tid. */
 void os_tid_forked(void);
-/* Whether the thread belongs to this process and has not ended. */
-bool os_thread_alive(pid_t tid);
+/* Whether the process has this thread, and it has not ended. */
+bool os_thread_of_alive(pid_t process, pid_t tid);
+static inline bool os_thread_alive(pid_t tid)
+{
+    return os_thread_of_alive(os_pid(), tid);
+}
+/* Whether this process runs in its parent's memory (vfork, CLONE_VM). Also true in a forked child,
+ * until its first `os_tid_forked`. */
+bool os_shares_memory(void);
 /* Whether a thread of the process whose memory this is has ended. Never true in a child that shares
- * it (vfork, CLONE_VM): to the kernel all threads of its parent are strangers there. */
-bool os_thread_gone(pid_t tid);
+ * it: to the kernel all threads of its parent are strangers there. */
+static inline bool os_thread_gone(pid_t tid)
+{
+    return !os_shares_memory() && !os_thread_alive(tid);
+}
 /* The calling thread's name, at most 16 bytes with its end. */
 void os_thread_name(char *name);
 /* The memory node of the CPU that runs this thread; 0 where there is one only. */
@@ -151,7 +161,10 @@ struct os_signals {
 };
 void os_signals_hold(struct os_signals *before);
 void os_signals_release(const struct os_signals *before);
-/* Which signals this thread blocks, a bit each. */
+/* Which signals this thread blocks from now on, a bit each; `before`, or NULL, gets those that it
+ * blocked. */
+void os_signals_set(uint64_t mask, uint64_t *before);
+/* Which signals this thread blocks. */
 uint64_t os_signals_blocked(void);
 /* This thread blocks none of these any longer, a bit each. */
 void os_signals_unblock(uint64_t set);

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "base/alternate.h"
 #include "base/arch.h"
 #include "base/compiler.h"
 #include "base/os.h"
@@ -175,7 +176,7 @@ bool os_handler_set(int signal, void (*handler)(int, siginfo_t *, void *))
         (uintptr_t)action.handler > (uintptr_t)SIG_IGN)
         return false;
     action.handler = handler;
-    action.flags = SA_RESTART | SA_SIGINFO | SA_ONSTACK;
+    action.flags = SA_RESTART | SA_SIGINFO | (unsigned long)alternate_flag((const void *)handler);
     action.restorer = arch_restorer;
     action.flags |= action.restorer != NULL ? RESTORER : 0;
     action.mask = ~0ul;

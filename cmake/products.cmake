@@ -16,9 +16,9 @@ target_link_options(memoir_shared PRIVATE -Wl,-z,nodelete -Wl,-Bsymbolic-functio
     -Wl,-z,now -Wl,-z,relro -Wl,--as-needed -Wl,--sort-section=name)
 target_include_directories(memoir_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
-# deepbind.c wraps dlopen, and disposition.c sigaction, which a static program must get from its own
-# libc; profiler.c stands before libprofiler, whose archive has the same names.
-set(archive_objects "$<FILTER:${library_objects},EXCLUDE,deepbind|disposition|api/profiler>")
+# deepbind.c wraps dlopen, disposition.c sigaction and sandbox.c prctl, which a static program must get
+# from its own libc; profiler.c stands before libprofiler, whose archive has the same names.
+set(archive_objects "$<FILTER:${library_objects},EXCLUDE,deepbind|disposition|api/sandbox|api/profiler>")
 
 # The archive: one relocatable object in which only the exported names are left global, so that
 # our short internal names (span_new, lock) can not meet a program's; and a second one with the

@@ -32,6 +32,7 @@
 #include <unistd.h>
 
 enum {
+    ESTOPPED = -1,         /* beside the values of errno: it was stopped while it had our request */
     ANSWER_MS = 30 * 1000, /* a dump of a large heap takes its time */
     TRY_MS = 10,
     CALL_EVERY = 30,     /* tries between two calls */
@@ -42,13 +43,14 @@ enum {
 static bool hears_signal(const struct process *process);
 static bool refuse(const struct process *process, struct error *error);
 static bool refuse_closed(const struct process *process, struct error *error);
+static bool refuse_stopped(const struct process *process, struct error *error);
 static bool refuse_deaf(const struct process *process, struct error *error);
 static bool channel_open(const struct process *process, int *channel, struct error *error);
 static int channel_try(const struct process *process);
 static bool folder_is_right(const char *path, unsigned user);
 static bool process_call(const struct process *process, pid_t thread, struct error *error);
 static bool line_send(int channel, const char *line, int fd);
-static bool answer_take(int channel, int32_t *status, char **answer);
+static bool answer_take(pid_t pid, int channel, int32_t *status, char **answer);
 
 static bool hears_signal(const struct process *process)
 {
@@ -57,6 +59,8 @@ static bool hears_signal(const struct process *process)
 
 const char *attach_refusal(const struct process *process)
 {
+    if (process->headless)
+        return "its first thread has ended";
     if (process->state == 'Z' || process->state == 'X')
         return "ended";
     if (geteuid() != 0 && process->user != geteuid())
@@ -69,7 +73,11 @@ const char *attach_refusal(const struct process *process)
         return "can't be looked at";
     if (process->secure)
         return "runs with rights of its own";
+    if (process->nobody)
+        return "has no user in its namespace";
     if (!hears_signal(process) && process->bell != PROCESS_BELL_HANGS) {
+        if (process->filtered && process->bell == PROCESS_BELL_OFF)
+            return "its seccomp filter forbids control, or control is off";
         if (process->bell == PROCESS_BELL_CLOSED)
             return "does not hear SIGURG; sudo would do";
         return process->deaf && process->bell != PROCESS_BELL_OFF ? "blocks SIGURG"
@@ -92,9 +100,12 @@ bool attach_ask(const struct process *process, const char *line, int fd, char **
         return refuse(process, error);
     if (!channel_open(process, &channel, error))
         return false;
-    bool right = line_send(channel, line, fd) && answer_take(channel, &status, answer);
+    bool right =
+        line_send(channel, line, fd) && answer_take(process->pid, channel, &status, answer);
     int reason = errno;
     close(channel);
+    if (!right && reason == ESTOPPED)
+        return refuse_stopped(process, error);
     if (!right) {
         error_set(error, ERROR_TARGET, "process %d did not answer: %s", process->pid,
                   reason == ECONNRESET ? "it ended, became another program or changed its rights"
@@ -125,6 +136,13 @@ static bool refuse(const struct process *process, struct error *error)
 {
     pid_t pid = process->pid;
     struct passwd *owner = getpwuid(process->user);
+    if (process->headless) {
+        error_set(error, ERROR_TARGET,
+                  "process %d can't be asked: its first thread has ended, and the kernel shows "
+                  "nothing of the others",
+                  pid);
+        return error_hint(error, "start it with: memoir run --set dump.signal=12 -- COMMAND");
+    }
     if (process->state == 'Z' || process->state == 'X')
         return error_set(error, ERROR_TARGET, "process %d has ended", pid);
     if (geteuid() != 0 && process->user != geteuid()) {
@@ -153,10 +171,21 @@ static bool refuse(const struct process *process, struct error *error)
                          "process %d runs with rights of its own (setuid, setgid or capabilities) "
                          "and answers nobody",
                          pid);
+    if (process->nobody) {
+        error_set(error, ERROR_TARGET,
+                  "process %d can make no socket: its user has no number in its user namespace",
+                  pid);
+        return error_hint(error, "give the namespace a map: unshare --map-root-user");
+    }
     if (!hears_signal(process) && process->bell != PROCESS_BELL_HANGS)
         return refuse_deaf(process, error);
-    error_set(error, ERROR_TARGET, "process %d is stopped", pid);
-    return error_hint(error, "kill -CONT %d", pid);
+    return refuse_stopped(process, error);
+}
+
+static bool refuse_stopped(const struct process *process, struct error *error)
+{
+    error_set(error, ERROR_TARGET, "process %d is stopped", process->pid);
+    return error_hint(error, "kill -CONT %d", process->pid);
 }
 
 /* The kernel protects the process from its own user, and the process refuses that user, too. */
@@ -190,13 +219,44 @@ static bool refuse_deaf(const struct process *process, struct error *error)
                   "process %d can't be called: all of its threads block SIGURG", pid);
         return error_hint(error, "unblock SIGURG in one thread of it");
     }
+    if (process->filtered && process->bell == PROCESS_BELL_OFF) {
+        error_set(
+            error, ERROR_TARGET,
+            "process %d does not listen: its seccomp filter would end it for answering, or its "
+            "option control is off",
+            pid);
+        return error_hint(error, "allow the system calls that docs/CONTROL.md lists, or start it "
+                                 "with: memoir run -- COMMAND");
+    }
     error_set(error, ERROR_TARGET, "process %d does not listen: its option control is off%s", pid,
               process->bell == PROCESS_BELL_OFF ? "" : ", or the program has reset SIGURG");
     return error_hint(error, "start it with: memoir run --set control=on -- COMMAND");
 }
 
+/* Whether it can still answer, a while after it was called: it may have ended or stopped, become
+ * another program, or sleep where no signal wakes it. `asleep` counts how often it did. */
+static bool still_there(const struct process *process, unsigned *asleep, struct error *error)
+{
+    enum { ASLEEP_MOST = 4 };
+    struct process now;
+    if (!process_read(&now, process->pid))
+        return error_set(error, ERROR_TARGET, "process %d has ended", process->pid);
+    if (attach_refusal(&now))
+        return refuse(&now, error);
+    *asleep = process_state(process->pid) == 'D' ? *asleep + 1 : 0;
+    if (*asleep < ASLEEP_MOST)
+        return true;
+    error_set(
+        error, ERROR_TARGET,
+        "process %d hears nothing: all of its threads wait in the kernel, for a disk, a network "
+        "file system or a child of vfork (state D)",
+        process->pid);
+    return error_hint(error, "again later: memoir ctl %d", process->pid);
+}
+
 static bool channel_open(const struct process *process, int *channel, struct error *error)
 {
+    unsigned asleep = 0;
     struct timespec pause = {0, TRY_MS * 1000000L};
     struct process target = *process;
     unsigned wait_ms = CALL_MS;
@@ -204,6 +264,8 @@ static bool channel_open(const struct process *process, int *channel, struct err
         *channel = channel_try(process);
         if (*channel >= 0)
             return true;
+        if (i > 0 && i % CALL_EVERY == 0 && !still_there(process, &asleep, error))
+            return false;
         pid_t thread = i == 0 ? process_calmest_thread(process) : 0;
         if (i % CALL_EVERY == 0 && hears_signal(process) && !process_call(process, thread, error))
             return false;
@@ -338,20 +400,26 @@ static bool line_send(int channel, const char *line, int fd)
     return sendmsg(channel, &message, MSG_NOSIGNAL) > 0;
 }
 
-/* One packet, within the time that an answer may take. */
-static ssize_t packet_take(int channel, void *buffer, size_t size)
+/* One packet, within the time that an answer may take; a stopped process takes none. */
+static ssize_t packet_take(pid_t pid, int channel, void *buffer, size_t size)
 {
+    enum { LOOK_MS = 500 };
     struct pollfd one = {channel, POLLIN, 0};
-    int ready = poll(&one, 1, ANSWER_MS);
+    char state = 0;
+    int ready = 0;
+    for (int i = 0; i < ANSWER_MS / LOOK_MS && ready == 0 && state != 'T' && state != 't'; i++) {
+        ready = poll(&one, 1, LOOK_MS);
+        state = ready == 0 ? process_state(pid) : 0;
+    }
     if (ready == 0)
-        errno = ETIMEDOUT;
+        errno = state == 'T' || state == 't' ? ESTOPPED : ETIMEDOUT;
     return ready > 0 ? recv(channel, buffer, size, 0) : -1;
 }
 
-static bool answer_take(int channel, int32_t *status, char **answer)
+static bool answer_take(pid_t pid, int channel, int32_t *status, char **answer)
 {
     struct attach_answer head = {0};
-    ssize_t got = packet_take(channel, &head, sizeof head);
+    ssize_t got = packet_take(pid, channel, &head, sizeof head);
     if (got < 0)
         return false;
     errno = got == 0 ? ECONNRESET : EPROTO;
@@ -362,7 +430,7 @@ static bool answer_take(int channel, int32_t *status, char **answer)
     if (!text)
         return false;
     for (size_t at = 0; at < head.length; at += (size_t)got) {
-        got = packet_take(channel, text + at, head.length - at);
+        got = packet_take(pid, channel, text + at, head.length - at);
         if (got <= 0) {
             errno = got == 0 ? ECONNRESET : errno;
             free(text);

@@ -28,6 +28,7 @@ static bool status_line(const char *text, const char *key, const char **value);
 static bool blocks(const char *status);
 static bool all_threads_block(pid_t pid);
 static unsigned user_inside(pid_t pid, unsigned user);
+static bool user_has_no_number(pid_t pid);
 static bool is_secure(pid_t pid);
 static bool is_closed(const struct process *process);
 static void command_read(struct process *process);
@@ -61,10 +62,14 @@ bool process_read(struct process *process, pid_t pid)
     }
     if (status_line(text, "VmRSS:", &value))
         process->rss_bytes = strtoull(value, NULL, 10) * 1024;
+    if (status_line(text, "Seccomp:", &value))
+        process->filtered = *value == '2';
     if (status_line(text, "SigCgt:", &value))
         process->listens = strtoull(value, NULL, 16) >> (ATTACH_SIGNAL - 1) & 1;
     process->deaf = blocks(text) && all_threads_block(pid);
     process->inner_user = user_inside(pid, process->user);
+    process->nobody = user_has_no_number(pid);
+    process->headless = process->state == 'Z' && process_state(pid) != 'Z';
     process->secure = is_secure(pid);
     process->closed = is_closed(process);
     command_read(process);
@@ -107,6 +112,25 @@ static bool status_line(const char *text, const char *key, const char **value)
     return false;
 }
 
+char process_state(pid_t pid)
+{
+    char path[64], text[TEXT_SIZE], state = 0;
+    const char *value;
+    struct dirent *entry;
+    snprintf(path, sizeof path, "/proc/%d/task", pid);
+    DIR *listing = opendir(path);
+    while (listing && (entry = readdir(listing))) {
+        pid_t thread = atoi(entry->d_name);
+        if (thread <= 0 || !text_read(text, sizeof text, "/proc/%d/task/%d/status", pid, thread) ||
+            !status_line(text, "State:", &value))
+            continue;
+        state = state == 0 || state == *value ? *value : '?';
+    }
+    if (listing)
+        closedir(listing);
+    return state;
+}
+
 static bool blocks(const char *status)
 {
     const char *value;
@@ -147,6 +171,18 @@ static unsigned user_inside(pid_t pid, unsigned user)
         at += *at == '\n';
     }
     return user;
+}
+
+/* A namespace without a map. */
+static bool user_has_no_number(pid_t pid)
+{
+    char path[64], byte;
+    snprintf(path, sizeof path, "/proc/%d/uid_map", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool empty = fd >= 0 && read(fd, &byte, 1) == 0;
+    if (fd >= 0)
+        close(fd);
+    return empty;
 }
 
 static bool is_secure(pid_t pid)

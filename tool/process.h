@@ -30,11 +30,14 @@ struct process {
     pid_t inner_pid; /* in its own namespace */
     unsigned user;   /* effective */
     unsigned inner_user;
-    char state;   /* R S D T Z ... */
-    bool listens; /* has some handler for the signal */
-    bool deaf;    /* all of its threads block the signal */
-    bool secure;  /* runs with rights of its own */
-    bool closed;  /* the kernel protects it from its own user: only root may ask */
+    bool nobody;   /* its user has no number in its user namespace, where it can make no file */
+    bool headless; /* its first thread has ended, others run: /proc shows nothing of it */
+    char state;    /* R S D T Z ... */
+    bool listens;  /* has some handler for the signal */
+    bool deaf;     /* all of its threads block the signal */
+    bool secure;   /* runs with rights of its own */
+    bool filtered; /* has a seccomp filter, of its own or from before its start */
+    bool closed;   /* the kernel protects it from its own user: only root may ask */
     enum process_bell bell;
     int bell_reason;  /* an errno value */
     unsigned wait_ms; /* for it to hear the bell; 0: as long as somebody who asks for it waits */
@@ -44,6 +47,9 @@ struct process {
     char command[512];
 };
 
+/* A look at it, some time after process_read: the state that all of its threads are in, 'D' say;
+ * '?' if they are in different ones, 0 if there is no such process any more. */
+char process_state(pid_t pid);
 /* False: there is no such process. */
 bool process_read(struct process *process, pid_t pid);
 /* The thread that a signal disturbs least, or 0 if that can't be told: signals interrupt some

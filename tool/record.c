@@ -30,7 +30,8 @@ static bool folder_make(struct record *record, struct error *error);
 static bool folder_try(struct record *record, const char *place);
 static struct summary *largest_find(const struct record *record, pid_t pid, char *name, size_t size,
                                     size_t *count);
-static void head_print(const struct child *child, const struct summary *summary, char **words);
+static void head_print(const struct child *child, const struct summary *summary, int64_t time_ns,
+                       char **words);
 static void command_print(FILE *out, const char *command, size_t length);
 static void nothing_print(const struct record *record, const struct child *child);
 static bool dump_find(const struct record *record, int64_t pid, char *name, size_t size);
@@ -135,7 +136,9 @@ static void all_print(const struct record *record, const struct child *child,
                       struct summary *summary, size_t count, char **words)
 {
     bool alone = count == 1 && summary_pid(summary) == child->pid;
-    head_print(child, summary, words);
+    /* One recording has one duration, here and when its file is read. */
+    int64_t time_ns = alone ? summary_duration_ns(summary) : -1;
+    head_print(child, summary, time_ns >= 0 ? time_ns : (int64_t)child->time_ms * 1000000, words);
     if (!alone) {
         const char *command = summary_command(summary);
         if (count > 1)
@@ -236,7 +239,8 @@ static void command_print(FILE *out, const char *command, size_t length)
     fprintf(out, "%.*s%s", (int)shown, text, length > MOST ? "..." : "");
 }
 
-static void head_print(const struct child *child, const struct summary *summary, char **words)
+static void head_print(const struct child *child, const struct summary *summary, int64_t time_ns,
+                       char **words)
 {
     char command[512], time[32], rate[32];
     size_t length = 0;
@@ -253,7 +257,8 @@ static void head_print(const struct child *child, const struct summary *summary,
                 strsignal(WTERMSIG(child->status)));
     else
         fprintf(out, "   exit %d", WEXITSTATUS(child->status));
-    fprintf(out, "   %s", style_time(time, (int64_t)child->time_ms * 1000000));
+    if (time_ns > 0)
+        fprintf(out, "   %s", style_time(time, time_ns));
     if (summary_rate(summary) > 0) {
         struct print print;
         print_start(&print, rate, sizeof rate);
@@ -341,8 +346,10 @@ static void file_name(const char *program, const struct summary *summary, const 
         strftime(date, sizeof date, "%Y%m%d-%H%M%S", &now);
     bool known = summary_counted(summary) || summary_peak(summary) > 0 ||
                  summary_rate(summary) <= 0; /* or no sample tells */
-    snprintf(path, size, "%s/%s-%s-%ld%s%s%s", folder, program, date, (long)summary_pid(summary),
-             known ? "-peak" : "", known ? size_short(peak, summary_peak(summary)) : "", suffix);
+    bool slash = folder[0] && folder[strlen(folder) - 1] == '/';
+    snprintf(path, size, "%s%s%s-%s-%ld%s%s%s", folder, slash ? "" : "/", program, date,
+             (long)summary_pid(summary), known ? "-peak" : "",
+             known ? size_short(peak, summary_peak(summary)) : "", suffix);
 }
 
 /* The bytes of one file into another that is there. */

@@ -67,6 +67,11 @@ const char *summary_command(const struct summary *summary)
     return profile_text(&summary->profile, summary->profile.command);
 }
 
+int64_t summary_duration_ns(const struct summary *summary)
+{
+    return summary->profile.torn ? -1 : summary->profile.duration_ns;
+}
+
 static void symbols_progress(void *context, const char *module, uint64_t done, uint64_t all)
 {
     (void)context;

@@ -24,8 +24,12 @@ int64_t summary_rate(const struct summary *summary);
 /* The command line. */
 const char *summary_command(const struct summary *summary);
 
+/* How long the process was recorded: until it ended; 0: less than a millisecond; -1: its end was
+ * not recorded. */
+int64_t summary_duration_ns(const struct summary *summary);
+
 /* Lines that begin with four spaces. `rows`: of each list, 0 for the usual; `time_ms`: how long the
- * program ran; `rss_peak_bytes` 0: as the capture says. */
+ * run took; `rss_peak_bytes` 0: as the capture says. */
 void summary_print(struct summary *summary, unsigned rows, uint64_t time_ms,
                    uint64_t rss_peak_bytes);
 

@@ -22,7 +22,8 @@ enum {
     /* What all bins of a heap may hold, up to the option: */
     CACHE_SMALL = 1 << 20,   /* so many bytes while it is for blocks up to 1 KiB, */
     CACHE_LEAST = 128 << 10, /* or so many for larger ones, */
-    CACHE_SHARE = 3,         /* and its thread's part of one in so many bytes in use on top. */
+    CACHE_SHARE = 3,         /* and its thread's part of one in so many bytes in use on top; */
+    CACHE_WATCHED = 16,      /* of so many while every block is recorded: bins blur the peak. */
 
     STEAL_EVERY = 64, /* cold visits between two looks for bins that could make room */
     STOCK_LEAST = 64,
@@ -155,7 +156,7 @@ static size_t used_bytes(const struct heap *heap)
 static size_t allowance(const struct heap *heap, size_t size)
 {
     size_t bytes = size <= SMALL_MAX ? CACHE_SMALL : CACHE_LEAST;
-    bytes += used_bytes(heap) / CACHE_SHARE / heap_alive();
+    bytes += used_bytes(heap) / (heap->watched ? CACHE_WATCHED : CACHE_SHARE) / heap_alive();
     return bytes < config.cache ? bytes : config.cache;
 }
 

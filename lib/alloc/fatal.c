@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/confine.h"
 #include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
@@ -14,6 +15,7 @@ enum { LINE = 400 };
 static _Noreturn void end(struct print *line)
 {
     print_char(line, '\n');
+    store_relaxed(&confine_denied, 0); /* it ends in any case */
     message_flush(line);
     os_abort();
 }

@@ -40,9 +40,15 @@ static void repair(struct lock *lock)
     }
 }
 
+static bool memory_copied(void)
+{
+    return alloc_forked();
+}
+
 bool alloc_fork_watch(void)
 {
     lock_repair = repair;
+    lock_memory_copied = memory_copied;
     uint32_t *page = os_map(os_page_size());
     if (page == NULL)
         return false;

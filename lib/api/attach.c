@@ -10,6 +10,7 @@
 #include "base/attach.h"
 #include "base/compiler.h"
 #include "base/config.h"
+#include "base/confine.h"
 #include "base/os.h"
 #include "base/os_socket.h"
 #include "base/os_thread.h"
@@ -93,7 +94,7 @@ static bool client_wait(const struct client *client, bool writing, uint64_t unti
 void attach_init(void)
 {
     attach_forked();
-    if (config.control && !os_secure() && os_thread_prepare()) {
+    if (config.control && !os_secure() && !confined(CONFINE_CONTROL) && os_thread_prepare()) {
         store_relaxed(&attach_bell, ATTACH_BELL_QUIET);
         os_handler_set(ATTACH_SIGNAL, on_signal);
     }
@@ -104,17 +105,29 @@ void attach_forked(void)
     store_relaxed(&owner, os_pid());
 }
 
+void attach_withdraw(void)
+{
+    enum { LEAVES_MS = 5000, STEP_MS = 10 };
+    static uint32_t never;
+    uint64_t from_ms = os_now_ms();
+    store_relaxed(&attach_bell, 0);
+    os_signal_drop(ATTACH_SIGNAL, (void (*)(int))(uintptr_t)on_signal);
+    while (load_acquire(&helper_of) == os_pid() && os_now_ms() - from_ms < LEAVES_MS)
+        os_wait(&never, 0, STEP_MS);
+}
+
 /* In any thread, outside of the allocator. */
 void attach_heard(void)
 {
     uint32_t rung = ATTACH_BELL_RUNG;
-    struct os_signals before;
-    if (!__atomic_compare_exchange_n(&attach_bell, &rung, ATTACH_BELL_QUIET, false,
+    uint64_t before = 0;
+    if (confined(CONFINE_CONTROL) ||
+        !__atomic_compare_exchange_n(&attach_bell, &rung, ATTACH_BELL_QUIET, false,
                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return;
-    os_signals_hold(&before);
+    os_signals_set(~(uint64_t)0, &before);
     helper_start();
-    os_signals_release(&before);
+    os_signals_set(before, NULL);
 }
 
 void attach_end(void)
@@ -137,7 +150,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 static void helper_start(void)
 {
     pid_t before = load_relaxed(&helper_of), pid = os_pid();
-    if (load_relaxed(&owner) != pid && !alloc_forked())
+    if (confined(CONFINE_CONTROL) || (load_relaxed(&owner) != pid && !alloc_forked()))
         return;
     if (before == pid || !__atomic_compare_exchange_n(&helper_of, &before, pid, false,
                                                       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))

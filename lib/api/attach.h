@@ -29,6 +29,9 @@ INLINE bool attach_rung(void)
 }
 /* In a forked child. */
 void attach_forked(void);
+/* A filter is about to forbid it: nobody is called any more, and the helper is gone. `attach_init`
+ * takes it back. */
+void attach_withdraw(void);
 /* The program ends: the socket goes, if there is one. */
 void attach_end(void);
 

@@ -8,10 +8,14 @@
 #include "lib/api/disposition.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
 
+#include "base/alternate.h"
+#include "base/arch.h"
 #include "base/compiler.h"
 #include "base/os.h"
 #include "lib/api/ending.h"
@@ -56,7 +60,7 @@ static struct sigaction ours(void)
 {
     struct sigaction action = {0};
     action.sa_handler = ending_handler;
-    action.sa_flags = SA_RESTART | SA_ONSTACK;
+    action.sa_flags = SA_RESTART | alternate_flag((const void *)ending_handler);
     memset(&action.sa_mask, 0xff, sizeof action.sa_mask);
     return action;
 }
@@ -111,6 +115,19 @@ EXPORT handler *sysv_signal(int number, handler *value)
 EXPORT handler *sigset(int number, handler *value)
 {
     return set_by(next_of((void **)&next_sigset, "sigset"), number, value);
+}
+
+/* libc's does no more than the kernel's call. */
+EXPORT int sigaltstack(const stack_t *restrict stack, stack_t *restrict before)
+{
+    long result = arch_syscall(SYS_sigaltstack, (long)stack, (long)before, 0, 0, 0, 0);
+    if (result < 0) {
+        errno = (int)-result;
+        return -1;
+    }
+    if (stack != NULL && !(stack->ss_flags & SS_DISABLE))
+        alternate_look(stack->ss_size);
+    return 0;
 }
 
 /* Once, at our constructor: in a handler or in a thread of ours the loader can't be asked. */

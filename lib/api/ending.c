@@ -9,6 +9,7 @@
 
 #include "base/compiler.h"
 #include "base/config.h"
+#include "base/confine.h"
 #include "base/lock.h"
 #include "base/message.h"
 #include "base/os.h"
@@ -44,8 +45,9 @@ void ending_apply(void)
 {
     if (disposition_hide == NULL)
         return;
-    bool wanted = config.capture_signals && config.capture[0] != '\0' && !os_secure() &&
-                  os_pid() != FIRST_PROCESS && os_thread_prepare();
+    bool wanted = !confined(CONFINE_ENDING | CONFINE_FILES) && config.capture_signals &&
+                  config.capture[0] != '\0' && !os_secure() && os_pid() != FIRST_PROCESS &&
+                  os_thread_prepare();
     store_release(&owner, os_pid());
     disposition_hide(wanted);
 }

@@ -317,8 +317,9 @@ static void write_classes(struct capture *capture, const struct account *account
         put(capture, sum->alloc_bytes);
         put(capture, account_live(sum));
         put(capture, account_live_bytes(sum));
-        put(capture, scale.classes[row][SCALE_PEAK].objects.exact);
-        put(capture, scale.classes[row][SCALE_PEAK].usable.exact);
+        struct profile_sum peak = scale_peak(&scale, row);
+        put(capture, peak.objects);
+        put(capture, peak.usable);
     }
     end_record(capture);
 }

@@ -187,6 +187,7 @@ int capture_file_snapshot(const char *reason, bool last)
 
 int capture_file_mark(const char *mark)
 {
+    profile_high_water(); /* no moment is above the peak */
     struct account_sum total = account_now();
     int error = ready();
     return done(error != 0 ? error : capture_mark(&capture, mark, &total));

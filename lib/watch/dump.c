@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/confine.h"
 #include "base/lock.h"
 #include "base/message.h"
 #include "base/os.h"
@@ -54,7 +55,7 @@ static void own_process(void)
 /* No handler of the program's runs on top of a dump: it might jump out of it, or allocate. */
 bool dump_lock(bool wait)
 {
-    if (lock_held != 0)
+    if (lock_held != 0 || confined(CONFINE_FILES))
         return false;
     struct os_signals before;
     os_signals_hold(&before);
@@ -74,6 +75,22 @@ void dump_unlock(void)
     struct os_signals before = signals;
     lock_give(&lock);
     os_signals_release(&before);
+}
+
+/* What to say where the lock could not be had. */
+static int lock_error(void)
+{
+    if (confined(CONFINE_FILES))
+        return ENOSYS;
+    return lock_held == 0 ? EBUSY : EDEADLK;
+}
+
+void dumps_confine(uint32_t denied)
+{
+    bool locked = dump_lock(true);
+    __atomic_fetch_or(&confine_denied, denied, __ATOMIC_ACQ_REL);
+    if (locked)
+        dump_unlock();
 }
 
 void dump_style_set(struct dump_style *style, const struct dump_style *value)
@@ -134,6 +151,8 @@ static const char *advice(int error)
         return "the reader is gone";
     case EIO:
         return "the disk reports an error";
+    case ENOSYS:
+        return "the program's seccomp filter would end it; docs/CONTROL.md lists the system calls";
     case EDEADLK:
         return "asked for from inside the allocator; ask outside of signal handlers";
     default:
@@ -318,10 +337,12 @@ int dump_write(const struct dump_style *style, enum dump_reason reason, const ch
 {
     if (name != NULL)
         name[0] = '\0';
-    if (!dump_lock(waits(reason)))
-        return lock_held == 0 ? EBUSY
+    if (!dump_lock(waits(reason))) {
+        int error = lock_error();
+        return error == EBUSY ? error
                               : complain(style, reason, path == NULL ? style->prefix : path,
-                                         path != NULL, EDEADLK);
+                                         path != NULL, error);
+    }
     struct profile_now now = profile_now();
     int error = dump_write_locked(style, reason, path, words, &now);
     if (name != NULL)
@@ -335,7 +356,7 @@ int dump_write(const struct dump_style *style, enum dump_reason reason, const ch
 int dump_to_fd(const struct dump_style *style, enum dump_reason reason, int fd)
 {
     if (!dump_lock(waits(reason)))
-        return lock_held == 0 ? EBUSY : EDEADLK;
+        return lock_error();
     uint64_t bytes = 0;
     int error = write_profile(style, fd, dump_name_word(reason), &bytes);
     if (error == 0)
@@ -353,7 +374,7 @@ static const struct dump_style of_capture = {.names = DUMP_NAMES_CAPTURE};
 int dump_capture(const char *path)
 {
     if (!dump_lock(true))
-        return EDEADLK;
+        return lock_error();
     int error = capture_file_begin(path);
     if (error != 0)
         complain(&of_capture, DUMP_CALL, capture_file_name(), false, error);
@@ -364,7 +385,7 @@ int dump_capture(const char *path)
 int dump_mark(const char *name)
 {
     if (!dump_lock(true))
-        return EDEADLK;
+        return lock_error();
     int error = capture_file_mark(name);
     if (error != 0 && error != ENOENT)
         complain(&of_capture, DUMP_CALL, capture_file_name(), false, error);

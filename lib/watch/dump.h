@@ -101,8 +101,13 @@ void triggers_run(void);
 void triggers_reset(void);
 /* An allocation fails: the first time, the dump that was asked for. */
 void triggers_failure(void);
+/* Whether there is any trigger. */
+bool triggers_wanted(void);
 /* The program ends: dumps with DUMP_EXIT. `words`: how it ends, or NULL. */
 void triggers_exit(const char *words);
+/* A filter is about to deny this, a sum of `enum confine`: no dump is under way when this returns,
+ * and none begins if files are denied. */
+void dumps_confine(uint32_t denied);
 /* In a forked child. */
 void dumps_recover(uint32_t parent_id);
 

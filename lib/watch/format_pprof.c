@@ -341,18 +341,17 @@ static void label(struct writer *writer, unsigned key, uint64_t text, uint64_t n
     proto_message(&writer->message, SAMPLE_LABEL, &inner);
 }
 
-static void put_values(struct writer *writer, struct profile_sum freed, struct profile_sum live,
-                       struct profile_sum peak)
+static void put_values(struct writer *writer, const struct scale_values *of)
 {
     uint64_t values[COUNT_OF(types)] = {
-        freed.objects + live.objects,
-        freed.usable + live.usable,
-        live.objects,
-        live.usable,
-        peak.objects,
-        peak.usable,
-        freed.requested + live.requested,
-        live.requested,
+        of->freed.objects + of->live.objects,
+        of->freed.usable + of->live.usable,
+        of->live.objects,
+        of->live.usable,
+        of->peak.objects,
+        of->peak.usable,
+        of->freed.requested + of->live.requested,
+        of->live.requested,
     };
     for (unsigned i = 0; i < COUNT_OF(types); i++)
         values[i] = values[i] < INT64_MAX ? values[i] : INT64_MAX;
@@ -362,14 +361,12 @@ static void put_values(struct writer *writer, struct profile_sum freed, struct p
 /* What no sample stands for. */
 static void send_rest(struct writer *writer)
 {
-    struct profile_sum freed = scale_rest(&scratch.scale, SCALE_FREED);
-    struct profile_sum live = scale_rest(&scratch.scale, SCALE_LIVE);
-    struct profile_sum peak = scale_rest(&scratch.scale, SCALE_PEAK);
-    if ((freed.objects | live.objects | peak.objects) == 0)
+    struct scale_values rest = scale_rest(&scratch.scale);
+    if ((rest.freed.objects | rest.live.objects) == 0)
         return;
     uint64_t id = location_named(writer, LOCATION_NOT_SAMPLED);
     proto_packed(&writer->message, SAMPLE_LOCATIONS, &id, 1);
-    put_values(writer, freed, live, peak);
+    put_values(writer, &rest);
     proto_send(&writer->message, writer->sink, PROFILE_SAMPLE);
 }
 
@@ -382,9 +379,8 @@ static void send_sample(void *context, const struct profile_row *row)
     if (count == 0)
         scratch.ids[count++] = location_named(writer, LOCATION_NO_STACK);
     proto_packed(&writer->message, SAMPLE_LOCATIONS, scratch.ids, count);
-    put_values(writer, scale_row(&scratch.scale, SCALE_FREED, row),
-               scale_row(&scratch.scale, SCALE_LIVE, row),
-               scale_row(&scratch.scale, SCALE_PEAK, row));
+    struct scale_values values = scale_row(&scratch.scale, row);
+    put_values(writer, &values);
     if (row->size > 0)
         label(writer, STRING_BYTES, 0, row->size, STRING_BYTES);
     uint32_t number = row->thread;

@@ -322,14 +322,19 @@ static void sum_more(struct profile_sum *to, struct profile_sum more)
     to->usable += more.usable;
 }
 
+static void totals_add(struct profile_totals *totals, const struct scale_values *values)
+{
+    sum_more(&totals->live, values->live);
+    sum_more(&totals->allocated, values->live);
+    sum_more(&totals->allocated, values->freed);
+    sum_more(&totals->peak, values->peak);
+}
+
 static void totals_row(void *context, const struct profile_row *row)
 {
     const struct summing *summing = context;
-    struct profile_sum live = scale_row(summing->scale, SCALE_LIVE, row);
-    sum_more(&summing->totals->live, live);
-    sum_more(&summing->totals->allocated, live);
-    sum_more(&summing->totals->allocated, scale_row(summing->scale, SCALE_FREED, row));
-    sum_more(&summing->totals->peak, scale_row(summing->scale, SCALE_PEAK, row));
+    struct scale_values values = scale_row(summing->scale, row);
+    totals_add(summing->totals, &values);
 }
 
 void profile_totals(struct profile_totals *totals, struct scale *scale)
@@ -338,10 +343,8 @@ void profile_totals(struct profile_totals *totals, struct scale *scale)
     struct summing summing = {scale, totals};
     profile_each(totals_row, &summing);
     if (profile_covered()) {
-        sum_more(&totals->live, scale_rest(scale, SCALE_LIVE));
-        sum_more(&totals->allocated, scale_rest(scale, SCALE_LIVE));
-        sum_more(&totals->allocated, scale_rest(scale, SCALE_FREED));
-        sum_more(&totals->peak, scale_rest(scale, SCALE_PEAK));
+        struct scale_values rest = scale_rest(scale);
+        totals_add(totals, &rest);
     }
 }
 

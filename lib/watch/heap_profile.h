@@ -146,8 +146,8 @@ struct profile_counted {
 };
 void profile_count(const struct account_sum *now, struct profile_counted *last);
 
-/* Before a free on the slow path: if held bytes have reached `profile_high`, this may be the
- * heap's peak. */
+/* This may be the heap's peak: before a free on the slow path, if held bytes have reached
+ * `profile_high`, and before a mark. */
 extern uint64_t profile_high;
 void profile_high_water(void);
 /* After any slow call: called when held bytes have left the band. */

@@ -6,119 +6,127 @@
 
 #include "lib/watch/format_parts.h"
 
-static struct profile_sum sum_of(const struct profile_row *row, enum scale_measure measure)
+static struct fit_counts objects_of(const struct profile_row *row)
 {
-    const struct profile_sum *all = &row->allocated, *live = &row->live;
-    if (measure == SCALE_FREED)
-        return (struct profile_sum){all->objects - live->objects, all->requested - live->requested,
-                                    all->usable - live->usable};
-    return measure == SCALE_LIVE ? *live : row->peak;
+    return (struct fit_counts){row->allocated.objects, row->live.objects, row->peak.objects};
 }
 
-static void part_add(struct scale_part *part, uint64_t seen, double weight)
+static struct fit_counts usable_of(const struct profile_row *row)
 {
-    part->seen += seen;
-    part->estimate += (double)seen * weight;
+    return (struct fit_counts){row->allocated.usable, row->live.usable, row->peak.usable};
 }
+
+struct adding {
+    struct scale *scale;
+    double peak_bytes; /* as the sites have it */
+};
 
 static void add_row(void *context, const struct profile_row *row)
 {
-    struct scale *scale = context;
-    for (unsigned measure = 0; measure < SCALE_MEASURES; measure++) {
-        struct profile_sum sum = sum_of(row, measure);
-        part_add(&scale->classes[row->class][measure].objects, sum.objects, row->weight);
-        part_add(&scale->classes[row->class][measure].usable, sum.usable, row->weight);
-    }
+    struct adding *adding = context;
+    fit_add(&adding->scale->objects[row->class], objects_of(row), row->weight);
+    if (row->class == ACCOUNT_LARGE)
+        fit_add(&adding->scale->large_bytes, usable_of(row), row->weight);
+    adding->peak_bytes += (double)row->peak.usable * row->weight;
 }
 
-static void part_solve(struct scale_part *part, bool covered)
+/* The estimate of the sites. */
+static uint64_t peak_in_sites(const struct fit *fit)
 {
-    double exact = (double)part->exact, seen = (double)part->seen, rest = part->estimate - seen;
-    bool spread = rest > seen * 1e-9;
-    part->on_seen = part->on_rest = 1;
-    if (exact < seen) { /* counted a moment before the sites were read */
-        part->on_seen = exact / seen;
-        part->on_rest = 0;
-    } else if (covered || part->estimate > exact) {
-        part->on_rest = spread ? (exact - seen) / rest : 0;
-    }
+    const struct fit_cell *both = &fit->cells[FIT_BOTH], *only = &fit->cells[FIT_PEAK_ONLY];
+    return estimate_round(both->seen + both->unseen + only->seen + only->unseen);
 }
 
-/* The peak of a class: as the sites have it, or as an account had it. */
-static void set_peak(struct scale *scale, unsigned row, bool in_sites)
+static void solve(struct fit *fit, struct fit_counts exact, bool in_sites)
 {
-    struct scale_part *objects = &scale->classes[row][SCALE_PEAK].objects;
-    struct scale_part *usable = &scale->classes[row][SCALE_PEAK].usable;
-    objects->exact = in_sites ? estimate_round(objects->estimate) : scale->peak.classes[row].blocks;
-    usable->exact = in_sites ? estimate_round(usable->estimate) : scale->peak.classes[row].bytes;
+    if (in_sites)
+        exact.peak = peak_in_sites(fit);
+    fit_solve(fit, exact, profile_covered());
 }
 
 void scale_prepare(struct scale *scale, const struct account *account)
 {
-    double sites = 0;
+    struct adding adding = {.scale = scale};
     memset(scale, 0, sizeof *scale);
     totals_peak(account, &scale->peak);
-    profile_each(add_row, scale);
-    for (unsigned row = 0; row < ACCOUNT_ROWS; row++) {
-        const struct account_sum *sum = &account->classes[row];
-        scale->classes[row][SCALE_FREED].objects.exact = sum->frees;
-        scale->classes[row][SCALE_FREED].usable.exact = sum->free_bytes;
-        scale->classes[row][SCALE_LIVE].objects.exact = account_live(sum);
-        scale->classes[row][SCALE_LIVE].usable.exact = account_live_bytes(sum);
-        sites += scale->classes[row][SCALE_PEAK].usable.estimate;
-    }
+    profile_each(add_row, &adding);
     /* With threads at work the sites may miss some of it; no account is above the peak. */
-    bool in_sites = scale->peak.in_sites && sites >= (double)scale->peak.bytes;
-    bool covered = profile_covered();
-    for (unsigned row = 0; row < ACCOUNT_ROWS; row++) {
-        set_peak(scale, row, in_sites);
-        for (unsigned measure = 0; measure < SCALE_MEASURES; measure++) {
-            part_solve(&scale->classes[row][measure].objects, covered);
-            part_solve(&scale->classes[row][measure].usable, covered);
-        }
+    bool in_sites = scale->peak.in_sites && adding.peak_bytes >= (double)scale->peak.bytes;
+    for (unsigned class = 0; class < ACCOUNT_ROWS; class ++) {
+        const struct account_sum *sum = &account->classes[class];
+        uint64_t peak = scale->peak.classes[class].blocks;
+        solve(&scale->objects[class], (struct fit_counts){sum->allocs, account_live(sum), peak},
+              in_sites);
     }
+    const struct account_sum *large = &account->classes[ACCOUNT_LARGE];
+    uint64_t peak = scale->peak.classes[ACCOUNT_LARGE].bytes;
+    solve(&scale->large_bytes,
+          (struct fit_counts){large->alloc_bytes, account_live_bytes(large), peak}, in_sites);
 }
 
-static double part_value(const struct scale_part *part, uint64_t seen, double weight)
+/* Bytes of blocks that have one size. */
+static struct fit_counts bytes_of(struct fit_counts objects, uint64_t size)
 {
-    return (double)seen * (part->on_seen + (weight - 1) * part->on_rest);
+    return (struct fit_counts){objects.allocated * size, objects.live * size, objects.peak * size};
 }
 
-static uint64_t part_give(struct scale_part *part, uint64_t seen, double weight)
+/* As many of the usable bytes as in what was seen. */
+static uint64_t requested_of(uint64_t usable, const struct profile_sum *seen)
 {
-    double value = part_value(part, seen, weight) + part->carry;
-    uint64_t whole = value > 0 ? estimate_round(value) : 0;
-    part->carry = value - (double)whole;
-    part->given += whole;
-    return whole;
+    return seen->usable == 0
+               ? 0
+               : estimate_round((double)usable * (double)seen->requested / (double)seen->usable);
 }
 
-struct profile_sum scale_row(struct scale *scale, enum scale_measure measure,
-                             const struct profile_row *row)
+struct scale_values scale_row(struct scale *scale, const struct profile_row *row)
 {
-    struct profile_sum sum = sum_of(row, measure);
-    struct scale_part *usable = &scale->classes[row->class][measure].usable;
-    struct scale_part *objects = &scale->classes[row->class][measure].objects;
-    double requested = part_value(usable, sum.requested, row->weight);
-    return (struct profile_sum){
-        .objects = part_give(objects, sum.objects, row->weight),
-        .requested = estimate_round(requested),
-        .usable = part_give(usable, sum.usable, row->weight),
+    const struct profile_sum *all = &row->allocated, *live = &row->live;
+    struct fit_counts objects = fit_give(&scale->objects[row->class], objects_of(row), row->weight);
+    struct fit_counts usable = row->class == ACCOUNT_LARGE
+                                   ? fit_give(&scale->large_bytes, usable_of(row), row->weight)
+                                   : bytes_of(objects, row->size);
+    struct profile_sum freed = {all->objects - live->objects, all->requested - live->requested,
+                                all->usable - live->usable};
+    struct scale_values values = {
+        .freed = {.objects = objects.allocated - objects.live,
+                  .usable = usable.allocated - usable.live},
+        .live = {.objects = objects.live, .usable = usable.live},
+        .peak = {.objects = objects.peak, .usable = usable.peak},
     };
+    values.freed.requested = requested_of(values.freed.usable, &freed);
+    values.live.requested = requested_of(values.live.usable, live);
+    values.peak.requested = requested_of(values.peak.usable, &row->peak);
+    uint64_t most = values.freed.requested + values.live.requested;
+    if (values.peak.requested > most)
+        values.peak.requested = most;
+    return values;
 }
 
-static uint64_t part_rest(const struct scale_part *part)
+static void add(struct profile_sum *to, uint64_t objects, uint64_t usable)
 {
-    return part->exact > part->given ? part->exact - part->given : 0;
+    to->objects += objects;
+    to->usable += usable;
+    to->requested = to->usable; /* what was asked for is not known */
 }
 
-struct profile_sum scale_rest(const struct scale *scale, enum scale_measure measure)
+struct scale_values scale_rest(const struct scale *scale)
 {
-    struct profile_sum rest = {0, 0, 0};
-    for (unsigned row = 0; row < ACCOUNT_ROWS; row++) {
-        rest.objects += part_rest(&scale->classes[row][measure].objects);
-        rest.usable += part_rest(&scale->classes[row][measure].usable);
+    struct scale_values rest = {0};
+    for (unsigned class = 0; class < ACCOUNT_ROWS; class ++) {
+        struct fit_counts objects = fit_rest(&scale->objects[class]);
+        struct fit_counts usable = class == ACCOUNT_LARGE ? fit_rest(&scale->large_bytes)
+                                                          : bytes_of(objects, class_size(class));
+        add(&rest.freed, objects.allocated - objects.live, usable.allocated - usable.live);
+        add(&rest.live, objects.live, usable.live);
+        add(&rest.peak, objects.peak, usable.peak);
     }
-    rest.requested = rest.usable; /* what was asked for is not known */
     return rest;
+}
+
+struct profile_sum scale_peak(const struct scale *scale, unsigned class)
+{
+    uint64_t objects = scale->objects[class].exact.peak;
+    uint64_t usable =
+        class == ACCOUNT_LARGE ? scale->large_bytes.exact.peak : objects * class_size(class);
+    return (struct profile_sum){.objects = objects, .usable = usable};
 }

@@ -12,7 +12,8 @@ enum {
     BATCH_BYTES = 16 << 10, /* events are shared at the latest after this many bytes, */
     BATCH_SHARE = 4096,     /* or this share of the heap if that is more */
     LOOK_SHARE = 256,       /* the heap is looked at again when it has grown by this share, */
-    LOOK_BYTES = 16 << 10,  /* and by this for each heap, which is about what its bins hold */
+    LOOK_BYTES = 16 << 10,  /* and by this for each heap, which is about what its bins hold; */
+    LOOK_FINER = 16,        /* by this part of both while every block is recorded: without bins */
     FAR_SHARE = 4,          /* a change by this share, */
     FAR_BYTES = 1 << 20,    /* and by this, is a point of the series of its own, */
     FAR_MOST = 24,          /* but not more often than this */
@@ -79,8 +80,9 @@ void profile_high_water(void)
     static struct account_sum classes[ACCOUNT_ROWS]; /* stacks may be small */
     if (__atomic_exchange_n(&peak.busy, true, __ATOMIC_ACQUIRE))
         return;
-    uint64_t now = held_bytes(), step = now / LOOK_SHARE;
-    uint64_t least = (heap_count() + (uint64_t)1) * LOOK_BYTES;
+    uint64_t finer = sampler_rate() == SAMPLER_EXACT ? LOOK_FINER : 1;
+    uint64_t now = held_bytes(), step = now / LOOK_SHARE / finer;
+    uint64_t least = (heap_count() + (uint64_t)1) * LOOK_BYTES / finer;
     if (!exact_from_start()) {
         account_classes(classes);
         raise_peak(classes);

@@ -9,8 +9,8 @@
  * bytes (held.h) with those of the last look, and if they have grown by a step, adds up the
  * counters: by class, so that the peak is one exact moment. The step is about what bins hold. Which
  * sites held memory then costs next to nothing: `sites_peak_epoch` counts up, and a site saves what
- * it holds before it changes for the first time after that. Any snapshot looks, too; so no
- * snapshot, and no end of a run, is above the peak.
+ * it holds before it changes for the first time after that. Any snapshot and any mark looks, too;
+ * so no moment of a recording, and no end of a run, is above the peak.
  *
  * While every block is recorded from the start on (*exact from the start*), the recorded events
  * themselves tell the peak, to the block in programs with one thread.

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/confine.h"
 #include "base/lock.h"
 #include "base/os.h"
 #include "lib/watch/memory_limit.h"
@@ -198,6 +199,8 @@ static void run_locked(void)
  * whoever has the lock, or by the next one to get here: `profile_due` stays true for them. */
 void triggers_run(void)
 {
+    if (confined(CONFINE_FILES))
+        store_relaxed(&profile_due, false);
     do {
         if (!dump_lock(false))
             return;
@@ -303,6 +306,11 @@ void triggers_failure(void)
         store_relaxed(&failure_awaited, false);
         dump_all(DUMP_FAILURE, NULL, true);
     }
+}
+
+bool triggers_wanted(void)
+{
+    return load_relaxed(&any);
 }
 
 void triggers_exit(const char *words)

@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/loaded.h"
 #include "base/maps.h"
 
-enum { LOADED_MOST = 1024 };
+enum { LOADED_MOST = 1024, NOTES_MOST = 1024 };
 
 static BULK struct unloaded loaded[LOADED_MOST];
 static BULK bool seen[LOADED_MOST];
@@ -17,24 +18,35 @@ static unsigned loaded_count;
 static BULK struct unloaded gone[UNLOADED_MOST];
 static unsigned gone_count;
 
+/* The loader needs no notes, so it never looked where they are: whatever the object says. */
+static void id_read(uintptr_t at, size_t size, struct unloaded *object)
+{
+    uint8_t notes[NOTES_MOST], id[MAPS_ID_MOST];
+    size = size < sizeof notes ? size : sizeof notes;
+    if (!loaded_copy(notes, at, size))
+        return;
+    unsigned length = maps_note_id(notes, size, id);
+    if (length <= UNLOADED_ID) {
+        memcpy(object->id, id, length);
+        object->id_length = (uint8_t)length;
+    }
+}
+
 static void object_read(const struct dl_phdr_info *info, struct unloaded *object)
 {
     const char *slash = info->dlpi_name == NULL ? NULL : strrchr(info->dlpi_name, '/');
     memset(object, 0, sizeof *object);
     object->start = UINTPTR_MAX;
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-        uintptr_t start = info->dlpi_addr + part->p_vaddr, end = start + part->p_memsz;
-        uint8_t id[MAPS_ID_MOST];
-        if (part->p_type == PT_LOAD) {
+        ElfW(Phdr) part;
+        if (!loaded_copy(&part, (uintptr_t)&info->dlpi_phdr[i], sizeof part))
+            break;
+        uintptr_t start = info->dlpi_addr + part.p_vaddr, end = start + part.p_memsz;
+        if (part.p_type == PT_LOAD && start < end) {
             object->start = start < object->start ? start : object->start;
             object->end = end > object->end ? end : object->end;
-        } else if (part->p_type == PT_NOTE && object->id_length == 0) {
-            unsigned length = maps_note_id((const uint8_t *)start, part->p_memsz, id);
-            if (length <= UNLOADED_ID) {
-                memcpy(object->id, id, length);
-                object->id_length = (uint8_t)length;
-            }
+        } else if (part.p_type == PT_NOTE && object->id_length == 0) {
+            id_read(start, part.p_memsz, object);
         }
     }
     for (size_t i = 0; slash != NULL && i < UNLOADED_NAME - 1 && slash[1 + i] != '\0'; i++)

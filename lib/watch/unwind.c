@@ -141,6 +141,7 @@ INLINE uint64_t rule_of(uintptr_t pc)
 void unwind_forget(void)
 {
     __atomic_fetch_add(&generation, 1, __ATOMIC_SEQ_CST);
+    cfi_forget();
     for (size_t i = 0; i < ENTRIES; i++)
         if (load_relaxed(&rules[i]) != 0) /* a page that nobody used stays so */
             store_relaxed(&rules[i], 0);

@@ -6,6 +6,7 @@
 # programs (small, mixed and large blocks, 1 and 4 threads; sampled at the usual rate, at 64K, and
 # every block) are asked for through every verb, page, export, picture and file name. They are equal
 # to the byte, or as far as a rounded text tells, and the peak is at least the end and each snapshot.
+# No site has more live, now or at the peak, than it allocated.
 # A running process says the same through ps, top, ctl and its own counters.
 . "$(dirname "$0")/../programs/common.sh"
 need python3
@@ -99,6 +100,53 @@ for kind in small mixed large; do
         run $kind $threads --exact
     done
 done
+
+# A run of a few milliseconds lasts as long when it is told of and when its file is read.
+cat >short.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+int main(void) { void *volatile block = malloc(1000); free(block); usleep(3000); return 0; }
+END
+build short.c -o short
+for _ in 1 2 3; do
+    "$MEMOIR_TOOL" run --exact --output short.memoir ./short 2>words || fail "short: $(cat words)"
+    "$MEMOIR_TOOL" report short.memoir >page
+    [ "$(sed -n '1s/.*exit 0  *\(.*\)  *recorded.*/\1/p' words)" = "$(sed -n '1s/.*capture  *\(.*\)  *recorded.*/\1/p' page)" ] ||
+        fail "two durations: $(head -n 1 words page)"
+    [ "$(grep -o '[0-9.]* [KMG]*/s)\|[0-9.]*/s)' words)" = "$(grep -o '[0-9.]* [KMG]*/s)\|[0-9.]*/s)' page)" ] ||
+        fail "two rates: $(grep -h '/s)' words page)"
+done
+
+# A mark is not above the peak, though no slow free came by between.
+cat >marks.c <<'END'
+#include <dlfcn.h>
+#include <stdlib.h>
+static void *kept[4000], *last[8];
+int main(void)
+{
+    int (*mark)(const char *) = (int (*)(const char *))dlsym(RTLD_DEFAULT, "memoir_mark");
+    for (int i = 0; i < 4000; i++) kept[i] = malloc(100);
+    for (int i = 0; i < 4000; i++) free(kept[i]);
+    for (int i = 0; i < 4000; i++) kept[i] = malloc(100);
+    for (int i = 0; i < 8; i++) last[i] = malloc(100);
+    mark("most");
+    for (int i = 0; i < 8; i++) free(last[i]);
+    for (int i = 0; i < 4000; i++) free(kept[i]);
+    return 0;
+}
+END
+build marks.c -o marks
+"$MEMOIR_TOOL" run --output marks.memoir ./marks 2>words || fail "marks: $(cat words)"
+"$MEMOIR_TOOL" time marks.memoir --json >time.json
+python3 -c 'import json
+time = json.load(open("time.json"))
+assert time["moments"][0]["live_bytes"] == max(point["live_bytes"] for point in time["points"]), time' ||
+    fail "a mark above the peak"
+
+# What the library itself writes for pprof: no site has more than it allocated.
+LD_PRELOAD=$MEMOIR_LIB MEMOIR=heap.rate:64K,dump.format:pprof,dump.exit:on,dump.prefix:dump ./program mixed 4 >/dev/null ||
+    fail "no dump"
+python3 "$root/tests/golden/readers/one_truth.py" "$MEMOIR_TOOL" dump-*.pb.gz || fail "a dump for pprof"
 
 # A process that runs: its own counters, ps, ctl and top.
 LD_PRELOAD=$MEMOIR_LIB MEMOIR=heap:on ./program mixed 4 stay >said &

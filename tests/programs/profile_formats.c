@@ -99,17 +99,22 @@ void totals_peak(const struct account *now, struct totals_peak *peak)
     *peak = (struct totals_peak){.in_sites = true};
 }
 
+/* Whole blocks that a row stands for. */
+static uint64_t blocks_of(uint64_t seen, const struct profile_row *made)
+{
+    return (uint64_t)((double)seen * made->weight + 0.5);
+}
+
 /* Each row is a class of its own, and the counters are what it stands for. */
 static void count(struct account *account)
 {
     for (unsigned i = 0; i < ROWS; i++) {
         const struct profile_row *made = &rows[i];
         struct account_sum *sum = &account->classes[made->class];
-        double live = (double)made->live.objects, size = made->size;
-        sum->allocs = (uint64_t)((double)made->allocated.objects * made->weight + 0.5);
-        sum->frees = sum->allocs - (uint64_t)(live * made->weight + 0.5);
-        sum->alloc_bytes = (uint64_t)((double)made->allocated.usable * made->weight + 0.5);
-        sum->free_bytes = sum->alloc_bytes - (uint64_t)(live * size * made->weight + 0.5);
+        sum->allocs = blocks_of(made->allocated.objects, made);
+        sum->frees = sum->allocs - blocks_of(made->live.objects, made);
+        sum->alloc_bytes = sum->allocs * made->size;
+        sum->free_bytes = sum->frees * made->size;
     }
 }
 
@@ -168,24 +173,33 @@ uint32_t threads_count(void)
     return 4;
 }
 
-/* function, objects and bytes in use, objects and bytes allocated; usable, then as asked for */
+/* function, objects and bytes in use, objects and bytes allocated; usable, then as asked for; and
+ * all of it again as the counters have it: whole blocks */
 static void expect(void)
 {
+    enum { COLUMNS = 12 };
     for (uint32_t stack = 1; stack <= 6; stack++) {
-        double sum[6] = {0};
+        double sum[COLUMNS] = {0};
         for (unsigned i = 0; i < ROWS; i++) {
             const struct profile_row *made = &rows[i];
+            const struct profile_sum *seen[] = {&made->live, &made->allocated};
             if (made->stack != stack)
                 continue;
-            sum[0] += (double)made->live.objects * made->weight;
-            sum[1] += (double)made->live.usable * made->weight;
-            sum[2] += (double)made->allocated.objects * made->weight;
-            sum[3] += (double)made->allocated.usable * made->weight;
-            sum[4] += (double)made->live.requested * made->weight;
-            sum[5] += (double)made->allocated.requested * made->weight;
+            for (unsigned k = 0; k < 2; k++) {
+                double blocks = (double)blocks_of(seen[k]->objects, made), size = made->size;
+                double asked = (double)made->allocated.requested / (double)made->allocated.usable;
+                sum[2 * k] += (double)seen[k]->objects * made->weight;
+                sum[2 * k + 1] += (double)seen[k]->usable * made->weight;
+                sum[4 + k] += (double)seen[k]->requested * made->weight;
+                sum[6 + 2 * k] += blocks;
+                sum[7 + 2 * k] += blocks * size;
+                sum[10 + k] += blocks * size * asked;
+            }
         }
-        printf("%s %.1f %.1f %.1f %.1f %.1f %.1f\n", names[stack], sum[0], sum[1], sum[2], sum[3],
-               sum[4], sum[5]);
+        printf("%s", names[stack]);
+        for (unsigned i = 0; i < COLUMNS; i++)
+            printf(" %.1f", sum[i]);
+        printf("\n");
     }
 }
 

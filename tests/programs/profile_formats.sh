@@ -45,15 +45,15 @@ for rate in 0 65536; do
         ./heap gperftools "$rate" >g.heap
         flat_go g.heap inuse_space && agree 5 $slack
         flat_go g.heap alloc_space && agree 6 $slack
-        what=pprof # final numbers, rounded a row at a time
+        what=pprof # final numbers, which add up to the counters
         ./heap pprof "$rate" >p.pb.gz || fail "no pprof file"
-        flat_go p.pb.gz inuse_objects && agree 1 2
-        flat_go p.pb.gz inuse_space && agree 2 2
-        flat_go p.pb.gz alloc_objects && agree 3 2
-        flat_go p.pb.gz alloc_space && agree 4 2
-        flat_go p.pb.gz peak_space && agree 4 2
-        flat_go p.pb.gz inuse_requested && agree 5 2
-        flat_go p.pb.gz alloc_requested && agree 6 2
+        flat_go p.pb.gz inuse_objects && agree 7 2
+        flat_go p.pb.gz inuse_space && agree 8 2
+        flat_go p.pb.gz alloc_objects && agree 9 2
+        flat_go p.pb.gz alloc_space && agree 10 2
+        flat_go p.pb.gz peak_space && agree 10 2
+        flat_go p.pb.gz inuse_requested && agree 11 2
+        flat_go p.pb.gz alloc_requested && agree 12 2
         go tool pprof -raw p.pb.gz >raw 2>/dev/null || fail "pprof does not like our file"
         grep -q 'inuse_space/bytes.dflt.' raw || fail "no default type of sample"
         grep -q 'thread:.work?er.' raw && grep -q 'thread_id:.10 id.' raw || fail "no label with a thread"

@@ -34,6 +34,9 @@ case "$(files "$place/out put")" in
 *) fail "a folder: $(files "$place/out put")" ;;
 esac
 [ -z "$(files)" ] || fail "a folder: left behind $(files)"
+expect 0 memoir run --output "$place/out put/" ../target 2>"$place/errors"
+grep -q 'out put/target-.*memoir' "$place/errors" && ! grep -q '//' "$place/errors" ||
+    fail "a folder with a slash: $(cat "$place/errors")"
 cp ../target "../my target"
 expect 0 memoir run "../my target" 2>"$place/errors"
 only './my target-*.memoir'

@@ -5,7 +5,8 @@
  * Bytes are usable sizes. Kinds: small, mixed, large, grow (one block that realloc moves), rise
  * (nothing is freed), saw (up and down), threads (four of them, joined; the peak is not known: 0),
  * shrink (large blocks that realloc makes smaller), turns (the rate is changed again and again),
- * forget (after the peak, mallctl forgets what was recorded).
+ * forget (after the peak, mallctl forgets what was recorded), later (every block is recorded, but
+ * not from the start on).
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -132,6 +133,15 @@ static void turns(struct tally *tally, unsigned steps)
     }
 }
 
+static void later(struct tally *tally, unsigned steps)
+{
+    got(tally, malloc(100000));
+    memoir_set_rate(64 << 10);
+    got(tally, malloc(100));
+    memoir_set_rate(0);
+    mix(tally, 42, steps, 6000);
+}
+
 __attribute__((weak)) int mallctl(const char *name, void *old, size_t *length, void *new,
                                   size_t new_length);
 
@@ -191,6 +201,8 @@ int main(int argc, char **argv)
         forget(&tally, steps);
     else if (strcmp(kind, "turns") == 0)
         turns(&tally, steps);
+    else if (strcmp(kind, "later") == 0)
+        later(&tally, steps);
     else
         return 2;
     char text[200];

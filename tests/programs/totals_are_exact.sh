@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # What a capture says was allocated, is live and was live at the peak is what the program knows it
-# allocated, at any rate. Only a sampled peak may be off, by what bins hold.
+# allocated, at any rate. Only a sampled peak may be off, by what bins hold, and by less while every
+# block is recorded again.
 . "$(dirname "$0")/common.sh"
 need python3
 here=$(dirname "$0")
@@ -46,5 +47,8 @@ for rate in 0 64K 512K; do
     try $rate 20000 0 shrink 100
     try $rate 600000 0 turns 20000
     try $rate 0 4 threads 20000 # libc allocates once for each thread
+done
+for steps in 1000 5000 20000; do # of 2.8, 7.9 and 10 MB
+    try 512K 20000 0 later $steps
 done
 finish

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of a sample are scaled to exact counters: in 2,000 random mixes of classes, weights and
- * counters the rows and what none of them stands for add up to the counter, to the byte; a row is
- * never less than what was seen, unless the counter is; and without classes that were sampled, all
- * is left over.
+ * Rows of a sample are scaled to exact counters: in 4,000 random mixes of classes, weights and
+ * counters the rows and what none of them stands for add up to the counters, to the byte; and of
+ * each row, and of the rest, no more is live, or was live at the peak, than was allocated. A row is
+ * never less than what was seen, unless a counter is; without classes that were sampled, all is
+ * left over.
  */
 #include "tool/profile/reconcile.h"
 
+#include "base/compiler.h"
 #include "tests/unit/unit.h"
 
-enum { MIXES = 2000, ROWS_MOST = 40, CLASSES = 5 };
+enum { MIXES = 4000, ROWS_MOST = 40, CLASSES = 5 };
 
 static uint64_t state = 88172645463325252u;
 
@@ -23,10 +25,17 @@ static uint64_t random_below(uint64_t bound)
 
 static const uint64_t sizes[CLASSES] = {16, 112, 1024, 32768, 0};
 
+struct row {
+    struct reconcile_sums seen;
+    unsigned class;
+    double weight;
+};
+
 struct mix {
-    struct capture_row rows[ROWS_MOST];
-    unsigned classes[ROWS_MOST], count;
-    uint64_t blocks[CLASSES], bytes[CLASSES]; /* exact, of all metrics */
+    struct row rows[ROWS_MOST];
+    unsigned count;
+    struct capture_class classes[CLASSES];
+    bool older[CLASSES]; /* the counters are less than what was seen */
 };
 
 static struct capture_sum sum_of(uint64_t blocks, uint64_t size)
@@ -34,70 +43,157 @@ static struct capture_sum sum_of(uint64_t blocks, uint64_t size)
     return (struct capture_sum){blocks, blocks * (size - size / 8), blocks * size};
 }
 
+static void count_add(struct capture_count *to, const struct capture_sum *more)
+{
+    to->blocks += more->objects;
+    to->bytes += more->usable;
+}
+
+static struct row row_make(unsigned class)
+{
+    uint64_t size = sizes[class] > 0 ? sizes[class] : 40960 + 4096 * random_below(500);
+    uint64_t all = 1 + random_below(40), kind = random_below(4);
+    /* All four cells: sites that keep, that free everything, that grow and that shrink. */
+    uint64_t live = kind == 0 ? 0 : kind == 1 ? all : random_below(all + 1);
+    uint64_t peak = kind == 2 ? live : random_below(3) == 0 ? all : random_below(all + 1);
+    return (struct row){
+        .seen = {sum_of(all, size), sum_of(live, size), sum_of(peak, size)},
+        .class = class,
+        .weight = random_below(4) == 0 ? 1 : 1 + (double)random_below(100000) / 97,
+    };
+}
+
+static uint64_t more_blocks(uint64_t seen)
+{
+    return random_below(3) == 0 ? 0 : random_below(4) == 0 ? random_below(1000000) : seen;
+}
+
+/* Counters that a program may have had: what was seen and more of each kind of block, or fewer. */
+static void class_count(struct capture_class *class, bool *older)
+{
+    uint64_t both = more_blocks(class->live.blocks), live = more_blocks(class->live.blocks);
+    uint64_t peak = more_blocks(class->peak.blocks), none = more_blocks(class->allocated.blocks);
+    uint64_t each = class->size > 0 ? class->size : 70001;
+    struct capture_count *const counts[] = {&class->allocated, &class->live, &class->peak};
+    const uint64_t more[] = {both + live + peak + none, both + live, both + peak};
+    *older = random_below(8) == 0;
+    for (unsigned i = 0; i < COUNT_OF(counts); i++) {
+        counts[i]->blocks = *older ? counts[i]->blocks / 2 : counts[i]->blocks + more[i];
+        counts[i]->bytes = *older ? counts[i]->bytes / 2 : counts[i]->bytes + more[i] * each;
+        if (class->size > 0)
+            counts[i]->bytes = counts[i]->blocks * class->size;
+    }
+}
+
 static void mix_make(struct mix *mix)
 {
     *mix = (struct mix){.count = (unsigned)random_below(ROWS_MOST + 1)};
+    for (unsigned i = 0; i < CLASSES; i++)
+        mix->classes[i].size = sizes[i];
     for (unsigned i = 0; i < mix->count; i++) {
-        struct capture_row *row = &mix->rows[i];
-        unsigned class = mix->classes[i] = (unsigned)random_below(CLASSES - 1) + (i % 3 == 0);
-        uint64_t size = sizes[class] > 0 ? sizes[class] : 40960 + 4096 * random_below(500);
-        row->size = sizes[class];
-        row->weight = random_below(4) == 0 ? 1 : 1 + (double)random_below(100000) / 97;
-        uint64_t blocks = 1 + random_below(20);
-        row->live = row->peak = sum_of(blocks, size);
-        row->allocated = sum_of(2 * blocks, size); /* so many were freed, too */
-        mix->blocks[class] += row->live.objects;
-        mix->bytes[class] += row->live.usable;
+        struct row *row = &mix->rows[i];
+        *row = row_make((unsigned)random_below(CLASSES - 1) + (i % 3 == 0));
+        count_add(&mix->classes[row->class].allocated, &row->seen.allocated);
+        count_add(&mix->classes[row->class].live, &row->seen.live);
+        count_add(&mix->classes[row->class].peak, &row->seen.peak);
     }
-    for (unsigned i = 0; i < CLASSES; i++) {
-        uint64_t more = random_below(3) == 0 ? 0 : random_below(1000000);
-        mix->blocks[i] = random_below(8) == 0 ? mix->blocks[i] / 2 : mix->blocks[i] + more;
-        mix->bytes[i] = sizes[i] > 0           ? mix->blocks[i] * sizes[i]
-                        : random_below(8) == 0 ? mix->bytes[i] / 2
-                                               : mix->bytes[i] + 70000 * more;
-    }
+    for (unsigned i = 0; i < CLASSES; i++)
+        class_count(&mix->classes[i], &mix->older[i]);
+}
+
+static void sums_check(const struct reconcile_sums *sums)
+{
+    const struct capture_sum *all = &sums->allocated, *live = &sums->live, *peak = &sums->peak;
+    assert(live->objects <= all->objects && peak->objects <= all->objects);
+    assert(live->usable <= all->usable && peak->usable <= all->usable);
+    assert(live->requested <= all->requested && peak->requested <= all->requested);
+}
+
+static void sums_add(struct capture_count to[3], const struct reconcile_sums *more)
+{
+    count_add(&to[0], &more->allocated);
+    count_add(&to[1], &more->live);
+    count_add(&to[2], &more->peak);
 }
 
 static void mix_check(const struct mix *mix, bool covered)
 {
     static struct reconcile it;
+    struct capture_count sums[CLASSES][3] = {0};
+    bool weighted[CLASSES] = {0};
     reconcile_start(&it);
-    for (unsigned i = 0; i < CLASSES; i++) {
-        struct capture_count count = {mix->blocks[i], mix->bytes[i]};
-        struct capture_count twice = {2 * count.blocks, 2 * count.bytes};
-        reconcile_class(&it, &(struct capture_class){sizes[i], twice, count, count});
+    for (unsigned i = 0; i < CLASSES; i++)
+        reconcile_class(&it, &mix->classes[i]);
+    for (unsigned i = 0; i < mix->count; i++) {
+        const struct row *row = &mix->rows[i];
+        reconcile_add(&it, reconcile_find(&it, sizes[row->class]), &row->seen, row->weight);
     }
-    for (unsigned i = 0; i < mix->count; i++)
-        reconcile_row(&it, reconcile_find(&it, mix->rows[i].size), &mix->rows[i]);
     assert(it.count == CLASSES);
-    reconcile_factors(&it, covered);
-    for (unsigned metric = 0; metric < RECONCILE_METRICS; metric++) {
-        uint64_t blocks[CLASSES] = {0}, bytes[CLASSES] = {0};
-        bool less[CLASSES] = {0};
-        for (unsigned i = 0; i < mix->count; i++) {
-            struct capture_sum seen = mix->rows[i].live, value;
-            unsigned class = mix->classes[i];
-            value = reconcile_value(&it, class, metric, seen, mix->rows[i].weight);
-            blocks[class] += value.objects;
-            bytes[class] += value.usable;
-            less[class] |= value.objects < seen.objects;
-            assert(value.requested <= value.usable + 1);
-        }
-        for (unsigned i = 0; i < CLASSES; i++) {
-            struct capture_sum rest = reconcile_rest(&it, i, metric);
-            const struct reconcile_sum *sum = &it.classes[i].sums[metric][RECONCILE_BLOCKS];
-            assert(blocks[i] + rest.objects == mix->blocks[i]);
-            assert(bytes[i] + rest.usable == mix->bytes[i]);
-            assert(!less[i] || (double)mix->blocks[i] < sum->seen);
-            if (covered && sum->estimate > sum->seen)
-                assert(rest.objects == 0);
-        }
+    reconcile_solve(&it, covered);
+    for (unsigned i = 0; i < mix->count; i++) {
+        const struct row *row = &mix->rows[i];
+        struct reconcile_sums value = reconcile_give(&it, row->class, &row->seen, row->weight);
+        sums_check(&value);
+        sums_add(sums[row->class], &value);
+        assert(value.live.requested <= value.live.usable + 1);
+        weighted[row->class] |= row->weight > 1 && row->seen.live.objects > 0;
+        if (mix->older[row->class])
+            continue;
+        assert(value.allocated.objects >= row->seen.allocated.objects);
+        assert(value.live.objects >= row->seen.live.objects);
+        assert(value.peak.objects >= row->seen.peak.objects);
     }
+    for (unsigned i = 0; i < CLASSES; i++) {
+        const struct capture_class *class = &mix->classes[i];
+        struct reconcile_sums rest = reconcile_rest(&it, i);
+        sums_check(&rest);
+        sums_add(sums[i], &rest);
+        assert(memcmp(&sums[i][0], &class->allocated, sizeof class->allocated) == 0);
+        assert(memcmp(&sums[i][1], &class->live, sizeof class->live) == 0);
+        assert(memcmp(&sums[i][2], &class->peak, sizeof class->peak) == 0);
+        if (covered && weighted[i])
+            assert(rest.live.objects == 0);
+    }
+}
+
+/* One site keeps what it has until the end of the peak, another churns: the peak is the first
+ * one's, and so it must have allocated that much. */
+static void peak_counts_as_allocated(void)
+{
+    static struct reconcile it;
+    struct reconcile_sums keeps = {sum_of(3, 16), sum_of(0, 16), sum_of(3, 16)};
+    struct reconcile_sums churns = {sum_of(1000, 16), sum_of(0, 16), sum_of(0, 16)};
+    reconcile_start(&it);
+    reconcile_class(&it, &(struct capture_class){16, {100000, 1600000}, {0, 0}, {330, 5280}});
+    reconcile_add(&it, 0, &keeps, 100);
+    reconcile_add(&it, 0, &churns, 100);
+    reconcile_solve(&it, true);
+    keeps = reconcile_give(&it, 0, &keeps, 100);
+    churns = reconcile_give(&it, 0, &churns, 100);
+    assert(keeps.peak.objects == 330 && keeps.allocated.objects == 330);
+    assert(churns.peak.objects == 0 && churns.allocated.objects == 100000 - 330);
+}
+
+/* No block that was live at the peak was recorded: the site that churns was not there. */
+static void peak_without_a_sample_is_left_over(void)
+{
+    static struct reconcile it;
+    struct reconcile_sums churns = {sum_of(1000, 16), sum_of(0, 16), sum_of(0, 16)};
+    reconcile_start(&it);
+    reconcile_class(&it, &(struct capture_class){16, {100000, 1600000}, {0, 0}, {20, 320}});
+    reconcile_add(&it, 0, &churns, 100);
+    reconcile_solve(&it, true);
+    churns = reconcile_give(&it, 0, &churns, 100);
+    struct reconcile_sums rest = reconcile_rest(&it, 0);
+    assert(churns.peak.objects == 0 && churns.allocated.objects == 100000 - 20);
+    assert(rest.peak.objects == 20 && rest.allocated.objects == 20 && rest.live.objects == 0);
 }
 
 int main(void)
 {
     static struct mix mix;
+    peak_counts_as_allocated();
+    peak_without_a_sample_is_left_over();
     for (unsigned i = 0; i < MIXES; i++) {
         mix_make(&mix);
         mix_check(&mix, true);

@@ -504,8 +504,8 @@ static void sampled_numbers_have_errors(void)
     view_free(&view);
     profile.samples.weights[0] = 3.5F; /* two of the seven were seen */
     view = view_of(&options);
-    double expected = 700.0 * 700 * (1 - 1 / 3.5) / 2, unit = expected / 700;
-    expected += 1.5 * unit * unit; /* few samples say less than a normal distribution would */
+    double expected = 700.0 * 700 * (1 - 1 / 3.5) / 2, each = expected / 2;
+    expected += 1.5 * each; /* few samples say less than a normal distribution would */
     assert(fabs(view.total.variance - expected) < 1);
     assert(fabs(view_error_share(1050, expected) - 1.96 * sqrt(expected) / 1050) < 1e-9);
     view_free(&view);

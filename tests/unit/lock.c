@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The lock: one thread inside at a time, sleepers are woken, the ranks that a thread holds are
- * known to it, and a lock whose owner is gone can be had again.
+ * known to it, a lock whose owner is gone can be had again, and no other one is taken away.
  */
+#define _GNU_SOURCE
 #include "base/lock.h"
 
 #include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
 
 #include "tests/unit/unit.h"
 
@@ -100,6 +103,69 @@ static void an_owner_that_is_gone_is_noticed(void)
     assert(left.word == 0);
 }
 
+enum { HOLD_US = 3000000 }; /* more than twice what a waiter gives an owner that is gone */
+static struct lock held = {0, LOCK_META};
+static bool holding, taken_away;
+
+static int take_while_held(void *unused)
+{
+    (void)unused;
+    lock_take(&held);
+    taken_away = load_relaxed(&holding);
+    lock_give(&held);
+    return 0;
+}
+
+/* Neither gives nor runs for a while, as a thread of a stopped process. */
+static void *hold_long(void *unused)
+{
+    (void)unused;
+    lock_take(&held);
+    store_relaxed(&holding, true);
+    usleep(HOLD_US);
+    store_relaxed(&holding, false);
+    lock_give(&held);
+    return NULL;
+}
+
+/* To a child in our memory (vfork) all of our threads look as if they were gone. */
+static void a_vfork_child_waits_for_live_owners(void)
+{
+    static char stack[64 << 10] __attribute__((aligned(16)));
+    pthread_t thread;
+    assert(pthread_create(&thread, NULL, hold_long, NULL) == 0);
+    while (!load_relaxed(&holding))
+        usleep(1000);
+    pid_t child =
+        clone(take_while_held, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+    assert(child > 0 && waitpid(child, NULL, 0) == child);
+    pthread_join(thread, NULL);
+    assert(!taken_away && held.word == 0);
+}
+
+static int hold_as_a_process(void *unused)
+{
+    (void)unused;
+    store_relaxed(&held.word, (uint32_t)getpid()); /* as with thread-local memory of its own */
+    store_relaxed(&holding, true);
+    usleep(HOLD_US);
+    store_relaxed(&holding, false);
+    store_release(&held.word, 0);
+    return 0;
+}
+
+/* And the other way round: no thread of ours has the id of such a child. */
+static void children_in_our_memory_keep_their_locks(void)
+{
+    static char stack[64 << 10] __attribute__((aligned(16)));
+    pid_t child = clone(hold_as_a_process, stack + sizeof stack, CLONE_VM | SIGCHLD, NULL);
+    assert(child > 0);
+    while (!load_relaxed(&holding))
+        usleep(1000);
+    take_while_held(NULL);
+    assert(waitpid(child, NULL, 0) == child && !taken_away);
+}
+
 static void *take_and_give(void *what)
 {
     lock_take(what);
@@ -159,10 +225,13 @@ static void a_child_keeps_its_own_lock(void)
 
 int main(void)
 {
+    os_tid_learn();
     one_thread_at_a_time();
     without_the_lock_threads_do_meet();
     held_ranks_are_known();
     an_owner_that_is_gone_is_noticed();
+    a_vfork_child_waits_for_live_owners();
+    children_in_our_memory_keep_their_locks();
     sleepers_are_woken();
     breaking_frees_what_others_left();
     a_child_keeps_its_own_lock();

@@ -16,7 +16,8 @@ struct kind {
     uint32_t chain; /* number of its chain */
     uint32_t class; /* in `exact`; 0 without counters */
     uint32_t snapshot;
-    float size; /* mean bytes of a recorded block, where those differ; or 0 */
+    float size;    /* mean bytes of a recorded block, where those differ; or 0 */
+    float at_peak; /* see `reconcile_at_peak` */
 };
 
 enum {
@@ -198,30 +199,42 @@ static float mean_size(const struct capture_row *row)
                : 0;
 }
 
+/* The row's live bytes join those that its sample has already of this moment. */
+static void history_add(struct capture_samples *it, size_t sample, const struct capture_row *row)
+{
+    struct profile_samples *samples = &it->profile->samples;
+    if (it->column == 0 || (!samples->history && !profile_want_history(it->profile)))
+        return;
+    struct kind *kind = kind_at(it, sample);
+    float *live = &samples->history[sample][it->column - 1], more = (float)row->live.usable;
+    float at_peak = (float)reconcile_at_peak(&row->live, &row->peak);
+    *live += more;
+    kind->at_peak += *live > 0 ? (at_peak - kind->at_peak) * more / *live : 0;
+}
+
 bool capture_samples_row(struct capture_samples *it, const struct capture_row *row, uint32_t thread,
                          size_t *sample, bool *fresh)
 {
-    struct profile *profile = it->profile;
-    struct profile_samples *samples = &profile->samples;
-    unsigned class = 0;
-    if (it->counted) {
-        class = reconcile_find(&it->exact, row->size);
-        reconcile_row(&it->exact, class, row);
+    unsigned class = it->counted ? reconcile_find(&it->exact, row->size) : 0;
+    if (it->counted && !it->target) { /* those of the target are added by sample */
+        struct reconcile_sums seen = {row->allocated, row->live, row->peak};
+        reconcile_add(&it->exact, class, &seen, row->weight);
     }
     if ((!it->target && row->live.objects == 0 && row->live.usable == 0) ||
         !sample_of_row(it, row, thread, sample, fresh))
         return false;
+    float at_peak = kind_at(it, *sample)->at_peak;
     *kind_at(it, *sample) = (struct kind){.weight = it->raw ? 1 : row->weight,
                                           .class = class,
                                           .snapshot = it->snapshot,
-                                          .size = mean_size(row)};
+                                          .size = mean_size(row),
+                                          .at_peak = at_peak};
     if (it->target && !chain_add(it, row, thread, &kind_at(it, *sample)->chain))
         return false;
     if (it->target)
         add_values(it, *sample, row);
-    if (it->column > 0 && (samples->history || profile_want_history(profile)))
-        samples->history[*sample][it->column - 1] += (float)row->live.usable;
-    return !profile->failed;
+    history_add(it, *sample, row);
+    return !it->profile->failed;
 }
 
 /* ---- from what was seen to what there was ---- */
@@ -254,46 +267,33 @@ static void set_sum(struct profile_samples *samples, size_t sample, enum metric 
     add_sum(samples, sample, metric, sum);
 }
 
-static void sum_add(struct capture_sum *to, const struct capture_sum *more)
+static struct reconcile_sums seen_of(const struct capture_samples *it, size_t sample)
 {
-    to->objects += more->objects;
-    to->requested += more->requested;
-    to->usable += more->usable;
+    const struct profile_samples *samples = &it->profile->samples;
+    return (struct reconcile_sums){seen_at(samples, sample, ALLOCATED),
+                                   seen_at(samples, sample, LIVE), seen_at(samples, sample, PEAK)};
 }
 
-static void sample_scale(struct capture_samples *it, size_t sample, const struct capture_sum *seen)
+static void sample_scale(struct capture_samples *it, size_t sample,
+                         const struct reconcile_sums *seen)
 {
     struct profile_samples *samples = &it->profile->samples;
     const struct kind *kind = kind_at(it, sample);
-    struct capture_sum values[METRICS];
-    if (it->counted) {
-        struct capture_sum freed = reconcile_freed(&seen[ALLOCATED], &seen[LIVE]);
-        values[ALLOCATED] =
-            reconcile_value(&it->exact, kind->class, RECONCILE_FREED, freed, kind->weight);
-        values[LIVE] =
-            reconcile_value(&it->exact, kind->class, RECONCILE_LIVE, seen[LIVE], kind->weight);
-        values[PEAK] =
-            reconcile_value(&it->exact, kind->class, RECONCILE_PEAK, seen[PEAK], kind->weight);
-        sum_add(&values[ALLOCATED], &values[LIVE]);
-    } else {
-        for (unsigned i = 0; i < METRICS; i++)
-            values[i] = estimate(seen[i], kind->weight);
-    }
-    for (unsigned i = 0; i < METRICS; i++)
-        set_sum(samples, sample, i, &values[i]);
-}
-
-/* How many blocks one that was seen stands for. */
-static double stands_for(const struct capture_samples *it, const struct kind *kind,
-                         enum reconcile_metric metric)
-{
-    return it->counted
-               ? reconcile_weight(&it->exact, kind->class, metric, RECONCILE_BLOCKS, kind->weight)
-               : kind->weight;
+    struct reconcile_sums values;
+    if (it->counted)
+        values = reconcile_give(&it->exact, kind->class, seen, kind->weight);
+    else
+        values = (struct reconcile_sums){estimate(seen->allocated, kind->weight),
+                                         estimate(seen->live, kind->weight),
+                                         estimate(seen->peak, kind->weight)};
+    set_sum(samples, sample, ALLOCATED, &values.allocated);
+    set_sum(samples, sample, LIVE, &values.live);
+    set_sum(samples, sample, PEAK, &values.peak);
 }
 
 /* Without the columns all weights are 1. */
-static void set_weights(struct capture_samples *it, size_t sample, const struct capture_sum *seen)
+static void set_weights(struct capture_samples *it, size_t sample,
+                        const struct reconcile_sums *seen)
 {
     struct profile *profile = it->profile;
     struct profile_samples *samples = &profile->samples;
@@ -307,13 +307,13 @@ static void set_weights(struct capture_samples *it, size_t sample, const struct 
         }
     if (!samples->weights || profile->failed)
         return;
-    double freed = stands_for(it, kind, RECONCILE_FREED);
-    double live = stands_for(it, kind, RECONCILE_LIVE), all = (double)seen[ALLOCATED].objects;
-    double share = all > 0 ? (double)seen[LIVE].objects / all : 0;
-    samples->weights[sample] = (float)(freed + share * (live - freed));
+    struct fit_values weights = {kind->weight, kind->weight, kind->weight};
+    if (it->counted)
+        weights = reconcile_weights(&it->exact, kind->class, seen, kind->weight);
+    samples->weights[sample] = (float)weights.allocated;
     if (samples->scales)
         samples->scales[sample] = (struct profile_scale){
-            (float)live, (float)stands_for(it, kind, RECONCILE_PEAK),
+            (float)weights.live, (float)weights.peak,
             chain_length((struct chain *)it->chains.items + kind->chain), kind->size};
 }
 
@@ -323,11 +323,9 @@ static void target_scale(struct capture_samples *it)
     for (size_t i = 0; i < it->kinds.count && !it->profile->failed; i++) {
         if (kinds[i].snapshot != it->snapshot)
             continue;
-        struct capture_sum seen[METRICS];
-        for (unsigned metric = 0; metric < METRICS; metric++)
-            seen[metric] = seen_at(&it->profile->samples, i, metric);
-        sample_scale(it, i, seen);
-        set_weights(it, i, seen);
+        struct reconcile_sums seen = seen_of(it, i);
+        sample_scale(it, i, &seen);
+        set_weights(it, i, &seen);
     }
     it->profile->counted = it->counted;
     uint32_t *comment = it->counted && it->profile->samples.weights
@@ -344,9 +342,10 @@ static void history_scale(struct capture_samples *it)
     for (size_t i = 0; i < it->kinds.count && samples->history; i++)
         if (kinds[i].snapshot == it->snapshot)
             samples->history[i][it->column - 1] *=
-                (float)(it->counted ? reconcile_weight(&it->exact, kinds[i].class, RECONCILE_LIVE,
-                                                       RECONCILE_BYTES, kinds[i].weight)
-                                    : kinds[i].weight);
+                (float)(it->counted
+                            ? reconcile_live_weight(&it->exact, kinds[i].class,
+                                                    (double)kinds[i].at_peak, kinds[i].weight)
+                            : kinds[i].weight);
 }
 
 /* What no sample stands for, by size. */
@@ -363,26 +362,21 @@ static void rest_add(struct capture_samples *it, unsigned class)
 {
     struct profile *profile = it->profile;
     struct profile_samples *samples = &profile->samples;
-    struct capture_sum rests[METRICS] = {0};
-    uint64_t size = it->exact.classes[class].size, all = 0;
+    struct reconcile_sums rest = {0};
+    uint64_t size = it->exact.classes[class].size;
     double live = it->column > 0 ? reconcile_live_rest(&it->exact, class) : 0;
     size_t sample;
     bool fresh;
-    if (it->target) {
-        rests[ALLOCATED] = reconcile_rest(&it->exact, class, RECONCILE_FREED);
-        rests[LIVE] = reconcile_rest(&it->exact, class, RECONCILE_LIVE);
-        rests[PEAK] = reconcile_rest(&it->exact, class, RECONCILE_PEAK);
-        sum_add(&rests[ALLOCATED], &rests[LIVE]);
-    }
-    for (unsigned i = 0; i < METRICS; i++)
-        all |= rests[i].objects | rests[i].usable;
-    if ((all == 0 && live < 1) ||
+    if (it->target)
+        rest = reconcile_rest(&it->exact, class);
+    if ((rest.allocated.objects == 0 && rest.allocated.usable == 0 && live < 1) ||
         !sample_of(it, (struct key){{UINT64_MAX, size, UINT64_MAX}}, &sample, &fresh))
         return;
     samples->stacks[sample] = capture_samples_named(profile, PROFILE_NOT_SAMPLED);
     samples->label_sets[sample] = rest_labels(profile, size);
-    for (unsigned i = 0; i < METRICS; i++)
-        add_sum(samples, sample, i, &rests[i]);
+    add_sum(samples, sample, ALLOCATED, &rest.allocated);
+    add_sum(samples, sample, LIVE, &rest.live);
+    add_sum(samples, sample, PEAK, &rest.peak);
     if (samples->weights)
         samples->weights[sample] = 1;
     if (samples->scales)
@@ -391,10 +385,23 @@ static void rest_add(struct capture_samples *it, unsigned class)
         samples->history[sample][it->column - 1] = (float)live;
 }
 
+/* Rows of one sample count together: its values are made from their sums. */
+static void target_add(struct capture_samples *it)
+{
+    const struct kind *kinds = it->kinds.items;
+    for (size_t i = 0; i < it->kinds.count && !it->profile->failed; i++) {
+        struct reconcile_sums seen = seen_of(it, i);
+        if (kinds[i].snapshot == it->snapshot)
+            reconcile_add(&it->exact, kinds[i].class, &seen, kinds[i].weight);
+    }
+}
+
 void capture_samples_whole(struct capture_samples *it, bool covered)
 {
+    if (it->counted && it->target)
+        target_add(it);
     if (it->counted)
-        reconcile_factors(&it->exact, covered);
+        reconcile_solve(&it->exact, covered);
     if (it->column > 0)
         history_scale(it);
     if (it->target)

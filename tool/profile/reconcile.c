@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/compiler.h"
+
 void reconcile_start(struct reconcile *it)
 {
     it->count = 0;
@@ -35,132 +37,152 @@ unsigned reconcile_find(struct reconcile *it, uint64_t size)
     return class_add(it, size);
 }
 
+static void count_add(struct fit_counts *to, uint64_t allocated, uint64_t live, uint64_t peak)
+{
+    to->allocated += allocated;
+    to->live += live;
+    to->peak += peak;
+}
+
+void reconcile_class(struct reconcile *it, const struct capture_class *class)
+{
+    struct reconcile_class *to = &it->classes[reconcile_find(it, class->size)];
+    count_add(&to->blocks, class->allocated.blocks, class->live.blocks, class->peak.blocks);
+    count_add(&to->bytes, class->allocated.bytes, class->live.bytes, class->peak.bytes);
+}
+
+static struct fit_counts blocks_of(const struct reconcile_sums *sums)
+{
+    return (struct fit_counts){sums->allocated.objects, sums->live.objects, sums->peak.objects};
+}
+
+static struct fit_counts bytes_of(const struct reconcile_sums *sums)
+{
+    return (struct fit_counts){sums->allocated.usable, sums->live.usable, sums->peak.usable};
+}
+
+void reconcile_add(struct reconcile *it, unsigned class, const struct reconcile_sums *seen,
+                   double weight)
+{
+    fit_add(&it->classes[class].fit_blocks, blocks_of(seen), weight);
+    fit_add(&it->classes[class].fit_bytes, bytes_of(seen), weight);
+}
+
+static struct fit_counts times(struct fit_counts blocks, uint64_t size)
+{
+    return (struct fit_counts){blocks.allocated * size, blocks.live * size, blocks.peak * size};
+}
+
+void reconcile_solve(struct reconcile *it, bool covered)
+{
+    for (unsigned i = 0; i < it->count; i++) {
+        struct reconcile_class *class = &it->classes[i];
+        struct fit_counts bytes = times(class->blocks, class->size);
+        class->one_size = memcmp(&bytes, &class->bytes, sizeof bytes) == 0;
+        fit_solve(&class->fit_blocks, class->blocks, covered);
+        fit_solve(&class->fit_bytes, class->bytes, covered);
+    }
+}
+
+/* What one that was seen stands for; a row without any has the value that its weight says. */
+static double quotient(double value, uint64_t seen, double weight)
+{
+    return seen > 0 ? value / (double)seen : weight;
+}
+
+struct fit_values reconcile_weights(const struct reconcile *it, unsigned class,
+                                    const struct reconcile_sums *seen, double weight)
+{
+    struct fit_counts blocks = blocks_of(seen);
+    struct fit_values values = fit_value(&it->classes[class].fit_blocks, blocks, weight);
+    return (struct fit_values){quotient(values.allocated, blocks.allocated, weight),
+                               quotient(values.live, blocks.live, weight),
+                               quotient(values.peak, blocks.peak, weight)};
+}
+
+static const struct fit *fit_of_bytes(const struct reconcile_class *class)
+{
+    return class->one_size ? &class->fit_blocks : &class->fit_bytes;
+}
+
+double reconcile_live_weight(const struct reconcile *it, unsigned class, double at_peak,
+                             double weight)
+{
+    return fit_live_weight(fit_of_bytes(&it->classes[class]), at_peak, weight);
+}
+
+double reconcile_at_peak(const struct capture_sum *live, const struct capture_sum *peak)
+{
+    return live->usable > peak->usable ? (double)peak->usable / (double)live->usable : 1;
+}
+
+/* Requested bytes are as many of the usable ones as in what was seen. Rounds the running sum. */
+static uint64_t requested_give(long double *given, uint64_t usable, uint64_t seen_requested,
+                               uint64_t seen_usable)
+{
+    long double before = roundl(*given);
+    if (seen_usable > 0)
+        *given += (long double)usable * (long double)seen_requested / (long double)seen_usable;
+    return (uint64_t)(roundl(*given) - before);
+}
+
 static uint64_t less(uint64_t all, uint64_t part)
 {
     return all > part ? all - part : 0;
 }
 
-void reconcile_class(struct reconcile *it, const struct capture_class *class)
+static void requested_set(struct reconcile_class *class, struct reconcile_sums *sums,
+                          const struct reconcile_sums *seen)
 {
-    const struct capture_count counts[RECONCILE_METRICS] = {
-        [RECONCILE_FREED] = {less(class->allocated.blocks, class->live.blocks),
-                             less(class->allocated.bytes, class->live.bytes)},
-        [RECONCILE_LIVE] = class->live,
-        [RECONCILE_PEAK] = class->peak,
+    const struct capture_sum *all = &seen->allocated, *live = &seen->live, *peak = &seen->peak;
+    uint64_t freed =
+        requested_give(&class->requested.freed, less(sums->allocated.usable, sums->live.usable),
+                       less(all->requested, live->requested), less(all->usable, live->usable));
+    sums->live.requested =
+        requested_give(&class->requested.live, sums->live.usable, live->requested, live->usable);
+    sums->peak.requested =
+        requested_give(&class->requested.peak, sums->peak.usable, peak->requested, peak->usable);
+    sums->allocated.requested = freed + sums->live.requested;
+    if (sums->peak.requested > sums->allocated.requested)
+        sums->peak.requested = sums->allocated.requested;
+}
+
+static struct reconcile_sums sums_of(struct fit_counts blocks, struct fit_counts bytes)
+{
+    return (struct reconcile_sums){
+        .allocated = {.objects = blocks.allocated, .usable = bytes.allocated},
+        .live = {.objects = blocks.live, .usable = bytes.live},
+        .peak = {.objects = blocks.peak, .usable = bytes.peak},
     };
-    struct reconcile_class *to = &it->classes[reconcile_find(it, class->size)];
-    for (unsigned i = 0; i < RECONCILE_METRICS; i++) {
-        to->sums[i][RECONCILE_BLOCKS].exact += counts[i].blocks;
-        to->sums[i][RECONCILE_BYTES].exact += counts[i].bytes;
-    }
 }
 
-struct capture_sum reconcile_freed(const struct capture_sum *allocated,
-                                   const struct capture_sum *live)
-{
-    return (struct capture_sum){less(allocated->objects, live->objects),
-                                less(allocated->requested, live->requested),
-                                less(allocated->usable, live->usable)};
-}
-
-void reconcile_row(struct reconcile *it, unsigned class, const struct capture_row *row)
-{
-    struct capture_sum freed = reconcile_freed(&row->allocated, &row->live);
-    const struct capture_sum *const sums[RECONCILE_METRICS] = {
-        [RECONCILE_FREED] = &freed,
-        [RECONCILE_LIVE] = &row->live,
-        [RECONCILE_PEAK] = &row->peak,
-    };
-    for (unsigned i = 0; i < RECONCILE_METRICS; i++) {
-        const double seen[] = {(double)sums[i]->objects, (double)sums[i]->usable};
-        for (unsigned k = 0; k < RECONCILE_QUANTITIES; k++) {
-            it->classes[class].sums[i][k].seen += seen[k];
-            it->classes[class].sums[i][k].estimate += seen[k] * row->weight;
-        }
-    }
-}
-
-static struct reconcile_factor factor_of(const struct reconcile_sum *sum, bool covered)
-{
-    double exact = (double)sum->exact, unseen = sum->estimate - sum->seen;
-    bool weighted = unseen > sum->seen * 1e-9;
-    if (exact < sum->seen) /* the program ran on while the rows were written */
-        return (struct reconcile_factor){0, exact / sum->seen};
-    if (covered || sum->estimate > exact)
-        return (struct reconcile_factor){weighted ? (exact - sum->seen) / unseen : 0, 1};
-    return (struct reconcile_factor){1, 1};
-}
-
-void reconcile_factors(struct reconcile *it, bool covered)
-{
-    for (unsigned i = 0; i < it->count; i++)
-        for (unsigned m = 0; m < RECONCILE_METRICS; m++)
-            for (unsigned k = 0; k < RECONCILE_QUANTITIES; k++) {
-                struct reconcile_sum *sum = &it->classes[i].sums[m][k];
-                sum->factor = factor_of(sum, covered);
-            }
-}
-
-double reconcile_weight(const struct reconcile *it, unsigned class, enum reconcile_metric metric,
-                        enum reconcile_quantity quantity, double weight)
-{
-    const struct reconcile_factor *factor = &it->classes[class].sums[metric][quantity].factor;
-    return factor->down * (1 + factor->k * (weight - 1));
-}
-
-/* Rounds the running sum, so that what one row loses the next one gets. */
-static uint64_t give(struct reconcile_sum *sum, long double value)
-{
-    uint64_t before = sum->rounded;
-    sum->given += value;
-    long double all = roundl(sum->given);
-    sum->rounded = all < (long double)sum->exact ? (uint64_t)all : sum->exact;
-    return sum->rounded - before;
-}
-
-struct capture_sum reconcile_value(struct reconcile *it, unsigned class,
-                                   enum reconcile_metric metric, struct capture_sum seen,
-                                   double weight)
+struct reconcile_sums reconcile_give(struct reconcile *it, unsigned class,
+                                     const struct reconcile_sums *seen, double weight)
 {
     struct reconcile_class *place = &it->classes[class];
-    double blocks = reconcile_weight(it, class, metric, RECONCILE_BLOCKS, weight);
-    double bytes = reconcile_weight(it, class, metric, RECONCILE_BYTES, weight);
-    struct capture_sum value;
-    value.objects = give(&place->sums[metric][RECONCILE_BLOCKS],
-                         (long double)seen.objects * (long double)blocks);
-    if (place->sums[metric][RECONCILE_BYTES].exact ==
-        place->sums[metric][RECONCILE_BLOCKS].exact * place->size) { /* all have this size */
-        value.usable = value.objects * place->size;
-        place->sums[metric][RECONCILE_BYTES].rounded += value.usable;
-    } else {
-        value.usable = give(&place->sums[metric][RECONCILE_BYTES],
-                            (long double)seen.usable * (long double)bytes);
-    }
-    long double *requested = &place->requested[metric], before = roundl(*requested);
-    *requested += seen.usable > 0 ? (long double)value.usable * (long double)seen.requested /
-                                        (long double)seen.usable
-                                  : 0;
-    value.requested = (uint64_t)(roundl(*requested) - before);
-    return value;
+    struct fit_counts blocks = fit_give(&place->fit_blocks, blocks_of(seen), weight);
+    struct fit_counts bytes = place->one_size ? times(blocks, place->size)
+                                              : fit_give(&place->fit_bytes, bytes_of(seen), weight);
+    struct reconcile_sums sums = sums_of(blocks, bytes);
+    requested_set(place, &sums, seen);
+    return sums;
 }
 
-struct capture_sum reconcile_rest(const struct reconcile *it, unsigned class,
-                                  enum reconcile_metric metric)
+struct reconcile_sums reconcile_rest(const struct reconcile *it, unsigned class)
 {
-    const struct reconcile_sum *sums = it->classes[class].sums[metric];
-    struct capture_sum rest = {0};
-    if (sums[RECONCILE_BLOCKS].exact > sums[RECONCILE_BLOCKS].rounded)
-        rest.objects = sums[RECONCILE_BLOCKS].exact - sums[RECONCILE_BLOCKS].rounded;
-    if (sums[RECONCILE_BYTES].exact > sums[RECONCILE_BYTES].rounded)
-        rest.usable = sums[RECONCILE_BYTES].exact - sums[RECONCILE_BYTES].rounded;
-    rest.requested = rest.usable; /* what was asked for is not known */
+    const struct reconcile_class *place = &it->classes[class];
+    struct fit_counts blocks = fit_rest(&place->fit_blocks);
+    struct reconcile_sums rest =
+        sums_of(blocks, place->one_size ? times(blocks, place->size) : fit_rest(&place->fit_bytes));
+    struct capture_sum *const sums[] = {&rest.allocated, &rest.live, &rest.peak};
+    for (unsigned i = 0; i < COUNT_OF(sums); i++)
+        sums[i]->requested = sums[i]->usable; /* what was asked for is not known */
     return rest;
 }
 
 double reconcile_live_rest(const struct reconcile *it, unsigned class)
 {
-    const struct reconcile_sum *sum = &it->classes[class].sums[RECONCILE_LIVE][RECONCILE_BYTES];
-    double unseen = sum->estimate - sum->seen;
-    double given = sum->factor.down * (sum->seen + sum->factor.k * unseen);
-    return (double)sum->exact > given ? (double)sum->exact - given : 0;
+    const struct reconcile_class *place = &it->classes[class];
+    double rest = fit_live_rest(fit_of_bytes(place));
+    return place->one_size ? rest * (double)place->size : rest;
 }

@@ -5,9 +5,11 @@
  * what was gone before the peak, then what was there at the peak, then frees, then what was there
  * at the end. All sums are those of the profile, the peak among them.
  *
- * Objects of a sample have one size, or a byte more, so that their bytes add up. By its estimates a
- * sample may have had more live than it allocated; the difference is taken from what
- * other samples had before the peak, so that sums stay right. A free right
+ * Objects of a sample have one size, or a byte more, so that their bytes add up. Where a sample has
+ * blocks of several sizes, its estimates may want bytes without an object, say if one object was
+ * live both at the peak and at the end, with fewer bytes: other such samples get these bytes. A
+ * sample of another tool may have had more live than it allocated; the difference is taken from
+ * what other samples had before the peak, so that sums stay right. A free right
  * behind its allocation counts as "temporary" there; so other frees come behind a later allocation,
  * unless the two together would be a new peak. Beyond some millions of events, an event stands for
  * several objects, and only bytes are right.
@@ -18,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compiler.h"
 #include "tool/profile/estimate.h"
 #include "tool/profile/flat.h"
 #include "tool/profile/keys.h"
@@ -44,9 +47,15 @@ struct objects {
 
 /* A sample in parts that add up: gone before the peak, at the peak and gone at the end, at both,
  * and at the end only. */
-enum part { PART_BEFORE, PART_PEAK, PART_BOTH, PART_END };
+enum part { PART_BEFORE, PART_PEAK, PART_BOTH, PART_END, PARTS };
+
+/* Objects and bytes of a part; those before the peak may be below zero. */
+struct amount {
+    int64_t count, bytes;
+};
 
 struct sample {
+    struct amount parts[PARTS];
     uint32_t trace, peak; /* the records of PART_PEAK */
 };
 
@@ -182,37 +191,171 @@ static uint32_t trace_put(struct heaptrack *track, uint32_t stack)
 
 /* ---- objects ---- */
 
-/* Objects and bytes of a part; those before the peak may be below zero. */
-struct amount {
-    int64_t count, bytes;
+/* Bytes that samples should have had and could not: for lack of an object. */
+struct carry {
+    int64_t total, peak, end;
 };
 
-static struct amount amount_of(const struct heaptrack *track, size_t row, enum part part)
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t never_below_0(int64_t value)
+{
+    return value > 0 ? value : 0;
+}
+
+/* Counts. An object of PART_BOTH has the same bytes at the peak and at the end; if there is no
+ * other object for the difference, it is two objects, as long as the total allows that. */
+static void parts_count(const struct heaptrack *track, size_t row, struct amount parts[PARTS])
 {
     const struct columns *of = &track->columns;
-    struct amount peak = {value(track, of->peak_objects, row), value(track, of->peak, row)};
-    struct amount end = {value(track, of->end_objects, row), value(track, of->end, row)};
-    struct amount both = {peak.count < end.count ? peak.count : end.count,
-                          peak.bytes < end.bytes ? peak.bytes : end.bytes};
-    if (both.count > 0 && ((peak.count == both.count && peak.bytes > both.bytes) ||
-                           (end.count == both.count && end.bytes > both.bytes))) {
-        both.bytes -= both.bytes / both.count; /* bytes that are left need an object */
-        both.count--;
+    int64_t peak = value(track, of->peak_objects, row), end = value(track, of->end_objects, row);
+    int64_t both = smaller(peak, end), before = value(track, of->total_objects, row) - peak - end;
+    int64_t peak_bytes = value(track, of->peak, row), end_bytes = value(track, of->end, row);
+    bool lacks =
+        (peak_bytes > end_bytes && peak == both) || (end_bytes > peak_bytes && end == both);
+    if (both > 0 && lacks && before + both > 0)
+        both--;
+    parts[PART_BOTH].count = both;
+    parts[PART_PEAK].count = peak - both;
+    parts[PART_END].count = end - both;
+    parts[PART_BEFORE].count = before + both;
+}
+
+/* What objects that were there at the peak and at the end have in bytes. */
+static int64_t both_bytes(const struct amount parts[PARTS], int64_t peak, int64_t end)
+{
+    int64_t count = parts[PART_BOTH].count;
+    if (count == 0)
+        return 0;
+    if (parts[PART_PEAK].count == 0)
+        return never_below_0(peak);
+    if (parts[PART_END].count == 0)
+        return never_below_0(end);
+    return never_below_0(smaller(peak, end)) / (count + 1) * count;
+}
+
+static int64_t bytes_for(int64_t count, int64_t bytes)
+{
+    return count > 0 ? never_below_0(bytes) : 0;
+}
+
+/* Bytes, for the counts; what is left is carried to the next sample. */
+static void parts_fill(const struct heaptrack *track, size_t row, struct amount parts[PARTS],
+                       struct carry *carry)
+{
+    const struct columns *of = &track->columns;
+    carry->peak += value(track, of->peak, row);
+    carry->end += value(track, of->end, row);
+    carry->total += value(track, of->total, row);
+    int64_t both = both_bytes(parts, carry->peak, carry->end);
+    int64_t peak = bytes_for(parts[PART_PEAK].count, carry->peak - both);
+    int64_t end = bytes_for(parts[PART_END].count, carry->end - both);
+    int64_t before = bytes_for(parts[PART_BEFORE].count, carry->total - both - peak - end);
+    parts[PART_BOTH].bytes = both;
+    parts[PART_PEAK].bytes = peak;
+    parts[PART_END].bytes = end;
+    parts[PART_BEFORE].bytes = before;
+    carry->peak -= both + peak;
+    carry->end -= both + end;
+    carry->total -= both + peak + end + before;
+}
+
+/* Moves at most `bytes` from one part of a sample to another; below 0: the other way. */
+static int64_t parts_shift(struct amount parts[PARTS], enum part from, enum part to, int64_t bytes)
+{
+    if (parts[from].count <= 0 || parts[to].count <= 0)
+        return 0;
+    bytes = smaller(bytes, parts[from].bytes);
+    bytes = bytes < -parts[to].bytes ? -parts[to].bytes : bytes;
+    parts[from].bytes -= bytes;
+    parts[to].bytes += bytes;
+    return bytes;
+}
+
+/* What a part can have of `bytes`, which may be below 0. */
+static int64_t part_more(struct amount *part, int64_t bytes)
+{
+    int64_t more = part->count > 0 ? bytes : 0;
+    more = more < -part->bytes ? -part->bytes : more;
+    part->bytes += more;
+    return more;
+}
+
+/* What is still carried behind the last sample is for those with objects for it. */
+static void parts_more(struct amount parts[PARTS], struct carry *carry)
+{
+    carry->end -= parts_shift(parts, PART_PEAK, PART_BOTH, carry->end);
+    carry->peak -= parts_shift(parts, PART_END, PART_BOTH, carry->peak);
+    int64_t peak = part_more(&parts[PART_PEAK], carry->peak);
+    int64_t end = part_more(&parts[PART_END], carry->end);
+    carry->peak -= peak;
+    carry->end -= end;
+    carry->total -= peak + end;
+    carry->total -= part_more(&parts[PART_BEFORE], carry->total);
+}
+
+/* Without counts of objects, or with one size of block, nothing is carried. */
+static void parts_take(const struct heaptrack *track, size_t row, struct amount parts[PARTS])
+{
+    const struct columns *of = &track->columns;
+    int64_t peak = value(track, of->peak, row), end = value(track, of->end, row);
+    int64_t both = smaller(peak, end);
+    if (parts[PART_PEAK].count > 0 && parts[PART_END].count > 0)
+        both = both_bytes(parts, peak, end);
+    parts[PART_BOTH].bytes = both;
+    parts[PART_PEAK].bytes = peak - both;
+    parts[PART_END].bytes = end - both;
+    parts[PART_BEFORE].bytes = value(track, of->total, row) - peak - end + both;
+}
+
+static void carry_place(struct heaptrack *track, struct carry *carry)
+{
+    for (size_t i = 0; i < track->profile->samples.count; i++)
+        parts_more(track->samples[i].parts, carry);
+}
+
+/* Bytes of the total, but no objects before the peak: what was there both times in one sample
+ * becomes peak there, and end in another sample. */
+static void carry_loosen(struct heaptrack *track, struct carry *carry)
+{
+    size_t count = track->profile->samples.count;
+    int64_t loose = 0;
+    for (size_t i = 0; i < count; i++)
+        loose += parts_shift(track->samples[i].parts, PART_BOTH, PART_PEAK, carry->total - loose);
+    for (size_t i = 0; i < count; i++) {
+        int64_t more = part_more(&track->samples[i].parts[PART_END], loose);
+        carry->total -= more;
+        loose -= more;
     }
-    if (part == PART_PEAK)
-        return (struct amount){peak.count - both.count, peak.bytes - both.bytes};
-    if (part == PART_END)
-        return (struct amount){end.count - both.count, end.bytes - both.bytes};
-    if (part == PART_BOTH)
-        return both;
-    return (struct amount){value(track, of->total_objects, row) - peak.count - end.count +
-                               both.count,
-                           value(track, of->total, row) - peak.bytes - end.bytes + both.bytes};
+    carry->end += loose;
+    carry_place(track, carry);
+}
+
+static void parts_make(struct heaptrack *track)
+{
+    const struct profile *profile = track->profile;
+    bool counted = track->columns.total_objects >= 0;
+    struct carry carry = {0};
+    for (size_t i = 0; i < profile->samples.count; i++) {
+        struct amount *parts = track->samples[i].parts;
+        uint32_t set = profile->samples.label_sets[i];
+        parts_count(track, i, parts);
+        if (counted && !profile_label_of(profile, set, "bytes") && parts[PART_BEFORE].count >= 0)
+            parts_fill(track, i, parts, &carry);
+        else
+            parts_take(track, i, parts);
+    }
+    carry_place(track, &carry);
+    if (carry.total > 0)
+        carry_loosen(track, &carry);
 }
 
 static struct objects objects_of(const struct heaptrack *track, size_t row, enum part part)
 {
-    struct amount amount = amount_of(track, row, part);
+    struct amount amount = track->samples[row].parts[part];
     int64_t bytes = amount.bytes;
     struct objects objects = {.count = amount.count};
     if (part == PART_BEFORE && objects.count > 0 && bytes > 0) {
@@ -311,7 +454,7 @@ static bool before_put(struct heaptrack *track)
 {
     const struct profile_samples *samples = &track->profile->samples;
     for (size_t i = 0; i < samples->count && !track->failed; i++) {
-        struct amount amount = amount_of(track, i, PART_BEFORE);
+        struct amount amount = track->samples[i].parts[PART_BEFORE];
         struct objects objects = objects_of(track, i, PART_BEFORE);
         if (amount.count > 0 && amount.bytes > 0) {
             track->missing -= amount.count - objects.count * track->scale;
@@ -385,23 +528,26 @@ static bool start(struct heaptrack *track)
     const struct profile *profile = track->profile;
     int64_t objects = 0;
     track->scale = 1;
+    track->strings = calloc(profile->strings.count + 1, sizeof *track->strings);
+    track->addresses = calloc(profile->locations.count + 1, sizeof *track->addresses);
+    track->samples = calloc(profile->samples.count + 1, sizeof *track->samples);
+    if (!track->strings || !track->addresses || !track->samples)
+        return false;
+    parts_make(track);
     for (size_t i = 0; i < profile->samples.count; i++) {
         for (enum part part = PART_BEFORE; part <= PART_END; part++)
             objects += objects_of(track, i, part).count;
         track->most += value(track, track->columns.peak, i);
     }
     for (size_t i = 0; i < profile->samples.count; i++) {
-        struct amount before = amount_of(track, i, PART_BEFORE);
+        struct amount before = track->samples[i].parts[PART_BEFORE];
         /* Bytes need an object, and no count is below zero. */
         int64_t least = before.bytes > 0 ? 1 : 0;
         track->missing += before.count < least ? least - before.count : 0;
         track->missing_bytes -= before.bytes < 0 ? before.bytes : 0;
     }
     track->scale = objects / EVENTS_MOST + 1;
-    track->strings = calloc(profile->strings.count + 1, sizeof *track->strings);
-    track->addresses = calloc(profile->locations.count + 1, sizeof *track->addresses);
-    track->samples = calloc(profile->samples.count + 1, sizeof *track->samples);
-    return track->strings && track->addresses && track->samples;
+    return true;
 }
 
 static bool heaptrack(const struct profile *profile, const struct write_options *options,

@@ -4,21 +4,21 @@
 
 enum { WIDTH_MOST = 120, POINTS_LEAST = 4 };
 
-static int64_t course_end(const struct profile *profile, int64_t end_ns)
+/* The last point holds until the end. */
+static int64_t course_end(const struct profile *profile)
 {
     const struct profile_point *points = profile->points.items;
     size_t count = profile->points.count;
     int64_t last = count > 0 ? points[count - 1].time_ns : 0;
-    return end_ns > 0 ? end_ns : last;
+    return last > profile->duration_ns ? last : profile->duration_ns;
 }
 
 /* The live bytes of `count` equal parts of the time, each the largest in it. A point holds until
  * the next one. False: not known. */
-static bool course_values(const struct profile *profile, int64_t end_ns, float *values,
-                          unsigned count)
+static bool course_values(const struct profile *profile, float *values, unsigned count)
 {
     const struct profile_point *points = profile->points.items;
-    int64_t end = course_end(profile, end_ns);
+    int64_t end = course_end(profile);
     size_t at = 0;
     float live = 0;
     if (profile->points.count < POINTS_LEAST || end <= 0)
@@ -35,15 +35,14 @@ static bool course_values(const struct profile *profile, int64_t end_ns, float *
     return true;
 }
 
-void course_print(const struct profile *profile, const struct style *style, unsigned indent,
-                  int64_t end_ns)
+void course_print(const struct profile *profile, const struct style *style, unsigned indent)
 {
     float values[WIDTH_MOST], most = 0;
     char text[4 * WIDTH_MOST], size[32], time[32];
     unsigned used = indent + 34, least = style->fits && style->width < 56 ? 8 : 20;
     unsigned width = style->width > used + least ? style->width - used : least;
     width = width < WIDTH_MOST ? width : WIDTH_MOST;
-    if (!course_values(profile, end_ns, values, width))
+    if (!course_values(profile, values, width))
         return;
     for (unsigned i = 0; i < width; i++)
         most = values[i] > most ? values[i] : most;
@@ -52,5 +51,5 @@ void course_print(const struct profile *profile, const struct style *style, unsi
     fprintf(style->out, "\n%*sheap %9s |%s| %s\n", (int)indent, "",
             style_value(size, (double)most, "bytes"),
             style_trend(style, text, sizeof text, values, width),
-            style_time(time, course_end(profile, end_ns)));
+            style_time(time, course_end(profile)));
 }

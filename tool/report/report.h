@@ -16,8 +16,9 @@
 
 /* Tables and trees; each in text, JSON ("schema": "memoir.top/1") and, where it is a table, CSV. */
 void report_page(const struct view *view, const struct style *style);
-/* The same in a few lines, for the end of a run that took `time_ns` and `resident_bytes` of RSS;
- * 0: what the profile knows of that. */
+/* The same in a few lines, for the end of a run that took `resident_bytes` of RSS, 0: as the
+ * profile says. Times are those of the profile; `time_ns` is how long the run took, which is more
+ * if the program was killed. */
 void report_brief(const struct view *view, const struct style *style, int64_t time_ns,
                   uint64_t resident_bytes);
 void report_top(const struct view *view, const struct style *style);

@@ -13,14 +13,7 @@
 #include "tool/report/resident.h"
 #include "tool/report/table.h"
 
-enum {
-    ROWS_EACH = 5,
-    ROWS_BRIEF = 3,
-    SHORT_US = 1024,
-    VALUE_WIDTH = 10,
-    SHARE_WIDTH = 7,
-    ERROR_WIDTH = 6
-};
+enum { ROWS_EACH = 5, ROWS_BRIEF = 3, SHORT_US = 1024, VALUE_WIDTH = 10, SHARE_WIDTH = 7 };
 
 struct list {
     const char *key, *title, *brief, *type;
@@ -105,9 +98,9 @@ static unsigned room_left(const struct style *style, unsigned used)
 }
 
 /* The sites of a sampled profile have bars. */
-static unsigned error_width(const struct view *view)
+static unsigned error_width(const struct view *view, const struct style *style)
 {
-    return view->profile->samples.weights ? ERROR_WIDTH : 0;
+    return view->profile->samples.weights ? table_error_width(style) : 0;
 }
 
 static void row_print(const struct view *view, const struct growing *sites,
@@ -116,8 +109,8 @@ static void row_print(const struct view *view, const struct growing *sites,
 {
     bool growing = room > 28 && is_growing(sites, &view->frames[row->frame]);
     table_value(view, style, row->self.value, VALUE_WIDTH);
-    if (error_width(view) > 0)
-        table_error(style, &row->self, ERROR_WIDTH);
+    if (error_width(view, style) > 0)
+        table_error(style, &row->self);
     table_value_share(view, style, row->self.value, SHARE_WIDTH);
     fputs("  ", style->out);
     table_site(view, style, row->frame, name, growing ? room - 12 : room);
@@ -139,7 +132,7 @@ static void list_print(const struct view *view, const struct growing *growing,
     if (error > 0.02)
         fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-", 100 * error);
     putc('\n', style->out);
-    unsigned room = room_left(style, VALUE_WIDTH + error_width(view) + SHARE_WIDTH + 2);
+    unsigned room = room_left(style, VALUE_WIDTH + error_width(view, style) + SHARE_WIDTH + 2);
     most = most < count ? most : count;
     unsigned name = rows ? table_name_width(view, rows, most, table_name_most(style, room)) : 0;
     for (size_t i = 0; rows && i < most && rows[i].self.value != 0; i++)
@@ -156,8 +149,7 @@ static int64_t type_sum(const struct profile *profile, const char *name)
     return (int64_t)sum;
 }
 
-static void allocated_print(const struct profile *profile, const struct style *style,
-                            int64_t time_ns)
+static void allocated_print(const struct profile *profile, const struct style *style)
 {
     char size[32], count[32], rate[32];
     int64_t bytes = profile->exact_alloc_bytes, blocks = profile->exact_allocs;
@@ -171,9 +163,9 @@ static void allocated_print(const struct profile *profile, const struct style *s
     fprintf(style->out, "     allocated %s in %s allocation%s",
             style_value(size, (double)bytes, "bytes"), style_value(count, (double)blocks, "count"),
             blocks == 1 ? "" : "s");
-    if (time_ns > 0)
+    if (profile->duration_ns > 0)
         fprintf(style->out, " (%s/s)",
-                style_value(rate, (double)blocks * 1e9 / (double)time_ns, "count"));
+                style_value(rate, (double)blocks * 1e9 / (double)profile->duration_ns, "count"));
 }
 
 /* "214 MiB"; "below 1.50 MiB" where no sample says how much, or one says far more than there can
@@ -192,7 +184,7 @@ static bool total_print(const struct profile *profile, const struct style *style
 }
 
 /* peak 1.31 GiB at 1m02s     end 214 MiB     allocated 88.4 GiB in 412 M allocations (3.1 M/s) */
-static void totals_print(const struct view *view, const struct style *style, int64_t time_ns)
+static void totals_print(const struct view *view, const struct style *style)
 {
     const struct profile *profile = view->profile;
     char time[32], live[32];
@@ -215,7 +207,7 @@ static void totals_print(const struct view *view, const struct style *style, int
         total_print(profile, style, type_sum(profile, "inuse_space"));
     if (profile->torn && profile->duration_ns > 0)
         fprintf(style->out, " at %s", style_time(time, profile->duration_ns));
-    allocated_print(profile, style, time_ns);
+    allocated_print(profile, style);
     putc('\n', style->out);
 }
 
@@ -320,10 +312,10 @@ void report_page(const struct view *view, const struct style *style)
     growing_make(&growing, view);
     head_print(view, style);
     if (profile->kind == PROFILE_HEAP)
-        totals_print(view, style, profile->duration_ns);
+        totals_print(view, style);
     resident_print(profile, style, 0);
     warnings_print(view, style);
-    course_print(profile, style, 4, 0);
+    course_print(profile, style, 4);
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
         struct view own = {0};
         if (!list_view(view, &lists[i], &own))
@@ -399,16 +391,16 @@ void report_brief(const struct view *view, const struct style *style, int64_t ti
     struct brief briefs[COUNT_OF(lists)] = {0};
     bool beside = !style->fits || style->width >= 76; /* titles: or above their rows */
     unsigned used =
-        4 + (beside ? TITLE_WIDTH : 0) + VALUE_WIDTH + error_width(view) + SHARE_WIDTH + 2;
+        4 + (beside ? TITLE_WIDTH : 0) + VALUE_WIDTH + error_width(view, style) + SHARE_WIDTH + 2;
     unsigned room = room_left(style, used), name = 0;
     bool first = true;
     struct growing growing;
     growing_make(&growing, view);
-    totals_print(view, style, view->profile->torn ? view->profile->duration_ns : time_ns);
+    totals_print(view, style);
     resident_print(view->profile, style, resident_bytes);
     few_print(view, style);
     early_print(view->profile, style, time_ns);
-    course_print(view->profile, style, 4, view->profile->torn ? 0 : time_ns);
+    course_print(view->profile, style, 4);
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
         struct brief *brief = &briefs[i];
         brief_make(view, style, &lists[i], brief);

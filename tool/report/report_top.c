@@ -101,7 +101,6 @@ struct columns {
 enum {
     VALUE_WIDTH = 10,
     SHARE_WIDTH = 7,
-    ERROR_WIDTH = 6,
     TREND_MOST = 8,
     TREND_NARROW = 6,
     OBJECTS_WIDTH = 9,
@@ -130,7 +129,7 @@ static struct columns columns_choose(const struct view *view, const struct style
         columns.error =
             columns.error || view_error_share(rows[i].self.value, rows[i].self.variance) > 0.02;
     }
-    used += columns.error ? ERROR_WIDTH : 0;
+    used += columns.error ? table_error_width(style) : 0;
     unsigned objects = OBJECTS_WIDTH + AVERAGE_WIDTH;
     unsigned least = used + SITE_LEAST + (columns.objects ? objects : 0);
     columns.trend = least < style->width ? trend_width(view, style->width - least) : 0;
@@ -140,7 +139,7 @@ static struct columns columns_choose(const struct view *view, const struct style
     columns.self = columns.total = true;
     if (used + SITE_NARROW > style->width && columns.error) {
         columns.error = false;
-        used -= ERROR_WIDTH;
+        used -= table_error_width(style);
     }
     if (used + SITE_NARROW > style->width) {
         *(style->by_total ? &columns.self : &columns.total) = false;
@@ -158,7 +157,7 @@ static void top_line(const struct view *view, const struct style *style, const s
     if (columns->self) {
         table_value(view, style, row->self.value, VALUE_WIDTH);
         if (columns->error)
-            table_error(style, &row->self, ERROR_WIDTH);
+            table_error(style, &row->self);
         table_value_share(view, style, row->self.value, SHARE_WIDTH);
     }
     if (columns->total) {
@@ -194,7 +193,7 @@ static void top_text(const struct view *view, const struct style *style,
         return;
     if (columns.self)
         fprintf(style->out, "%*s%*s", VALUE_WIDTH, "self",
-                SHARE_WIDTH + (columns.error ? ERROR_WIDTH : 0), "");
+                (int)(SHARE_WIDTH + (columns.error ? table_error_width(style) : 0)), "");
     if (columns.total)
         fprintf(style->out, "%*s%*s", VALUE_WIDTH, "total", SHARE_WIDTH, "");
     if (columns.trend)

@@ -40,15 +40,23 @@ struct spread_sample spread_sample(const struct profile *profile, int type, int 
     return sample;
 }
 
-/* The variance of one sample's value; *unseen is the part of the value that was not seen. */
-static double raw_of(const struct spread_sample *sample, double *unseen)
+/* What one sample tells: the variance of its value, the part of the value that was not seen, and
+ * the variance for each time that a recorded block was counted. */
+struct told {
+    double raw, unseen, block;
+};
+
+static struct told told_of(const struct spread_sample *sample)
 {
     double seen = fabs(sample->objects) / sample->weight;
-    *unseen = 0;
+    double repeats = sample->repeats > 1 ? sample->repeats : 1;
+    struct told told = {0};
     if (sample->weight <= 1 || seen <= 0)
-        return 0;
-    *unseen = sample->value * (1 - 1 / sample->weight);
-    return sample->value * *unseen / seen * (sample->repeats > 1 ? sample->repeats : 1);
+        return told;
+    told.unseen = sample->value * (1 - 1 / sample->weight);
+    told.raw = sample->value * told.unseen / seen * repeats;
+    told.block = told.raw / seen;
+    return told;
 }
 
 static int class_order(const void *left, const void *right)
@@ -101,7 +109,7 @@ static size_t classes_make(struct size_class *list, uint16_t *class_of,
     for (size_t i = 0; i < profile->samples.count; i++) {
         uint32_t set = profile->samples.label_sets[i];
         struct spread_sample sample = spread_sample(profile, type, partner, i);
-        double unseen, raw = raw_of(&sample, &unseen);
+        struct told told = told_of(&sample);
         if (sample.value <= 0)
             continue;
         if (class_of[set] == 0)
@@ -109,9 +117,9 @@ static size_t classes_make(struct size_class *list, uint16_t *class_of,
         if (class_of[set] > CLASSES_MOST)
             continue;
         struct size_class *place = &list[class_of[set] - 1];
-        place->raw += raw;
-        place->unseen += unseen;
-        place->value += raw > 0 ? sample.value : 0;
+        place->raw += told.raw;
+        place->unseen += told.unseen;
+        place->value += told.raw > 0 ? sample.value : 0;
         place->rest += profile_not_sampled(profile, set) ? sample.value : 0;
     }
     return count;
@@ -172,18 +180,21 @@ struct spread spread_of(const struct spread_classes *classes, const struct sprea
                         uint32_t label_set, double share)
 {
     struct spread spread = {0};
-    double unseen, raw = raw_of(sample, &unseen);
-    if (raw <= 0 || share == 0)
+    struct told told = told_of(sample);
+    if (told.raw <= 0 || share == 0)
         return spread;
     unsigned class = classes->of_set ? classes->of_set[label_set] : 0;
-    spread.raw = raw * fabs(share); /* a part of its blocks, each with all of its variance */
+    /* A part of its blocks, each with all of its variance, and with its share of `more`. */
+    double more = classes->more ? 1 + (double)classes->more[label_set] : 1;
+    double raw = told.raw * fabs(share) * more;
     spread.sampled = fabs(sample->value * share);
-    if (classes->more)
-        spread.more = spread.sampled * (double)classes->more[label_set];
+    spread.more = spread.sampled * (more - 1);
+    spread.raw = raw * more;
+    spread.block = told.block * more * more;
     if (class > 0) {
-        double root = classes->root[class - 1];
-        spread.share[class - 1] = (float)(unseen * share / classes->unseen[class - 1] * root);
-        spread.part[class - 1] = (float)(spread.raw / root);
+        double root = classes->root[class - 1], part = share / classes->unseen[class - 1];
+        spread.share[class - 1] = (float)(told.unseen * more * part * root);
+        spread.part[class - 1] = (float)(raw / root);
     }
     return spread;
 }
@@ -195,6 +206,7 @@ void spread_add(struct spread *sum, const struct spread *more)
     sum->raw += more->raw;
     sum->sampled += more->sampled;
     sum->more += more->more;
+    sum->block = fmax(sum->block, more->block);
     for (unsigned i = 0; i < SPREAD_CLASSES; i++) {
         sum->share[i] += more->share[i];
         sum->part[i] += more->part[i];
@@ -209,7 +221,6 @@ double spread_variance(const struct spread *sum)
         return 0;
     for (unsigned i = 0; i < SPREAD_CLASSES; i++)
         variance += (double)sum->share[i] * ((double)sum->share[i] - 2 * (double)sum->part[i]);
-    double unit = sum->raw / sum->sampled;
-    double error = sqrt(fmax(variance, 0) + few * unit * unit) + sum->more / deviations;
+    double error = sqrt(fmax(variance, 0) + few * sum->block) + sum->more / deviations;
     return error * error;
 }

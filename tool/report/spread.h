@@ -18,11 +18,15 @@
  *
  * Blocks of a size that was never sampled have no site ([not sampled]). In truth they belong to
  * some site, most likely to one that was sampled with the next smaller or larger size. Those sites
- * may have that much `more`: each in proportion to what it has of these sizes.
+ * may have that much `more`: each in proportion to what it has of these sizes. That is as uncertain
+ * as the site's samples there: each of these stands for that much more, too.
  *
  * A normal distribution is too narrow for few samples: a site with 1 sample may well be one of 4.
- * `spread_variance` adds `few` squares of what one sample stands for, which makes 1.96 standard
- * errors an interval of 95 % from one sample on (tests/tool/spread.c).
+ * `spread_variance` adds `few` times the variance of one recorded block, which makes 1.96 standard
+ * errors an interval of 95 % from one sample on (tests/tool/spread.c). Where the sizes of a site
+ * differ, most of its samples are large blocks and most of its blocks are small ones; one recorded
+ * block of 16 bytes stands for as many as 100 of 1600 bytes. So the largest variance counts: the
+ * mean says too little of small blocks that were missed (tests/tool/spread_programs.c).
  */
 #ifndef REPORT_SPREAD_H
 #define REPORT_SPREAD_H
@@ -34,6 +38,7 @@ enum { SPREAD_CLASSES = 6 };
 /* The error of a sum over samples. All zero: the sum is exact. */
 struct spread {
     double raw;     /* sum of the variances of independent parts */
+    double block;   /* the largest variance of a recorded block, each time that it was counted */
     double sampled; /* sum of the values that are estimates */
     double more;    /* its share of what was not sampled */
     /* By class: p * sqrt(C) and A / sqrt(C). */

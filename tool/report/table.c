@@ -146,14 +146,25 @@ void table_value_share(const struct view *view, const struct style *style, int64
                style_share(text, (double)value, (double)view->total.value), width);
 }
 
-void table_error(const struct style *style, const struct view_value *value, unsigned width)
+static const char *error_sign(const struct style *style)
+{
+    return style->utf8 ? "±" : "+-";
+}
+
+unsigned table_error_width(const struct style *style)
+{
+    return 1 + style_columns(error_sign(style)) + (unsigned)strlen("999%");
+}
+
+void table_error(const struct style *style, const struct view_value *value)
 {
     char text[32] = "";
     double error = view_error_share(value->value, value->variance);
-    if (error > 0.02)
-        snprintf(text, sizeof text, "%s%.0f%%", style->utf8 ? "±" : "+-", 100 * error);
-    unsigned columns = style_columns(text);
-    fprintf(style->out, "%*s", columns < width ? (int)(width - columns) : 0, "");
+    if (error >= 9.995)
+        snprintf(text, sizeof text, ">999%%");
+    else if (error > 0.02)
+        snprintf(text, sizeof text, "%s%.0f%%", error_sign(style), 100 * error);
+    fprintf(style->out, "%*s", (int)(table_error_width(style) - style_columns(text)), "");
     style_dim(style, text);
 }
 

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Programs that put themselves under a seccomp filter. prctl and syscall, by which that is done
+ * (libseccomp uses them, too), are wrapped here: the filter is judged before it is in force
+ * (base/confine.h), and what it would end the program for stops before that, with a last snapshot
+ * and one line if something was being recorded. Not seen: a filter from before the program started,
+ * or one that is set without libc. Not in the static archive, which wraps no function of libc.
+ *
+ * Both functions of libc do no more than the kernel's call, so there is nothing behind ours.
+ */
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <stdarg.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/arch.h"
+#include "base/compiler.h"
+#include "base/confine.h"
+#include "base/message.h"
+#include "base/os.h"
+#include "lib/api/attach.h"
+#include "lib/api/ending.h"
+#include "lib/watch/watch.h"
+
+static const char notice[] =
+    "memoir: the program sets a seccomp filter that would end it where memoir writes files: the "
+    "last dump or snapshot is that of now (docs/CONTROL.md lists the system calls)\n";
+
+static long answer(long result)
+{
+    if (result >= 0 || result < -4095)
+        return result;
+    errno = (int)-result;
+    return -1;
+}
+
+/* What a call with these arguments denies, if it is one that sets a filter. */
+static uint32_t judge(long number, const long *arguments)
+{
+    bool by_prctl = number == SYS_prctl && arguments[0] == PR_SET_SECCOMP;
+    if (!by_prctl && number != SYS_seccomp)
+        return 0;
+    long mode = by_prctl ? arguments[1] : arguments[0];
+    long strict = by_prctl ? SECCOMP_MODE_STRICT : SECCOMP_SET_MODE_STRICT;
+    long filter = by_prctl ? SECCOMP_MODE_FILTER : SECCOMP_SET_MODE_FILTER;
+    if (mode == strict)
+        return CONFINE_ALL;
+    return mode == filter ? confine_judge((uintptr_t)arguments[2]) : 0;
+}
+
+static void withdraw(uint32_t denied)
+{
+    static bool told; /* a child that sets another filter has nothing to add */
+    if ((denied & CONFINE_FILES) && triggers_wanted()) {
+        triggers_exit("seccomp filter");
+        if (!__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
+            message_write(notice, sizeof notice - 1);
+    }
+    dumps_confine(denied);
+    if (denied & CONFINE_CONTROL)
+        attach_withdraw();
+    ending_apply();
+}
+
+static void come_back(uint32_t denied)
+{
+    __atomic_fetch_and(&confine_denied, ~denied, __ATOMIC_ACQ_REL);
+    if (denied & CONFINE_CONTROL)
+        attach_init();
+    ending_apply();
+}
+
+/* A child in its parent's memory leaves that alone: the filter is its own. */
+static NOINLINE long call_judged(long number, const long *a)
+{
+    uint32_t denied = os_shares_memory() ? 0 : judge(number, a) & ~load_relaxed(&confine_denied);
+    if (denied != 0)
+        withdraw(denied);
+    long result = arch_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+    if (denied != 0 && result < 0)
+        come_back(denied);
+    return answer(result);
+}
+
+EXPORT int prctl(int option, ...)
+{
+    enum { COUNT = 4 };
+    long a[6] = {option};
+    va_list rest;
+    va_start(rest, option);
+    for (int i = 1; i <= COUNT; i++)
+        a[i] = va_arg(rest, long);
+    va_end(rest);
+    if (unlikely(option == PR_SET_SECCOMP))
+        return (int)call_judged(SYS_prctl, a);
+    return (int)answer(arch_syscall(SYS_prctl, a[0], a[1], a[2], a[3], a[4], 0));
+}
+
+EXPORT long syscall(long number, ...)
+{
+    enum { COUNT = 6 };
+    long a[COUNT];
+    va_list rest;
+    va_start(rest, number);
+    for (int i = 0; i < COUNT; i++)
+        a[i] = va_arg(rest, long);
+    va_end(rest);
+    if (unlikely(number == SYS_seccomp || number == SYS_prctl))
+        return call_judged(number, a);
+    return answer(arch_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]));
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * helper: a process in a state in which it can't or can hardly answer. It says "ready PID" and ends
+ * by itself after some seconds. Words:
+ *
+ *   busy      none of these
+ *   zombie    a child of it has ended
+ *   headless  its first thread has ended
+ *   vfork     its only thread waits for a child
+ *   exec      it hears no signal, and becomes another program when a line comes on standard input
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { STAY_S = 20 };
+
+static void *stay(void *unused)
+{
+    void *volatile block;
+    for (int i = 0; i < STAY_S * 100; i++) {
+        block = malloc(1000);
+        free(block);
+        usleep(10000);
+    }
+    _exit(0);
+    return unused;
+}
+
+static void ready(pid_t pid)
+{
+    printf("ready %d\n", pid);
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "busy";
+    pthread_t thread;
+    if (strcmp(how, "exec") == 0) {
+        sigset_t deaf;
+        sigemptyset(&deaf);
+        sigaddset(&deaf, SIGURG);
+        pthread_sigmask(SIG_BLOCK, &deaf, NULL);
+    }
+    if (strcmp(how, "zombie") == 0) {
+        pid_t child = fork();
+        if (child == 0)
+            _exit(0);
+        siginfo_t about;
+        waitid(P_PID, (id_t)child, &about, WEXITED | WNOWAIT);
+        ready(child);
+    } else {
+        ready(getpid());
+    }
+    if (strcmp(how, "headless") == 0 && pthread_create(&thread, NULL, stay, NULL) == 0)
+        pthread_exit(NULL);
+    if (strcmp(how, "vfork") == 0 && vfork() == 0) {
+        sleep(STAY_S);
+        _exit(0);
+    }
+    if (strcmp(how, "exec") == 0) {
+        char byte;
+        (void)!read(0, &byte, 1);
+        unsetenv("LD_PRELOAD");
+        execlp("sleep", "sleep", "20", NULL);
+    }
+    stay(NULL);
+    return 0;
+}
