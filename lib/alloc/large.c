@@ -9,9 +9,9 @@
 
 enum { UNITS_MOST = 1u << 31 };
 
-/* Runs up to 1 MiB have eight lengths a doubling: the next block of about this size finds the run of
- * one before it, and begins where memory is in use already. Nobody touches what the run is longer
- * than its block. */
+/* Runs up to 1 MiB have eight lengths a doubling: the next block of about this size finds the run
+ * of one before it, and begins where memory is in use already. Nobody touches what the run is
+ * longer than its block. */
 static size_t run_units(size_t units)
 {
     enum { ROUNDED_LEAST = 16, ROUNDED_MOST = 256 };

@@ -188,8 +188,8 @@ static struct span *free_at(const struct pages *pages, uint32_t unit, uint8_t st
     return fits ? span : NULL;
 }
 
-/* Joins a free run, in no list yet, with neighbours of its kind. Beyond one that was alone there may
- * be others. */
+/* Joins a free run, in no list yet, with neighbours of its kind. Beyond one that was alone there
+ * may be others. */
 static struct span *join_locked(struct pages *pages, struct span *span)
 {
     struct span *low, *high;
