@@ -103,6 +103,7 @@ static void an_owner_that_is_gone_is_noticed(void)
     assert(left.word == 0);
 }
 
+#ifndef __SANITIZE_THREAD__
 enum { HOLD_US = 3000000 }; /* more than twice what a waiter gives an owner that is gone */
 static struct lock held = {0, LOCK_META};
 static bool holding, taken_away;
@@ -165,6 +166,7 @@ static void children_in_our_memory_keep_their_locks(void)
     take_while_held(NULL);
     assert(waitpid(child, NULL, 0) == child && !taken_away);
 }
+#endif
 
 static void *take_and_give(void *what)
 {
@@ -230,8 +232,10 @@ int main(void)
     without_the_lock_threads_do_meet();
     held_ranks_are_known();
     an_owner_that_is_gone_is_noticed();
+#ifndef __SANITIZE_THREAD__ /* which knows no processes that share memory */
     a_vfork_child_waits_for_live_owners();
     children_in_our_memory_keep_their_locks();
+#endif
     sleepers_are_woken();
     breaking_frees_what_others_left();
     a_child_keeps_its_own_lock();
