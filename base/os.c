@@ -243,11 +243,10 @@ void os_thread_name(char *name)
         name[0] = '\0';
 }
 
-/* Valgrind does not know the instruction. It hides the code that the kernel maps, which has it. */
 unsigned os_node(void)
 {
     unsigned cpu = 0, node = 0;
-    if ((getauxval(AT_SYSINFO_EHDR) != 0 && arch_node(&node)) || confined(CONFINE_NODE))
+    if (arch_node(&node) || confined(CONFINE_NODE))
         return node;
     return call3(SYS_getcpu, (long)&cpu, (long)&node, 0) == 0 ? node : 0;
 }
