@@ -5,7 +5,7 @@
  * Words: a *unit* is 4 KiB of the window; a *span* is a run of units, cut into *blocks* of one
  * *class* or holding one large block; a *heap* is what one thread allocates from, a *bin* its stack
  * of free blocks of one class, a *stock* the memory of that stack; the *centre* of a class holds
- * the blocks that no heap has; a *pool* is the memory of one NUMA node; a *mark* is the byte that
+ * the blocks that no heap has; a *pool* is the memory of one NUMA node; a *mark* is the number that
  * says what a block is (sizes.h); the *window* is where all addresses come from (arena.h).
  *
  * Going down: heap.c (no lock) -> central.c (a lock a class) -> pages.c (a lock a pool) -> arena.c

@@ -10,12 +10,12 @@
 #include "lib/alloc/span.h"
 
 /* A block of at least `size` bytes at a multiple of `align` (a power of two). *zero: reads as zero.
- * The caller marks it. NULL when memory or addresses are out. */
+ * The caller writes its live byte. NULL when memory or addresses are out. */
 void *large_take(unsigned pool, size_t size, size_t align, bool *zero);
 /* Makes the first `size` bytes of any block read as zero, at the least cost: in a large one, pages
  * that are not in memory stay out. */
 void large_clear(void *block, size_t size);
-/* The mark must be gone. */
+/* The live byte must be 0. */
 void large_give(struct span *span);
 /* Makes the block longer or shorter where it is. */
 bool large_resize(struct span *span, size_t size);

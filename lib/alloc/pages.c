@@ -413,12 +413,11 @@ bool pages_extend(struct span *span, uint32_t units)
     struct pages *pages = &pages_of[span->pool];
     bool done = false;
     lock_take(&pages->lock);
-    uint32_t id = load_acquire(&window.units[span->first + span->units]);
-    struct span *next = span_at(id);
-    uint8_t state = load_relaxed(&next->state);
-    if (id != 0 && load_relaxed(&next->pool) == pool_of(pages) &&
-        (state == SPAN_DIRTY || state == SPAN_CLEAN) && next->first == span->first + span->units &&
-        span->units + next->units >= units) {
+    struct span *next = free_at(pages, span->first + span->units, SPAN_DIRTY);
+    if (next == NULL)
+        next = free_at(pages, span->first + span->units, SPAN_CLEAN);
+    if (next != NULL && span->units + next->units >= units) {
+        enum span_state state = next->state;
         unlink_locked(pages, next);
         store_relaxed(&next->state, SPAN_NONE);
         uint32_t more = units - span->units;
@@ -471,7 +470,7 @@ static size_t return_one(struct pages *pages, struct span *span)
     store_relaxed(&span->state, SPAN_BUSY);
     lock_give(&pages->lock);
     size_t returned = return_pages(start, start + bytes);
-    static const uint8_t of_each_table[] = {1, 64 / GRANULE, 256 / GRANULE};
+    static const uint8_t of_each_table[] = {1, 64 / GRANULE, 256 / GRANULE}; /* a mark */
     for (unsigned i = 0; bytes >= TABLES_FROM && i < COUNT_OF(of_each_table); i++) {
         uintptr_t table = window.live[of_each_table[i]];
         return_pages((uintptr_t)live_in(table, (void *)start),

@@ -6,12 +6,12 @@
  * 4 KiB, eight again up to 8 KiB (pages of databases with a header are just above 4 KiB), and every
  * 4 KiB up to 32 KiB. Blocks above that are large: runs of pages of their own.
  *
- * A mark is the byte that the window's side table holds for the first 16 bytes of a block: 0 while
- * it is free (and for all other bytes of the heap, so that a pointer into a block finds 0 too), or
- * what free() needs to know: the class, "large" or "watched". Blocks of the three tiny
- * classes share cache lines with their neighbours. For them the mark also tells the colour of the
- * heap that handed the block out; a heap of another colour never keeps such a block for itself,
- * which is what makes two threads write to one cache line for ever after.
+ * A mark is what free() needs to know of a block, as a number: the class, "large" or "watched"; 0
+ * where no block lives (arena.h tells how it is found). It is also the number of the bin that takes
+ * the block. Blocks of the three tiny classes share cache lines with their neighbours. For them the
+ * mark also tells the colour of the heap that handed the block out; a heap of another colour never
+ * keeps such a block for itself, which is what makes two threads write to one cache line for ever
+ * after.
  */
 #ifndef ALLOC_SIZES_H
 #define ALLOC_SIZES_H

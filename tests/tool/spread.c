@@ -19,17 +19,9 @@ enum { MIXES = 200, DRAWS = 6, SITES_MOST = 16, SIZES_MOST = 3, RATE = 65536, EX
 
 static uint64_t state = 0x9e3779b97f4a7c15u;
 
-static double uniform(void)
-{
-    state ^= state >> 12;
-    state ^= state << 25;
-    state ^= state >> 27;
-    return ((double)(state * 0x2545f4914f6cdd1du >> 11) + 0.5) * 0x1p-53;
-}
-
 static uint64_t below(uint64_t bound)
 {
-    return (uint64_t)(uniform() * (double)bound);
+    return (uint64_t)(unit_uniform(&state) * (double)bound);
 }
 
 /* One size of one site: `blocks`, each of them counted `repeats` times. */
@@ -62,7 +54,7 @@ static void mix_make(struct mix *mix)
         for (unsigned k = 0; k < site->count; k++) {
             struct part *part = &site->parts[k];
             /* From a few samples to hundreds. */
-            double samples = 4 * exp(uniform() * 5) / site->count;
+            double samples = 4 * exp(unit_uniform(&state) * 5) / site->count;
             part->size = sizes[first + k];
             double picked = -expm1(-(double)part->size / RATE);
             part->blocks = 1 + (uint64_t)(samples / picked);
@@ -98,7 +90,7 @@ static void mix_record(const struct mix *mix, struct profile *profile)
             struct capture_row row = {.stack = i + 2, .rate = RATE, .weight = 1 / picked};
             uint64_t seen = 0;
             for (uint64_t n = 0; n < part->blocks; n++)
-                seen += uniform() < picked;
+                seen += unit_uniform(&state) < picked;
             uint64_t events = seen * part->repeats;
             if (seen == 0)
                 continue;

@@ -150,20 +150,12 @@ static const struct {
 
 static uint64_t state = 0x9e3779b97f4a7c15u;
 
-static double uniform(void)
-{
-    state ^= state >> 12;
-    state ^= state << 25;
-    state ^= state >> 27;
-    return ((double)(state * 0x2545f4914f6cdd1du >> 11) + 0.5) * 0x1p-53;
-}
-
 /* How many of so many blocks are picked: the gaps between them are geometric. */
 static uint64_t pick(uint64_t blocks, double picked)
 {
     double at = 0, scale = 1 / log1p(-picked);
     for (uint64_t count = 0;; count++) {
-        at += floor(log(uniform()) * scale) + 1;
+        at += floor(log(unit_uniform(&state)) * scale) + 1;
         if (at > (double)blocks)
             return count;
     }

@@ -18,10 +18,7 @@ static uint64_t state = 0x9e3779b97f4a7c15u;
 
 static uint64_t below(uint64_t bound)
 {
-    state ^= state >> 12;
-    state ^= state << 25;
-    state ^= state >> 27;
-    return (state * 0x2545f4914f6cdd1du >> 11) % bound;
+    return (unit_random(&state) >> 11) % bound;
 }
 
 static void count_add(struct capture_count *to, uint64_t bytes)

@@ -62,6 +62,12 @@ static inline uint64_t unit_random(uint64_t *state)
     return *state * UINT64_C(0x2545f4914f6cdd1d);
 }
 
+/* Between 0 and 1, neither of them. */
+static inline double unit_uniform(uint64_t *state)
+{
+    return ((double)(unit_random(state) >> 11) + 0.5) * 0x1p-53;
+}
+
 /* Runs `what` in a child, with its stderr in `text`. The status is waitpid's. */
 static inline int unit_child(void (*what)(void), char *text, size_t size)
 {
