@@ -25,7 +25,7 @@ enum {
     CACHE_SHARE = 3,         /* and its thread's part of one in so many bytes in use on top; */
     CACHE_WATCHED = 16,      /* of so many while every block is recorded: bins blur the peak. */
 
-    STEAL_EVERY = 64, /* cold visits between two looks for bins that could make room */
+    STEAL_EVERY = 64, /* refills and spills between two looks for bins that could make room */
     STOCK_LEAST = 64,
     STOCK_MOST = 32768,
 
@@ -170,8 +170,8 @@ static size_t may_grow(struct heap *heap, unsigned mark, const struct stock *sto
     if (cap == stock->room && 2 * stock_bytes(stock) > STOCK_MOST)
         return 0;
     if (heap->cache_bytes + more * size > allowed &&
-        heap->ticks - heap->stolen_ticks >= STEAL_EVERY) {
-        heap->stolen_ticks = heap->ticks;
+        heap->turns - heap->stolen_turns >= STEAL_EVERY) {
+        heap->stolen_turns = heap->turns;
         bins_empty_idle(heap, mark);
     }
     size_t left = heap->cache_bytes < allowed ? (allowed - heap->cache_bytes) / size : 0;
@@ -218,6 +218,7 @@ bool heap_refill(struct heap *heap, unsigned mark)
     struct stock *stock = heap_stock(heap, mark);
     if (stock == NULL && (stock = stock_make(heap, mark)) == NULL)
         return false;
+    heap->turns++;
     if (stock->swings < GROW_SWINGS)
         stock->swings += 2;
     if (stock->swings >= GROW_SWINGS && stock->batch >= stock->cap / 2 &&
@@ -315,6 +316,7 @@ bool heap_spill(struct heap *heap, unsigned mark)
         return stock_make(heap, mark) != NULL;
     if (low_half(heap->top[mark]) != heap->limit[mark])
         return true; /* it was not full: somebody else has freed the block just now */
+    heap->turns++;
     /* Emptied and filled in turn: more room pays. Only ever filled: up to a fair batch. */
     bool swings = stock->swings >= GROW_SWINGS, fills_only = stock->swings == 0;
     stock->swings = swings ? 0 : (uint8_t)(stock->swings - !fills_only);

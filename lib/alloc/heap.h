@@ -73,9 +73,10 @@ struct heap {
     struct heap *all;            /* every heap there ever was */
     struct heap *free;           /* heaps without a thread: unused, or parked */
     uint32_t generation;         /* the mode this heap was last configured for */
-    uint32_t visits;             /* while `watched`: calls */
-    uint32_t ticks;              /* cold visits, */
-    uint32_t stolen_ticks;       /* and at which the last bins made room for another */
+    uint32_t visits;             /* of calls that need not look around */
+    uint32_t ticks;              /* cold visits */
+    uint32_t turns;              /* refills and spills, */
+    uint32_t stolen_turns;       /* and at which the last bins made room for another */
     uint32_t came_ms;            /* the last cold visit, */
     uint32_t part_ms;            /* the last one that a clock caused, */
     uint32_t hurried_ms;         /* and when the clocks were last made short */

@@ -10,6 +10,7 @@ enum {
 
 struct size_class size_classes[CLASS_COUNT];
 uint8_t size_small_class[SMALL_GRANULES + 1];
+uint8_t size_coarse_class[COARSE_COUNT];
 
 static size_t size_of_class(unsigned class)
 {
@@ -26,7 +27,7 @@ static size_t size_of_class(unsigned class)
         return base + base / 4 * (step % 4 + 1);
     }
     if (class <= CLASS_PAGED_LAST)
-        return MIDDLE_MAX + ((size_t)(class - CLASS_MIDDLE_LAST) << PAGED_STEP_SHIFT);
+        return MIDDLE_MAX + (size_t)(class - CLASS_MIDDLE_LAST) * PAGED_STEP;
     return PAGED_MAX + (size_t)(class - CLASS_PAGED_LAST) * UNIT;
 }
 
@@ -51,6 +52,16 @@ static unsigned units_for(size_t size)
     return best;
 }
 
+/* table[i]: the class for i * step bytes. */
+static void table_fill(uint8_t *table, size_t count, size_t step)
+{
+    for (size_t i = 1, class = 1; i < count; i++) {
+        while (size_classes[class].size < i * step)
+            class ++;
+        table[i] = (uint8_t) class;
+    }
+}
+
 void sizes_init(void)
 {
     for (unsigned class = 1; class < CLASS_COUNT; class ++) {
@@ -61,10 +72,8 @@ void sizes_init(void)
         c->units_least = (uint16_t)units_of(c->size);
         c->units_most = (uint16_t)units_for(c->size);
     }
-    for (unsigned granules = 1, class = 1; granules <= SMALL_GRANULES; granules++) {
-        class += granules * GRANULE > size_classes[class].size;
-        size_small_class[granules] = (uint8_t) class;
-    }
+    table_fill(size_small_class, COUNT_OF(size_small_class), GRANULE);
+    table_fill(size_coarse_class, COUNT_OF(size_coarse_class), (size_t)1 << COARSE_SHIFT);
 }
 
 /* Blocks lie at multiples of their size from a unit's start. */

@@ -33,8 +33,10 @@ enum {
     SMALL_GRANULES = SMALL_MAX / GRANULE,
     MIDDLE_MAX = 4096,
     PAGED_MAX = 8192,
-    PAGED_STEP_SHIFT = 9,
-    BLOCK_MAX = 32768, /* the largest size with a class */
+    PAGED_STEP = 512,
+    BLOCK_MAX = 32768, /* the largest size with a class; a coarser table finds those above 1 KiB */
+    COARSE_SHIFT = 8,
+    COARSE_COUNT = (BLOCK_MAX >> COARSE_SHIFT) + 1,
 
     CLASS_FINE_LAST = FINE_MAX / GRANULE,                           /* 16 */
     CLASS_SMALL_LAST = CLASS_FINE_LAST + 2 * 8,                     /* 32 */
@@ -64,24 +66,20 @@ struct size_class {
 
 extern HIDDEN struct size_class size_classes[CLASS_COUNT];
 extern HIDDEN uint8_t size_small_class[SMALL_GRANULES + 1]; /* by granules, rounded up */
+extern HIDDEN uint8_t size_coarse_class[COARSE_COUNT];      /* for sizes above SMALL_MAX */
 
 void sizes_init(void);
 /* How large a block must be so that one with a class fits and is aligned. More than BLOCK_MAX: none
  * is. */
 size_t sizes_room(size_t size, size_t align);
 
-/* For 1 <= size <= BLOCK_MAX. */
+/* For 1 <= size <= BLOCK_MAX. No branch by ranges of sizes: where they are mixed none is foreseen.
+ */
 INLINE unsigned class_of(size_t size)
 {
     if (likely(size <= SMALL_MAX))
         return size_small_class[(size + GRANULE - 1) >> GRANULE_SHIFT];
-    if (size <= MIDDLE_MAX) {
-        unsigned last = (unsigned)size - 1, top = 31u - (unsigned)__builtin_clz(last);
-        return CLASS_SMALL_LAST + 1 + (top - 10) * 4 + ((last >> (top - 2)) & 3);
-    }
-    if (size <= PAGED_MAX)
-        return CLASS_MIDDLE_LAST + 1 + (unsigned)((size - MIDDLE_MAX - 1) >> PAGED_STEP_SHIFT);
-    return CLASS_PAGED_LAST + 1 + (unsigned)((size - PAGED_MAX - 1) >> UNIT_SHIFT);
+    return size_coarse_class[(size + (1 << COARSE_SHIFT) - 1) >> COARSE_SHIFT];
 }
 
 INLINE size_t class_size(unsigned class)

@@ -18,7 +18,7 @@
 #include "lib/api/young.h"
 #include "lib/watch/watch.h"
 
-enum { EXACT_TICK_EVERY = 16 };
+enum { TICK_EVERY = 16 };
 
 static uint32_t trim_generation; /* heaps configured before it give everything back */
 
@@ -80,8 +80,8 @@ void cold_end(void)
 }
 
 /* This thread's heap, made if need be and hot again; NULL when memory is out, or in a signal
- * handler before that. */
-static struct heap *enter(void)
+ * handler before that. `often`: others come by as well to look around. */
+static struct heap *enter(bool often)
 {
     struct heap *heap = heap_self;
     if (unlikely(heap == NULL)) {
@@ -102,15 +102,19 @@ static struct heap *enter(void)
             configure(heap, generation);
         } while (!heap_arm(heap, generation));
     }
-    /* Where every call comes here, few need to look around. */
-    if (!heap->watched || ++heap->visits % EXACT_TICK_EVERY == 0)
+    if (!(often || heap->watched) || ++heap->visits % TICK_EVERY == 0)
         profile_tick(heap_tick(heap));
     return heap;
 }
 
+static struct heap *heap_here(bool often)
+{
+    return heap_self == NULL && young_is() ? NULL : enter(often);
+}
+
 struct heap *cold_heap(void)
 {
-    return heap_self == NULL && young_is() ? NULL : enter();
+    return heap_here(false);
 }
 
 void cold_fork_child(void)
@@ -312,7 +316,7 @@ void cold_look_at_peak(void)
 
 static void free_inside(void *p, unsigned mark, const struct caller *caller)
 {
-    struct heap *heap = cold_heap();
+    struct heap *heap = heap_here(mark == MARK_WATCHED);
     cold_look_at_peak();
     if (mark == MARK_LARGE || mark == MARK_WATCHED) {
         cold_free_watched(p, heap, caller, false);

@@ -143,7 +143,7 @@ static void sum_add(struct profile_sum *sum, size_t requested, size_t usable, bo
 static uint32_t site_for(struct recorder *recorder, uint32_t stack, uint32_t kind)
 {
     uint32_t hash = (stack * 31 + kind) % RECORDER_SITES;
-    if (recorder->kept && recorder->sites[hash].site != 0 && recorder->sites[hash].stack == stack &&
+    if (recorder->sites[hash].site != 0 && recorder->sites[hash].stack == stack &&
         recorder->sites[hash].kind == kind)
         return recorder->sites[hash].site;
     uint32_t site = sites_find(stack, threads_self(), kind);

@@ -9,38 +9,83 @@
 enum { IDLE_MOST = 16 };
 
 static struct recorder *idle[IDLE_MOST];
+static uint32_t made;
+static uint64_t names;
 static __thread struct recorder *kept;
 
-/* What is known of the thread's stack stays with the thread when a borrowed recorder goes: finding
- * it out takes calls of the kernel. */
+/* What stays with a thread when a borrowed recorder goes. */
 static __thread struct {
+    uint64_t name; /* no other thread ever has it; 0: it had no recorder yet */
+    /* Of its stack; finding that out takes calls of the kernel. */
     uintptr_t low, high, floor;
-} stack;
+} self;
 
 struct recorder *recorder_kept(void)
 {
     return kept;
 }
 
+static struct recorder *idle_take(unsigned place)
+{
+    if (load_relaxed(&idle[place]) == NULL)
+        return NULL;
+    return __atomic_exchange_n(&idle[place], NULL, __ATOMIC_ACQUIRE);
+}
+
+static struct recorder *idle_any(void)
+{
+    struct recorder *recorder = NULL;
+    for (unsigned i = 0; i < IDLE_MOST && recorder == NULL; i++)
+        recorder = idle_take(i);
+    return recorder;
+}
+
+static struct recorder *recorder_make(void)
+{
+    struct recorder *recorder = meta_take(sizeof *recorder);
+    if (recorder != NULL)
+        __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED);
+    return recorder;
+}
+
+/* The one that this thread had last; or, since it seems to need one often, one of its own, while
+ * there are few; or anyone's. */
+static struct recorder *recorder_find(void)
+{
+    struct recorder *recorder = NULL;
+    if (self.name != 0 && (recorder = idle_take(self.name % IDLE_MOST)) == NULL &&
+        load_relaxed(&made) < IDLE_MOST)
+        recorder = recorder_make();
+    if (recorder == NULL)
+        recorder = idle_any();
+    return recorder != NULL ? recorder : recorder_make();
+}
+
+/* It was another thread's. */
+static void recorder_own(struct recorder *recorder)
+{
+    if (self.name == 0)
+        self.name = __atomic_add_fetch(&names, 1, __ATOMIC_RELAXED);
+    recorder->owner = self.name;
+    recorder->walk.count = recorder->walk.same = 0;
+    recorder->walk.low = self.low;
+    recorder->walk.high = self.high;
+    recorder->walk.floor = self.floor;
+    for (unsigned i = 0; i < RECORDER_SITES; i++)
+        recorder->sites[i].site = 0;
+}
+
 struct recorder *recorder_take(void)
 {
     if (likely(kept != NULL))
         return kept;
-    bool keep = heap_self != NULL && heap_self->watched;
-    struct recorder *recorder = NULL;
-    for (unsigned i = 0; i < IDLE_MOST && recorder == NULL; i++)
-        if (load_relaxed(&idle[i]) != NULL)
-            recorder = __atomic_exchange_n(&idle[i], NULL, __ATOMIC_ACQUIRE);
-    if (recorder == NULL && (recorder = meta_take(sizeof *recorder)) == NULL)
+    struct recorder *recorder = recorder_find();
+    if (recorder == NULL)
         return NULL;
-    recorder->walk.count = recorder->walk.same = 0; /* another thread's */
-    recorder->walk.low = stack.low;
-    recorder->walk.high = stack.high;
-    recorder->walk.floor = stack.floor;
-    recorder->kept = keep;
-    if (keep) {
-        for (unsigned i = 0; i < RECORDER_SITES; i++)
-            recorder->sites[i].site = 0;
+    if (recorder->owner != self.name || self.name == 0)
+        recorder_own(recorder);
+    recorder->kept = heap_self != NULL && heap_self->watched;
+    if (recorder->kept) {
         kept = recorder;
         threads_keep(recorder);
     }
@@ -50,12 +95,13 @@ struct recorder *recorder_take(void)
 void recorder_put_back(struct recorder *recorder)
 {
     for (unsigned i = 0; i < IDLE_MOST; i++) {
-        struct recorder *none = NULL;
-        if (load_relaxed(&idle[i]) == NULL &&
-            __atomic_compare_exchange_n(&idle[i], &none, recorder, false, __ATOMIC_RELEASE,
+        struct recorder *none = NULL, **place = &idle[(recorder->owner + i) % IDLE_MOST];
+        if (load_relaxed(place) == NULL &&
+            __atomic_compare_exchange_n(place, &none, recorder, false, __ATOMIC_RELEASE,
                                         __ATOMIC_RELAXED))
             return;
     }
+    __atomic_fetch_sub(&made, 1, __ATOMIC_RELAXED);
     meta_give(recorder, sizeof *recorder);
 }
 
@@ -63,9 +109,9 @@ void recorder_give(struct recorder *recorder)
 {
     if (recorder->kept)
         return;
-    stack.low = recorder->walk.low;
-    stack.high = recorder->walk.high;
-    stack.floor = recorder->walk.floor;
+    self.low = recorder->walk.low;
+    self.high = recorder->walk.high;
+    self.floor = recorder->walk.floor;
     recorder_put_back(recorder);
 }
 

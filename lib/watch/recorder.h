@@ -4,7 +4,8 @@
  * While a thread's heap has every block recorded, the thread keeps its recorder, and each walk
  * begins where the last one left off; otherwise it borrows one for the moment, since ten thousand
  * threads with a sample each must not have ten thousand of them. Nor may a thread without a heap
- * keep one: nobody would hear of its end.
+ * keep one: nobody would hear of its end. But who borrows is given the one it had last, if that is
+ * idle; and if nobody had it in between, what the thread left there still holds.
  */
 #ifndef WATCH_RECORDER_H
 #define WATCH_RECORDER_H
@@ -27,6 +28,7 @@ struct recorder {
     unsigned era;       /* in which it was */
     /* Above these, or when the heap has grown by so much, it is time to look at the totals. */
     uint64_t allocated_most, freed_most, room;
+    uint64_t owner; /* the thread that had it last */
     bool kept;
 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See lib/watch/unwind.h. A step from a frame to its caller needs the rule for the frame's code. A
- * cache of rules makes that one load: the table's index is some bits of the address, so that
- * code of one page has its rules in one page; a word
- * holds all other bits (so that the whole is compared) and the rule, and is complete in itself, so
- * that no lock is needed. The second place for a rule is half the table away.
+ * cache of rules makes that one load: the table's index is some bits of the address, so that code
+ * of one page has its rules in one page; a word holds all other bits (so that the whole is
+ * compared) and the rule, and is complete in itself, so that no lock is needed. The second place
+ * for a rule is half the table away.
  *
  * Memory is read only above the frame's stack pointer and only where it is known to be readable.
  * For the thread's own stack, which stays as long as the thread, that is remembered from one walk
@@ -14,8 +14,8 @@
  * A walk on the thread's own stack keeps the unchanged part of the one before. From the root on,
  * every word that led from one frame to the next is compared with what it was; then the walk needs
  * to come from the leaf only to the first frame in that part whose registers are the same. That is
- * all a walk would have read there, so the result is what it would have been; but rules
- * may change when code is unloaded, hence the generation.
+ * all a walk would have read there, so the result is what it would have been; but rules may change
+ * when code is unloaded, hence the generation.
  */
 #include "lib/watch/unwind.h"
 
@@ -530,6 +530,15 @@ static FOREIGN __attribute__((noinline)) unsigned climb(struct walk *walk, struc
     return at;
 }
 
+/* Most often it is one: a loop that allocates. */
+static void words_move(uintptr_t *to, const uintptr_t *from, size_t count)
+{
+    if (likely(count == 1))
+        *to = *from;
+    else
+        memmove(to, from, count * sizeof *to);
+}
+
 /* Puts the new frames, from `at` on, above those that were kept. Where that is more than `most`,
  * the ones nearest to the root go. */
 static void record(struct walk *walk, const struct place *place, unsigned at, unsigned most)
@@ -542,21 +551,30 @@ static void record(struct walk *walk, const struct place *place, unsigned at, un
         unsigned less = kept + fresh - most;
         memmove(walk->pcs, walk->pcs + less, (kept - less) * sizeof walk->pcs[0]);
         kept -= less;
-        walk->same = 0;
-        walk->cut = true;
-        walk->end = END_UNSURE;
+        walk->same = 0, walk->cut = true, walk->end = END_UNSURE;
     }
-    memmove(walk->pcs + kept, walk->pcs + at, fresh * sizeof walk->pcs[0]);
-    memmove(walk->slots + kept, walk->slots + at, fresh * sizeof walk->slots[0]);
-    memmove(walk->frames + kept, walk->frames + at, fresh * sizeof walk->frames[0]);
+    words_move(walk->pcs + kept, walk->pcs + at, fresh);
+    words_move(walk->slots + kept, walk->slots + at, fresh);
+    words_move(walk->frames + kept, walk->frames + at, fresh);
     walk->count = kept + fresh;
+}
+
+/* Field by field: compilers clear a whole struct by an instruction that takes long to begin. */
+static void place_set(struct place *place, const struct caller *from)
+{
+    place->memory.read = memory_read;
+    place->pc = from->pc, place->sp = from->sp, place->fp = from->fp;
+    place->interrupted = place->low = place->high = 0;
+    place->grows = place->strayed = place->met = false;
+    place->rows = 0, place->mark = 0, place->end = END_FINAL;
+    place->meeting = UINTPTR_MAX, place->old = -1;
 }
 
 void unwind(struct walk *walk, const struct caller *from, unsigned most)
 {
-    struct place place = {.memory.read = memory_read, .old = -1, .meeting = UINTPTR_MAX};
+    struct place place;
     uint32_t now = load_acquire(&generation);
-    place.pc = from->pc, place.sp = from->sp, place.fp = from->fp;
+    place_set(&place, from);
     bool own =
         place.sp % sizeof place.sp == 0 &&
         (likely(place.sp >= walk->low && place.sp < walk->high) || stack_owns(walk, place.sp));
@@ -570,9 +588,7 @@ void unwind(struct walk *walk, const struct caller *from, unsigned most)
             place.meeting = walk->slots[place.old] & SP_MASK;
     } else if (!stack_enter(&place, place.sp)) {
         walk->pcs[0] = from->pc;
-        walk->count = 1;
-        walk->same = 0;
-        walk->end = END_UNSURE;
+        walk->count = 1, walk->same = 0, walk->end = END_UNSURE;
         return;
     }
     unsigned at = climb(walk, &place, WALK_MOST - most);
