@@ -62,6 +62,7 @@ static void each_bin(adder *add, void *sum)
             if (load_relaxed(&heap->stocks[mark]) == 0)
                 continue;
             bin_sum(heap, mark, &more.mallocs, &more.cached);
+            more.cached += heap_spares(heap, mark);
             add(sum, mark_class(mark), &more);
         }
     for (unsigned class = 1; class < CLASS_COUNT; class ++)

@@ -25,6 +25,7 @@ enum {
     CACHE_SHARE = 3,         /* and its thread's part of one in so many bytes in use on top; */
     CACHE_WATCHED = 16,      /* of so many while every block is recorded: bins blur the peak. */
 
+    SPARE_HEAPS = 16, /* spare watched blocks are kept while no more threads than these are alive */
     STEAL_EVERY = 64, /* refills and spills between two looks for bins that could make room */
     STOCK_LEAST = 64,
     STOCK_MOST = 32768,
@@ -113,6 +114,57 @@ static uint16_t cap_first(unsigned mark)
 
 static void bin_give(struct heap *heap, unsigned mark, unsigned count);
 
+void *heap_spare_take(struct heap *heap, unsigned class)
+{
+    void *block = NULL;
+    for (unsigned i = 0; class >= SPARE_FIRST && block == NULL && i < SPARES; i++) {
+        void **spare = &heap->spares[class - SPARE_FIRST][i];
+        if ((block = *spare) != NULL)
+            store_relaxed(spare, NULL);
+    }
+    if (block != NULL) { /* counted as if it came through the bin */
+        struct stock *stock = heap_stock(heap, class);
+        add_relaxed(&stock->drawn, 1);
+        stock->taken++;
+    }
+    return block;
+}
+
+bool heap_spare_keep(struct heap *heap, unsigned class, void *block)
+{
+    struct stock *stock = heap_stock(heap, class);
+    if (class < SPARE_FIRST || stock == NULL || heap_alive() > SPARE_HEAPS ||
+        config.cache < class_size(class))
+        return false;
+    for (unsigned i = 0; i < SPARES; i++) {
+        void **spare = &heap->spares[class - SPARE_FIRST][i];
+        if (*spare == NULL) {
+            stock->taken--;
+            store_relaxed(spare, block);
+            return true;
+        }
+    }
+    return false;
+}
+
+RACY unsigned heap_spares(const struct heap *heap, unsigned class)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; class >= SPARE_FIRST && class < CLASS_COUNT && i < SPARES; i++)
+        count += load_relaxed(&heap->spares[class - SPARE_FIRST][i]) != NULL;
+    return count;
+}
+
+static void spares_give(struct heap *heap)
+{
+    for (void **spare = heap->spares[0]; spare < heap->spares[SPARE_CLASSES]; spare++) {
+        void *block = *spare;
+        store_relaxed(spare, NULL);
+        if (block != NULL)
+            central_give(&block, 1);
+    }
+}
+
 static struct stock *stock_make(struct heap *heap, unsigned mark)
 {
     struct stock *stock = meta_take(STOCK_LEAST);
@@ -128,6 +180,8 @@ static struct stock *stock_make(struct heap *heap, unsigned mark)
 
 void bins_empty_idle(struct heap *heap, unsigned except)
 {
+    if (except == 0)
+        spares_give(heap);
     for (unsigned mark = 1; mark < MARK_COUNT; mark++) {
         struct stock *stock = heap_stock(heap, mark);
         if (stock == NULL || mark == except)
@@ -334,6 +388,7 @@ void bins_trim(struct heap *heap, size_t bytes)
      * lists that others are at. */
     enum { ROUNDS = 4, BINS = MARK_COUNT - 1 };
     bool left = true;
+    spares_give(heap);
     for (unsigned round = 1; left && round <= ROUNDS; round++) {
         left = false;
         for (unsigned i = 0; i < BINS; i++) {

@@ -340,25 +340,31 @@ void heap_end(struct heap *heap)
         put_away(heap);
 }
 
-/* A heap whose thread was cut off anywhere: its slots are good only if nobody else has the
- * block, which its mark and its bit in the span tell. */
+/* A block of a heap whose thread was cut off anywhere: it goes home only if nobody else has it,
+ * which its mark and its bit in the span tell. */
+static void block_salvage(void *block)
+{
+    if (!window_has(block) || mark_of(block) != MARK_FREE)
+        return;
+    struct span *span = span_of(block);
+    unsigned class = mark_class(span->mark), index = span_index(span, block, class);
+    if (span->state == SPAN_BLOCKS && index < span->blocks &&
+        span_block(span, index, class) == block && !(span->bits[index / 64] >> (index % 64) & 1))
+        central_give(&block, 1);
+}
+
 static void heap_salvage(struct heap *heap)
 {
     for (unsigned mark = 1; mark < MARK_COUNT; mark++) {
         struct stock *stock = heap_stock(heap, mark);
         size_t count = heap_cached(heap, mark);
-        for (size_t i = 1; i <= count; i++) {
-            void *block = stock->slots[i];
-            if (!window_has(block) || mark_of(block) != MARK_FREE)
-                continue;
-            struct span *span = span_of(block);
-            unsigned class = mark_class(span->mark), index = span_index(span, block, class);
-            if (span->state == SPAN_BLOCKS && index < span->blocks &&
-                span_block(span, index, class) == block &&
-                !(span->bits[index / 64] >> (index % 64) & 1))
-                central_give(&block, 1);
-        }
+        for (size_t i = 1; i <= count; i++)
+            block_salvage(stock->slots[i]);
         bin_close(heap, mark);
+    }
+    for (void **spare = heap->spares[0]; spare < heap->spares[SPARE_CLASSES]; spare++) {
+        block_salvage(*spare);
+        *spare = NULL;
     }
 }
 

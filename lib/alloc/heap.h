@@ -57,6 +57,10 @@ INLINE void heap_sums_add(struct heap_sums *sums, const struct heap_sums *more)
     add_relaxed(&sums->free_bytes, more->free_bytes);
 }
 
+/* Spare watched blocks for samples. Blocks up to SMALL_MAX are so rarely samples that none is kept.
+ */
+enum { SPARE_FIRST = CLASS_SMALL_LAST + 1, SPARE_CLASSES = CLASS_COUNT - SPARE_FIRST, SPARES = 2 };
+
 struct heap {
     /* The bins, by mark: three arrays, so that each number is one scaled address away. */
     void **top[MARK_COUNT];
@@ -87,6 +91,7 @@ struct heap {
     int64_t large_clock;         /* bytes of large blocks until the next sample */
     uint64_t random;             /* the sampler's generator */
     struct heap_sums large;      /* blocks */
+    void *spares[SPARE_CLASSES][SPARES];
 };
 
 extern HIDDEN struct heap heap_empty;
@@ -132,6 +137,11 @@ void *heap_pop(struct heap *heap, unsigned mark);
 void *heap_pop_watched(struct heap *heap, unsigned mark);
 /* And one back. False when there is no room. */
 bool heap_push_watched(struct heap *heap, unsigned mark, void *block);
+/* A watched block for a sample, without a way to the centre; NULL: there is none. */
+void *heap_spare_take(struct heap *heap, unsigned class);
+/* And a freed one for the next. False: it has to go home. */
+bool heap_spare_keep(struct heap *heap, unsigned class, void *block);
+unsigned heap_spares(const struct heap *heap, unsigned class);
 /* Whether the block still stands above the bin's top. */
 bool heap_popped_lately(const struct heap *heap, unsigned mark, const void *block);
 /* All bins go home. */

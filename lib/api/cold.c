@@ -189,10 +189,16 @@ static bool clock_ring(struct heap *heap, unsigned mark)
  * bin or the centre. */
 static void *take_sample(struct heap *heap, unsigned mark, size_t size, const struct origin *origin)
 {
-    void *block = take_direct(heap, mark_class(mark), size, origin);
+    unsigned class = mark_class(mark);
+    void *block = heap_spare_take(heap, class);
+    if (block != NULL) {
+        record(block, class, size, origin, cold_rate(heap));
+        return block;
+    }
+    block = take_direct(heap, class, size, origin);
     if (unlikely(block == NULL) && (block = heap_pop(heap, mark)) != NULL)
         store_relaxed(live_at(block), live_sign(block));
-    return block != NULL ? block : take_direct(heap, mark_class(mark), size, NULL);
+    return block != NULL ? block : take_direct(heap, class, size, NULL);
 }
 
 /* From the bin of the class that `room` bytes take; `size` is what the program asked for. */
@@ -302,7 +308,8 @@ void cold_free_watched(void *p, struct heap *heap, const struct caller *caller, 
     }
     struct record *place = central_record(span, p);
     profile_end(place, caller, size, size - place->slack, moved);
-    if (heap != NULL && heap->watched && heap_push_watched(heap, mark_make(class, heap->colour), p))
+    if (heap != NULL && (heap->watched ? heap_push_watched(heap, mark_make(class, heap->colour), p)
+                                       : heap_spare_keep(heap, class, p)))
         return;
     young_sum((struct heap_sums){.frees = 1, .free_bytes = size});
     central_give(&p, 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Heaps: bins fill, overflow, grow and go home without losing or doubling a block, stay within the
- * option's cap, clocks count every malloc, ended heaps are used again, idle bins are emptied, and
- * no change of mode is lost on the way to a thread.
+ * option's cap, clocks count every malloc, ended heaps are used again, idle bins are emptied, spare
+ * watched blocks are counted and go home, and no change of mode is lost on the way to a thread.
  */
 #include "lib/alloc/heap.h"
 
@@ -11,6 +11,7 @@
 #include "tests/unit/unit.h"
 
 #include "base/os.h"
+#include "lib/alloc/account.h"
 
 enum { HELD = 3000, THREADS = 4 };
 
@@ -302,6 +303,35 @@ static void idle_bins_are_emptied(void)
     heap_end(heap);
 }
 
+/* A freed watched block waits for the next sample. All sums are as if it had gone home. */
+static void spares_are_counted_and_go_home(void)
+{
+    struct heap *heap = unit_heap(0, 0);
+    unsigned class = CLASS_LAST, list = CENTRAL_WATCHED + class;
+    const struct central *central = central_peek(0, list);
+    struct account_sum before, now;
+    unit_free(heap, unit_malloc(heap, class)); /* the class has a bin */
+    account_class(class, &before);
+    for (unsigned turn = 1; turn <= 3; turn++) {
+        void *block = heap_spare_take(heap, class);
+        assert((block != NULL) == (turn > 1));
+        if (block == NULL)
+            block = central_take_one(0, list);
+        account_class(class, &now);
+        assert(now.allocs == before.allocs + turn &&
+               account_live(&now) == account_live(&before) + 1);
+        assert(heap_spare_keep(heap, class, block));
+        account_class(class, &now);
+        assert(now.frees == before.frees + turn && account_live(&now) == account_live(&before));
+    }
+    assert(heap_spares(heap, class) == 1 && load_relaxed(&central->out) == 1);
+    assert(heap_spare_take(heap, 1) == NULL && !heap_spare_keep(heap, 1, NULL)); /* small: none */
+    heap_flush(heap);
+    assert(heap_spares(heap, class) == 0 && load_relaxed(&central->out) == 0);
+    assert(heap_spare_take(heap, class) == NULL);
+    heap_end(heap);
+}
+
 static void *short_life(void *unused)
 {
     struct heap *heap = unit_heap(0, 0);
@@ -430,6 +460,7 @@ int main(void)
     clocks_end_when_they_should();
     colours_do_not_mix();
     idle_bins_are_emptied();
+    spares_are_counted_and_go_home();
     parked_heaps_serve_the_next_thread();
     only_so_many_heaps_are_parked();
     very_many_threads_share_no_lists();
