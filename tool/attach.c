@@ -233,16 +233,17 @@ static bool refuse_deaf(const struct process *process, struct error *error)
     return error_hint(error, "start it with: memoir run --set control=on -- COMMAND");
 }
 
-/* Whether it can still answer, a while after it was called: it may have ended or stopped, become
- * another program, or sleep where no signal wakes it. `asleep` counts how often it did. */
-static bool still_there(const struct process *process, unsigned *asleep, struct error *error)
+/* Looks at the process again, a while after it was called: it may have ended or stopped, become
+ * another program, hear signals that it had blocked for a moment, or sleep where none wakes it.
+ * `asleep` counts how often it did. */
+static bool still_there(struct process *process, unsigned *asleep, struct error *error)
 {
     enum { ASLEEP_MOST = 4 };
-    struct process now;
-    if (!process_read(&now, process->pid))
-        return error_set(error, ERROR_TARGET, "process %d has ended", process->pid);
-    if (attach_refusal(&now))
-        return refuse(&now, error);
+    pid_t pid = process->pid;
+    if (!process_read(process, pid))
+        return error_set(error, ERROR_TARGET, "process %d has ended", pid);
+    if (attach_refusal(process))
+        return refuse(process, error);
     *asleep = process_state(process->pid) == 'D' ? *asleep + 1 : 0;
     if (*asleep < ASLEEP_MOST)
         return true;
@@ -264,12 +265,12 @@ static bool channel_open(const struct process *process, int *channel, struct err
         *channel = channel_try(process);
         if (*channel >= 0)
             return true;
-        if (i > 0 && i % CALL_EVERY == 0 && !still_there(process, &asleep, error))
+        if (i > 0 && i % CALL_EVERY == 0 && !still_there(&target, &asleep, error))
             return false;
         pid_t thread = i == 0 ? process_calmest_thread(process) : 0;
-        if (i % CALL_EVERY == 0 && hears_signal(process) && !process_call(process, thread, error))
+        if (i % CALL_EVERY == 0 && hears_signal(&target) && !process_call(process, thread, error))
             return false;
-        if (i % CALL_EVERY == 0 && (i > 0 || !hears_signal(process))) {
+        if (i % CALL_EVERY == 0 && (i > 0 || !hears_signal(&target))) {
             bell_look(&target, true);
             if (target.bell == PROCESS_BELL_HANGS)
                 wait_ms = process->wait_ms > 0 ? process->wait_ms : BELL_MS;

@@ -158,6 +158,8 @@ bool arena_init(void)
     return false;
 }
 
+static uintptr_t small_end; /* in the automatic mode: what lies below stays on small pages */
+
 /* The huge-page option, for a range that was just opened. In the automatic mode a small heap
  * stays on small pages, since one byte in use would keep 2 MiB in memory. */
 static void advise(char *at, size_t bytes)
@@ -167,6 +169,20 @@ static void advise(char *at, size_t bytes)
         os_huge(at, bytes, true);
     else if (config.thp == CONFIG_THP_OFF || claimed < AUTO_FROM)
         os_huge(at, bytes, false);
+    if (config.thp == CONFIG_THP_AUTO && claimed < AUTO_FROM)
+        store_relaxed(&small_end, (uintptr_t)at + bytes);
+}
+
+bool arena_renew(void *at, size_t bytes)
+{
+    uintptr_t start = (uintptr_t)at, end = start + bytes, small = load_relaxed(&small_end);
+    if (!os_map_over(at, bytes))
+        return false;
+    if (config.thp != CONFIG_THP_AUTO)
+        os_huge(at, bytes, config.thp == CONFIG_THP_ON);
+    else if (start < small)
+        os_huge(at, (end < small ? end : small) - start, false);
+    return true;
 }
 
 static bool open_at(size_t offset, size_t bytes)
@@ -186,10 +202,11 @@ static size_t claim_locked(size_t bytes, int *error)
 {
     size_t end = window.granules * GRANULE, skip = SKIP;
     for (size_t at = end; at + bytes <= window_size; at += skip, skip *= 2) {
-        *error = -ENOMEM;
-        if (!open_at(at, bytes))
-            return 0;
         *error = os_map_at((char *)window.base + at, bytes);
+        if (*error == 0 && !open_at(at, bytes)) {
+            os_unmap((char *)window.base + at, bytes);
+            *error = -ENOMEM;
+        }
         if (*error == 0) {
             add_relaxed(&claimed, bytes);
             advise((char *)window.base + at, bytes);

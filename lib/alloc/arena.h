@@ -56,6 +56,9 @@ uint32_t arena_claim(uint32_t units, uint32_t *got);
 bool arena_need_spans(size_t bytes);
 bool arena_need_meta(size_t bytes);
 
+/* Puts fresh memory in the place of what is there, as if it had just been claimed. */
+bool arena_renew(void *at, size_t bytes);
+
 /* In a child whose parent's other thread was inside: what it mapped and did not note down goes. */
 void arena_recover(void);
 

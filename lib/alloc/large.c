@@ -7,7 +7,12 @@
 #include "lib/alloc/held.h"
 #include "lib/alloc/pages.h"
 
-enum { UNITS_MOST = 1u << 31 };
+enum {
+    UNITS_MOST = 1u << 31,
+    MOVED_MOST = 1000, /* blocks at a time; each costs two mappings, of 65,530 that a process has */
+};
+
+static uint32_t moved_count;
 
 /* Runs up to 1 MiB have eight lengths a doubling: the next block of about this size finds the run
  * of one before it, and begins where memory is in use already. Nobody touches what the run is
@@ -36,6 +41,7 @@ void *large_take(unsigned pool, size_t size, size_t align, bool *zero)
     span->record = 0;
     span->zero = false;
     span->length = (uint32_t)units;
+    span->moved = false;
     span_set_units(span, false);
     store_relaxed(&window.kinds[span->first], MARK_LARGE);
     store_release(&span->state, SPAN_LARGE);
@@ -96,9 +102,26 @@ void large_clear(void *block, size_t size)
     span->full = clear_pages(first, (size_t)(last - first)) && units_of(size) == span->units;
 }
 
+/* Memory that was moved here stays a mapping of its own for ever, which the kernel can't join with
+ * its neighbours: fresh memory takes the place of all units from `first` on. True if it reads as
+ * zero. */
+static bool renew(struct span *span, uint32_t first)
+{
+    size_t page = os_page_size();
+    uintptr_t start = (uintptr_t)span_start(span) + ((size_t)first << UNIT_SHIFT);
+    uintptr_t end = (uintptr_t)span_start(span) + ((size_t)span->units << UNIT_SHIFT);
+    uintptr_t from = (start + page - 1) & ~(page - 1), to = end & ~(page - 1);
+    return from < to && arena_renew((void *)from, to - from) && from == start && to == end;
+}
+
 void large_give(struct span *span)
 {
     held_add(-(uint64_t)large_size(span));
+    if (unlikely(span->moved)) {
+        span->zero = renew(span, 0);
+        span->full = false;
+        __atomic_fetch_sub(&moved_count, 1, __ATOMIC_RELAXED);
+    }
     pages_give(span);
 }
 
@@ -110,8 +133,11 @@ bool large_resize(struct span *span, size_t size)
         return false;
     if (units > span->units && !pages_extend(span, run) && !pages_extend(span, units))
         return false;
-    if (run < span->units)
+    if (run < span->units) {
+        if (unlikely(span->moved))
+            renew(span, run);
         pages_shorten(span, run);
+    }
     span->length = units;
     held_add(large_size(span) - before);
     return true;
@@ -122,11 +148,13 @@ enum os_moved large_move(struct span *from, struct span *to)
     size_t bytes = large_size(from) < large_size(to) ? large_size(from) : large_size(to);
     size_t page = os_page_size();
     if ((uintptr_t)span_start(from) % page != 0 || (uintptr_t)span_start(to) % page != 0 ||
-        bytes % page != 0)
+        bytes % page != 0 || load_relaxed(&moved_count) >= MOVED_MOST)
         return OS_STAYED;
     enum os_moved moved = os_move(span_start(from), span_start(to), bytes);
     from->zero = moved == OS_MOVED && from->length == from->units;
     if (moved == OS_MOVED) {
+        to->moved = true;
+        __atomic_fetch_add(&moved_count, 1, __ATOMIC_RELAXED);
         to->full = from->full && large_size(from) >= large_size(to);
         from->full = false;
     }

@@ -18,6 +18,9 @@ enum {
     STATIC_STEPS = REGION_LEAST / STEP, /* bits for one shared region without a mapping */
 };
 
+/* The same limit as inside of the window: 8 TiB. */
+static const size_t SIZE_MOST = ((size_t)1 << 43) - 1;
+
 struct region {
     char *start;
     size_t bytes;           /* of the mapping; 0: this place is free */
@@ -187,7 +190,7 @@ static char *large_locked(size_t size, size_t align)
 void *outside_take(size_t size, size_t align, bool *zero)
 {
     size = size == 0 ? 1 : size;
-    if (size > PTRDIFF_MAX / 2 || align > PTRDIFF_MAX / 4)
+    if (size > SIZE_MOST || align > SIZE_MOST)
         return NULL;
     char *block = NULL;
     *zero = false;

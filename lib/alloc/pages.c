@@ -11,8 +11,9 @@ enum {
     EXACT = 64,     /* runs up to so many units have a list for each length, */
     LOOK_MOST = 16, /* longer ones four a doubling, of which so many are looked at */
     LOOK_MS_MOST = 1000,
-    IN_VAIN_MOST = 1000,                  /* runs tried at a time that the kernel took nothing of */
-    TABLES_FROM = 1 << 20,                /* runs of so many bytes return their live bytes, too */
+    IN_VAIN_MOST = 1000,    /* runs tried at a time that the kernel took nothing of, */
+    IN_VAIN_REST_MS = 1000, /* and how long none is tried after that: pages may be locked */
+    TABLES_FROM = 1 << 20,  /* runs of so many bytes return their live bytes, too */
     DIRTY_MOST = 128 << 20 >> UNIT_SHIFT, /* dirty units allowed, and */
     DIRTY_SHARE = 1,                      /* one for so many in use on top */
     ALONE_UNITS = 256,                    /* runs up to so many units may stay alone, */
@@ -494,9 +495,10 @@ size_t pages_return(unsigned pool, uint64_t since_ms)
 {
     struct pages *pages = &pages_of[pool];
     size_t bytes = 0, in_vain = 0;
-    if (load_relaxed(&pages->oldest) == 0)
-        return 0;
     uint64_t now_ms = os_now_ms(); /* what others free from now on is not waited for */
+    bool all = since_ms == UINT64_MAX;
+    if (load_relaxed(&pages->oldest) == 0 || (!all && now_ms < load_relaxed(&pages->rest_until_ms)))
+        return 0;
     since_ms = since_ms < now_ms ? since_ms : now_ms;
     lock_take(&pages->lock);
     while (pages->oldest != 0 && span_at(pages->oldest)->since_ms <= since_ms &&
@@ -505,6 +507,8 @@ size_t pages_return(unsigned pool, uint64_t since_ms)
         bytes += returned;
         in_vain += returned == 0;
     }
+    if (bytes == 0 && in_vain > 0)
+        store_relaxed(&pages->rest_until_ms, now_ms + IN_VAIN_REST_MS);
     lock_give(&pages->lock);
     return bytes;
 }

@@ -28,6 +28,7 @@ struct pages {
     uint32_t heads[SHELVES][BUCKETS];              /* dirty ones by side, or clean; by length */
     uint64_t filled[SHELVES][(BUCKETS + 63) / 64]; /* which of the heads are not empty */
     uint32_t oldest, newest;                       /* of the dirty ones */
+    uint64_t rest_until_ms;                        /* before, the kernel is not asked again */
     uint32_t spare;                                /* ids of ended spans, linked by `next` */
     uint32_t alone;                                /* dirty runs that were not joined */
     size_t used_units, dirty_units, clean_units;

@@ -58,8 +58,11 @@ struct span {
     uint16_t home; /* blocks: which list it is in while it has free ones (central.c) */
     union {
         uint64_t bits[SPAN_BLOCKS_MAX / 64]; /* blocks: 1 = free and here */
-        uint32_t length; /* large: units of the block; the run may be longer (large.c) */
-        struct {         /* dirty: in the order of age */
+        struct {                             /* large: */
+            uint32_t length; /* units of the block; the run may be longer (large.c) */
+            bool moved;      /* its memory came from elsewhere: the kernel's mappings say so */
+        };
+        struct { /* dirty: in the order of age */
             uint32_t older, newer;
             uint64_t since_ms;
             uint8_t side; /* of the thread that gave it */

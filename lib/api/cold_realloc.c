@@ -10,7 +10,7 @@
 #include "lib/api/young.h"
 #include "lib/watch/watch.h"
 
-enum { MOVE_LEAST = 64 << 10 }; /* larger blocks are moved by the kernel, not copied */
+enum { MOVE_LEAST = 256 << 10 }; /* larger blocks are moved by the kernel, not copied */
 
 /* A block that became longer may become a sample by that; one that became shorter may cease to be
  * one. Either way it is one with the probability of its new size. */

@@ -41,12 +41,11 @@ int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "busy";
     pthread_t thread;
-    if (strcmp(how, "exec") == 0) {
-        sigset_t deaf;
-        sigemptyset(&deaf);
-        sigaddset(&deaf, SIGURG);
+    sigset_t deaf;
+    sigemptyset(&deaf);
+    sigaddset(&deaf, SIGURG);
+    if (strcmp(how, "exec") == 0 || strcmp(how, "moment") == 0)
         pthread_sigmask(SIG_BLOCK, &deaf, NULL);
-    }
     if (strcmp(how, "zombie") == 0) {
         pid_t child = fork();
         if (child == 0)
@@ -63,8 +62,12 @@ int main(int argc, char **argv)
         sleep(STAY_S);
         _exit(0);
     }
+    char byte;
+    if (strcmp(how, "moment") == 0) {
+        (void)!read(0, &byte, 1);
+        pthread_sigmask(SIG_UNBLOCK, &deaf, NULL);
+    }
     if (strcmp(how, "exec") == 0) {
-        char byte;
         (void)!read(0, &byte, 1);
         unsetenv("LD_PRELOAD");
         execlp("sleep", "sleep", "20", NULL);

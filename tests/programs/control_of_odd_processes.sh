@@ -55,6 +55,15 @@ begins vfork
 asks 4 'wait in the kernel' vfork
 ends
 
+# it hears no signal for a moment, in which the client calls
+begins moment
+(
+    sleep 0.4
+    echo >&9
+) &
+asks 0 '' 'deaf for a moment'
+ends
+
 # it becomes another program while the client waits: it hears nothing before that
 begins exec
 (

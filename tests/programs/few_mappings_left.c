@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The kernel allows a process some 65,000 mappings. With all but a few of them taken, and with all,
  * the heap still grows, shrinks and returns memory, or says ENOMEM in good order, and large blocks
- * come and go with their contents, although the kernel no longer moves them. */
+ * come and go with their contents, although the kernel no longer moves them, or only a part of a
+ * block that the program gave advice about. */
 #include <sys/mman.h>
 
 #include "tests/programs/memory.h"
@@ -54,6 +55,35 @@ static unsigned use(void)
     return refused;
 }
 
+/* A block whose pieces the kernel could move one after the other, until it has no mapping left. */
+static void move_pieces(unsigned left)
+{
+    enum { SIZE = 4 << 20, PIECE = 256 << 10 };
+    size_t page = (size_t)getpagesize();
+    CHECK_EQ(mprotect(area, (2 * SIZE / PIECE + 8) * page, PROT_NONE), 0);
+    unsigned char *block = memalign(page, SIZE), *behind = malloc(SIZE), *place = malloc(4 * SIZE);
+    CHECK(block != NULL && behind != NULL && place != NULL);
+    free(place);
+    malloc_trim(0); /* only onto clean memory are blocks moved */
+    for (size_t at = 0; at < SIZE; at += 2 * PIECE) {
+        madvise(block + at, PIECE, MADV_DONTDUMP);
+    }
+    for (size_t at = 0; at < SIZE; at += page) {
+        block[at] = (unsigned char)(1 + at / page % 200);
+    }
+    CHECK(take_mappings(SIZE_MAX));
+    CHECK_EQ(mprotect(area, left * page, PROT_NONE), 0);
+    unsigned char *larger = realloc(block, 2 * SIZE);
+    block = larger != NULL ? larger : block;
+    size_t wrong = 0;
+    for (size_t at = 0; at < SIZE; at += page) {
+        wrong += block[at] != 1 + at / page % 200;
+    }
+    CHECK_AT(wrong == 0, "%zu pages lost with %u mappings left", wrong, left);
+    free(block);
+    free(behind);
+}
+
 int main(void)
 {
     char text[30] = "";
@@ -80,6 +110,9 @@ int main(void)
         unsigned refused = use();
         CHECK_AT(refused < BLOCKS / 20, "%u of %d refused", refused, BLOCKS);
         CHECK(heap_works(2));
+    }
+    for (unsigned left = 2; left < 30; left += 3) {
+        move_pieces(left);
     }
     return check_result();
 }

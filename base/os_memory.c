@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* See base/os.h: memory. */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "base/arch.h"
+#include "base/compiler.h"
+#include "base/confine.h"
+#include "base/os.h"
+#include "base/os_call.h"
+
+/* Values of the kernel's interface that older headers lack. */
+enum {
+    FIXED_NOREPLACE = 0x100000,
+    REMAP_DONTUNMAP = 4,
+    ADVISE_WIPEONFORK = 18,
+    ADVISE_HUGE = 14,
+    ADVISE_NOHUGE = 15,
+};
+
+static long map(void *at, size_t size, long flags)
+{
+    return arch_syscall(SYS_mmap, (long)at, (long)size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
+}
+
+int os_map_at(void *at, size_t size)
+{
+    long got = map(at, size, FIXED_NOREPLACE);
+    if (failed(got))
+        return (int)got;
+    if (got != (long)at) { /* a kernel before 4.17 took the address for a hint */
+        os_unmap((void *)got, size);
+        return -EEXIST;
+    }
+    return 0;
+}
+
+void *os_map(size_t size)
+{
+    long got = map(NULL, size, 0);
+    return failed(got) ? NULL : (void *)got;
+}
+
+bool os_map_over(void *at, size_t size)
+{
+    return !failed(map(at, size, MAP_FIXED));
+}
+
+bool os_unmap(void *at, size_t size)
+{
+    return call3(SYS_munmap, (long)at, (long)size, 0) == 0;
+}
+
+static long move(void *from, void *to, size_t size, long flags)
+{
+    return arch_syscall(SYS_mremap, (long)from, (long)size, (long)size,
+                        MREMAP_MAYMOVE | MREMAP_FIXED | flags, (long)to, 0);
+}
+
+/* Whether all of the range is one mapping of the kernel's. It may be several, when the program gave
+ * advice about a part of it. Newer kernels move those one after the other, and when one can't be
+ * moved the others are gone from where they were. So we ask first, by a call that never moves: to
+ * make the range a page longer, which no kernel does for several. */
+static bool one_mapping(void *at, size_t size)
+{
+    size_t page = os_page_size();
+    long got = arch_syscall(SYS_mremap, (long)at, (long)size, (long)(size + page), 0, 0, 0);
+    if (!failed(got)) /* nothing was mapped behind it */
+        os_unmap((char *)at + size, page);
+    return got != -EFAULT;
+}
+
+/* The kernel unmaps `to` before it knows whether it can move: makes it whole again. */
+static enum os_moved stayed(void *to, size_t size)
+{
+    return os_map_over(to, size) ? OS_STAYED : OS_LOST;
+}
+
+enum os_moved os_move(void *from, void *to, size_t size)
+{
+    static bool emulated;
+    if (load_relaxed(&emulated) || !one_mapping(from, size))
+        return OS_STAYED;
+    long got = move(from, to, size, REMAP_DONTUNMAP);
+    if (!failed(got) && os_readable(from, sizeof(uint64_t)))
+        return OS_MOVED;
+    /* qemu unmaps `from` all the same, and forgets what it should know of `to` (later os_return
+     * would do nothing there): put everything back by copying, and never ask again. */
+    store_relaxed(&emulated, !failed(got));
+    if (got == -EINVAL) /* a kernel before 5.7 does not know the flag */
+        got = move(from, to, size, 0);
+    if (failed(got))
+        return stayed(to, size);
+    bool filled = os_map_over(from, size);
+    if (filled && !load_relaxed(&emulated))
+        return OS_MOVED;
+    if (filled)
+        memcpy(from, to, size);
+    else /* no room for the empty place: undo */
+        move(to, from, size, 0);
+    return stayed(to, size);
+}
+
+bool os_protect(void *at, size_t size, bool writable)
+{
+    return call3(SYS_mprotect, (long)at, (long)size, PROT_READ | (writable ? PROT_WRITE : 0)) == 0;
+}
+
+bool os_return(void *at, size_t size)
+{
+    return call3(SYS_madvise, (long)at, (long)size, MADV_DONTNEED) == 0;
+}
+
+void os_huge(void *at, size_t size, bool wanted)
+{
+    call3(SYS_madvise, (long)at, (long)size, wanted ? ADVISE_HUGE : ADVISE_NOHUGE);
+}
+
+bool os_wipe_on_fork(void *at, size_t size)
+{
+    return call3(SYS_madvise, (long)at, (long)size, ADVISE_WIPEONFORK) == 0;
+}
+
+size_t os_resident(void *at, size_t size)
+{
+    unsigned char in[1024] = {0};
+    size_t page = os_page_size(), resident = 0;
+    char *end = confined(CONFINE_FILES) ? at : (char *)at + size;
+    for (char *p = at; p < end; p += sizeof in * page) {
+        size_t rest = (size_t)(end - p), step = sizeof in * page;
+        size_t bytes = rest < step ? rest : step;
+        if (call3(SYS_mincore, (long)p, (long)bytes, (long)in) != 0)
+            continue;
+        for (size_t i = 0; i < (bytes + page - 1) / page; i++)
+            resident += (in[i] & 1) * page;
+    }
+    return resident;
+}
