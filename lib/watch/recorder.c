@@ -13,9 +13,8 @@ static __thread struct recorder *kept;
 
 /* What is known of the thread's stack stays with the thread when a borrowed recorder goes: finding
  * it out takes calls of the kernel. */
-static __thread struct {
-    uintptr_t low, high, floor;
-} stack;
+static __thread struct own_stack stack;
+static __thread struct recorder *borrowed;
 
 struct recorder *recorder_kept(void)
 {
@@ -34,15 +33,15 @@ struct recorder *recorder_take(void)
     if (recorder == NULL && (recorder = meta_take(sizeof *recorder)) == NULL)
         return NULL;
     recorder->walk.count = recorder->walk.same = 0; /* another thread's */
-    recorder->walk.low = stack.low;
-    recorder->walk.high = stack.high;
-    recorder->walk.floor = stack.floor;
+    recorder->walk.own = stack;
     recorder->kept = keep;
     if (keep) {
         for (unsigned i = 0; i < RECORDER_SITES; i++)
             recorder->sites[i].site = 0;
         kept = recorder;
         threads_keep(recorder);
+    } else {
+        borrowed = recorder;
     }
     return recorder;
 }
@@ -63,9 +62,9 @@ void recorder_give(struct recorder *recorder)
 {
     if (recorder->kept)
         return;
-    stack.low = recorder->walk.low;
-    stack.high = recorder->walk.high;
-    stack.floor = recorder->walk.floor;
+    stack = recorder->walk.own;
+    borrowed = NULL;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     recorder_put_back(recorder);
 }
 
@@ -77,4 +76,20 @@ void recorder_drop(void)
         return;
     threads_keep(NULL);
     recorder_put_back(recorder);
+}
+
+bool recorder_own_stack(uintptr_t sp)
+{
+    return own_stack_has(kept != NULL ? &kept->walk.own : &stack, sp);
+}
+
+/* The walk is not what it says any more. */
+void recorder_abandoned(void)
+{
+    struct recorder *recorder = borrowed;
+    borrowed = NULL;
+    if (recorder != NULL)
+        recorder_put_back(recorder);
+    if (kept != NULL)
+        kept->walk.count = kept->walk.same = 0;
 }
