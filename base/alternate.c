@@ -9,6 +9,7 @@
 
 #include "base/arch.h"
 #include "base/compiler.h"
+#include "base/os.h"
 
 enum { HANDLERS = 4, SIGNALS = 64 };
 enum { FRAME_SIZE = 51 /* AT_MINSIGSTKSZ */, FRAME_OLD = 2048, OURS = 4096 /* a dump's */ };
@@ -23,6 +24,10 @@ struct action {
 
 static const void *handlers[HANDLERS];
 static bool small;
+static __thread struct {
+    uintptr_t low;
+    size_t size;
+} here; /* the calling thread's, if the library has sigaltstack */
 
 static bool is_ours(const void *handler)
 {
@@ -42,8 +47,12 @@ int alternate_flag(const void *handler)
     return load_relaxed(&small) ? 0 : SA_ONSTACK;
 }
 
-void alternate_look(size_t size)
+void alternate_look(uintptr_t low, size_t size)
 {
+    here.low = low;
+    here.size = size;
+    if (size == 0)
+        return;
     size_t frame = getauxval(FRAME_SIZE);
     if (size >= (frame == 0 ? FRAME_OLD : frame) + OURS ||
         __atomic_exchange_n(&small, true, __ATOMIC_RELAXED))
@@ -57,4 +66,22 @@ void alternate_look(size_t size)
         action.flags &= ~(unsigned long)SA_ONSTACK;
         arch_syscall(SYS_rt_sigaction, number, (long)&action, 0, (long)mask, 0, 0);
     }
+}
+
+size_t alternate_room(uintptr_t sp)
+{
+    stack_t stack = {0};
+    if (arch_syscall(SYS_sigaltstack, 0, (long)&stack, 0, 0, 0, 0) != 0 ||
+        (stack.ss_flags & SS_DISABLE) != 0)
+        return ALTERNATE_NONE;
+    size_t at = sp - (uintptr_t)stack.ss_sp;
+    return at < stack.ss_size ? at : ALTERNATE_NONE;
+}
+
+bool alternate_has(uintptr_t sp, size_t bytes)
+{
+    if (unlikely(os_static()))
+        return alternate_room(sp) >= bytes;
+    size_t room = sp - here.low;
+    return room >= bytes || room >= here.size;
 }

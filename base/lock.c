@@ -13,7 +13,7 @@ enum {
     PATIENCE_MOST_MS = 640, /* After a sleep this long it asks whether the owner exists. */
 };
 
-__thread uint32_t lock_held;
+__thread uint64_t lock_held;
 void (*lock_repair)(struct lock *lock);
 bool (*lock_memory_copied)(void);
 static __thread uint32_t self_id;
@@ -81,12 +81,16 @@ static NOINLINE void take_slow(struct lock *lock, uint32_t self)
     }
 }
 
+/* No handler runs while a dump is written, and one that jumps out of the start of the library has
+ * nothing to go back to: these two are never taken for abandoned. */
+#define frame_of(lock) ((lock)->rank > LOCK_INIT ? (uintptr_t)__builtin_frame_address(0) : 0)
+
 /* The rank is noted before the lock is taken and struck out after it is given: a signal handler in
  * between sees it too early or too late, never not at all. */
 void lock_take(struct lock *lock)
 {
     uint32_t free = 0, self = lock_self();
-    lock_enter(lock->rank);
+    lock_enter(lock->rank, frame_of(lock));
     if (unlikely(!__atomic_compare_exchange_n(&lock->word, &free, self, false, __ATOMIC_ACQUIRE,
                                               __ATOMIC_RELAXED)))
         take_slow(lock, self);
@@ -95,7 +99,7 @@ void lock_take(struct lock *lock)
 bool lock_try(struct lock *lock)
 {
     uint32_t free = 0, self = lock_self();
-    lock_enter(lock->rank);
+    lock_enter(lock->rank, frame_of(lock));
     bool taken = __atomic_compare_exchange_n(&lock->word, &free, self, false, __ATOMIC_ACQUIRE,
                                              __ATOMIC_RELAXED);
     if (!taken)
@@ -109,6 +113,11 @@ void lock_give(struct lock *lock)
     lock_leave(lock->rank);
     if (unlikely(waited))
         os_wake(&lock->word, 1);
+}
+
+bool lock_is_own(const struct lock *lock)
+{
+    return (load_relaxed(&lock->word) & ~WAITED) == lock_self();
 }
 
 void lock_forget_self(uint32_t *parent_id)

@@ -37,20 +37,48 @@ struct lock {
     uint8_t rank;
 };
 
-/* What the calling thread holds, a bit a rank. Non-zero on entry to the allocator means that a
- * signal interrupted it inside. */
-extern HIDDEN __thread uint32_t lock_held;
+/*
+ * What the calling thread holds. Non-zero on entry to the allocator means that a signal interrupted
+ * it inside, or that a handler jumped out of it (lib/api/abandoned.c). One word, so that a handler
+ * finds both parts or neither:
+ *
+ *      | where the stack stood at the first of them, in 8 bytes: 48 bits | flags: 4 | ranks: 12 |
+ */
+extern HIDDEN __thread uint64_t lock_held;
 
-INLINE void lock_enter(enum lock_rank rank)
+enum {
+    LOCK_RANKS = (1 << 12) - 1, /* a bit a rank */
+    LOCK_SIGNED = 1 << 12,      /* that place has a meaning for lib/api/abandoned.c */
+    LOCK_FRAME_AT = 16,
+    LOCK_FRAME_SHIFT = 3,
+};
+_Static_assert(LOCK_OUTSIDE < 12, "there is a bit for each rank");
+
+/* As the word has it. */
+INLINE uint64_t lock_frame_word(uintptr_t frame)
 {
-    lock_held |= 1u << rank;
+    return (uint64_t)frame >> LOCK_FRAME_SHIFT << LOCK_FRAME_AT;
+}
+
+/* And back; 0 if the thread holds nothing, or that is not known. */
+INLINE uintptr_t lock_place(uint64_t word)
+{
+    return (uintptr_t)(word >> LOCK_FRAME_AT << LOCK_FRAME_SHIFT);
+}
+
+/* With the stack at `frame`. */
+INLINE void lock_enter(enum lock_rank rank, uintptr_t frame)
+{
+    uint64_t held = lock_held;
+    lock_held = (held == 0 ? lock_frame_word(frame) : held) | (uint64_t)1 << rank;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 INLINE void lock_leave(enum lock_rank rank)
 {
+    uint64_t held = lock_held & ~((uint64_t)1 << rank);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    lock_held &= ~(1u << rank);
+    lock_held = (held & LOCK_RANKS) == 0 ? 0 : held;
 }
 
 void lock_take(struct lock *lock);
@@ -59,6 +87,28 @@ bool lock_try(struct lock *lock);
 void lock_give(struct lock *lock);
 /* The calling thread's id, from memory where possible. */
 uint32_t lock_self(void);
+/* Whether the calling thread has it. */
+bool lock_is_own(const struct lock *lock);
+
+/* A flag for work that one thread does and the others leave alone meanwhile: the thread's id. */
+INLINE bool turn_take(uint32_t *turn)
+{
+    uint32_t none = 0;
+    return __atomic_compare_exchange_n(turn, &none, lock_self(), false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
+}
+
+INLINE void turn_give(uint32_t *turn)
+{
+    store_release(turn, 0);
+}
+
+/* For a thread that is in no such work, or was and jumped out of it. */
+INLINE void turn_abandon(uint32_t *turn)
+{
+    if (load_relaxed(turn) == lock_self())
+        turn_give(turn);
+}
 
 /* In a forked child, a thread that was interrupted inside (its handler forked) may come upon a lock
  * whose owner stayed behind. It takes it over, and `repair` mends what the lock protects. */

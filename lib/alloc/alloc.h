@@ -43,5 +43,7 @@ INLINE bool alloc_forked(void)
     return load_relaxed(alloc_canary) == 0;
 }
 void alloc_recover(void);
+/* The thread's last call inside was left by a jump out of a signal handler: recover.c. */
+void alloc_abandoned(void);
 
 #endif

@@ -275,6 +275,7 @@ static void table_recover(struct table *table)
 {
     if (table->growing > table->mapped)
         os_unmap(table->start + table->mapped, table->growing - table->mapped);
+    table->growing = table->mapped;
 }
 
 void arena_recover(void)

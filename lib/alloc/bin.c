@@ -84,14 +84,37 @@ static bool is_own(const struct heap *heap, unsigned mark)
     return mark_make(class, heap->colour) == mark;
 }
 
-/* Points the bin at `stock`, with its first `count` slots filled. The top comes first: a signal
- * handler in between must not find the old one below the new limit. */
+/* Points the bin at `stock`, with its first `count` slots filled. A top without its limit would let
+ * the hot path write beyond the stock, in a signal handler or after a jump out of one: meanwhile
+ * the heap is not to be found there. */
 static void bin_set(struct heap *heap, unsigned mark, struct stock *stock, size_t count)
 {
+    bool hidden = heap_hide(heap);
     store_release(&heap->stocks[mark], meta_id(stock));
     store_relaxed(&heap->top[mark], stock->slots + count);
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     heap->limit[mark] = low_half(stock->slots + stock->cap);
+    if (hidden)
+        heap_show(heap);
+}
+
+void bins_settle(struct heap *heap)
+{
+    heap->cache_bytes = 0;
+    for (unsigned mark = 1; mark < MARK_COUNT; mark++) {
+        struct stock *stock = heap_stock(heap, mark);
+        if (stock == NULL) {
+            bin_close(heap, mark);
+            continue;
+        }
+        size_t count = heap_cached(heap, mark);
+        heap->cache_bytes += stock->cap * size_of(mark);
+        bin_set(heap, mark, stock, count <= stock->cap ? count : stock->cap);
+        if ((int64_t)stock->drawn < heap->clock[mark])
+            store_relaxed(&stock->drawn, (uint64_t)heap->clock[mark]);
+        int64_t seen = (int64_t)(heap_mallocs(heap, mark) + heap_cached(heap, mark));
+        if (stock->taken > seen) /* what was taken and got lost */
+            stock->taken = seen;
+    }
 }
 
 /* Makes the bin empty and full while its stock is changed, so that neither a forked child nor a

@@ -17,6 +17,9 @@ void bin_end(struct heap *heap, unsigned mark);
 void bins_trim(struct heap *heap, size_t bytes);
 /* Many pages became free: makes the thread come by soon, to see whether they stay so. */
 void bins_hurry(struct heap *heap, uint32_t now_ms);
+/* After a call that changed one of them was left halfway: each has the blocks that it had, or none.
+ */
+void bins_settle(struct heap *heap);
 /* Bins without a malloc since the last look, but for one, give everything back and start small
  * again. */
 void bins_empty_idle(struct heap *heap, unsigned except);

@@ -54,6 +54,12 @@ static uint16_t home_make(unsigned pool, unsigned list)
     return (uint16_t)(pool << 8 | list);
 }
 
+static unsigned home_class(uint16_t home)
+{
+    unsigned list = home & 255;
+    return mark_class(list >= CENTRAL_WATCHED ? list - CENTRAL_WATCHED : list);
+}
+
 static struct central *home_of(uint16_t home)
 {
     return &load_acquire(&centrals[home >> 8])[home & 255];
@@ -315,28 +321,63 @@ bool central_break(uint32_t parent_id)
     return broken;
 }
 
+/* A list and its sums, from the bits of its spans: one span. */
+static void relist_span(struct central *central, struct span *span)
+{
+    unsigned here = 0;
+    for (unsigned i = 0; i < COUNT_OF(span->bits); i++)
+        here += (unsigned)__builtin_popcountll(span->bits[i]);
+    span->free = (uint16_t)here;
+    central->spans++;
+    add_relaxed(&central->here, here);
+    add_relaxed(&central->out, span->blocks - here);
+    if (here > 0)
+        list_add(central, span);
+}
+
+static void list_clear(struct central *central)
+{
+    central->head = central->spans = 0;
+    store_relaxed(&central->out, 0);
+    store_relaxed(&central->here, 0);
+}
+
 void central_recover(void)
 {
     for (unsigned pool = 0; pool < POOL_MAX; pool++)
-        for (unsigned i = 0; centrals[pool] != NULL && i < CENTRAL_COUNT; i++) {
-            struct central *central = &centrals[pool][i];
-            central->head = central->spans = 0;
-            central->out = central->here = 0;
-        }
+        for (unsigned i = 0; centrals[pool] != NULL && i < CENTRAL_COUNT; i++)
+            list_clear(&centrals[pool][i]);
     uint32_t ids = span_count();
     for (uint32_t id = 1; id < ids; id++) {
         struct span *span = span_at(id);
-        if (span->state != SPAN_BLOCKS)
-            continue;
-        struct central *central = home_of(span->home);
-        unsigned here = 0;
-        for (unsigned i = 0; i < COUNT_OF(span->bits); i++)
-            here += (unsigned)__builtin_popcountll(span->bits[i]);
-        span->free = (uint16_t)here;
-        central->spans++;
-        central->here += here;
-        central->out += span->blocks - here;
-        if (here > 0)
-            list_add(central, span);
+        if (span->state == SPAN_BLOCKS)
+            relist_span(home_of(span->home), span);
+    }
+}
+
+/* Other threads go on: only spans of this list have its lock. */
+static void relist_locked(struct central *central, uint16_t home)
+{
+    size_t size = class_size(home_class(home)), before = central->out;
+    list_clear(central);
+    uint32_t ids = span_count();
+    for (uint32_t id = 1; id < ids; id++) {
+        struct span *span = span_at(id);
+        if (load_acquire(&span->state) == SPAN_BLOCKS && load_relaxed(&span->home) == home)
+            relist_span(central, span);
+    }
+    held_add((central->out - before) * size);
+}
+
+void central_abandoned(void)
+{
+    for (unsigned pool = 0; pool < POOL_MAX; pool++) {
+        struct central *all = load_acquire(&centrals[pool]);
+        for (unsigned i = 0; all != NULL && i < CENTRAL_COUNT; i++) {
+            if (!lock_is_own(&all[i].lock))
+                continue;
+            relist_locked(&all[i], home_make(pool, i));
+            lock_give(&all[i].lock);
+        }
     }
 }

@@ -45,5 +45,7 @@ struct record *central_record(struct span *span, const void *block);
  * from states. */
 bool central_break(uint32_t parent_id);
 void central_recover(void);
+/* What a call left that a signal handler jumped out of (recover.c). */
+void central_abandoned(void);
 
 #endif

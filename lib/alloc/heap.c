@@ -222,6 +222,22 @@ bool heap_arm(struct heap *heap, uint32_t configured)
     return load_acquire(&generation) == configured;
 }
 
+bool heap_hide(const struct heap *heap)
+{
+    if (load_relaxed(&heap_now) != heap)
+        return false;
+    store_relaxed(&heap_now, &heap_empty);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    return true;
+}
+
+void heap_show(struct heap *heap)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (unlikely(!heap_arm(heap, heap->generation))) /* interrupted meanwhile */
+        store_relaxed(&heap_now, &heap_empty);
+}
+
 uint64_t heap_tick(struct heap *heap)
 {
     heap->ticks++;
@@ -382,4 +398,13 @@ void heap_recover(void)
         heap_salvage(heap);
         retire(heap);
     }
+}
+
+void heap_abandoned(void)
+{
+    if (lock_is_own(&heap_lock))
+        lock_give(&heap_lock);
+    store_release(&heap_now, &heap_empty);
+    if (heap_self != NULL)
+        bins_settle(heap_self);
 }

@@ -125,6 +125,11 @@ void heap_interrupt(void);
 /* Makes the heap hot after it was configured for `generation`. False: changed again, once more. */
 bool heap_arm(struct heap *heap, uint32_t generation);
 
+/* While a bin changes: the hot path does not find the calling thread's heap. False if it would not
+ * have anyway. */
+bool heap_hide(const struct heap *heap);
+void heap_show(struct heap *heap);
+
 /* More blocks into an empty bin. False when memory is out. */
 bool heap_refill(struct heap *heap, unsigned mark);
 /* Room in a full bin. False when there can be none. */
@@ -173,6 +178,8 @@ void heap_count_ended(const struct heap_sums *more);
 
 /* In a forked child: the other threads' heaps go home. */
 void heap_recover(void);
+/* What a call left that a signal handler jumped out of (recover.c). */
+void heap_abandoned(void);
 extern HIDDEN struct lock heap_lock;
 
 #endif

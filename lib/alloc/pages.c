@@ -536,6 +536,16 @@ bool pages_unsettled(void)
     return load_relaxed(&returning) != 0;
 }
 
+static void lists_clear(struct pages *pages)
+{
+    memset(pages->heads, 0, sizeof pages->heads);
+    memset(pages->filled, 0, sizeof pages->filled);
+    store_relaxed(&pages->oldest, 0);
+    pages->newest = pages->spare = pages->alone = 0;
+    store_relaxed(&pages->dirty_units, 0);
+    pages->clean_units = 0;
+}
+
 void pages_recover(void)
 {
     store_relaxed(&returning, 0);
@@ -543,10 +553,8 @@ void pages_recover(void)
         struct pages *pages = &pages_of[pool];
         if (pages->lock.rank != LOCK_PAGES)
             continue;
-        memset(pages->heads, 0, sizeof pages->heads);
-        memset(pages->filled, 0, sizeof pages->filled);
-        pages->oldest = pages->newest = pages->spare = pages->alone = 0;
-        pages->used_units = pages->dirty_units = pages->clean_units = 0;
+        lists_clear(pages);
+        pages->used_units = 0;
     }
     uint32_t ids = span_count();
     for (uint32_t id = 1; id < ids; id++) {
@@ -558,5 +566,31 @@ void pages_recover(void)
             link_locked(pages, span);
         else if (span->state != SPAN_NONE)
             add_relaxed(&pages->used_units, span->units);
+    }
+}
+
+/* Other threads go on: only free runs of this pool have its lock. A run that the call was about to
+ * return to the kernel, cut or join is lost. */
+static void relist_locked(struct pages *pages)
+{
+    lists_clear(pages);
+    uint32_t ids = span_count();
+    for (uint32_t id = 1; id < ids; id++) {
+        struct span *span = span_at(id);
+        uint8_t state = load_relaxed(&span->state);
+        if (load_relaxed(&span->pool) == pool_of(pages) &&
+            (state == SPAN_DIRTY || state == SPAN_CLEAN))
+            link_locked(pages, span);
+    }
+}
+
+void pages_abandoned(void)
+{
+    for (unsigned pool = 0; pool < POOL_MAX; pool++) {
+        struct pages *pages = &pages_of[pool];
+        if (!lock_is_own(&pages->lock))
+            continue;
+        relist_locked(pages);
+        lock_give(&pages->lock);
     }
 }

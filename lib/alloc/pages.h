@@ -64,5 +64,7 @@ uint64_t pages_look_ms(void);
 bool pages_unsettled(void);
 /* The same place: lists from states. */
 void pages_recover(void);
+/* What a call left that a signal handler jumped out of (recover.c). */
+void pages_abandoned(void);
 
 #endif

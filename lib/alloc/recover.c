@@ -8,6 +8,10 @@
  * It repairs only what is broken: locks held by threads that stayed behind are opened, and if
  * there was one, every list is rebuilt from the states of the spans. The heaps of those threads
  * go home in any case.
+ *
+ * After a jump out of a signal handler that interrupted the allocator, the same thread repairs
+ * what its call left, while others go on. It has the locks that the call had, and what each of
+ * them protects can be told from the states of the spans or is never half-changed.
  */
 #include "lib/alloc/alloc.h"
 
@@ -93,4 +97,20 @@ void alloc_recover(void)
         held_recover();
     }
     heap_recover();
+}
+
+/* From the innermost lock on: a thread that waits for one may have one of those before it. */
+void alloc_abandoned(void)
+{
+    if (lock_is_own(&outside_lock))
+        lock_give(&outside_lock);
+    if (lock_is_own(&arena_lock)) {
+        arena_recover();
+        lock_give(&arena_lock);
+    }
+    if (lock_is_own(&meta_lock))
+        lock_give(&meta_lock);
+    pages_abandoned();
+    central_abandoned();
+    heap_abandoned();
 }

@@ -7,6 +7,7 @@
 #include "base/lock.h"
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
+#include "lib/api/abandoned.h"
 #include "lib/api/api.h"
 #include "lib/api/attach.h"
 #include "lib/api/cold_inside.h"
@@ -53,11 +54,14 @@ static void recover(void)
     young_forked();
 }
 
-bool cold_begin(void)
+bool cold_begin(const struct caller *caller)
 {
-    if (unlikely(lock_held != 0) || unlikely(!init_done()))
+    uint64_t place = abandoned_place((uintptr_t)__builtin_frame_address(0), caller);
+    if (unlikely(lock_held != 0) && !abandoned_mend(place))
         return false;
-    lock_enter(LOCK_INSIDE);
+    if (unlikely(!init_done()))
+        return false;
+    abandoned_enter(place);
     if (unlikely(alloc_forked()))
         recover();
     return true;
@@ -120,7 +124,7 @@ struct heap *cold_heap(void)
 void cold_fork_child(void)
 {
     alloc_fork_child();
-    if (cold_begin())
+    if (cold_begin(NULL))
         cold_end();
 }
 
@@ -128,7 +132,7 @@ void cold_thread_end(void)
 {
     young.ended = true;
     young.sums = (struct heap_sums){0};
-    if (heap_self != NULL && cold_begin()) {
+    if (heap_self != NULL && cold_begin(NULL)) {
         profile_thread_end();
         heap_end(heap_self);
         cold_end();
@@ -245,7 +249,7 @@ static void *take_inside(size_t size, size_t align, const struct origin *origin,
 void *cold_take(size_t size, size_t align, const struct origin *origin, bool *zero)
 {
     *zero = false;
-    if (unlikely(!cold_begin()))
+    if (unlikely(!cold_begin(origin->caller)))
         return lock_held != 0 ? emergency_take(size, align) : NULL;
     void *block = take_inside(size, align, origin, zero);
     if (unlikely(block == NULL))
@@ -350,7 +354,7 @@ void cold_free(void *p, const struct caller *caller)
             return;
         fatal_bad_pointer(p, "free");
     }
-    if (unlikely(!cold_begin()))
+    if (unlikely(!cold_begin(caller)))
         return; /* in a signal handler that came upon us inside: lost, but nothing breaks */
     free_inside(p, mark, caller);
     cold_end();
@@ -379,7 +383,7 @@ size_t cold_usable(const void *p)
 
 void cold_set_rate(long long bytes)
 {
-    if (!cold_begin())
+    if (!cold_begin(NULL))
         return;
     sampler_set_rate(bytes < 0 ? SAMPLER_OFF : bytes);
     profile_recording(bytes >= 0);
@@ -389,7 +393,7 @@ void cold_set_rate(long long bytes)
 
 size_t cold_trim(void)
 {
-    if (!cold_begin())
+    if (!cold_begin(NULL))
         return 0;
     if (heap_self != NULL)
         heap_flush(heap_self);
@@ -403,7 +407,7 @@ size_t cold_trim(void)
 
 void cold_flush(void)
 {
-    if (heap_self != NULL && cold_begin()) {
+    if (heap_self != NULL && cold_begin(NULL)) {
         heap_flush(heap_self);
         cold_end();
     }

@@ -31,8 +31,9 @@ size_t cold_usable(const void *p);
 
 /* Enters the slow code, for who records something there, and leaves it. False where that can't be:
  * this thread is inside already (a signal handler came in between, or libc allocates on our
- * behalf), or the allocator could not start. */
-bool cold_begin(void);
+ * behalf), or the allocator could not start. `caller`, if not NULL, is in the frame of a function
+ * that waits for the end (lib/api/abandoned.h). */
+bool cold_begin(const struct caller *caller);
 void cold_end(void);
 
 /* In a forked child, by the thread that forked: mends what the others left behind, unless this one

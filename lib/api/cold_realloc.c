@@ -106,7 +106,7 @@ static void renew_record(struct span *span, void *p, size_t usable, size_t size,
 static void renew(void *p, unsigned mark, size_t usable, size_t size, const struct caller *caller)
 {
     struct span *span = span_of(p);
-    if (!cold_begin())
+    if (!cold_begin(caller))
         return;
     struct heap *heap = cold_heap();
     if (span->state == SPAN_LARGE) {
@@ -125,13 +125,14 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
     unsigned mark = cold_mark(p, &ours);
     if (mark != MARK_FREE && span_of(p)->state == SPAN_LARGE && size > BLOCK_MAX &&
         units_of(size) != span_of(p)->length) {
-        if (!cold_begin())
-            return NULL;
-        void *block = realloc_large(p, span_of(p), size, caller);
-        cold_end();
+        void *block = NULL;
+        if (likely(cold_begin(caller))) {
+            block = realloc_large(p, span_of(p), size, caller);
+            cold_end();
+        }
         if (likely(block != NULL))
             return block;
-        /* no room in the window: like any other block */
+        /* no room in the window, or inside already: like any other block */
     }
     size_t usable = cold_usable_for(p, "realloc");
     if (sizes_stay(usable, size)) {
@@ -146,7 +147,7 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
     if (block == NULL)
         return size <= usable ? p : NULL;
     memcpy(block, p, size < usable ? size : usable);
-    if (mark == MARK_WATCHED && cold_begin()) {
+    if (mark == MARK_WATCHED && cold_begin(caller)) {
         cold_look_at_peak();
         cold_free_watched(p, cold_heap(), caller, true);
         cold_end();

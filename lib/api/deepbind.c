@@ -46,7 +46,7 @@ static void *(*next_dlopen(void))(const char *, int)
  * child: a thread that stayed behind in dlopen or dlclose may have it. */
 static void look(void)
 {
-    if (alloc_forked() && cold_begin())
+    if (alloc_forked() && cold_begin(NULL))
         cold_end();
     if (!young_left_threads())
         unloaded_look();

@@ -125,8 +125,8 @@ EXPORT int sigaltstack(const stack_t *restrict stack, stack_t *restrict before)
         errno = (int)-result;
         return -1;
     }
-    if (stack != NULL && !(stack->ss_flags & SS_DISABLE))
-        alternate_look(stack->ss_size);
+    if (stack != NULL)
+        alternate_look((uintptr_t)stack->ss_sp, stack->ss_flags & SS_DISABLE ? 0 : stack->ss_size);
     return 0;
 }
 

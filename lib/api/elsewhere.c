@@ -18,7 +18,7 @@ bool elsewhere_free(void *p)
     size_t size = outside_size(p);
     if (size == 0)
         return false;
-    if (!cold_begin())
+    if (!cold_begin(NULL))
         return true; /* in a signal handler that came upon us inside: lost, but nothing breaks */
     if (!outside_give(p))
         fatal_freed_twice(p, size);

@@ -130,6 +130,8 @@ __attribute__((destructor)) static void go(void)
     attach_end();
     if (load_acquire(&state) != READY)
         return;
+    if (cold_begin(NULL)) /* after a jump out of a signal handler nothing can be written before */
+        cold_end();
     triggers_exit(NULL);
     if (config.stats)
         stats_print(message_is_first(stats_fd) ? stats_fd : STATS_MESSAGE);

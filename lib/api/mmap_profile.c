@@ -80,7 +80,7 @@ static bool claim(struct region *region, uint32_t from)
 static void record_begin(struct record *record, size_t size, const struct caller *caller)
 {
     record->site = 0;
-    if (!cold_begin())
+    if (!cold_begin(NULL))
         return;
     profile_begin(record, caller, CLASS_COUNT, size, size, 0, SAMPLER_EXACT_NUMBER);
     cold_end();
@@ -88,7 +88,7 @@ static void record_begin(struct record *record, size_t size, const struct caller
 
 static void record_end(struct record *record, size_t size, const struct caller *caller)
 {
-    if (!cold_begin())
+    if (!cold_begin(NULL))
         return;
     profile_end(record, caller, size, size, false);
     cold_end();

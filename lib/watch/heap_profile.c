@@ -409,3 +409,19 @@ void profile_recover(uint32_t parent_id)
     profile_each(recover_row, &recorded);
     totals_recover(recorded.allocated, recorded.freed);
 }
+
+void profile_abandoned(void)
+{
+    recent_abandoned();
+    sites_abandoned();
+    threads_abandoned();
+    series_abandoned();
+    totals_abandoned();
+    stacks_abandoned();
+    recorder_abandoned();
+}
+
+bool profile_own_stack(uintptr_t sp)
+{
+    return recorder_own_stack(sp);
+}

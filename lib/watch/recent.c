@@ -253,3 +253,9 @@ void recent_recover(uint32_t parent_id)
 {
     lock_break(&lock, parent_id);
 }
+
+void recent_abandoned(void)
+{
+    if (lock_is_own(&lock))
+        lock_give(&lock);
+}

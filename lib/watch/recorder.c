@@ -13,11 +13,12 @@ static uint32_t made;
 static uint64_t names;
 static __thread struct recorder *kept;
 
+static __thread struct recorder *borrowed;
+
 /* What stays with a thread when a borrowed recorder goes. */
 static __thread struct {
-    uint64_t name; /* no other thread ever has it; 0: it had no recorder yet */
-    /* Of its stack; finding that out takes calls of the kernel. */
-    uintptr_t low, high, floor;
+    uint64_t name;          /* no other thread ever has it; 0: it had no recorder yet */
+    struct own_stack stack; /* finding out takes calls of the kernel */
 } self;
 
 struct recorder *recorder_kept(void)
@@ -67,10 +68,8 @@ static void recorder_own(struct recorder *recorder)
     if (self.name == 0)
         self.name = __atomic_add_fetch(&names, 1, __ATOMIC_RELAXED);
     recorder->owner = self.name;
-    recorder->walk.count = recorder->walk.same = 0;
-    recorder->walk.low = self.low;
-    recorder->walk.high = self.high;
-    recorder->walk.floor = self.floor;
+    walk_forget(&recorder->walk);
+    recorder->walk.own = self.stack;
     for (unsigned i = 0; i < RECORDER_SITES; i++)
         recorder->sites[i].site = 0;
 }
@@ -88,6 +87,8 @@ struct recorder *recorder_take(void)
     if (recorder->kept) {
         kept = recorder;
         threads_keep(recorder);
+    } else {
+        borrowed = recorder;
     }
     return recorder;
 }
@@ -109,9 +110,9 @@ void recorder_give(struct recorder *recorder)
 {
     if (recorder->kept)
         return;
-    self.low = recorder->walk.low;
-    self.high = recorder->walk.high;
-    self.floor = recorder->walk.floor;
+    self.stack = recorder->walk.own;
+    borrowed = NULL;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     recorder_put_back(recorder);
 }
 
@@ -123,4 +124,22 @@ void recorder_drop(void)
         return;
     threads_keep(NULL);
     recorder_put_back(recorder);
+}
+
+bool recorder_own_stack(uintptr_t sp)
+{
+    return own_stack_has(kept != NULL ? &kept->walk.own : &self.stack, sp);
+}
+
+/* The walk is not what it says any more. */
+void recorder_abandoned(void)
+{
+    struct recorder *recorder = borrowed;
+    borrowed = NULL;
+    if (recorder != NULL) {
+        walk_forget(&recorder->walk);
+        recorder_put_back(recorder);
+    }
+    if (kept != NULL)
+        walk_forget(&kept->walk);
 }

@@ -6,6 +6,7 @@
 
 #include "base/arch.h"
 #include "base/compiler.h"
+#include "base/lock.h"
 #include "base/os.h"
 
 enum { INTERVAL_FIRST_MS = 10 };
@@ -13,7 +14,7 @@ enum { INTERVAL_FIRST_MS = 10 };
 static BULK struct profile_point points[SERIES_MOST];
 static unsigned count;
 static uint64_t interval_ms = INTERVAL_FIRST_MS, next_ms;
-static bool busy;
+static uint32_t busy; /* a turn */
 static bool resident;
 
 bool series_due(uint64_t now_ms)
@@ -66,13 +67,13 @@ uint64_t profile_resident_peak(void)
 
 void series_add(const struct profile_point *point)
 {
-    if (__atomic_exchange_n(&busy, true, __ATOMIC_ACQUIRE))
+    if (!turn_take(&busy))
         return;
     if (count > 0 && points[count - 1].time_ms == point->time_ms) {
         uint64_t before = points[count - 1].resident_bytes;
         points[count - 1] = *point;
         points[count - 1].resident_bytes = before;
-        store_release(&busy, false);
+        turn_give(&busy);
         return;
     }
     if (count == SERIES_MOST) {
@@ -86,24 +87,29 @@ void series_add(const struct profile_point *point)
         points[count].resident_bytes = resident_bytes();
     store_release(&count, count + 1);
     store_relaxed(&next_ms, point->time_ms + interval_ms);
-    store_release(&busy, false);
+    turn_give(&busy);
 }
 
 unsigned profile_series(struct profile_point copy[SERIES_MOST])
 {
     unsigned got = 0;
-    for (unsigned tries = 0; __atomic_exchange_n(&busy, true, __ATOMIC_ACQUIRE); tries++)
+    for (unsigned tries = 0; !turn_take(&busy); tries++)
         if (tries == 100000)
             return 0;
         else
             arch_pause();
     for (; got < count; got++)
         copy[got] = points[got];
-    store_release(&busy, false);
+    turn_give(&busy);
     return got;
 }
 
 void series_recover(void)
 {
-    busy = false;
+    busy = 0;
+}
+
+void series_abandoned(void)
+{
+    turn_abandon(&busy);
 }

@@ -15,5 +15,7 @@ bool series_due(uint64_t now_ms);
 void series_add(const struct profile_point *point);
 /* In a forked child. */
 void series_recover(void);
+/* What a call left that a signal handler jumped out of (profile_abandoned). */
+void series_abandoned(void);
 
 #endif

@@ -232,6 +232,18 @@ void sites_recover(uint32_t parent_id)
     }
 }
 
+void sites_abandoned(void)
+{
+    if (lock_is_own(&renew_lock))
+        lock_give(&renew_lock);
+}
+
+void sites_fold_abandoned(void)
+{
+    if (folds % 2 != 0)
+        store_release(&folds, folds + 1);
+}
+
 bool sites_ended(uint32_t thread)
 {
     for (uint32_t id = load_acquire(threads_sites(thread)); id != 0;) {

@@ -121,5 +121,9 @@ uint32_t sites_still(void);
 bool sites_stood(uint32_t before);
 /* In a forked child: what another thread was about to count. */
 void sites_recover(uint32_t parent_id);
+/* What a call left that a signal handler jumped out of (profile_abandoned). */
+void sites_abandoned(void);
+/* The same with the lock of threads.c: a fold ends halfway. */
+void sites_fold_abandoned(void);
 
 #endif

@@ -113,9 +113,10 @@ unsigned stacks_frames(uint32_t stack, uintptr_t *pcs, unsigned most)
 }
 
 /* Numbers are handed out a moment before their nodes are filled in: up to the first that is not. */
+static uint32_t complete = STACK_OTHER + 1;
+
 uint32_t stacks_count(void)
 {
-    static uint32_t complete = STACK_OTHER + 1;
     uint32_t at = load_relaxed(&complete), end = table_count(&nodes), caller;
     uintptr_t pc;
     while (at < end && stacks_node(at, &caller, &pc))
@@ -145,5 +146,16 @@ void stacks_recover(void)
         struct table_entry *entry = table_at(&nodes, id);
         if (entry->a == 0)
             entry->a = 1;
+    }
+}
+
+/* The node that the call was about to fill in would be the last that readers see. Another thread
+ * may be about to fill in its own: that one is overwritten. */
+void stacks_abandoned(void)
+{
+    for (uint32_t id = stacks_count(); id < table_count(&nodes); id++) {
+        struct table_entry *entry = table_at(&nodes, id);
+        uint64_t none = 0;
+        __atomic_compare_exchange_n(&entry->a, &none, 1, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
     }
 }

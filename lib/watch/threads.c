@@ -230,3 +230,11 @@ void threads_recover(uint32_t parent_id)
             ended_without_a_word(thread);
     }
 }
+
+void threads_abandoned(void)
+{
+    if (!lock_is_own(&lock))
+        return;
+    sites_fold_abandoned();
+    lock_give(&lock);
+}

@@ -44,5 +44,7 @@ uint32_t threads_count(void);
 uint32_t *threads_sites(uint32_t number);
 /* In a forked child. */
 void threads_recover(uint32_t parent_id);
+/* What a call left that a signal handler jumped out of (profile_abandoned). */
+void threads_abandoned(void);
 
 #endif

@@ -3,6 +3,7 @@
 #include "lib/watch/totals.h"
 
 #include "base/arch.h"
+#include "base/lock.h"
 #include "base/os.h"
 #include "lib/watch/recorder.h"
 #include "lib/watch/series.h"
@@ -37,7 +38,7 @@ static struct {
 static struct {
     uint64_t bytes;
     struct totals_peak is;
-    bool busy;
+    uint32_t busy; /* a turn */
 } peak __attribute__((aligned(64)));
 
 struct profile_limits profile_limits;
@@ -78,7 +79,7 @@ static void raise_peak(const struct account_sum classes[ACCOUNT_ROWS])
 void profile_high_water(void)
 {
     static struct account_sum classes[ACCOUNT_ROWS]; /* stacks may be small */
-    if (__atomic_exchange_n(&peak.busy, true, __ATOMIC_ACQUIRE))
+    if (!turn_take(&peak.busy))
         return;
     uint64_t finer = sampler_rate() == SAMPLER_EXACT ? LOOK_FINER : 1;
     uint64_t now = held_bytes(), step = now / LOOK_SHARE / finer;
@@ -88,7 +89,7 @@ void profile_high_water(void)
         raise_peak(classes);
     }
     store_relaxed(&profile_high, now + (step > least ? step : least));
-    store_release(&peak.busy, false);
+    turn_give(&peak.busy);
 }
 
 /* Waits for `peak.busy`. False: its thread does not get on. */
@@ -97,7 +98,7 @@ static bool peak_turn(void)
     enum { PATIENCE = 100000 };
     bool mine = false;
     for (unsigned tries = 0; tries < PATIENCE && !mine; tries++) {
-        mine = !__atomic_exchange_n(&peak.busy, true, __ATOMIC_ACQUIRE);
+        mine = turn_take(&peak.busy);
         arch_pause();
     }
     return mine;
@@ -110,7 +111,7 @@ void totals_peak(const struct account *now, struct totals_peak *out)
         raise_peak(now->classes);
     *out = peak.is; /* also while another thread writes it: it may be a mixture */
     if (mine)
-        store_release(&peak.busy, false);
+        turn_give(&peak.busy);
 }
 
 /* ---- limits -------------------------------------------------------------------------- */
@@ -422,7 +423,7 @@ void totals_reset(void)
         peak.is.in_sites = false;
     }
     if (mine)
-        store_release(&peak.busy, false);
+        turn_give(&peak.busy);
     store_relaxed(&progress.allocated, 0);
     store_relaxed(&progress.freed, 0);
     store_relaxed(&totals_at_peak, false);
@@ -436,5 +437,10 @@ void totals_recover(uint64_t allocated, uint64_t freed)
         recorder_clear(recorder);
     progress.allocated = allocated;
     progress.freed = freed;
-    peak.busy = false;
+    peak.busy = 0;
+}
+
+void totals_abandoned(void)
+{
+    turn_abandon(&peak.busy);
 }

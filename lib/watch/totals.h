@@ -49,6 +49,8 @@ void totals_reset(void);
 /* In a forked child: what is recorded there as allocated and freed. Batches of threads that stayed
  * behind are lost. */
 void totals_recover(uint64_t allocated, uint64_t freed);
+/* What a call left that a signal handler jumped out of (profile_abandoned). */
+void totals_abandoned(void);
 
 /* The peak. `classes` is the largest account that was taken, `now` among them; `in_sites`: recorded
  * events have found a larger heap since, and the sites know what it held. */

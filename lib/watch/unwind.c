@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "base/alternate.h"
 #include "base/arch.h"
 #include "base/cfi.h"
 #include "base/compiler.h"
@@ -31,6 +32,7 @@
 
 enum { LOW_BITS = 3, INDEX_BITS = 15, ENTRIES = 1 << INDEX_BITS, OTHER = ENTRIES / 2 };
 enum { ROWS_MOST = 16, OWN_MOST = 64 };
+enum { ROOM = 4096 }; /* of stack, from the caller of malloc down, for the longest walk */
 
 static BULK uint64_t rules[ENTRIES];
 static uint32_t generation = 1;
@@ -208,28 +210,33 @@ static uintptr_t stack_end(void)
     return os_tid() == os_pid() ? getauxval(AT_RANDOM) : arch_thread();
 }
 
-/* Whether `sp` is in the thread's own stack: whether all pages from there to its end can be read.
- * They are tried from the end down, some at each call. */
-static NOINLINE bool stack_owns(struct walk *walk, uintptr_t sp)
+/* Whether all pages from there to its end can be read. They are tried from the end down, some at
+ * each call. */
+static NOINLINE bool stack_owns(struct own_stack *own, uintptr_t sp)
 {
     enum { FAR = 64 << 20, PAGES_MOST = 64 };
     uintptr_t page = os_page_size();
-    if (walk->high == 0) {
-        walk->low = stack_end() & ~(page - 1);
-        walk->high = walk->low + page;
+    if (own->high == 0) {
+        own->low = stack_end() & ~(page - 1);
+        own->high = own->low + page;
     }
-    if (sp >= walk->high || sp < walk->floor || walk->high - sp > FAR)
+    if (sp >= own->high || sp < own->floor || own->high - sp > FAR)
         return false;
-    for (unsigned i = 0; walk->low > sp; i++) {
+    for (unsigned i = 0; own->low > sp; i++) {
         if (i == PAGES_MOST)
             return false;
-        if (!page_readable(walk->low - page)) {
-            walk->floor = walk->low;
+        if (!page_readable(own->low - page)) {
+            own->floor = own->low;
             return false;
         }
-        walk->low -= page;
+        own->low -= page;
     }
     return true;
+}
+
+bool own_stack_has(struct own_stack *own, uintptr_t sp)
+{
+    return likely(sp >= own->low && sp < own->high) || stack_owns(own, sp);
 }
 
 /* ---- steps ---------------------------------------------------------------------------- */
@@ -575,18 +582,15 @@ void unwind(struct walk *walk, const struct caller *from, unsigned most)
     struct place place;
     uint32_t now = load_acquire(&generation);
     place_set(&place, from);
-    bool own =
-        place.sp % sizeof place.sp == 0 &&
-        (likely(place.sp >= walk->low && place.sp < walk->high) || stack_owns(walk, place.sp));
+    bool own = place.sp % sizeof place.sp == 0 && own_stack_has(&walk->own, place.sp);
     walk->cut = false;
     if (likely(own)) {
-        place.low = place.sp;
-        place.high = walk->high;
+        place.low = place.sp, place.high = walk->own.high;
         if (walk->generation == now && walk->end != END_UNSURE)
             place.old = unchanged(walk, (int)walk->count);
         if (place.old >= 0)
             place.meeting = walk->slots[place.old] & SP_MASK;
-    } else if (!stack_enter(&place, place.sp)) {
+    } else if (!alternate_has(place.sp, ROOM) || !stack_enter(&place, place.sp)) {
         walk->pcs[0] = from->pc;
         walk->count = 1, walk->same = 0, walk->end = END_UNSURE;
         return;

@@ -35,6 +35,11 @@ struct caller {
             *(uintptr_t *)__builtin_frame_address(0)               \
     }
 
+/* The calling thread's own stack, as far as it was found readable. */
+struct own_stack {
+    uintptr_t low, high, floor;
+};
+
 /*
  * A walk and what the next one can take over from it. Frames are in the order root to leaf, so that
  * the part of the stack that did not change since the last walk is a prefix.
@@ -49,13 +54,23 @@ struct walk {
     uintptr_t slots[WALK_MOST];  /* the stack pointer, and where things were read from below it */
     uintptr_t frames[WALK_MOST]; /* the frame pointer, where it mattered */
     uintptr_t end;               /* how the walk ended */
-    uintptr_t low, high, floor;  /* of the thread's own stack, as far as it was found readable */
-    uint32_t generation;         /* of the rules */
+    struct own_stack own;
+    uint32_t generation; /* of the rules */
 };
+
+/* Nothing of it is taken over by the next. */
+INLINE void walk_forget(struct walk *walk)
+{
+    walk->count = walk->same = 0;
+    walk->generation = 0;
+}
 
 /* Fills `walk`, `most` frames at most (<= WALK_MOST). `walk` is zeroed memory, or what the same
  * thread's last call left there. */
 void unwind(struct walk *walk, const struct caller *from, unsigned most);
+/* Whether `sp` is in the thread's own stack. False, too, where that would take long to find out:
+ * the next call knows more. */
+bool own_stack_has(struct own_stack *own, uintptr_t sp);
 /* Code was unloaded: what is remembered about it goes. */
 void unwind_forget(void);
 

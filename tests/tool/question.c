@@ -315,10 +315,11 @@ static void suppressed_stacks_are_no_leaks(void)
 static bool block_fits(const char *block)
 {
     static const struct suppressions_frame frames[] = {
-        {"Cache::insert(int)", "_ZN5Cache6insertEi", "src/cache.cc", "/opt/lib/libcache.so.1", 88},
-        {"", "", "", "/opt/lib/libbare.so", 0},
-        {"main", "main", "src/main.c", "/opt/program", 12},
-        {"_start", "_start", "", "/opt/program", 0},
+        {"Cache::insert(int)", "_ZN5Cache6insertEi", "src/cache.cc", "/opt/lib/libcache.so.1", 88,
+         0, 0},
+        {"", "", "", "/opt/lib/libbare.so", 0, 0x1f4, 0x1f0},
+        {"main", "main", "src/main.c", "/opt/program", 12, 0, 0},
+        {"_start", "_start", "", "/opt/program", 0, 0, 0},
     };
     struct view_error error = {""};
     struct suppressions *list = suppressions_new();
@@ -349,6 +350,8 @@ static void blocks_of_valgrind_are_stacks(void)
     assert(!block_fits(BLOCK("...\nfun:main\nfun:main\n")) && !block_fits(BLOCK("")));
     assert(!block_fits("{\n   name\n   Memcheck:Cond\n   fun:_ZN5Cache6insertEi\n}\n"));
     assert(block_fits("# both\nleak:nothing\n" BLOCK("fun:x\n") BLOCK("fun:_ZN5*\n") "leak:no\n"));
+    assert(block_fits("leak:^libbare.so+0x1f0$\n") && block_fits("leak:libbare.so+0x1f4$\n"));
+    assert(!block_fits("leak:^libbare.so+0x1f$\n") && !block_fits("leak:^libbare.so+0x2f0$\n"));
     assert(!suppressions_add(list, "s", BLOCK("fan:x\n"), &error));
     assert(strncmp(error.text, "s:5: 'fan:x'", 12) == 0);
     assert(!suppressions_add(list, "s", "{\nname\nMemcheck:Leak\nfun:x\n", &error));

@@ -126,7 +126,7 @@ static void *churn(void *argument)
 {
     struct record own[16] = {0};
     uint64_t random = (uintptr_t)argument;
-    lock_enter(LOCK_INSIDE);
+    lock_enter(LOCK_INSIDE, 0);
     while (!load_acquire(&stop)) {
         unsigned i = (unsigned)(unit_random(&random) % 16);
         if (own[i].site == 0)

@@ -50,6 +50,22 @@ static enum leaks_rule rule_of(const struct view *view, const struct leaks_optio
     return moments->count >= 2 ? LEAKS_GROWTH : LEAKS_NONE;
 }
 
+/* Places in the module as frames.c has them. */
+static struct suppressions_frame frame_unnamed(const struct profile *profile,
+                                               const struct profile_location *location,
+                                               const char *module)
+{
+    const struct profile_mapping *mapping = profile_mapping_at(profile, location->mapping);
+    struct suppressions_frame frame = {"", "", "", module, 0, 0, 0};
+    uint64_t code = location->address - (location->flags & LOCATION_EXACT ? 0 : 1);
+    if (location->address == 0 || code < mapping->start)
+        return frame;
+    uint64_t inside = code - mapping->start;
+    frame.offset = inside + mapping->offset;
+    frame.start = frame.offset - (inside >= location->behind ? location->behind : 0);
+    return frame;
+}
+
 /* The frames of a stack, inlined ones among them; beyond some thousand the rest is left out. */
 static size_t frames_of(const struct profile *profile, uint32_t stack,
                         struct suppressions_frame frames[DEPTH_MOST])
@@ -75,7 +91,7 @@ static size_t frames_of(const struct profile *profile, uint32_t stack,
             };
         }
         if (!named)
-            frames[made++] = (struct suppressions_frame){"", "", "", module, 0};
+            frames[made++] = frame_unnamed(profile, location, module);
     }
     return made;
 }

@@ -66,6 +66,8 @@ bool suppressions_add(struct suppressions *suppressions, const char *name, const
 struct suppressions_frame {
     const char *function, *system_name, *file, *module;
     uint32_t line;
+    /* Without a name: where in the module the code is, and its function begins, 0: not known. */
+    uint64_t offset, start;
 };
 /* Whether a stack, leaf first, fits one of them, or one of those that are built in. */
 bool suppressions_fit(const struct suppressions *suppressions,

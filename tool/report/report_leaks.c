@@ -308,15 +308,25 @@ static void put_line(const struct view *view, const struct leaks *leaks,
         frame = callee;
         broad = false;
     }
-    const char *slash = strrchr(frame->module, '/');
-    const char *module = slash ? slash + 1 : frame->module;
+    const char *module = name_base(frame->module);
     bool named = (frame->flags & (FRAME_UNNAMED | FRAME_GUESS)) == 0;
+    bool placed = frame->flags & FRAME_UNNAMED && strstr(frame->name, "+0x");
+    if (!named && placed)
+        fprintf(style->out, "# no name: for this build of %s only, and not for LeakSanitizer\n",
+                module);
     if (broad)
         fprintf(style->out, "# would hide others, too: ");
     else if (!named && *module == '\0')
         fprintf(style->out, "# is elsewhere in every run: ");
-    fprintf(style->out, "leak:%s%s%s\n", named ? "^" : "",
-            named || *module == '\0' ? frame->name : module, named ? "$" : "");
+    else if (!named && !placed)
+        fprintf(style->out,
+                "# no name, would hide all leaks of %s; memoir doctor says what names "
+                "need: ",
+                module);
+    if (named || placed)
+        fprintf(style->out, "leak:^%s$\n", frame->name);
+    else
+        fprintf(style->out, "leak:%s\n", *module == '\0' ? frame->name : module);
 }
 
 static void put_list(const struct view *view, const struct leaks *leaks, const struct style *style)

@@ -19,6 +19,7 @@
 
 #include "base/compiler.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -292,6 +293,16 @@ static bool is_allocator(const char *line)
     return false;
 }
 
+/* "program+0x1149", as reports call code without a name. */
+static bool offset_fits(const char *pattern, const char *module, uint64_t offset)
+{
+    char text[512];
+    if (offset == 0 || *module == '\0')
+        return false;
+    snprintf(text, sizeof text, "%s+0x%" PRIx64, name_base(module), offset);
+    return suppressions_match(pattern, text);
+}
+
 static bool one_frame_fits(const struct suppressions *suppressions,
                            const struct suppressions_frame *frame)
 {
@@ -299,7 +310,9 @@ static bool one_frame_fits(const struct suppressions *suppressions,
         const char *pattern = suppressions->patterns[i];
         if (suppressions_match(pattern, frame->function) ||
             (*frame->file && suppressions_match(pattern, frame->file)) ||
-            (*frame->module && suppressions_match(pattern, frame->module)))
+            (*frame->module && suppressions_match(pattern, frame->module)) ||
+            offset_fits(pattern, frame->module, frame->start) ||
+            offset_fits(pattern, frame->module, frame->offset))
             return true;
     }
     return false;

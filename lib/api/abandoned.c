@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/api/abandoned.h. */
+#include "lib/api/abandoned.h"
+
+#include "base/alternate.h"
+#include "base/arch.h"
+#include "base/compiler.h"
+#include "base/message.h"
+#include "base/os.h"
+#include "lib/alloc/alloc.h"
+#include "lib/watch/watch.h"
+
+/* Whether the frame that the call inside began in is another one's by now: `struct caller` says
+ * where the function returns to, and on some machines that is in memory a second time. */
+static FOREIGN bool frame_is_gone(uintptr_t place)
+{
+    enum { FRAME_MOST = 4096 };
+    const struct caller *caller = (const struct caller *)place;
+    if (!(lock_held & LOCK_SIGNED))
+        return false;
+    if (!os_readable(caller, sizeof *caller)) /* the whole stack is gone */
+        return true;
+    uintptr_t sp = caller->sp, slot = sp - sizeof sp;
+    if (sp - place > FRAME_MOST || sp % sizeof sp != 0)
+        return true;
+    return ARCH_PUSHES_RETURN && (!os_readable((const void *)slot, sizeof slot) ||
+                                  *(const uintptr_t *)slot != caller->pc);
+}
+
+static bool is_abandoned(uintptr_t before, uintptr_t now)
+{
+    if (now == before || frame_is_gone(before))
+        return true;
+    return now > before && profile_own_stack(before) && profile_own_stack(now) &&
+           alternate_room(now) == ALTERNATE_NONE;
+}
+
+static void tell(void)
+{
+    static const char text[] =
+        "memoir: a signal handler jumped out of malloc or free (siglongjmp): blocks that the call "
+        "had are lost, and counts are off by them; block the signal around such calls\n";
+    static bool told;
+    if (!__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
+        message_write(text, sizeof text - 1);
+}
+
+/* From the first line on this call is the one inside: a handler that interrupts it must not come to
+ * the same conclusion, and if it jumps, the next call begins again. */
+bool abandoned_mend(uint64_t place)
+{
+    uintptr_t before = lock_place(lock_held);
+    if (before == 0 || !is_abandoned(before, lock_place(place)))
+        return false;
+    lock_held = place | (lock_held & LOCK_RANKS) | 1u << LOCK_INSIDE;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    alloc_abandoned();
+    profile_abandoned();
+    tell();
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    lock_held = 0;
+    return true;
+}
