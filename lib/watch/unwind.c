@@ -20,7 +20,6 @@
 #include "lib/watch/unwind.h"
 
 #include <string.h>
-#include <sys/auxv.h>
 
 #include "base/alternate.h"
 #include "base/arch.h"
@@ -201,42 +200,6 @@ static bool stack_enter(struct place *place, uintptr_t sp)
     if (!place->grows)
         place->low = place->high = 0;
     return place->grows;
-}
-
-/* The end of the calling thread's own stack: the C libraries keep what a thread is above its
- * stack, the kernel puts some random bytes above the first thread's. */
-static uintptr_t stack_end(void)
-{
-    return os_tid() == os_pid() ? getauxval(AT_RANDOM) : arch_thread();
-}
-
-/* Whether all pages from there to its end can be read. They are tried from the end down, some at
- * each call. */
-static NOINLINE bool stack_owns(struct own_stack *own, uintptr_t sp)
-{
-    enum { FAR = 64 << 20, PAGES_MOST = 64 };
-    uintptr_t page = os_page_size();
-    if (own->high == 0) {
-        own->low = stack_end() & ~(page - 1);
-        own->high = own->low + page;
-    }
-    if (sp >= own->high || sp < own->floor || own->high - sp > FAR)
-        return false;
-    for (unsigned i = 0; own->low > sp; i++) {
-        if (i == PAGES_MOST)
-            return false;
-        if (!page_readable(own->low - page)) {
-            own->floor = own->low;
-            return false;
-        }
-        own->low -= page;
-    }
-    return true;
-}
-
-bool own_stack_has(struct own_stack *own, uintptr_t sp)
-{
-    return likely(sp >= own->low && sp < own->high) || stack_owns(own, sp);
 }
 
 /* ---- steps ---------------------------------------------------------------------------- */

@@ -15,6 +15,7 @@
 
 #include "base/arch.h"
 #include "base/compiler.h"
+#include "lib/watch/own_stack.h"
 
 enum { WALK_MOST = 256 }; /* frames */
 
@@ -34,11 +35,6 @@ struct caller {
         (uintptr_t) __builtin_return_address(0), ARCH_CALLER_SP(), \
             *(uintptr_t *)__builtin_frame_address(0)               \
     }
-
-/* The calling thread's own stack, as far as it was found readable. */
-struct own_stack {
-    uintptr_t low, high, floor;
-};
 
 /*
  * A walk and what the next one can take over from it. Frames are in the order root to leaf, so that
@@ -68,9 +64,6 @@ INLINE void walk_forget(struct walk *walk)
 /* Fills `walk`, `most` frames at most (<= WALK_MOST). `walk` is zeroed memory, or what the same
  * thread's last call left there. */
 void unwind(struct walk *walk, const struct caller *from, unsigned most);
-/* Whether `sp` is in the thread's own stack. False, too, where that would take long to find out:
- * the next call knows more. */
-bool own_stack_has(struct own_stack *own, uintptr_t sp);
 /* Code was unloaded: what is remembered about it goes. */
 void unwind_forget(void);
 
