@@ -192,11 +192,13 @@ static void check_holes(const char *root, system_found *found, void *context)
                      "Only ranges that are wholly in use become huge pages later: memory that was "
                      "returned stays returned, also with MEMOIR=thp:on.");
         else
-            snprintf(setting.meaning, sizeof setting.meaning,
-                     "A range may become a huge page later with %lu of its pages missing: with "
-                     "MEMOIR=thp:on memory that was returned comes back, and RSS grows without a "
-                     "malloc. thp:auto no longer asks for huge pages where it returned memory.",
-                     holes);
+            snprintf(
+                setting.meaning, sizeof setting.meaning,
+                "A range may become a huge page later with %lu of its pages missing: where all "
+                "memory may be huge (enabled is always, or MEMOIR=thp:on) what was returned "
+                "comes back, and RSS grows without a malloc. thp:auto itself no longer asks "
+                "for huge pages where it returned memory.",
+                holes);
         setting_commands(&setting, "0", "511");
     }
     found(context, &setting);
