@@ -44,6 +44,9 @@ size_t os_resident(void *at, size_t size);
 
 /* Whether the bytes can be read. */
 bool os_readable(const void *at, size_t size);
+/* Whether the word can be read and is not 0. Safe for any address, whatever others do to it
+ * meanwhile; needs no system call that a filter may deny. */
+bool os_word_is_set(const uint32_t *word);
 /* The end of the heap segment that brk moves. */
 uintptr_t os_break(void);
 

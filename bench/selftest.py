@@ -8,6 +8,7 @@ few seconds; only libc's allocator is involved, and no time is judged.
 import copy
 import io
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -15,6 +16,7 @@ import tempfile
 import xml.etree.ElementTree
 
 import allocators
+import huge
 import loops
 import measure
 import misses
@@ -254,6 +256,19 @@ def peer_checks():
             ("a peer is preloaded", preload, os.path.abspath(__file__))]
 
 
+def huge_checks():
+    """Ratios of huge.py are those of a round: a slow round cancels."""
+    def one(cpu, faults, rss):
+        return {"user": cpu / 2, "sys": cpu / 2, "minor_faults": faults, "rss_kib": rss}
+    samples = {"off": [one(1, 1000, 1024), one(4, 1000, 1024), one(1, 1000, 1024)],
+               "on": [one(0.5, 100, 2048), one(2, 100, 2048), one(0.5, 100, 2048)],
+               "auto": [one(1, 500, 1024), one(4, 500, 1024), one(9, 500, 1024)]}
+    lines = list(huge.row_text(list(huge.large_rows(True))[0], samples))
+    ratios = [re.findall(r"\(([\d.]+)\)", line) for line in lines]
+    return [("ratios of huge pages", ratios, [["1.000"] * 3, ["0.500", "0.100", "2.000"],
+                                              ["1.000", "0.500", "1.000"]])]
+
+
 def program_checks():
     """Every loop, crowd and question once, with little work, and what they refuse."""
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -330,7 +345,7 @@ def main():
     report.show(made_up(), text)
     checks.append(("report names all verdicts", text.getvalue().count("met  "), 8))
     xml.etree.ElementTree.fromstring(plot.svg(made_up()))
-    checks += [*loop_checks(), *peer_checks(), *program_checks()]
+    checks += [*loop_checks(), *peer_checks(), *huge_checks(), *program_checks()]
     wrong = [check for check in checks if check[1] != check[2]]
     for name, got, wanted in wrong:
         print("bench self-test: %s: got %s, wanted %s" % (name, got, wanted))

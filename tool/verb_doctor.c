@@ -17,6 +17,7 @@
 #include "tool/output.h"
 #include "tool/package.h"
 #include "tool/process.h"
+#include "tool/system.h"
 #include "tool/terminal.h"
 
 #include <dlfcn.h>
@@ -480,6 +481,50 @@ void doctor_profile(const struct loaded *loaded, doctor_found *found, void *cont
     check_loaded(&doctor, loaded);
 }
 
+/* One setting in JSON: as a check, with its parts. */
+static void setting_json(struct doctor *doctor, const struct system_setting *setting)
+{
+    bool visible = setting->value[0] != '\0';
+    json_object(&doctor->json, NULL);
+    json_text(&doctor->json, "result", setting->notable || !visible ? "note" : "good");
+    json_text(&doctor->json, "text", setting->title);
+    json_text(&doctor->json, "path", setting->path);
+    if (visible) {
+        json_text(&doctor->json, "value", setting->value);
+        json_text(&doctor->json, "meaning", setting->meaning);
+        json_text(&doctor->json, "change", setting->change);
+        json_text(&doctor->json, "restore", setting->restore);
+    }
+    json_end(&doctor->json);
+}
+
+static void setting_found(void *context, const struct system_setting *setting)
+{
+    struct doctor *doctor = context;
+    const char *arrow = terminal_utf8() ? "→" : "->";
+    if (doctor->as_json) {
+        setting_json(doctor, setting);
+        return;
+    }
+    if (setting->value[0] == '\0') {
+        doctor_say(doctor, MARK_NOTE, NULL, "%s: not visible here (%s)", setting->title,
+                   setting->path);
+        return;
+    }
+    doctor_say(doctor, setting->notable ? MARK_NOTE : MARK_GOOD, NULL, "%s: %s", setting->title,
+               setting->value);
+    if (setting->meaning[0])
+        fprintf(doctor->out, "    %s\n", setting->meaning);
+    fprintf(doctor->out, "    %s to set %s:   %s\n", arrow, setting->other, setting->change);
+    fprintf(doctor->out, "    %s to restore %s:   %s\n", arrow, setting->value, setting->restore);
+}
+
+static void check_settings(struct doctor *doctor, const struct arguments *arguments)
+{
+    const char *root = arguments_value(arguments, "--sysroot");
+    system_settings(root ? root : "", setting_found, doctor);
+}
+
 static bool doctor_open(struct doctor *doctor, const struct arguments *arguments,
                         struct error *error)
 {
@@ -523,10 +568,16 @@ bool verb_doctor(const struct arguments *arguments, struct error *error)
     const char *word = arguments->operands[0];
     char program[PATH_MAX];
     enum load_kind kind = word ? load_kind_of(word) : LOAD_NOTHING;
-    bool right = true;
+    bool right = true, settings = arguments_value(arguments, "--system") != NULL;
+    if (settings && word) {
+        error_set(error, ERROR_USAGE, "--system is about the kernel, not about '%s'", word);
+        return error_hint(error, "memoir doctor --system");
+    }
     if (!doctor_open(&doctor, arguments, error))
         return false;
-    if (!word)
+    if (settings)
+        check_settings(&doctor, arguments);
+    else if (!word)
         check_machine(&doctor);
     else if (kind == LOAD_PROCESS)
         right = check_process(&doctor, atoi(word), error);

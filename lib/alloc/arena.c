@@ -6,6 +6,7 @@
 
 #include "base/config.h"
 #include "base/os.h"
+#include "lib/alloc/huge.h"
 
 /*
  * Places to try, widest first. 32 TiB is clear of what x86-64 and 48-bit aarch64 kernels use on
@@ -158,30 +159,11 @@ bool arena_init(void)
     return false;
 }
 
-static uintptr_t small_end; /* in the automatic mode: what lies below stays on small pages */
-
-/* The huge-page option, for a range that was just opened. In the automatic mode a small heap
- * stays on small pages, since one byte in use would keep 2 MiB in memory. */
-static void advise(char *at, size_t bytes)
-{
-    enum { AUTO_FROM = 64 << 20 };
-    if (config.thp == CONFIG_THP_ON)
-        os_huge(at, bytes, true);
-    else if (config.thp == CONFIG_THP_OFF || claimed < AUTO_FROM)
-        os_huge(at, bytes, false);
-    if (config.thp == CONFIG_THP_AUTO && claimed < AUTO_FROM)
-        store_relaxed(&small_end, (uintptr_t)at + bytes);
-}
-
 bool arena_renew(void *at, size_t bytes)
 {
-    uintptr_t start = (uintptr_t)at, end = start + bytes, small = load_relaxed(&small_end);
     if (!os_map_over(at, bytes))
         return false;
-    if (config.thp != CONFIG_THP_AUTO)
-        os_huge(at, bytes, config.thp == CONFIG_THP_ON);
-    else if (start < small)
-        os_huge(at, (end < small ? end : small) - start, false);
+    huge_renewed(at, bytes);
     return true;
 }
 
@@ -198,7 +180,7 @@ static bool open_at(size_t offset, size_t bytes)
 
 /* Maps `bytes` at the end of what is open, past anything that is in the way. The first unit of the
  * window stays unused: unit 0 means "none", and every unit has one below it. */
-static size_t claim_locked(size_t bytes, int *error)
+static size_t claim_locked(size_t bytes, bool for_one, int *error)
 {
     size_t end = window.granules * GRANULE, skip = SKIP;
     for (size_t at = end; at + bytes <= window_size; at += skip, skip *= 2) {
@@ -209,7 +191,7 @@ static size_t claim_locked(size_t bytes, int *error)
         }
         if (*error == 0) {
             add_relaxed(&claimed, bytes);
-            advise((char *)window.base + at, bytes);
+            huge_opened((char *)window.base + at, bytes, claimed, for_one);
             store_release(&window.granules, (at + bytes) / GRANULE);
             return at == 0 ? UNIT : at;
         }
@@ -230,10 +212,11 @@ uint32_t arena_claim(uint32_t wanted, uint32_t *got)
     lock_take(&arena_lock);
     size_t roomy = window.granules * GRANULE / CLAIM_SHARE;
     roomy = roomy < CLAIM_FIRST ? CLAIM_FIRST : roomy > CLAIM_MOST ? CLAIM_MOST : roomy;
-    roomy = (need > roomy ? need + CLAIM_FIRST - 1 : roomy) & ~(size_t)(CLAIM_FIRST - 1);
-    size_t at = claim_locked(roomy, &error);
+    bool for_one = need > roomy;
+    roomy = (for_one ? need + CLAIM_FIRST - 1 : roomy) & ~(size_t)(CLAIM_FIRST - 1);
+    size_t at = claim_locked(roomy, for_one, &error);
     if (at == 0 && roomy > need)
-        at = claim_locked(need, &error);
+        at = claim_locked(need, for_one, &error);
     size_t end = window.granules * GRANULE;
     if (at == 0)
         refuse(&claim_refused, need);

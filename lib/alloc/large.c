@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/alloc/held.h"
+#include "lib/alloc/huge.h"
 #include "lib/alloc/pages.h"
 
 enum {
@@ -73,6 +74,7 @@ static bool clear_pages(char *at, size_t bytes)
             missing = at;
         if (missing != NULL && (resident || next == end)) {
             size_t gap = (size_t)((resident ? at : next) - missing);
+            huge_leave(missing, gap);
             if (!os_return(missing, gap))
                 memset(missing, 0, gap);
             missing = NULL;
@@ -150,6 +152,7 @@ enum os_moved large_move(struct span *from, struct span *to)
     if ((uintptr_t)span_start(from) % page != 0 || (uintptr_t)span_start(to) % page != 0 ||
         bytes % page != 0 || load_relaxed(&moved_count) >= MOVED_MOST)
         return OS_STAYED;
+    huge_leave(span_start(from), bytes); /* advice would move along, and leave a hole behind */
     enum os_moved moved = os_move(span_start(from), span_start(to), bytes);
     from->zero = moved == OS_MOVED && from->length == from->units;
     if (moved == OS_MOVED) {

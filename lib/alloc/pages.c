@@ -6,6 +6,7 @@
 
 #include "base/config.h"
 #include "base/os.h"
+#include "lib/alloc/huge.h"
 
 enum {
     EXACT = 64,     /* runs up to so many units have a list for each length, */
@@ -470,6 +471,7 @@ static size_t return_one(struct pages *pages, struct span *span)
     unlink_locked(pages, span);
     store_relaxed(&span->state, SPAN_BUSY);
     lock_give(&pages->lock);
+    huge_leave((void *)start, bytes);
     size_t returned = return_pages(start, start + bytes);
     static const uint8_t of_each_table[] = {1, 64 / GRANULE, 256 / GRANULE}; /* a mark */
     for (unsigned i = 0; bytes >= TABLES_FROM && i < COUNT_OF(of_each_table); i++) {

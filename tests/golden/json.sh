@@ -49,6 +49,7 @@ memoir top two.memoir --base one.memoir --json >out/base.json || fail "top --bas
 memoir leaks one.memoir two.memoir --json >out/growth.json
 memoir check two.memoir --base one.memoir --max-peak 1K --json >out/check.json
 memoir doctor ./work --json >out/program.json
+memoir doctor --system --json >out/system.json
 memoir options --json >out/options.json
 memoir version --json >out/version.json
 

@@ -61,7 +61,7 @@ for words in 'report one.memoir' 'top one.memoir' 'top one.memoir -v' 'top one.m
     'leaks two.memoir one.memoir' 'churn one.memoir' 'sizes one.memoir' 'sizes one.memoir -v' \
     'threads one.memoir' 'time one.memoir' 'time two.memoir' 'check one.memoir --base two.memoir' \
     'check one.memoir --max-peak 1K --max-live 10G --no-leaks' 'symbols one.memoir' 'doctor' \
-    'doctor one.memoir' 'doctor ./grow' 'ps' 'top a*.memoir' 'report a*.memoir' 'diff a*.memoir two.memoir' \
+    'doctor one.memoir' 'doctor ./grow' 'doctor --system' 'ps' 'top a*.memoir' 'report a*.memoir' 'diff a*.memoir two.memoir' \
     'rnu' 'top nosuch.memoir' 'top one.memoir --metric nosuch' 'top one.memoir nosuchthing' \
     'export one.memoir -o x.foo' "run --lib '$MEMOIR_LIB' -o x.memoir ./grow"; do
     echo "memoir $words"

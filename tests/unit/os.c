@@ -298,6 +298,18 @@ static void abort_with_a_handler(void)
     os_abort();
 }
 
+static void words_are_looked_at_safely(void)
+{
+    uint32_t *words = os_map(2 * page);
+    assert(words != NULL && !os_word_is_set(words));
+    assert(os_resident(words, 2 * page) <= page); /* looking brings no page of its own in */
+    words[1] = 1;
+    assert(os_word_is_set(words + 1) && !os_word_is_set(words) && words[1] == 1);
+    words[2] = UINT32_MAX;
+    assert(os_word_is_set(words + 2));
+    assert(os_unmap(words, 2 * page) && !os_word_is_set(words + 1) && !os_word_is_set(NULL));
+}
+
 int main(void)
 {
     page = os_page_size();
@@ -310,6 +322,7 @@ int main(void)
     residents_of_many_pages_are_counted();
     protected_pages_can_be_read_only();
     readable_tells_memory_from_none();
+    words_are_looked_at_safely();
     wiped_memory_is_empty_in_children();
     threads_are_known_while_they_live();
     threads_are_not_gone_in_vfork();

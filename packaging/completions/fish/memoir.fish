@@ -129,6 +129,7 @@ complete -c memoir -n '__fish_seen_subcommand_from check' -l strict -d 'a limit 
 complete -c memoir -n '__fish_seen_subcommand_from check' -l junit -d 'write the results as JUnit'\''s XML, too' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from check' -l github -d 'as GitHub'\''s annotations; a table in Markdown goes to $GITHUB_STEP_SUMMARY'
 complete -c memoir -n '__fish_seen_subcommand_from symbols' -l embed -d 'write the profile with its names to --output, for pprof and memoir'
+complete -c memoir -n '__fish_seen_subcommand_from doctor' -l system -d 'the kernel'\''s settings for huge pages and overcommit'
 complete -c memoir -n '__fish_seen_subcommand_from ctl' -l format -d 'what a dump is written as' -x -a 'memoir pprof jemalloc gperftools'
 complete -c memoir -n '__fish_seen_subcommand_from ps' -l all -d 'as root, ask the processes of other users as well (-a)'
 complete -c memoir -n '__fish_seen_subcommand_from ps' -l json -d 'as JSON, schema memoir.ps/1'
