@@ -89,7 +89,8 @@ enum os_moved os_move(void *from, void *to, size_t size)
         return OS_MOVED;
     /* qemu unmaps `from` all the same, and forgets what it should know of `to` (later os_return
      * would do nothing there): put everything back by copying, and never ask again. */
-    store_relaxed(&emulated, !failed(got));
+    if (!failed(got))
+        store_relaxed(&emulated, true);
     if (got == -EINVAL) /* a kernel before 5.7 does not know the flag */
         got = move(from, to, size, 0);
     if (failed(got))

@@ -57,9 +57,12 @@ static struct table live[LIVE_TABLES], kinds, units, spans, meta;
 static size_t window_size; /* bytes that may ever be opened */
 static size_t claimed;     /* bytes of the window that are mapped: gaps do not count */
 
+/* A piece that is mapped while its tables are not yet: its bytes, 0 when there is none. */
+static size_t opening_at, opening;
+
 /* When memory is out, each malloc would ask the kernel a dozen times in vain. What was refused is
- * refused again for the rest of the millisecond: blocks still come from what is free, and at last
- * from outside.c, which asks in any case. */
+ * refused again until the clock moves on, 1 to 10 ms: blocks still come from what is free, and at
+ * last from outside.c, which asks in any case. */
 struct refusal {
     uint64_t at_ms;
     size_t bytes;
@@ -68,14 +71,14 @@ static struct refusal claim_refused, meta_refused;
 
 static bool refused_lately(const struct refusal *refusal, size_t bytes)
 {
-    return load_relaxed(&refusal->at_ms) != 0 && bytes >= load_relaxed(&refusal->bytes) &&
-           load_relaxed(&refusal->at_ms) == os_now_ms();
+    uint64_t at_ms = load_acquire(&refusal->at_ms);
+    return at_ms != 0 && bytes >= load_relaxed(&refusal->bytes) && at_ms == os_now_ms();
 }
 
 static void refuse(struct refusal *refusal, size_t bytes)
 {
     store_relaxed(&refusal->bytes, bytes);
-    store_relaxed(&refusal->at_ms, os_now_ms());
+    store_release(&refusal->at_ms, os_now_ms());
 }
 
 static bool table_map(struct table *table, size_t step)
@@ -185,6 +188,8 @@ static size_t claim_locked(size_t bytes, bool for_one, int *error)
     size_t end = window.granules * GRANULE, skip = SKIP;
     for (size_t at = end; at + bytes <= window_size; at += skip, skip *= 2) {
         *error = os_map_at((char *)window.base + at, bytes);
+        opening_at = at;
+        store_relaxed(&opening, *error == 0 ? bytes : 0);
         if (*error == 0 && !open_at(at, bytes)) {
             os_unmap((char *)window.base + at, bytes);
             *error = -ENOMEM;
@@ -193,8 +198,10 @@ static size_t claim_locked(size_t bytes, bool for_one, int *error)
             add_relaxed(&claimed, bytes);
             huge_opened((char *)window.base + at, bytes, claimed, for_one);
             store_release(&window.granules, (at + bytes) / GRANULE);
+            store_relaxed(&opening, 0);
             return at == 0 ? UNIT : at;
         }
+        store_relaxed(&opening, 0);
         if (*error != -EEXIST)
             return 0;
     }
@@ -263,6 +270,9 @@ static void table_recover(struct table *table)
 
 void arena_recover(void)
 {
+    if (opening != 0 && window.granules * GRANULE <= opening_at)
+        os_unmap((char *)window.base + opening_at, opening);
+    opening = 0;
     for (unsigned i = 0; i < LIVE_TABLES; i++)
         table_recover(&live[i]);
     table_recover(&kinds);

@@ -18,10 +18,10 @@
  * begins there, and it alone writes to that byte: 0 while it is free, or where it begins, as
  * `live_sign` tells it. The larger the blocks, the fewer lines they take in the caches.
  *
- * Invariant: the tables are mapped for every address below `granules` before the address itself is,
- * `granules` only grows, and the bytes of what is not a live block's start are 0 in all three.
- * Hence free() may look up any pointer below it, and a unit's kind needs no change when its span
- * ends.
+ * Invariant: the tables are mapped for every address below `granules` before `granules` grows (the
+ * piece itself is mapped first, so that a refused one leaves no tables), it only grows, and the
+ * bytes of what is not a live block's start are 0 in all three. Hence free() may look up any
+ * pointer below it, and a unit's kind needs no change when its span ends.
  */
 #ifndef ALLOC_ARENA_H
 #define ALLOC_ARENA_H

@@ -137,11 +137,16 @@ static uint16_t cap_first(unsigned mark)
 
 static void bin_give(struct heap *heap, unsigned mark, unsigned count);
 
+static void **spares_of(struct heap *heap, unsigned class)
+{
+    return heap->spares + (class - SPARE_FIRST) * SPARES;
+}
+
 void *heap_spare_take(struct heap *heap, unsigned class)
 {
     void *block = NULL;
     for (unsigned i = 0; class >= SPARE_FIRST && block == NULL && i < SPARES; i++) {
-        void **spare = &heap->spares[class - SPARE_FIRST][i];
+        void **spare = spares_of(heap, class) + i;
         if ((block = *spare) != NULL)
             store_relaxed(spare, NULL);
     }
@@ -157,10 +162,10 @@ bool heap_spare_keep(struct heap *heap, unsigned class, void *block)
 {
     struct stock *stock = heap_stock(heap, class);
     if (class < SPARE_FIRST || stock == NULL || heap_alive() > SPARE_HEAPS ||
-        config.cache < class_size(class))
+        config.cache < CACHE_SMALL)
         return false;
     for (unsigned i = 0; i < SPARES; i++) {
-        void **spare = &heap->spares[class - SPARE_FIRST][i];
+        void **spare = spares_of(heap, class) + i;
         if (*spare == NULL) {
             stock->taken--;
             store_relaxed(spare, block);
@@ -174,15 +179,15 @@ RACY unsigned heap_spares(const struct heap *heap, unsigned class)
 {
     unsigned count = 0;
     for (unsigned i = 0; class >= SPARE_FIRST && class < CLASS_COUNT && i < SPARES; i++)
-        count += load_relaxed(&heap->spares[class - SPARE_FIRST][i]) != NULL;
+        count += load_relaxed(&heap->spares[(class - SPARE_FIRST) * SPARES + i]) != NULL;
     return count;
 }
 
-static void spares_give(struct heap *heap)
+void bins_give_spares(struct heap *heap)
 {
-    for (void **spare = heap->spares[0]; spare < heap->spares[SPARE_CLASSES]; spare++) {
-        void *block = *spare;
-        store_relaxed(spare, NULL);
+    for (unsigned i = 0; i < COUNT_OF(heap->spares); i++) {
+        void *block = heap->spares[i];
+        store_relaxed(&heap->spares[i], NULL);
         if (block != NULL)
             central_give(&block, 1);
     }
@@ -203,8 +208,6 @@ static struct stock *stock_make(struct heap *heap, unsigned mark)
 
 void bins_empty_idle(struct heap *heap, unsigned except)
 {
-    if (except == 0)
-        spares_give(heap);
     for (unsigned mark = 1; mark < MARK_COUNT; mark++) {
         struct stock *stock = heap_stock(heap, mark);
         if (stock == NULL || mark == except)
@@ -262,15 +265,12 @@ static size_t may_grow(struct heap *heap, unsigned mark, const struct stock *sto
 static bool stock_grow(struct heap *heap, unsigned mark)
 {
     struct stock *old = heap_stock(heap, mark), *stock = old;
-    size_t more = may_grow(heap, mark, old);
-    size_t count = heap_cached(heap, mark), cap = old->cap + more;
-    if (more == 0)
+    size_t more = may_grow(heap, mark, old), cap = old->cap + more, bytes = 2 * stock_bytes(old);
+    if (more == 0 || (cap > old->room && (stock = meta_take(bytes)) == NULL))
         return false;
-    if (cap > old->room) {
-        size_t bytes = 2 * stock_bytes(old);
-        if ((stock = meta_take(bytes)) == NULL)
-            return false;
-        count = heap_cached(heap, mark);
+    bool hidden = heap_hide(heap);
+    size_t count = heap_cached(heap, mark);
+    if (stock != old) {
         bin_shut(heap, mark, old);
         memcpy(stock, old, sizeof *old);
         memcpy(stock->slots, old->slots, (count + 1) * sizeof(void *));
@@ -279,6 +279,8 @@ static bool stock_grow(struct heap *heap, unsigned mark)
     heap->cache_bytes += more * size_of(mark);
     stock->cap = (uint16_t)cap;
     bin_set(heap, mark, stock, count);
+    if (hidden)
+        heap_show(heap);
     if (stock != old)
         meta_give(old, stock_bytes(old));
     return true;
@@ -301,6 +303,12 @@ bool heap_refill(struct heap *heap, unsigned mark)
     if (stock->swings >= GROW_SWINGS && stock->batch >= stock->cap / 2 &&
         stock_eager(heap, stock, mark) && stock_grow(heap, mark))
         stock = heap_stock(heap, mark);
+    bool hidden = heap_hide(heap);
+    if (unlikely(heap_cached(heap, mark) > 0)) { /* a signal handler has freed some */
+        if (hidden)
+            heap_show(heap);
+        return true;
+    }
     bin_shut(heap, mark, stock);
     unsigned list = heap->watched ? CENTRAL_WATCHED + mark_class(mark) : mark;
     unsigned wanted = stock->batch, got = central_take(heap->pool, list, stock->slots + 1, wanted);
@@ -310,6 +318,8 @@ bool heap_refill(struct heap *heap, unsigned mark)
     unsigned half = stock->cap > 1 ? stock->cap / 2u : 1, twice = stock->batch * 2u;
     stock->batch = (uint16_t)(twice < half ? twice : half);
     bin_set(heap, mark, stock, got);
+    if (hidden)
+        heap_show(heap);
     return got > 0;
 }
 
@@ -375,15 +385,18 @@ bool heap_popped_lately(const struct heap *heap, unsigned mark, const void *bloc
 static void bin_give(struct heap *heap, unsigned mark, unsigned count)
 {
     struct stock *stock = heap_stock(heap, mark);
+    bool hidden = heap_hide(heap); /* what is counted now must not be popped by a signal handler */
     size_t had = heap_cached(heap, mark), rest = had > count ? had - count : 0;
-    count = (unsigned)(had - rest); /* a signal handler may have taken some */
-    if (count == 0)
-        return;
-    bin_shut(heap, mark, stock);
-    central_give(stock->slots + 1, count);
-    stock->taken -= count;
-    memmove(stock->slots + 1, stock->slots + 1 + count, rest * sizeof(void *));
-    bin_set(heap, mark, stock, rest);
+    count = (unsigned)(had - rest);
+    if (count > 0) {
+        bin_shut(heap, mark, stock);
+        central_give(stock->slots + 1, count);
+        stock->taken -= count;
+        memmove(stock->slots + 1, stock->slots + 1 + count, rest * sizeof(void *));
+        bin_set(heap, mark, stock, rest);
+    }
+    if (hidden)
+        heap_show(heap);
 }
 
 bool heap_spill(struct heap *heap, unsigned mark)
@@ -411,7 +424,7 @@ void bins_trim(struct heap *heap, size_t bytes)
      * lists that others are at. */
     enum { ROUNDS = 4, BINS = MARK_COUNT - 1 };
     bool left = true;
-    spares_give(heap);
+    bins_give_spares(heap);
     for (unsigned round = 1; left && round <= ROUNDS; round++) {
         left = false;
         for (unsigned i = 0; i < BINS; i++) {

@@ -369,15 +369,24 @@ static void relist_locked(struct central *central, uint16_t home)
     held_add((central->out - before) * size);
 }
 
+void central_repair(const struct lock *lock)
+{
+    for (unsigned pool = 0; pool < POOL_MAX; pool++) {
+        struct central *all = load_acquire(&centrals[pool]);
+        for (unsigned i = 0; all != NULL && i < CENTRAL_COUNT; i++)
+            if (&all[i].lock == lock)
+                relist_locked(&all[i], home_make(pool, i));
+    }
+}
+
 void central_abandoned(void)
 {
     for (unsigned pool = 0; pool < POOL_MAX; pool++) {
         struct central *all = load_acquire(&centrals[pool]);
-        for (unsigned i = 0; all != NULL && i < CENTRAL_COUNT; i++) {
-            if (!lock_is_own(&all[i].lock))
-                continue;
-            relist_locked(&all[i], home_make(pool, i));
-            lock_give(&all[i].lock);
-        }
+        for (unsigned i = 0; all != NULL && i < CENTRAL_COUNT; i++)
+            if (lock_is_own(&all[i].lock)) {
+                relist_locked(&all[i], home_make(pool, i));
+                lock_give(&all[i].lock);
+            }
     }
 }

@@ -8,6 +8,7 @@
 #include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
+#include "lib/alloc/large.h"
 #include "lib/alloc/span.h"
 
 enum { LINE = 400 };
@@ -50,7 +51,7 @@ void fatal_bad_pointer(const void *p, const char *call)
     if (span != NULL) {
         bool large = span->state == SPAN_LARGE;
         unsigned class = large ? 0 : mark_class(span->mark);
-        size_t size = large ? (size_t)span->units << UNIT_SHIFT : class_size(class);
+        size_t size = large ? large_size(span) : class_size(class);
         char *block =
             large ? span_start(span) : span_block(span, span_index(span, p, class), class);
         if (block == p && strcmp(call, "free") == 0)

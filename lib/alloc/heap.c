@@ -65,7 +65,7 @@ static void adopt_one(void)
     if (cursor != NULL && cursor->alive && os_thread_gone((pid_t)cursor->tid)) {
         dead = cursor;
         dead->alive = false; /* ours now */
-        alive_count--;
+        store_relaxed(&alive_count, alive_count - 1);
     }
     lock_give(&heap_lock);
     if (dead == NULL)
@@ -82,8 +82,10 @@ unsigned heap_pool_here(uint32_t thread)
     unsigned most =
         config.numa_nodes == 0 || config.numa_nodes > POOL_MAX ? POOL_MAX : config.numa_nodes;
     unsigned node = most == 1 ? 0 : os_node() % most, nodes = load_relaxed(&pages_nodes);
-    for (; nodes <= node; nodes *= 2)
-        store_relaxed(&pages_nodes, nodes * 2);
+    while (nodes <= node)
+        if (__atomic_compare_exchange_n(&pages_nodes, &nodes, nodes * 2, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED))
+            nodes *= 2;
     if (load_relaxed(&alive_count) <= SPREAD_FROM)
         return node;
     return node + thread % (POOL_MAX / nodes) * nodes;
@@ -204,9 +206,11 @@ uint32_t heap_generation(void)
     return load_acquire(&generation);
 }
 
-void heap_interrupt(void)
+void heap_interrupt(uint32_t *noted)
 {
     lock_take(&heap_lock);
+    if (noted != NULL)
+        store_release(noted, generation + 1);
     __atomic_fetch_add(&generation, 1, __ATOMIC_RELEASE);
     for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
         if (heap->alive && os_thread_alive((pid_t)heap->tid))
@@ -251,6 +255,7 @@ uint64_t heap_tick(struct heap *heap)
     heap_drop_parked(now, pages_look_ms());
     pages_tick(now); /* first, or what is given back now would make its old neighbours young */
     bins_empty_idle(heap, 0);
+    bins_give_spares(heap);
     return now;
 }
 
@@ -378,9 +383,9 @@ static void heap_salvage(struct heap *heap)
             block_salvage(stock->slots[i]);
         bin_close(heap, mark);
     }
-    for (void **spare = heap->spares[0]; spare < heap->spares[SPARE_CLASSES]; spare++) {
-        block_salvage(*spare);
-        *spare = NULL;
+    for (unsigned i = 0; i < COUNT_OF(heap->spares); i++) {
+        block_salvage(heap->spares[i]);
+        heap->spares[i] = NULL;
     }
 }
 

@@ -57,8 +57,10 @@ INLINE void heap_sums_add(struct heap_sums *sums, const struct heap_sums *more)
     add_relaxed(&sums->free_bytes, more->free_bytes);
 }
 
-/* Spare watched blocks for samples. Blocks up to SMALL_MAX are so rarely samples that none is kept.
- */
+/* Spares: free blocks of watched spans that wait for this thread's next samples. Only the slow code
+ * takes and keeps them. They count as cached (`heap_spares`), not in stock.taken nor in
+ * cache_bytes, and a class has some only while it has a stock. Blocks up to SMALL_MAX are so rarely
+ * samples that none is kept. */
 enum { SPARE_FIRST = CLASS_SMALL_LAST + 1, SPARE_CLASSES = CLASS_COUNT - SPARE_FIRST, SPARES = 2 };
 
 struct heap {
@@ -91,7 +93,7 @@ struct heap {
     int64_t large_clock;         /* bytes of large blocks until the next sample */
     uint64_t random;             /* the sampler's generator */
     struct heap_sums large;      /* blocks */
-    void *spares[SPARE_CLASSES][SPARES];
+    void *spares[SPARE_CLASSES * SPARES];
 };
 
 extern HIDDEN struct heap heap_empty;
@@ -119,9 +121,10 @@ bool heap_parked(unsigned pool);
  * it waits for the lock and gives all of them back. */
 void heap_drop_parked(uint64_t now_ms, uint64_t idle_ms);
 
-/* The generation changes with every call of `heap_interrupt`, which makes every thread go cold. */
+/* The generation changes with every call of `heap_interrupt`, which makes every thread go cold.
+ * *noted, unless it is NULL, is the new one before any thread sees it. */
 uint32_t heap_generation(void);
-void heap_interrupt(void);
+void heap_interrupt(uint32_t *noted);
 /* Makes the heap hot after it was configured for `generation`. False: changed again, once more. */
 bool heap_arm(struct heap *heap, uint32_t generation);
 

@@ -105,24 +105,28 @@ void large_clear(void *block, size_t size)
 }
 
 /* Memory that was moved here stays a mapping of its own for ever, which the kernel can't join with
- * its neighbours: fresh memory takes the place of all units from `first` on. True if it reads as
- * zero. */
-static bool renew(struct span *span, uint32_t first)
+ * its neighbours: fresh memory takes the place of all units from `first` on. *zero: all of them
+ * read as zero. False: there may be nothing at all in that place now. */
+static bool renew(struct span *span, uint32_t first, bool *zero)
 {
     size_t page = os_page_size();
     uintptr_t start = (uintptr_t)span_start(span) + ((size_t)first << UNIT_SHIFT);
     uintptr_t end = (uintptr_t)span_start(span) + ((size_t)span->units << UNIT_SHIFT);
     uintptr_t from = (start + page - 1) & ~(page - 1), to = end & ~(page - 1);
-    return from < to && arena_renew((void *)from, to - from) && from == start && to == end;
+    *zero = from == start && to == end;
+    return from >= to || arena_renew((void *)from, to - from);
 }
 
 void large_give(struct span *span)
 {
     held_add(-(uint64_t)large_size(span));
     if (unlikely(span->moved)) {
-        span->zero = renew(span, 0);
-        span->full = false;
         __atomic_fetch_sub(&moved_count, 1, __ATOMIC_RELAXED);
+        span->full = false;
+        if (!renew(span, 0, &span->zero)) {
+            pages_lose(span);
+            return;
+        }
     }
     pages_give(span);
 }
@@ -135,11 +139,9 @@ bool large_resize(struct span *span, size_t size)
         return false;
     if (units > span->units && !pages_extend(span, run) && !pages_extend(span, units))
         return false;
-    if (run < span->units) {
-        if (unlikely(span->moved))
-            renew(span, run);
+    bool zero;
+    if (run < span->units && (!span->moved || renew(span, run, &zero)))
         pages_shorten(span, run);
-    }
     span->length = units;
     held_add(large_size(span) - before);
     return true;
@@ -150,7 +152,8 @@ enum os_moved large_move(struct span *from, struct span *to)
     size_t bytes = large_size(from) < large_size(to) ? large_size(from) : large_size(to);
     size_t page = os_page_size();
     if ((uintptr_t)span_start(from) % page != 0 || (uintptr_t)span_start(to) % page != 0 ||
-        bytes % page != 0 || load_relaxed(&moved_count) >= MOVED_MOST)
+        bytes % page != 0 || load_relaxed(&moved_count) >= MOVED_MOST ||
+        !window_has(span_start(from) + bytes)) /* os_move needs something mapped behind it */
         return OS_STAYED;
     huge_leave(span_start(from), bytes); /* advice would move along, and leave a hole behind */
     enum os_moved moved = os_move(span_start(from), span_start(to), bytes);
@@ -167,5 +170,5 @@ enum os_moved large_move(struct span *from, struct span *to)
 void large_abandon(struct span *span)
 {
     held_add(-(uint64_t)large_size(span));
-    store_relaxed(&span->state, SPAN_NONE);
+    pages_lose(span);
 }

@@ -25,6 +25,16 @@ BULK struct pages pages_of[POOL_MAX]; /* all zero until a pool is used */
 unsigned pages_nodes = 1;
 __thread uint8_t pages_side;
 static uint32_t returning; /* runs that are SPAN_BUSY */
+static __thread bool returning_here;
+
+void pages_returning_stop(bool everywhere)
+{
+    if (everywhere)
+        store_relaxed(&returning, 0);
+    else if (returning_here)
+        __atomic_fetch_sub(&returning, 1, __ATOMIC_RELAXED);
+    returning_here = false;
+}
 
 static unsigned bucket_of(uint32_t units)
 {
@@ -32,11 +42,6 @@ static unsigned bucket_of(uint32_t units)
         return units - 1;
     unsigned top = 31u - (unsigned)__builtin_clz(units);
     return EXACT + (top - 6) * 4 + ((units >> (top - 2)) & 3);
-}
-
-static uint8_t pool_of(const struct pages *pages)
-{
-    return (uint8_t)(pages - pages_of);
 }
 
 static unsigned shelf_of(const struct span *span)
@@ -74,7 +79,7 @@ static void age_unlink(struct pages *pages, struct span *span)
 }
 
 /* Puts a free run, its state set, into its lists. */
-static void link_locked(struct pages *pages, struct span *span)
+void pages_link_locked(struct pages *pages, struct span *span)
 {
     unsigned shelf = shelf_of(span), bucket = bucket_of(span->units);
     uint32_t id = span_id(span), head = pages->heads[shelf][bucket];
@@ -220,7 +225,7 @@ static struct span *join_locked(struct pages *pages, struct span *span)
 static void release_locked(struct pages *pages, struct span *span, enum span_state state)
 {
     store_relaxed(&span->state, (uint8_t)state);
-    link_locked(pages, join_locked(pages, span));
+    pages_link_locked(pages, join_locked(pages, span));
 }
 
 /* Joins all runs that are alone. False if there are none. */
@@ -233,7 +238,7 @@ static bool join_all_locked(struct pages *pages)
         id = span->newer;
         if (span->alone) {
             unlink_locked(pages, span);
-            link_locked(pages, join_locked(pages, span));
+            pages_link_locked(pages, join_locked(pages, span));
         }
         if (id == 0 || span_at(id)->state != SPAN_DIRTY)
             id = pages->oldest; /* the next one was joined as well */
@@ -275,7 +280,7 @@ static struct span *claim_locked(struct pages *pages, uint32_t units)
     span->zero = true;
     span->state = SPAN_CLEAN;
     span = join_locked(pages, span);
-    link_locked(pages, span);
+    pages_link_locked(pages, span);
     return span;
 }
 
@@ -344,7 +349,7 @@ static struct span *take_locked(struct pages *pages, uint32_t units, uint32_t al
         struct span *front = span_take_locked(pages);
         if (front == NULL) {
             store_relaxed(&span->state, (uint8_t)state);
-            link_locked(pages, span);
+            pages_link_locked(pages, span);
             return NULL;
         }
         front->first = span->first;
@@ -398,7 +403,7 @@ void pages_give(struct span *span)
     span->alone = !span->zero && span->units <= ALONE_UNITS && pages->alone < ALONE_MOST;
     if (span->alone) {
         store_relaxed(&span->state, SPAN_DIRTY);
-        link_locked(pages, span);
+        pages_link_locked(pages, span);
     } else {
         release_locked(pages, span, span->zero ? SPAN_CLEAN : SPAN_DIRTY);
     }
@@ -463,11 +468,12 @@ static size_t return_pages(uintptr_t start, uintptr_t end)
 
 /* Returns one run with the lock open, since the kernel may take its time. A long one has pages of
  * the tables of its own; they are all zero, and will read as zero again. */
-static size_t return_one(struct pages *pages, struct span *span)
+static size_t return_one(struct pages *pages, struct span *span, uint64_t now_ms, bool *refused)
 {
     size_t bytes = (size_t)span->units << UNIT_SHIFT;
     uintptr_t start = (uintptr_t)span_start(span);
     __atomic_fetch_add(&returning, 1, __ATOMIC_RELAXED);
+    returning_here = true;
     unlink_locked(pages, span);
     store_relaxed(&span->state, SPAN_BUSY);
     lock_give(&pages->lock);
@@ -483,12 +489,15 @@ static size_t return_one(struct pages *pages, struct span *span)
     span->zero = returned == bytes;
     span->full = false;
     add_relaxed(&pages->returned_units, returned >> UNIT_SHIFT);
-    if (returned == 0) { /* less than a page of this kernel: later, with its neighbours */
-        span->since_ms = os_now_ms();
+    *refused = returned == 0 && bytes >= 2 * os_page_size();
+    if (returned ==
+        0) { /* locked, or less than a page of this kernel: later, with its neighbours */
+        span->since_ms = now_ms + 1;
         release_locked(pages, span, SPAN_DIRTY);
     } else {
         release_locked(pages, span, SPAN_CLEAN);
     }
+    returning_here = false;
     __atomic_fetch_sub(&returning, 1, __ATOMIC_RELAXED);
     return returned;
 }
@@ -497,6 +506,7 @@ size_t pages_return(unsigned pool, uint64_t since_ms)
 {
     struct pages *pages = &pages_of[pool];
     size_t bytes = 0, in_vain = 0;
+    bool refused = false;
     uint64_t now_ms = os_now_ms(); /* what others free from now on is not waited for */
     bool all = since_ms == UINT64_MAX;
     if (load_relaxed(&pages->oldest) == 0 || (!all && now_ms < load_relaxed(&pages->rest_until_ms)))
@@ -505,11 +515,10 @@ size_t pages_return(unsigned pool, uint64_t since_ms)
     lock_take(&pages->lock);
     while (pages->oldest != 0 && span_at(pages->oldest)->since_ms <= since_ms &&
            in_vain < IN_VAIN_MOST) {
-        size_t returned = return_one(pages, span_at(pages->oldest));
-        bytes += returned;
-        in_vain += returned == 0;
+        bytes += return_one(pages, span_at(pages->oldest), now_ms, &refused);
+        in_vain += refused;
     }
-    if (bytes == 0 && in_vain > 0)
+    if (in_vain > 0)
         store_relaxed(&pages->rest_until_ms, now_ms + IN_VAIN_REST_MS);
     lock_give(&pages->lock);
     return bytes;
@@ -538,61 +547,11 @@ bool pages_unsettled(void)
     return load_relaxed(&returning) != 0;
 }
 
-static void lists_clear(struct pages *pages)
+void pages_lose(struct span *span)
 {
-    memset(pages->heads, 0, sizeof pages->heads);
-    memset(pages->filled, 0, sizeof pages->filled);
-    store_relaxed(&pages->oldest, 0);
-    pages->newest = pages->spare = pages->alone = 0;
-    store_relaxed(&pages->dirty_units, 0);
-    pages->clean_units = 0;
-}
-
-void pages_recover(void)
-{
-    store_relaxed(&returning, 0);
-    for (unsigned pool = 0; pool < POOL_MAX; pool++) {
-        struct pages *pages = &pages_of[pool];
-        if (pages->lock.rank != LOCK_PAGES)
-            continue;
-        lists_clear(pages);
-        pages->used_units = 0;
-    }
-    uint32_t ids = span_count();
-    for (uint32_t id = 1; id < ids; id++) {
-        struct span *span = span_at(id);
-        struct pages *pages = &pages_of[span->pool];
-        if (span->state == SPAN_BUSY)
-            span->state = SPAN_DIRTY;
-        if (span->state == SPAN_DIRTY || span->state == SPAN_CLEAN)
-            link_locked(pages, span);
-        else if (span->state != SPAN_NONE)
-            add_relaxed(&pages->used_units, span->units);
-    }
-}
-
-/* Other threads go on: only free runs of this pool have its lock. A run that the call was about to
- * return to the kernel, cut or join is lost. */
-static void relist_locked(struct pages *pages)
-{
-    lists_clear(pages);
-    uint32_t ids = span_count();
-    for (uint32_t id = 1; id < ids; id++) {
-        struct span *span = span_at(id);
-        uint8_t state = load_relaxed(&span->state);
-        if (load_relaxed(&span->pool) == pool_of(pages) &&
-            (state == SPAN_DIRTY || state == SPAN_CLEAN))
-            link_locked(pages, span);
-    }
-}
-
-void pages_abandoned(void)
-{
-    for (unsigned pool = 0; pool < POOL_MAX; pool++) {
-        struct pages *pages = &pages_of[pool];
-        if (!lock_is_own(&pages->lock))
-            continue;
-        relist_locked(pages);
-        lock_give(&pages->lock);
-    }
+    struct pages *pages = &pages_of[span->pool];
+    lock_take(&pages->lock);
+    add_relaxed(&pages->used_units, -(size_t)(span->units));
+    store_relaxed(&span->state, SPAN_NONE);
+    lock_give(&pages->lock);
 }

@@ -43,6 +43,10 @@ INLINE unsigned pages_node(unsigned pool)
 {
     return pool & (load_relaxed(&pages_nodes) - 1);
 }
+INLINE uint8_t pool_of(const struct pages *pages)
+{
+    return (uint8_t)(pages - pages_of);
+}
 extern HIDDEN __thread uint8_t pages_side; /* the calling thread's */
 
 /* A run of `units` whose first is a multiple of `align` units. It is the caller's: state still
@@ -64,7 +68,16 @@ uint64_t pages_look_ms(void);
 bool pages_unsettled(void);
 /* The same place: lists from states. */
 void pages_recover(void);
+/* The thread that held the lock is gone: rebuilds what it protects. */
+void pages_repair(const struct lock *lock);
+/* Nothing is mapped there any more: the run is never used again. */
+void pages_lose(struct span *span);
 /* What a call left that a signal handler jumped out of (recover.c). */
 void pages_abandoned(void);
+
+/* Between pages.c and pages_recover.c: puts a free run into the list of its length and state; and
+ * runs are no longer on their way to the kernel, those of this thread or all. */
+void pages_link_locked(struct pages *pages, struct span *span);
+void pages_returning_stop(bool everywhere);
 
 #endif

@@ -22,16 +22,16 @@
 static uint32_t unforked = 1;
 uint32_t *alloc_canary = &unforked;
 
-/* What a lock protects, mended by the thread that took it over from one that does not exist. It
- * holds lower ranks at most, so nothing of this is half-changed by itself. */
+/* What a lock protects, mended by the thread that took it over from one that does not exist: no
+ * more than that, since other threads may hold the locks of other lists. */
 static void repair(struct lock *lock)
 {
     switch (lock->rank) {
     case LOCK_CENTRAL:
-        central_recover();
+        central_repair(lock);
         break;
     case LOCK_PAGES:
-        pages_recover();
+        pages_repair(lock);
         break;
     case LOCK_META:
         meta_recover();

@@ -15,6 +15,7 @@
 #define ALLOC_SPAN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "lib/alloc/arena.h"
@@ -72,6 +73,8 @@ struct span {
 };
 
 _Static_assert(sizeof(struct span) == 64, "one cache line a span");
+_Static_assert(offsetof(struct span, moved) < offsetof(struct span, since_ms),
+               "pages_shorten writes the time in a large span");
 
 INLINE struct span *span_at(uint32_t id)
 {

@@ -387,7 +387,7 @@ void cold_set_rate(long long bytes)
         return;
     sampler_set_rate(bytes < 0 ? SAMPLER_OFF : bytes);
     profile_recording(bytes >= 0);
-    heap_interrupt();
+    heap_interrupt(NULL);
     cold_end();
 }
 
@@ -398,8 +398,7 @@ size_t cold_trim(void)
     if (heap_self != NULL)
         heap_flush(heap_self);
     heap_drop_parked(os_now_ms(), 0);
-    store_release(&trim_generation, heap_generation() + 1);
-    heap_interrupt();
+    heap_interrupt(&trim_generation);
     size_t bytes = alloc_purge();
     cold_end();
     return bytes;

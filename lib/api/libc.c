@@ -103,8 +103,10 @@ static __attribute__((noinline)) void *realloc_move(void *p, size_t size)
     size_t usable = hot_size(p);
     void *block = hot_pop(heap, hot_mark(heap, size));
     if (unlikely(block == NULL) && (block = cold_malloc_moved(size, &caller)) == NULL) {
+        if (size <= usable)
+            return p;
         errno = ENOMEM;
-        return size <= usable ? p : NULL;
+        return NULL;
     }
     memcpy(block, p, size < usable ? size : usable);
     libc_free(p, &caller);

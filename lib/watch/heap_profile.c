@@ -255,6 +255,7 @@ void profile_end(struct record *record, const struct caller *caller, size_t usab
 void profile_thread_end(void)
 {
     profile_settle();
+    recorder_thread_end();
     threads_end();
 }
 

@@ -126,6 +126,12 @@ void recorder_drop(void)
     recorder_put_back(recorder);
 }
 
+void recorder_thread_end(void)
+{
+    recorder_drop();
+    self.name = 0;
+}
+
 bool recorder_own_stack(uintptr_t sp)
 {
     return own_stack_has(kept != NULL ? &kept->walk.own : &self.stack, sp);

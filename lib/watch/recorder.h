@@ -43,8 +43,10 @@ INLINE void recorder_clear(struct recorder *recorder)
 }
 /* The calling thread's own, if it keeps one. */
 struct recorder *recorder_kept(void);
-/* The thread ends or goes back to borrowing. */
+/* The thread goes back to borrowing. */
 void recorder_drop(void);
+/* It ends: what it allocates from now on is counted elsewhere, so it owns no recorder's sites. */
+void recorder_thread_end(void);
 /* Whether an address is in the calling thread's own stack, as far as its walks have found out. */
 bool recorder_own_stack(uintptr_t sp);
 /* What a call left that a signal handler jumped out of (profile_abandoned). */

@@ -198,7 +198,7 @@ void totals_arm(const struct profile_limits *wanted, const struct profile_now *n
         uint64_t part = way / PART_SHARE;
         bins_part((uint32_t)(part < PART_LEAST ? PART_LEAST : least_of(part, UINT32_MAX)));
         if (!load_relaxed(&profile_counting))
-            heap_interrupt(); /* clocks that were set before may run for long */
+            heap_interrupt(NULL); /* clocks that were set before may run for long */
     }
     store_relaxed(&profile_counting, counting);
 }

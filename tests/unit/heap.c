@@ -400,7 +400,7 @@ static void no_change_of_mode_is_lost(void)
         unsigned changes = 1 + (unsigned)(unit_random(&random) % 4);
         for (unsigned i = 0; i < changes; i++) {
             store_relaxed(&mode, mode + 1);
-            heap_interrupt();
+            heap_interrupt(NULL);
             for (unsigned pause = (unsigned)(unit_random(&random) % 50); pause > 0; pause--)
                 __asm__ volatile("" ::: "memory");
         }
@@ -423,7 +423,7 @@ static void a_change_in_between_is_seen(void)
     struct heap *heap = unit_heap(0, 0);
     uint32_t generation = heap_generation(), seen = mode;
     store_relaxed(&mode, mode + 1);
-    heap_interrupt();
+    heap_interrupt(NULL);
     assert(!heap_arm(heap, generation));
     generation = heap_generation();
     seen = mode;
@@ -432,7 +432,7 @@ static void a_change_in_between_is_seen(void)
     generation = heap_generation();
     bool fresh = generation == heap_generation(); /* checked too early */
     store_relaxed(&mode, mode + 1);
-    heap_interrupt();
+    heap_interrupt(NULL);
     assert(heap_now == &heap_empty);
     if (fresh)
         store_relaxed(&heap_now, heap);

@@ -124,7 +124,7 @@ static int child(uint64_t random)
         unit_free(heap, mine[i]);
     heap_flush(heap);
     alloc_purge();
-    heap_interrupt();
+    heap_interrupt(NULL);
     heap_end(heap);
     heap = unit_heap(1, 0);
     hold_mine();
