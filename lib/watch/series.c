@@ -10,7 +10,7 @@
 
 enum { INTERVAL_FIRST_MS = 10 };
 
-static BULK struct profile_point points[SERIES_MOST];
+static BULK_FIRST struct profile_point points[SERIES_MOST];
 static unsigned count;
 static uint64_t interval_ms = INTERVAL_FIRST_MS, next_ms;
 static bool busy;

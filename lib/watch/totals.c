@@ -412,7 +412,7 @@ static void peak_row(void *context, const struct profile_row *row)
 
 void totals_reset(void)
 {
-    static struct totals_peak in_sites; /* stacks may be small */
+    static BULK struct totals_peak in_sites; /* stacks may be small */
     bool mine = peak_turn();
     if (mine && peak.is.in_sites) {
         in_sites = (struct totals_peak){.time_ms = peak.is.time_ms};
