@@ -20,7 +20,7 @@ enum { MODE = 0600, BUFFER_SIZE = 16 << 10 };
 static BULK struct capture capture;
 static struct sink sink;
 static BULK char buffer[BUFFER_SIZE];
-static char asked[DUMP_NAME_SIZE]; /* as the option says; empty: no capture */
+static BULK char asked[DUMP_NAME_SIZE]; /* as the option says; empty: no capture */
 static BULK char name[DUMP_NAME_SIZE];
 static int fd = -1;
 static struct os_file_id id; /* of what `fd` was when it was opened */

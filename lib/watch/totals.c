@@ -77,7 +77,7 @@ static void raise_peak(const struct account_sum classes[ACCOUNT_ROWS])
 
 void profile_high_water(void)
 {
-    static struct account_sum classes[ACCOUNT_ROWS]; /* stacks may be small */
+    static BULK struct account_sum classes[ACCOUNT_ROWS]; /* stacks may be small */
     if (__atomic_exchange_n(&peak.busy, true, __ATOMIC_ACQUIRE))
         return;
     uint64_t finer = sampler_rate() == SAMPLER_EXACT ? LOOK_FINER : 1;
