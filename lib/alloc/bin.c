@@ -24,9 +24,10 @@ enum {
     CACHE_SMALL = 1 << 20,   /* so many bytes while it is for blocks up to 1 KiB, */
     CACHE_LEAST = 128 << 10, /* or so many for larger ones, */
     CACHE_SHARE = 3,         /* and its thread's part of one in so many bytes in use on top; */
-    CACHE_CROWD = 6,         /* of so many where there are many threads, */
+    CACHE_CROWD = 6,         /* of so many where there are very many threads, */
     CACHE_WATCHED = 16,      /* of so many while every block is recorded: bins blur the peak. */
-    CROWD = 128,             /* Many threads: they share what so many may have. */
+    CROWD = 128,             /* Many threads: they share what so many may have; */
+    CROWD_LARGE = 1024,      /* and very many. */
 
     STEAL_EVERY = 64, /* cold visits between two looks for bins that could make room */
     STOCK_LEAST = 64,
@@ -166,7 +167,8 @@ static size_t part_of(size_t bytes)
 static size_t allowance(const struct heap *heap, size_t size)
 {
     uint32_t alive = heap_alive();
-    unsigned share = heap->watched ? CACHE_WATCHED : alive > CROWD ? CACHE_CROWD : CACHE_SHARE;
+    unsigned share = alive > CROWD_LARGE ? CACHE_CROWD : CACHE_SHARE;
+    share = heap->watched ? CACHE_WATCHED : share;
     size_t bytes = part_of(size <= SMALL_MAX ? CACHE_SMALL : CACHE_LEAST);
     bytes += used_bytes(heap) / share / alive;
     return bytes < config.cache ? bytes : config.cache;
