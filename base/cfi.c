@@ -62,7 +62,7 @@ struct common {
  * What C libraries say of an object's extent is no bound for its tables: in static programs it is
  * that of the code alone. */
 enum { KNOWN = 512 };
-static uintptr_t known[KNOWN];
+static BULK uintptr_t known[KNOWN];
 static uint32_t forgotten;
 
 static bool page_reached(uintptr_t page, uintptr_t word)
@@ -84,7 +84,8 @@ void cfi_forget(void)
 {
     __atomic_fetch_add(&forgotten, 1, __ATOMIC_SEQ_CST);
     for (unsigned i = 0; i < KNOWN; i++)
-        store_relaxed(&known[i], 0);
+        if (load_relaxed(&known[i]) != 0) /* a page that was never written stays so */
+            store_relaxed(&known[i], 0);
 }
 
 static bool reached(const void *from, size_t size)

@@ -17,7 +17,9 @@
 #define FOREIGN __attribute__((no_sanitize("thread"), no_sanitize("address")))
 /* A large table of which a process may use little: such are laid side by side behind all other
  * variables, so that those share few pages. */
-#define BULK            __attribute__((section(".bss.bulk")))
+#define BULK __attribute__((section(".bss.bulk")))
+/* The one of them that every process begins to use: it starts on the last page of the others. */
+#define BULK_FIRST      __attribute__((section(".bss.begun")))
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Relaxed atomics: for data that other threads may look at while one writes it. On both machines

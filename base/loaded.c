@@ -90,7 +90,7 @@ static uintptr_t list_find(void)
 /* The working directory at the first call, which relative paths begin at. */
 static size_t directory_put(char *path)
 {
-    static char directory[LOADED_PATH / 2];
+    static BULK char directory[LOADED_PATH / 2];
     static size_t length;
     static uint8_t known;
     enum { OPEN, BUSY, KNOWN };

@@ -110,10 +110,10 @@ bool os_thread_of_alive(pid_t process, pid_t tid)
     return confined(CONFINE_THREADS) || call3(SYS_tgkill, process, tid, 0) != -ESRCH;
 }
 
-bool os_shares_memory(void)
+bool os_memory_is_borrowed(pid_t process)
 {
     pid_t owner = load_relaxed(&memory_of);
-    return owner != 0 && owner != os_pid();
+    return owner != 0 && owner != process;
 }
 
 void os_thread_name(char *name)

@@ -69,12 +69,17 @@ static inline bool os_thread_alive(pid_t tid)
 }
 /* Whether this process runs in its parent's memory (vfork, CLONE_VM). Also true in a forked child,
  * until its first `os_tid_forked`. */
-bool os_shares_memory(void);
+bool os_memory_is_borrowed(pid_t process); /* the calling one */
+static inline bool os_shares_memory(void)
+{
+    return os_memory_is_borrowed(os_pid());
+}
 /* Whether a thread of the process whose memory this is has ended. Never true in a child that shares
  * it: to the kernel all threads of its parent are strangers there. */
 static inline bool os_thread_gone(pid_t tid)
 {
-    return !os_shares_memory() && !os_thread_alive(tid);
+    pid_t process = os_pid();
+    return !os_memory_is_borrowed(process) && !os_thread_of_alive(process, tid);
 }
 /* The calling thread's name, at most 16 bytes with its end. */
 void os_thread_name(char *name);

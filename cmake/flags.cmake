@@ -30,7 +30,8 @@ set(MEMOIR_WARNINGS -Wall -Wextra -Werror -Wundef -Wshadow -Wstrict-prototypes
 set(MEMOIR_LIBRARY_FLAGS ${MEMOIR_WARNINGS} -ftls-model=initial-exec -fno-stack-protector
     -fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free)
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
-    list(APPEND MEMOIR_LIBRARY_FLAGS -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+    # Sections: first.ld says which functions come first.
+    list(APPEND MEMOIR_LIBRARY_FLAGS -ffile-prefix-map=${PROJECT_SOURCE_DIR}/= -ffunction-sections)
 endif()
 
 if(MEMOIR_SANITIZE)

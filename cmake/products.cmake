@@ -14,6 +14,14 @@ set_target_properties(memoir_shared PROPERTIES
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 target_link_options(memoir_shared PRIVATE -Wl,-z,nodelete -Wl,-Bsymbolic-functions -Wl,--no-undefined
     -Wl,-z,now -Wl,-z,relro -Wl,--as-needed -Wl,--sort-section=name)
+# What small programs run stands together, where the linker can do that.
+include(CheckLinkerFlag)
+set(first_functions ${PROJECT_SOURCE_DIR}/cmake/first.ld)
+check_linker_flag(C "-Wl,-T,${first_functions}" MEMOIR_ORDERS_FUNCTIONS)
+if(MEMOIR_ORDERS_FUNCTIONS)
+    target_link_options(memoir_shared PRIVATE -Wl,-T,${first_functions})
+    set_target_properties(memoir_shared PROPERTIES LINK_DEPENDS ${first_functions})
+endif()
 target_include_directories(memoir_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
 # deepbind.c wraps dlopen, disposition.c sigaction and sandbox.c prctl, which a static program must get

@@ -17,13 +17,17 @@ enum {
     CAP_EAGER_SHARE = 32,       /* and one in so many of those in use on top; */
     CAP_FILLED = 32,            /* if it is only ever filled, to so many blocks */
     CAP_FILLED_BYTES = 4 << 10, /* or so many bytes; */
-    CAP_FAIR_BYTES = 8 << 10,   /* to so many bytes whatever the other bins have; */
+    CAP_FAIR_BYTES = 8 << 10,   /* to so many bytes whatever the other bins have, */
+    CAP_FAIR_CROWD = 1 << 10,   /* and at least to so many where there are many threads; */
     GROW_SWINGS = 6,            /* beyond, if it is emptied and filled in turn (stock.swings). */
     /* What all bins of a heap may hold, up to the option: */
     CACHE_SMALL = 1 << 20,   /* so many bytes while it is for blocks up to 1 KiB, */
     CACHE_LEAST = 128 << 10, /* or so many for larger ones, */
     CACHE_SHARE = 3,         /* and its thread's part of one in so many bytes in use on top; */
+    CACHE_CROWD = 6,         /* of so many where there are very many threads, */
     CACHE_WATCHED = 16,      /* of so many while every block is recorded: bins blur the peak. */
+    CROWD = 128,             /* Many threads: they share what so many may have; */
+    CROWD_LARGE = 1024,      /* and very many. */
 
     SPARE_HEAPS = 16, /* spare watched blocks are kept while no more threads than these are alive */
     STEAL_EVERY = 64, /* refills and spills between two looks for bins that could make room */
@@ -232,12 +236,29 @@ static size_t used_bytes(const struct heap *heap)
     return load_relaxed(&pages_of[pages_node(heap->pool)].used_units) << UNIT_SHIFT;
 }
 
+/* A thread's part of `bytes`, which each may have while they are few. */
+static size_t part_of(size_t bytes)
+{
+    uint32_t alive = heap_alive();
+    return alive <= CROWD ? bytes : bytes * CROWD / alive;
+}
+
 /* What the bins may hold in all: a share of the memory in use, up to the option. */
 static size_t allowance(const struct heap *heap, size_t size)
 {
-    size_t bytes = size <= SMALL_MAX ? CACHE_SMALL : CACHE_LEAST;
-    bytes += used_bytes(heap) / (heap->watched ? CACHE_WATCHED : CACHE_SHARE) / heap_alive();
+    uint32_t alive = heap_alive();
+    unsigned share = alive > CROWD_LARGE ? CACHE_CROWD : CACHE_SHARE;
+    share = heap->watched ? CACHE_WATCHED : share;
+    size_t bytes = part_of(size <= SMALL_MAX ? CACHE_SMALL : CACHE_LEAST);
+    bytes += used_bytes(heap) / share / alive;
     return bytes < config.cache ? bytes : config.cache;
+}
+
+/* To how many blocks a bin may grow whatever the other bins have. */
+static size_t fair_cap(size_t size)
+{
+    size_t bytes = part_of(CAP_FAIR_BYTES);
+    return (bytes > CAP_FAIR_CROWD ? bytes : CAP_FAIR_CROWD) / size;
 }
 
 /* By how many blocks the bin may grow: to what its stock, or one twice as long, has room for, as
@@ -255,8 +276,8 @@ static size_t may_grow(struct heap *heap, unsigned mark, const struct stock *sto
         bins_empty_idle(heap, mark);
     }
     size_t left = heap->cache_bytes < allowed ? (allowed - heap->cache_bytes) / size : 0;
-    if (cap + left < CAP_FAIR_BYTES / size)
-        left = CAP_FAIR_BYTES / size - cap;
+    if (cap + left < fair_cap(size))
+        left = fair_cap(size) - cap;
     more = left < more ? left : more;
     return more >= cap / 8 + 1 ? more : 0;
 }

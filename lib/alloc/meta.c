@@ -8,7 +8,7 @@
 #include "base/compiler.h"
 #include "lib/alloc/arena.h"
 
-enum { SMALLEST_SHIFT = 6, SHIFTS = 26 };
+enum { SMALLEST_SHIFT = 6, LINE = 1 << SMALLEST_SHIFT, SHIFTS = 26 };
 
 struct lock meta_lock = {0, LOCK_META};
 
@@ -35,8 +35,7 @@ void *meta_take(size_t bytes)
     if (used_before) {
         waiting[shift] = *(void **)piece;
     } else {
-        size_t align = size < 4096 ? size : 4096;
-        size_t at = (used + align - 1) & ~(align - 1);
+        size_t at = (used + LINE - 1) & ~(size_t)(LINE - 1);
         if (arena_need_meta(at + size)) {
             piece = window.meta + at;
             used = at + size;
@@ -50,7 +49,6 @@ void *meta_take(size_t bytes)
 
 void *meta_take_for_ever(size_t bytes)
 {
-    enum { LINE = 64 };
     void *piece = NULL;
     lock_take(&meta_lock);
     size_t at = (used + LINE - 1) & ~(size_t)(LINE - 1);

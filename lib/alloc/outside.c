@@ -31,7 +31,8 @@ struct region {
 
 struct lock outside_lock = {0, LOCK_OUTSIDE};
 
-static struct region few[REGIONS_FIRST], *regions = few;
+static BULK struct region few[REGIONS_FIRST];
+static struct region *regions = few;
 static size_t room = REGIONS_FIRST, count;
 static size_t mapped;
 static uint64_t static_bits[2 * STATIC_STEPS / 64];

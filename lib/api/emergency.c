@@ -17,8 +17,14 @@ struct region {
 };
 
 static BULK _Alignas(16) char first[FIRST];
-static struct region regions[REGIONS] = {{first, FIRST, 0}};
+static struct region first_region = {first, FIRST, 0};
+static BULK struct region more_regions[REGIONS - 1];
 static unsigned count = 1; /* regions that are there, or soon will be */
+
+static struct region *region_at(unsigned number)
+{
+    return number == 0 ? &first_region : &more_regions[number - 1];
+}
 
 static void *region_take(struct region *region, size_t size, size_t align)
 {
@@ -45,7 +51,7 @@ void *emergency_take(size_t size, size_t align)
     if (size > PTRDIFF_MAX / 2 || align > PTRDIFF_MAX / 4)
         return NULL;
     for (unsigned i = 0; i < load_relaxed(&count) && i < REGIONS; i++) {
-        void *block = region_take(&regions[i], size, align);
+        void *block = region_take(region_at(i), size, align);
         if (block != NULL)
             return block;
     }
@@ -58,16 +64,17 @@ void *emergency_take(size_t size, size_t align)
     char *start = os_map(bytes);
     if (start == NULL)
         return NULL;
-    regions[mine].size = bytes;
-    store_release(&regions[mine].start, start);
-    return region_take(&regions[mine], size, align);
+    struct region *region = region_at(mine);
+    region->size = bytes;
+    store_release(&region->start, start);
+    return region_take(region, size, align);
 }
 
 bool emergency_owns(const void *p)
 {
     for (unsigned i = 0; i < load_relaxed(&count) && i < REGIONS; i++) {
-        const char *start = load_acquire(&regions[i].start);
-        if (start != NULL && (uintptr_t)p - (uintptr_t)start < regions[i].size)
+        const char *start = load_acquire(&region_at(i)->start);
+        if (start != NULL && (uintptr_t)p - (uintptr_t)start < region_at(i)->size)
             return true;
     }
     return false;

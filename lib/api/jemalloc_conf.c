@@ -25,7 +25,7 @@ EXPORT const char *je_malloc_conf_2_conf_harder __attribute__((weak));
 enum { LINK_SIZE = 1024, QUOTE_MAX = 256 };
 
 const char *jemalloc_texts[JEMALLOC_SOURCES];
-static char link_text[LINK_SIZE];
+static BULK char link_text[LINK_SIZE];
 static bool had_error;
 
 struct pair {
@@ -134,7 +134,8 @@ static void sources_find(struct source sources[JEMALLOC_SOURCES])
     ssize_t length = os_link("/etc/malloc.conf", link_text, sizeof link_text - 1);
     if (length <= 0)
         length = os_link("/etc/je_malloc.conf", link_text, sizeof link_text - 1);
-    link_text[length > 0 ? length : 0] = '\0';
+    if (length > 0)
+        link_text[length] = '\0';
     sources[JEMALLOC_BUILTIN] =
         (struct source){NULL, NULL, "string specified via --with-malloc-conf"};
     sources[JEMALLOC_GLOBAL] = (struct source){

@@ -16,7 +16,7 @@
 
 enum { TEXT_SIZE = 2048 };
 
-static char path[DUMP_NAME_SIZE]; /* given, or empty */
+static BULK char path[DUMP_NAME_SIZE]; /* given, or empty */
 static unsigned number;
 
 bool jemalloc_log_start(const char *name)

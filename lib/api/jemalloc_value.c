@@ -26,7 +26,7 @@ static const char bad_value[] = "Invalid conf value";
 static const char bad_range[] = "Out-of-range conf value";
 
 enum { TEXTS_SIZE = 4096 };
-static char texts[TEXTS_SIZE]; /* values that are text; nothing is ever taken out */
+static BULK char texts[TEXTS_SIZE]; /* values that are text; nothing is ever taken out */
 static size_t texts_used;
 
 static const char *text_keep(const char *text, size_t length)
@@ -247,11 +247,21 @@ const char *jemalloc_value_parse(enum jemalloc_name name, const char *text, size
     return wrong;
 }
 
+static bool is_text(enum jemalloc_kind kind)
+{
+    return kind == JEMALLOC_ENUM || kind == JEMALLOC_PREFIXED || kind == JEMALLOC_TEXT ||
+           kind == JEMALLOC_FLAGS;
+}
+
+/* Texts stay where they are: a copy would cost every process a page. */
 void jemalloc_value_defaults(void)
 {
     for (unsigned i = 0; i < JEMALLOC_OPTIONS; i++) {
         const char *initial = jemalloc_options[i].initial;
-        jemalloc_value_parse((enum jemalloc_name)i, initial, strlen(initial));
+        if (is_text(jemalloc_options[i].kind))
+            jemalloc_values[i] = (struct jemalloc_value){.text = initial};
+        else
+            jemalloc_value_parse((enum jemalloc_name)i, initial, strlen(initial));
         jemalloc_values[i].given = false;
     }
 }

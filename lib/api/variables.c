@@ -47,7 +47,7 @@ static const char texts[] = {
 enum { START = 4 };
 static const char starts[][START + 1] = {"CPUP", "GLIB", "HEAP", "MALL", "MIMA", "TCMA"};
 static const char told_name[] = "MEMOIR_TOLD=";
-static char told[TOLD_SIZE]; /* "MEMOIR_TOLD=word,word"; empty: nothing is new */
+static BULK char told[TOLD_SIZE]; /* "MEMOIR_TOLD=word,word"; empty: nothing is new */
 
 static char upper(char c)
 {

@@ -5,12 +5,25 @@
 #include "base/os.h"
 #include "lib/watch/watch.h"
 
-enum { CALLS = 96, CALLS_LEAST = 8, TICK_EVERY = 8, ON_TOP_MOST = 1000 };
+enum {
+    CALLS_LEAST = 8,  /* before a thread takes a heap that another one left, */
+    CALLS = 96,       /* and before it makes one, */
+    CALLS_MOST = 256, /* or so many where there are many heaps */
+    TICK_EVERY = 8,
+    ON_TOP_MOST = 1000,
+};
 
 __thread struct young young;
 
 static uint32_t threads;
 static bool left_threads;
+
+/* In a crowd, most threads do little, and what a heap costs is paid thousands of times. */
+static uint32_t calls_most(void)
+{
+    uint32_t calls = CALLS + heap_alive() / 4;
+    return calls < CALLS_MOST ? calls : CALLS_MOST;
+}
 
 bool young_is(void)
 {
@@ -28,7 +41,7 @@ bool young_is(void)
         profile_tick(now);
     }
     return young.ended || young.calls <= CALLS_LEAST ||
-           (young.calls <= CALLS && !heap_parked(young.pool));
+           (young.calls <= calls_most() && !heap_parked(young.pool));
 }
 
 uint64_t young_seed(void)

@@ -22,7 +22,7 @@ struct row {
     uint32_t stack, free_stack, allocated_by, freed_by;
 };
 
-static struct row *chunks[CHUNKS];
+static BULK struct row *chunks[CHUNKS];
 static uint64_t count, started_ns;
 
 bool block_log_start(void)

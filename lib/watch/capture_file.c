@@ -20,8 +20,8 @@ enum { MODE = 0600, BUFFER_SIZE = 16 << 10 };
 static BULK struct capture capture;
 static struct sink sink;
 static BULK char buffer[BUFFER_SIZE];
-static char asked[DUMP_NAME_SIZE]; /* as the option says; empty: no capture */
-static char name[DUMP_NAME_SIZE];
+static BULK char asked[DUMP_NAME_SIZE]; /* as the option says; empty: no capture */
+static BULK char name[DUMP_NAME_SIZE];
 static int fd = -1;
 static struct os_file_id id; /* of what `fd` was when it was opened */
 
@@ -172,7 +172,7 @@ static int done(int error)
 
 int capture_file_snapshot(const char *reason, bool last)
 {
-    static struct account account;
+    static BULK struct account account;
     int error = ready();
     if (error == 0) {
         account_take(&account);

@@ -26,8 +26,8 @@ enum { BUFFER_SIZE = 32 << 10, NAME_TRIES = 64, LINE_SIZE = DUMP_NAME_SIZE + 256
 
 static struct lock lock = {0, LOCK_DUMP};
 static BULK char buffer[BUFFER_SIZE];
-static char line[LINE_SIZE], reason_text[128];
-char dump_last_name[DUMP_NAME_SIZE];
+static BULK char line[LINE_SIZE], reason_text[128];
+BULK char dump_last_name[DUMP_NAME_SIZE];
 static uint64_t written, failed;
 static int last_error; /* of automatic dumps: a full disk is told once */
 static bool copied;    /* by a fork, since `process` was set */
@@ -228,7 +228,7 @@ static void announce(const struct dump_style *style, const char *name, const cha
 
 static int write_profile(const struct dump_style *style, int fd, const char *words, uint64_t *bytes)
 {
-    static struct account account;
+    static BULK struct account account;
     struct format_options options = style->options;
     struct sink sink;
     options.reason = words;

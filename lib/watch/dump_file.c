@@ -23,7 +23,7 @@ enum {
 static const char stem[] = ".memoir.", end[] = ".tmp";
 
 /* The one file being written. */
-static char temporary[TARGET_SIZE + 64];
+static BULK char temporary[TARGET_SIZE + 64];
 static int temporary_fd = -1;
 static bool exists;
 

@@ -55,7 +55,7 @@ int64_t format_rate(void)
 
 void format_frames(struct sink *sink, uint32_t stack, unsigned digits)
 {
-    static uintptr_t pcs[WALK_MOST]; /* one writer at a time; stacks may be small */
+    static BULK uintptr_t pcs[WALK_MOST]; /* one writer at a time; stacks may be small */
     unsigned count = stacks_frames(stack, pcs, WALK_MOST);
     /* Readers take one off every return address but the first, which they believe to be that of an
      * allocator's function: without this the leaf would be what follows the call. */
@@ -78,6 +78,6 @@ void format_frames(struct sink *sink, uint32_t stack, unsigned digits)
 
 void format_libraries(struct sink *sink)
 {
-    static struct maps scratch; /* dumps are written one after the other */
+    static BULK struct maps scratch; /* dumps are written one after the other */
     maps_copy(&scratch, sink, "\nMAPPED_LIBRARIES:\n");
 }

@@ -11,7 +11,7 @@
 
 enum { INTERVAL_FIRST_MS = 10 };
 
-static BULK struct profile_point points[SERIES_MOST];
+static BULK_FIRST struct profile_point points[SERIES_MOST];
 static unsigned count;
 static uint64_t interval_ms = INTERVAL_FIRST_MS, next_ms;
 static uint32_t busy; /* a turn */

@@ -64,23 +64,25 @@ static void ended_without_a_word(struct thread *thread)
     thread->recorder = NULL;
 }
 
-/* Whether the row's thread is gone and nothing of it left. */
-static bool is_free_locked(uint32_t number)
+/* Whether the row's thread is gone and nothing of it left. `ask`: the kernel, if need be. */
+static bool is_free_locked(uint32_t number, bool ask)
 {
     struct thread *thread = thread_at(number);
-    if (thread->state == THREAD_LIVES && living >= ASK_FROM && os_thread_gone((pid_t)thread->tid))
+    ask &= thread->state == THREAD_LIVES && living >= ASK_FROM;
+    if (ask && os_thread_gone((pid_t)thread->tid))
         ended_without_a_word(thread);
     if (thread->state == THREAD_ENDED && sites_fold(number))
         thread->state = THREAD_NONE;
     return thread->state == THREAD_NONE;
 }
 
-/* A row to use again, or a new one. */
+/* A row to use again, or a new one. The kernel is asked about one of the rows that are looked at,
+ * each time about another, so that in the end it is asked about all. */
 static uint32_t number_locked(void)
 {
     for (unsigned i = 0; i < LOOKS && count >= KEPT; i++) {
         cursor = cursor + 1 < count ? cursor + 1 : 0;
-        if (is_free_locked(cursor))
+        if (is_free_locked(cursor, ids % LOOKS == i))
             return cursor;
     }
     if (count >> SLAB_SHIFT >= SLABS)

@@ -78,7 +78,7 @@ static void raise_peak(const struct account_sum classes[ACCOUNT_ROWS])
 
 void profile_high_water(void)
 {
-    static struct account_sum classes[ACCOUNT_ROWS]; /* stacks may be small */
+    static BULK struct account_sum classes[ACCOUNT_ROWS]; /* stacks may be small */
     if (!turn_take(&peak.busy))
         return;
     uint64_t finer = sampler_rate() == SAMPLER_EXACT ? LOOK_FINER : 1;
@@ -413,7 +413,7 @@ static void peak_row(void *context, const struct profile_row *row)
 
 void totals_reset(void)
 {
-    static struct totals_peak in_sites; /* stacks may be small */
+    static BULK struct totals_peak in_sites; /* stacks may be small */
     bool mine = peak_turn();
     if (mine && peak.is.in_sites) {
         in_sites = (struct totals_peak){.time_ms = peak.is.time_ms};

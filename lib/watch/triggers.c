@@ -22,7 +22,7 @@
 
 enum { TRIGGERS = 32 };
 
-static struct trigger triggers[TRIGGERS];
+static BULK struct trigger triggers[TRIGGERS];
 static bool any, failure_awaited;
 static uint64_t signals; /* a bit for each one that came and waits for its dump */
 

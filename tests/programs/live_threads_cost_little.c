@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* run-serial */
 /* Thousands of threads alive at once, each having allocated and freed a little and keeping some:
- * what the heap costs stays within the budget of 120 MiB for 10,000 threads, stacks and all.
+ * what the heap costs stays within the budget of 100 MiB for 10,000 threads, stacks and all.
  * Threads that make few calls have no heap and cost less, in a process that has no others. What
  * 10,000 cost is what the first few do, who find everything cold, and what each further one adds.
  * By argument, another count. */
@@ -16,7 +16,7 @@ static const struct kind {
     const char *name;
     unsigned churn;    /* mallocs of a thread; it frees all but the last few */
     size_t most_bytes; /* of 10,000 */
-} kinds[] = {{"busy", 100, 120 << 20}, {"young", 30, 100000000}};
+} kinds[] = {{"busy", 100, 100 << 20}, {"young", 30, 100000000}};
 
 static const struct kind *kind;
 static sem_t there;

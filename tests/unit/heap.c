@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Heaps: bins fill, overflow, grow and go home without losing or doubling a block, stay within the
- * option's cap, clocks count every malloc, ended heaps are used again, idle bins are emptied, spare
- * watched blocks are counted and go home, and no change of mode is lost on the way to a thread.
+ * option's cap, and hold less where there are many threads; clocks count every malloc, ended heaps
+ * are used again, idle bins are emptied, spare watched blocks are counted and go home, and no
+ * change of mode is lost on the way to a thread.
  */
 #include "lib/alloc/heap.h"
 
@@ -94,6 +95,27 @@ static void bins_stay_within_the_cap(void)
         heap_end(heap);
     }
     config_defaults(&config);
+}
+
+/* The bins of one thread in a crowd hold less than those of a thread that is alone. */
+static void bins_of_many_threads_hold_less(void)
+{
+    enum { MANY = 1280 };
+    static struct heap *heaps[MANY];
+    size_t alone = 0, crowded = 0;
+    heap_drop_parked(0, 0);
+    for (unsigned i = 0; i < MANY; i++) {
+        assert((heaps[i] = unit_heap(0, 0)) != NULL);
+        if (i == 0)
+            alone = swing(heaps[0]);
+        if (i == MANY - 1)
+            crowded = swing(heaps[i]);
+    }
+    assert(heap_alive() == MANY);
+    assert(crowded > 0 && crowded < alone / 2);
+    for (unsigned i = 0; i < MANY; i++)
+        heap_end(heaps[i]);
+    heap_drop_parked(0, 0);
 }
 
 /* Random waits, some of them cut short by another, against a count. */
@@ -456,6 +478,7 @@ int main(void)
     the_empty_heap_is_empty_and_full();
     bins_fill_and_go_home();
     bins_stay_within_the_cap();
+    bins_of_many_threads_hold_less();
     clocks_count_every_malloc();
     clocks_end_when_they_should();
     colours_do_not_mix();
