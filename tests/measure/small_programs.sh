@@ -79,8 +79,8 @@ resident=$(kib Rss '' '')
 sampled=heap.rate:1 # a block of 1 MiB is one, then
 judge 'anonymous' $(($(kib Anonymous heap:off "$library") - plain)) 84
 judge 'anonymous, one sample' $(($(kib Anonymous $sampled "$library") - plain)) 144
-judge 'resident' $(($(kib Rss heap:off "$library") - resident)) 620
-judge 'resident, one sample' $(($(kib Rss $sampled "$library") - resident)) 704
+judge 'resident' $(($(kib Rss heap:off "$library") - resident)) 700
+judge 'resident, one sample' $(($(kib Rss $sampled "$library") - resident)) 800
 
 fat=$(($(kib Anonymous heap:off "$library:$place/fatter.so") - plain))
 if [ "$fat" -gt 84 ]; then
