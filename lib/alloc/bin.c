@@ -66,6 +66,8 @@ void bin_end(struct heap *heap, unsigned mark)
 {
     struct stock *stock = heap_stock(heap, mark);
     bin_close(heap, mark);
+    store_relaxed(&heap->stocked[mark / 64],
+                  heap->stocked[mark / 64] & ~(UINT64_C(1) << mark % 64));
     store_release(&heap->stocks[mark], 0);
     if (stock != NULL)
         meta_give(stock, stock_bytes(stock));
@@ -123,6 +125,7 @@ static struct stock *stock_make(struct heap *heap, unsigned mark)
     stock->batch = 1;
     heap->cache_bytes += stock->cap * size_of(mark);
     bin_set(heap, mark, stock, 0);
+    store_release(&heap->stocked[mark / 64], heap->stocked[mark / 64] | UINT64_C(1) << mark % 64);
     return stock;
 }
 
@@ -156,7 +159,9 @@ static size_t used_bytes(const struct heap *heap)
 static size_t allowance(const struct heap *heap, size_t size)
 {
     size_t bytes = size <= SMALL_MAX ? CACHE_SMALL : CACHE_LEAST;
-    bytes += used_bytes(heap) / (heap->watched ? CACHE_WATCHED : CACHE_SHARE) / heap_alive();
+    size_t share = used_bytes(heap) / (heap->watched ? CACHE_WATCHED : CACHE_SHARE);
+    uint32_t threads = heap_threads();
+    bytes += share / (threads == 0 ? 1 : threads);
     return bytes < config.cache ? bytes : config.cache;
 }
 

@@ -243,10 +243,9 @@ struct heap *heap_first(void)
     return load_acquire(&all);
 }
 
-uint32_t heap_alive(void)
+uint32_t heap_threads(void)
 {
-    uint32_t alive = load_relaxed(&alive_count);
-    return alive == 0 ? 1 : alive;
+    return load_relaxed(&alive_count);
 }
 
 uint32_t heap_count(void)

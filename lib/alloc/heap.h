@@ -69,6 +69,7 @@ struct heap {
     bool alive;
     uint32_t tid;
     uint32_t stocks[MARK_COUNT]; /* meta ids; 0 where the bin was never used */
+    uint64_t stocked[2];         /* a bit for each mark that has a stock */
     struct heap **now;           /* the thread's `heap_now` */
     struct heap *all;            /* every heap there ever was */
     struct heap *free;           /* heaps without a thread: unused, or parked */
@@ -87,6 +88,8 @@ struct heap {
     uint64_t random;             /* the sampler's generator */
     struct heap_sums large;      /* blocks */
 };
+
+_Static_assert(MARK_COUNT <= 8 * sizeof((struct heap *)0)->stocked, "a bit for each mark");
 
 extern HIDDEN struct heap heap_empty;
 extern HIDDEN __thread struct heap *heap_now;  /* hot: read once by every malloc and free */
@@ -154,8 +157,8 @@ uint64_t heap_mallocs(const struct heap *heap, unsigned mark);
 uint64_t heap_frees(const struct heap *heap, unsigned mark);
 size_t heap_cached(const struct heap *heap, unsigned mark);
 struct heap *heap_first(void);
-uint32_t heap_count(void); /* heaps that there are, with a thread or without */
-uint32_t heap_alive(void); /* those with a thread, one at least */
+uint32_t heap_count(void);   /* heaps that there are, with a thread or without */
+uint32_t heap_threads(void); /* those with a thread */
 uint64_t heap_retired_mallocs(unsigned class);
 extern HIDDEN struct heap_sums heap_retired_large; /* of ended heaps, and of threads without one */
 void heap_count_ended(const struct heap_sums *more);
