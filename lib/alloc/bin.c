@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/config.h"
+#include "lib/alloc/held.h"
 #include "lib/alloc/meta.h"
 
 enum {
@@ -35,6 +36,13 @@ enum {
     PART_HURRY = 8,     /* after many became free: the thread may have little to do from now on */
     PART_SLOW_MS = 100, /* it should not take longer than this */
     DIRTY_MUCH = 1 << 20 >> UNIT_SHIFT,
+    /* In bytes, from a bin that may hold more: nobody sees that they go. */
+    UNSEEN_BYTES = 128 << 10,
+    UNSEEN_LEAST = 128, /* and in blocks, at least */
+    /* What bins hold is told to the other threads when it has changed by so many bytes, */
+    NOTE_BYTES = 16 << 10,
+    NOTE_SHARE = 32,      /* or this share of what they may hold if that is more, */
+    NOTE_MOST = 64 << 10, /* up to so many. */
 };
 
 static void *bottom[2]; /* the slots of a bin without a stock: empty and full */
@@ -103,6 +111,60 @@ static void bin_shut(struct heap *heap, unsigned mark, struct stock *stock)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     heap->limit[mark] = low_half(stock->slots);
     __atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
+INLINE void note(struct heap *heap, unsigned mark, size_t count)
+{
+    heap->unshared += ((int64_t)count - heap->noted[mark]) * (int64_t)size_of(mark);
+    heap->noted[mark] = (uint16_t)count;
+}
+
+/* Of a bin that has a stock, in its own thread. */
+INLINE size_t count_of(const struct heap *heap, unsigned mark)
+{
+    const struct stock *stock = meta_at(heap->stocks[mark]);
+    return (size_t)(heap->top[mark] - stock->slots);
+}
+
+/* All threads write the sum, so small changes wait until they are many. */
+static void notes_share(struct heap *heap)
+{
+    int64_t most = (int64_t)heap->cache_bytes / NOTE_SHARE;
+    most = most < NOTE_BYTES ? NOTE_BYTES : most > NOTE_MOST ? NOTE_MOST : most;
+    if (heap->unshared >= -most && heap->unshared <= most)
+        return;
+    held_note_in_bins((uint64_t)heap->unshared);
+    heap->unshared = 0;
+}
+
+static void bin_note(struct heap *heap, unsigned mark)
+{
+    note(heap, mark, count_of(heap, mark));
+    notes_share(heap);
+}
+
+void bins_note(struct heap *heap)
+{
+    for (unsigned word = 0; word < COUNT_OF(heap->stocked); word++)
+        for (uint64_t bits = heap->stocked[word]; bits != 0; bits &= bits - 1) {
+            unsigned mark = word * 64 + (unsigned)__builtin_ctzll(bits);
+            note(heap, mark, count_of(heap, mark));
+        }
+    notes_share(heap);
+}
+
+void bins_note_none(struct heap *heap)
+{
+    for (unsigned mark = 1; mark < MARK_COUNT; mark++)
+        note(heap, mark, 0);
+    notes_share(heap);
+}
+
+static uint64_t note_above;
+
+void bins_note_above(uint64_t held)
+{
+    store_relaxed(&note_above, held);
 }
 
 static uint16_t cap_first(unsigned mark)
@@ -186,6 +248,26 @@ static size_t may_grow(struct heap *heap, unsigned mark, const struct stock *sto
     return more >= cap / 8 + 1 ? more : 0;
 }
 
+/* How many mallocs from the bin may pass without a slow visit, for the sake of the peak. */
+static uint32_t unseen_most(unsigned mark, const struct stock *stock)
+{
+    size_t size = size_of(mark), most = UNSEEN_BYTES / size;
+    if (stock->cap * size <= UNSEEN_BYTES)
+        return PART_MOST;
+    return most < UNSEEN_LEAST ? UNSEEN_LEAST : most > PART_MOST ? PART_MOST : (uint32_t)most;
+}
+
+/* The rest of this part of the wait is at most so long. */
+static void clock_shorten(struct heap *heap, unsigned mark, struct stock *stock, uint32_t most)
+{
+    if (heap->clock[mark] <= (int32_t)most)
+        return;
+    uint32_t rest = (uint32_t)heap->clock[mark] - most;
+    stock->wait += rest;
+    add_relaxed(&stock->drawn, -(uint64_t)rest);
+    store_relaxed(&heap->clock[mark], (int32_t)most);
+}
+
 /* Lets the bin hold more, if the heap's allowance and memory permit. */
 static bool stock_grow(struct heap *heap, unsigned mark)
 {
@@ -206,6 +288,7 @@ static bool stock_grow(struct heap *heap, unsigned mark)
     }
     heap->cache_bytes += more * size_of(mark);
     stock->cap = (uint16_t)cap;
+    clock_shorten(heap, mark, stock, unseen_most(mark, stock));
     bin_set(heap, mark, stock, count);
     if (stock != old)
         meta_give(old, stock_bytes(old));
@@ -237,6 +320,7 @@ bool heap_refill(struct heap *heap, unsigned mark)
     unsigned half = stock->cap > 1 ? stock->cap / 2u : 1, twice = stock->batch * 2u;
     stock->batch = (uint16_t)(twice < half ? twice : half);
     bin_set(heap, mark, stock, got);
+    bin_note(heap, mark);
     return got > 0;
 }
 
@@ -311,6 +395,7 @@ static void bin_give(struct heap *heap, unsigned mark, unsigned count)
     stock->taken -= count;
     memmove(stock->slots + 1, stock->slots + 1 + count, rest * sizeof(void *));
     bin_set(heap, mark, stock, rest);
+    bin_note(heap, mark);
 }
 
 bool heap_spill(struct heap *heap, unsigned mark)
@@ -369,6 +454,7 @@ static void clock_part(struct heap *heap, unsigned mark, struct stock *stock)
 {
     uint32_t most = load_relaxed(&part_bytes) / (uint32_t)size_of(mark);
     most = most == 0 ? 1 : most < heap->part ? most : heap->part;
+    most = most < unseen_most(mark, stock) ? most : unseen_most(mark, stock);
     uint32_t part = stock->wait < most ? stock->wait : most;
     stock->wait -= part;
     add_relaxed(&stock->drawn, part);
@@ -399,12 +485,8 @@ void bins_hurry(struct heap *heap, uint32_t now_ms)
     heap->part = PART_HURRY;
     for (unsigned mark = 1; mark < MARK_COUNT; mark++) {
         struct stock *stock = heap_stock(heap, mark);
-        if (stock == NULL || heap->clock[mark] <= PART_HURRY)
-            continue;
-        uint32_t rest = (uint32_t)heap->clock[mark] - PART_HURRY;
-        stock->wait += rest;
-        add_relaxed(&stock->drawn, -(uint64_t)rest);
-        store_relaxed(&heap->clock[mark], PART_HURRY);
+        if (stock != NULL)
+            clock_shorten(heap, mark, stock, PART_HURRY);
     }
 }
 
@@ -421,6 +503,8 @@ void heap_set_clock(struct heap *heap, unsigned mark, uint64_t blocks)
 bool heap_clock_over(struct heap *heap, unsigned mark)
 {
     struct stock *stock = heap_stock(heap, mark);
+    if (held_bytes() > load_relaxed(&note_above))
+        bins_note(heap);
     if (stock->wait == 0)
         return true;
     /* The malloc that found the clock at its end is the first of the next part. */

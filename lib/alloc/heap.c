@@ -7,6 +7,7 @@
 #include "base/config.h"
 #include "base/os.h"
 #include "lib/alloc/bin.h"
+#include "lib/alloc/held.h"
 #include "lib/alloc/meta.h"
 
 enum {
@@ -359,6 +360,7 @@ static void heap_salvage(struct heap *heap)
         }
         bin_close(heap, mark);
     }
+    bins_note_none(heap);
 }
 
 void heap_recover(void)
@@ -367,9 +369,15 @@ void heap_recover(void)
     unused = NULL;
     memset(parked, 0, sizeof parked);
     parked_count = 0;
+    held_forget_bins();
+    for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all) {
+        memset(heap->noted, 0, sizeof heap->noted);
+        heap->unshared = 0;
+    }
     for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all) {
         if (heap == heap_self) {
             heap->tid = lock_self();
+            bins_note(heap);
             continue;
         }
         heap_salvage(heap);

@@ -70,6 +70,8 @@ struct heap {
     uint32_t tid;
     uint32_t stocks[MARK_COUNT]; /* meta ids; 0 where the bin was never used */
     uint64_t stocked[2];         /* a bit for each mark that has a stock */
+    uint16_t noted[MARK_COUNT];  /* blocks in the bin at its last slow visit, */
+    int64_t unshared;            /* and bytes of them that the sum of all heaps does not have yet */
     struct heap **now;           /* the thread's `heap_now` */
     struct heap *all;            /* every heap there ever was */
     struct heap *free;           /* heaps without a thread: unused, or parked */
@@ -141,6 +143,9 @@ void heap_flush(struct heap *heap);
 /* Called on the cold path now and then: empties idle bins, returns idle pages. The time. */
 uint64_t heap_tick(struct heap *heap);
 
+/* Only while more bytes than these are held, all bins are noted (held.h) at the end of each part of
+ * a wait. */
+void bins_note_above(uint64_t held);
 /* The slow path is taken at least once in this many bytes of mallocs from a bin. */
 void bins_part(uint32_t bytes);
 /* Sets the clock so that `blocks` more mallocs pass before the one that is a sample. */

@@ -170,7 +170,9 @@ static void *take_direct(struct heap *heap, unsigned class, size_t size,
 static bool clock_ring(struct heap *heap, unsigned mark)
 {
     size_t size = class_size(mark_class(mark));
-    if (!heap_clock_over(heap, mark))
+    bool over = heap_clock_over(heap, mark);
+    cold_look_at_peak();
+    if (!over)
         return false;
     bool armed = heap_stock(heap, mark)->armed;
     uint64_t wait = sampler_blocks(&heap->random, size);
@@ -213,6 +215,8 @@ static void *take_block(struct heap *heap, size_t room, size_t size, const struc
                 return take_sample(heap, mark, size, origin);
         } else if (!heap_refill(heap, mark)) {
             return take_direct(heap, mark_class(mark), size, NULL);
+        } else {
+            cold_look_at_peak();
         }
     }
 }
@@ -306,7 +310,9 @@ void cold_free_watched(void *p, struct heap *heap, const struct caller *caller, 
 
 void cold_look_at_peak(void)
 {
-    if (unlikely(held_bytes() >= load_relaxed(&profile_high)))
+    if (unlikely(held_by_program() - load_relaxed(&profile_calm.low) >
+                     load_relaxed(&profile_calm.width) ||
+                 held_bytes() >= load_relaxed(&profile_high)))
         profile_high_water();
 }
 
