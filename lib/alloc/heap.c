@@ -168,7 +168,7 @@ static struct heap *heap_fresh(unsigned colour, unsigned pool)
     }
     heap->colour = (uint8_t)colour;
     heap->pool = (uint8_t)pool;
-    heap->generation = 0;
+    store_relaxed(&heap->generation, 0);
     heap->watched = false;
     heap->large_clock = 0;
     heap->random = (uintptr_t)heap | 1; /* until somebody has a better seed */
@@ -205,21 +205,27 @@ uint32_t heap_generation(void)
     return load_acquire(&generation);
 }
 
+/* A thread that has not come by since the last time has `heap_empty` still, and the kernel need not
+ * be asked about it. One that is about to be hot again finds the new generation, or is seen here:
+ * each writes its own number before it reads the other's. */
 void heap_interrupt(void)
 {
     lock_take(&heap_lock);
-    __atomic_fetch_add(&generation, 1, __ATOMIC_RELEASE);
+    uint32_t before = __atomic_fetch_add(&generation, 1, __ATOMIC_SEQ_CST);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
-        if (heap->alive && os_thread_alive((pid_t)heap->tid))
+        if (load_relaxed(&heap->generation) == before && heap->alive &&
+            os_thread_alive((pid_t)heap->tid))
             store_release(heap->now, &heap_empty);
     lock_give(&heap_lock);
 }
 
 bool heap_arm(struct heap *heap, uint32_t configured)
 {
-    heap->generation = configured;
-    /* An exchange, not a store: it must be visible before the generation is read again. */
+    store_relaxed(&heap->generation, configured);
+    /* An exchange, not a store: both must be visible before the generation is read again. */
     (void)__atomic_exchange_n(&heap_now, heap, __ATOMIC_SEQ_CST);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return load_acquire(&generation) == configured;
 }
 

@@ -4,7 +4,8 @@
 # Counts the instructions of one statistic with callgrind: it does not matter how large the heap
 # is, 4 MiB or 400, and a thread more costs little. Asked are glibc's mallinfo2, numbers of
 # gperftools' MallocExtension, a fresh epoch of jemalloc's mallctl and a number of the last one, and
-# memoir_stats as far as it goes without the kernel.
+# memoir_stats as far as it goes without the kernel. The same holds for malloc_trim of a heap that
+# nobody used since the last one.
 #
 # Positive control: memoir_stats as a whole asks the kernel about each page, and must be seen to
 # grow with the heap.
@@ -21,6 +22,7 @@ cat >"$place/ask.c" <<'END'
 /* ask QUESTION MIB THREADS: asks 10 times with MIB mebibytes live and THREADS more threads. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -49,6 +51,8 @@ static void put(void)
     struct memoir_stats stats;
     if (strcmp(question, "mallinfo2") == 0)
         info_of();
+    else if (strcmp(question, "malloc_trim") == 0)
+        malloc_trim(0);
     else if (strcmp(question, "epoch") == 0)
         mallctl_of("epoch", NULL, NULL, &value, sizeof value);
     else if (strcmp(question, "memoir_stats") == 0)
@@ -136,7 +140,7 @@ judge() { # WHAT COUNT LIMIT
     fi
 }
 
-for question in mallinfo2 epoch live_bytes stats.allocated stats.resident \
+for question in mallinfo2 malloc_trim epoch live_bytes stats.allocated stats.resident \
     stats.arenas.0.bins.3.nmalloc generic.current_allocated_bytes generic.total_physical_bytes; do
     small=$(cost $question 4 1)
     judge "$question, 4 MiB" "$small" 15000
@@ -146,6 +150,9 @@ judge "stats.allocated, 101 threads" "$(cost stats.allocated 4 101)" 4000
 few=$(cost epoch 4 1)
 many=$(cost epoch 4 101)
 judge "epoch, a thread more" $(((many - few) / 100)) 2000
+few=$(cost malloc_trim 4 1)
+many=$(cost malloc_trim 4 101)
+judge "malloc_trim, a thread more" $(((many - few) / 100)) 20
 
 small=$(cost memoir_stats 4 1)
 large=$(cost memoir_stats 400 1)
