@@ -113,17 +113,14 @@ static void bin_shut(struct heap *heap, unsigned mark, struct stock *stock)
     __atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
-INLINE void note(struct heap *heap, unsigned mark, size_t count)
-{
-    heap->unshared += ((int64_t)count - heap->noted[mark]) * (int64_t)size_of(mark);
-    heap->noted[mark] = (uint16_t)count;
-}
-
-/* Of a bin that has a stock, in its own thread. */
-INLINE size_t count_of(const struct heap *heap, unsigned mark)
+/* A bin that has a stock or was closed, in its own thread. */
+INLINE void note(struct heap *heap, unsigned mark)
 {
     const struct stock *stock = meta_at(heap->stocks[mark]);
-    return (size_t)(heap->top[mark] - stock->slots);
+    void **top = heap->top[mark];
+    uint16_t count = top == bottom ? 0 : (uint16_t)(top - stock->slots);
+    heap->unshared += (count - heap->noted[mark]) * (int64_t)size_of(mark);
+    heap->noted[mark] = count;
 }
 
 /* All threads write the sum, so small changes wait until they are many. */
@@ -139,24 +136,15 @@ static void notes_share(struct heap *heap)
 
 static void bin_note(struct heap *heap, unsigned mark)
 {
-    note(heap, mark, count_of(heap, mark));
+    note(heap, mark);
     notes_share(heap);
 }
 
 void bins_note(struct heap *heap)
 {
     for (unsigned word = 0; word < COUNT_OF(heap->stocked); word++)
-        for (uint64_t bits = heap->stocked[word]; bits != 0; bits &= bits - 1) {
-            unsigned mark = word * 64 + (unsigned)__builtin_ctzll(bits);
-            note(heap, mark, count_of(heap, mark));
-        }
-    notes_share(heap);
-}
-
-void bins_note_none(struct heap *heap)
-{
-    for (unsigned mark = 1; mark < MARK_COUNT; mark++)
-        note(heap, mark, 0);
+        for (uint64_t bits = heap->stocked[word]; bits != 0; bits &= bits - 1)
+            note(heap, word * 64 + (unsigned)__builtin_ctzll(bits));
     notes_share(heap);
 }
 

@@ -366,7 +366,7 @@ static void heap_salvage(struct heap *heap)
         }
         bin_close(heap, mark);
     }
-    bins_note_none(heap);
+    bins_note(heap);
 }
 
 void heap_recover(void)
