@@ -491,10 +491,12 @@ void heap_set_clock(struct heap *heap, unsigned mark, uint64_t blocks)
 bool heap_clock_over(struct heap *heap, unsigned mark)
 {
     struct stock *stock = heap_stock(heap, mark);
+    if (stock->wait == 0) {
+        bin_note(heap, mark); /* all bins would be too many for large blocks: most are samples */
+        return true;
+    }
     if (held_bytes() > load_relaxed(&note_above))
         bins_note(heap);
-    if (stock->wait == 0)
-        return true;
     /* The malloc that found the clock at its end is the first of the next part. */
     pace(heap);
     clock_part(heap, mark, stock);
