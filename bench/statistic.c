@@ -4,11 +4,11 @@
  *
  *     statistic THREADS MIB
  *
- * THREADS threads are alive, each with blocks of its own, and MIB mebibytes of small blocks are
- * live. It prints `name value` pairs in ns a call, for each interface that the allocator has:
- * `mallinfo2_ns`; `extension_ns`, gperftools' MallocExtension_GetNumericProperty; `mallctl_ns`,
- * jemalloc's from the last epoch; `epoch_ns`, with a fresh epoch. A pair of malloc and free stands
- * between two calls, so that no answer can be the one before.
+ * THREADS threads are alive, each with blocks and bins of its own, and MIB mebibytes of small
+ * blocks are live. It prints `name value` pairs in ns a call, for each interface that the allocator
+ * has: `mallinfo2_ns`; `extension_ns`, gperftools' MallocExtension_GetNumericProperty;
+ * `mallctl_ns`, jemalloc's from the last epoch; `epoch_ns`, with a fresh epoch. A pair of malloc
+ * and free stands between two calls, so that no answer can be the one before.
  */
 #define _GNU_SOURCE /* dladdr */
 #include "bench/micro.h"
@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { held_size = 1000, own_count = 50, thread_max = 100000 };
+enum { held_size = 1000, own_count = 100, thread_max = 100000 };
 
 /* libc's, whose number of fields differs between versions: room for more. */
 struct info {

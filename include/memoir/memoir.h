@@ -52,7 +52,8 @@ struct memoir_stats {
 /*
  * Fills in what fits into `size` bytes, so that programs built with an older header keep working:
  * pass sizeof *out. False where the allocator could not start. Exact when no other thread allocates
- * meanwhile.
+ * meanwhile. What is in memory is asked of the kernel, which looks at each page: a program that
+ * asks often and needs none of that passes offsetof(struct memoir_stats, metadata_bytes).
  */
 bool memoir_stats(struct memoir_stats *out, size_t size);
 /* What the calling thread has allocated and freed. */

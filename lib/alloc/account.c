@@ -7,23 +7,7 @@
 #include "lib/alloc/held.h"
 #include "lib/alloc/large.h"
 #include "lib/alloc/outside.h"
-
-/* A bin's numbers, read while its thread may exchange the stock: again until it stood still. Ends:
- * no heap comes or goes meanwhile (`heap_lock`), and a stock is only exchanged for a longer one, or
- * ended once. */
-static void bin_sum(const struct heap *heap, unsigned mark, uint64_t *mallocs, uint64_t *cached)
-{
-    for (;;) {
-        uint32_t before = load_acquire(&heap->stocks[mark]);
-        uint64_t made = heap_mallocs(heap, mark), here = heap_cached(heap, mark);
-        __atomic_thread_fence(__ATOMIC_ACQUIRE);
-        if (load_relaxed(&heap->stocks[mark]) == before) {
-            *mallocs += made;
-            *cached += here;
-            return;
-        }
-    }
-}
+#include "lib/alloc/spare.h"
 
 /* Blocks of one class, by where they are. */
 struct blocks {
@@ -36,13 +20,12 @@ struct blocks {
 /* Adds blocks of a class to a sum. */
 typedef void adder(void *sum, unsigned class, const struct blocks *more);
 
-static void each_list(adder *add, void *sum)
+INLINE void each_list(adder *add, void *sum)
 {
     for (unsigned pool = 0; pool < POOL_MAX; pool++) {
-        if (central_peek(pool, 0) == NULL)
-            continue;
-        for (unsigned list = 1; list < CENTRAL_COUNT; list++) {
-            const struct central *central = central_peek(pool, list);
+        const struct central *all = central_peek(pool, 0);
+        for (unsigned list = 1; all != NULL && list < CENTRAL_COUNT; list++) {
+            const struct central *central = &all[list];
             unsigned mark = list < CENTRAL_WATCHED ? list : list - CENTRAL_WATCHED;
             if (mark == MARK_FREE || mark == MARK_LARGE || mark == MARK_WATCHED)
                 continue; /* no list has them */
@@ -54,16 +37,42 @@ static void each_list(adder *add, void *sum)
     }
 }
 
-static void each_bin(adder *add, void *sum)
+struct bin {
+    uint64_t mallocs, cached;
+};
+
+/* A bin's numbers, read while its thread may exchange the stock: again until it stood still. Ends:
+ * no heap comes or goes meanwhile (`heap_lock`), and a stock is only exchanged for a longer one, or
+ * ended once. */
+RACY static struct bin bin_read(const struct heap *heap, unsigned mark)
+{
+    for (;;) {
+        uint32_t id = load_acquire(&heap->stocks[mark]);
+        const struct stock *stock = meta_at(id);
+        if (id == 0)
+            return (struct bin){0, 0};
+        int32_t left = load_relaxed(&heap->clock[mark]);
+        uint64_t mallocs = load_relaxed(&stock->drawn) - (uint64_t)(left < 0 ? 0 : left);
+        uint64_t count = (uint64_t)(load_relaxed(&heap->top[mark]) - stock->slots);
+        count = count > stock->room ? 0 : count; /* the top is not in this stock yet */
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (likely(load_relaxed(&heap->stocks[mark]) == id))
+            return (struct bin){mallocs, count};
+    }
+}
+
+INLINE void each_bin(adder *add, void *sum)
 {
     for (const struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
-        for (unsigned mark = 1; mark < MARK_COUNT; mark++) {
-            struct blocks more = {0};
-            if (load_relaxed(&heap->stocks[mark]) == 0)
-                continue;
-            bin_sum(heap, mark, &more.mallocs, &more.cached);
-            more.cached += heap_spares(heap, mark);
-            add(sum, mark_class(mark), &more);
+        for (unsigned word = 0; word < COUNT_OF(heap->stocked); word++) {
+            uint64_t bits = load_acquire(&heap->stocked[word]);
+            for (; bits != 0; bits &= bits - 1) {
+                unsigned mark = word * 64 + (unsigned)__builtin_ctzll(bits);
+                struct bin bin = bin_read(heap, mark);
+                struct blocks more = {.mallocs = bin.mallocs,
+                                      .cached = bin.cached + spare_count(heap, mark)};
+                add(sum, mark_class(mark), &more);
+            }
         }
     for (unsigned class = 1; class < CLASS_COUNT; class ++)
         add(sum, class, &(struct blocks){.mallocs = heap_retired_mallocs(class)});
@@ -78,7 +87,7 @@ static void sums_add(struct account_sum *to, const struct heap_sums *sums)
 }
 
 /* Counts everything: classes by `add`, large blocks into `large`. */
-static void count_all(adder *add, void *sum, struct account_sum *large)
+INLINE void count_all(adder *add, void *sum, struct account_sum *large)
 {
     memset(large, 0, sizeof *large);
     lock_take(&heap_lock); /* no heap ends meanwhile and is counted twice or not at all */
@@ -90,7 +99,7 @@ static void count_all(adder *add, void *sum, struct account_sum *large)
     lock_give(&heap_lock);
 }
 
-static void add_to_class(void *sum, unsigned class, const struct blocks *more)
+INLINE void add_to_class(void *sum, unsigned class, const struct blocks *more)
 {
     struct blocks *blocks = (struct blocks *)sum + class;
     blocks->mallocs += more->mallocs;
@@ -158,7 +167,7 @@ struct account_sum account_total(const struct account_sum classes[ACCOUNT_ROWS])
 }
 
 /* While blocks are on their way, a difference may be below zero: what is freed is more then. */
-static void add_to_total(void *sum, unsigned class, const struct blocks *more)
+INLINE void add_to_total(void *sum, unsigned class, const struct blocks *more)
 {
     struct account_sum *total = sum;
     uint64_t freed = more->mallocs + more->cached - more->out;
@@ -178,6 +187,19 @@ struct account_sum account_now(void)
     return total;
 }
 
+/* Bytes of the tables that stand for something: heaps, stocks and records; spans; the units of
+ * `pages` bytes; the live bytes of all blocks. */
+static uint64_t tables_in_use(const struct blocks blocks[CLASS_COUNT], uint64_t pages)
+{
+    uint64_t bytes = meta_used() + (uint64_t)span_count() * sizeof(struct span);
+    bytes += (pages >> UNIT_SHIFT) * (sizeof *window.kinds + sizeof *window.units);
+    for (unsigned class = 1; class < CLASS_COUNT; class ++) {
+        uint64_t spans = (blocks[class].out + blocks[class].here) * class_size(class);
+        bytes += spans >> live_shift(window.live[class]);
+    }
+    return bytes;
+}
+
 void account_take(struct account *account)
 {
     struct blocks blocks[CLASS_COUNT] = {0};
@@ -191,14 +213,22 @@ void account_take(struct account *account)
     account->total = account_total(account->classes);
     account->live_blocks = account_live(&account->total);
     account->live_bytes = account_live_bytes(&account->total);
-    for (const struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
-        account->heaps += load_relaxed(&heap->alive);
+    account->heaps = heap_threads();
+    uint64_t used_bytes = 0;
     for (unsigned pool = 0; pool < POOL_MAX; pool++) {
+        used_bytes += load_relaxed(&pages_of[pool].used_units) << UNIT_SHIFT;
         account->dirty_bytes += load_relaxed(&pages_of[pool].dirty_units) << UNIT_SHIFT;
         account->returned_bytes += load_relaxed(&pages_of[pool].returned_units) << UNIT_SHIFT;
     }
-    account->metadata_bytes = arena_tables_resident();
+    account->metadata_bytes = tables_in_use(blocks, used_bytes + account->dirty_bytes);
     account->mapped_bytes = arena_mapped() + outside_mapped();
+    account->resident_bytes =
+        used_bytes + account->dirty_bytes + account->metadata_bytes + outside_mapped();
+}
+
+void account_ask_kernel(struct account *account)
+{
+    account->metadata_bytes = arena_tables_resident();
     account->resident_bytes = arena_resident() + outside_resident();
 }
 

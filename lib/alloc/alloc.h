@@ -26,6 +26,7 @@
 #include "lib/alloc/outside.h"
 #include "lib/alloc/sizes.h"
 #include "lib/alloc/span.h"
+#include "lib/alloc/spare.h"
 
 /* Once, by one thread, after the options are read. False if there is no memory at all. */
 bool alloc_init(void);

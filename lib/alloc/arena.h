@@ -73,10 +73,16 @@ INLINE bool window_has(const void *p)
     return (uintptr_t)p - window.base < load_relaxed(&window.granules) * GRANULE;
 }
 
-/* The byte for p in a table of `window.live`. */
+/* How many bits of an address a byte of a table of `window.live` stands for. */
+INLINE unsigned live_shift(uintptr_t table)
+{
+    return table & 63;
+}
+
+/* The byte for p in such a table. */
 INLINE uint8_t *live_in(uintptr_t table, const void *p)
 {
-    return (uint8_t *)(table + ((uintptr_t)p >> (table & 63)));
+    return (uint8_t *)(table + ((uintptr_t)p >> live_shift(table)));
 }
 
 /* What it holds while the block at p lives. For a multiple of 16 it is never 0, and no other in the

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/config.h"
+#include "lib/alloc/held.h"
 #include "lib/alloc/meta.h"
+#include "lib/alloc/spare.h"
 
 enum {
     /* How many blocks a bin may hold. */
@@ -29,7 +31,6 @@ enum {
     CROWD = 128,             /* Many threads: they share what so many may have; */
     CROWD_LARGE = 1024,      /* and very many. */
 
-    SPARE_HEAPS = 16, /* spare watched blocks are kept while no more threads than these are alive */
     STEAL_EVERY = 64, /* refills and spills between two looks for bins that could make room */
     STOCK_LEAST = 64,
     STOCK_MOST = 32768,
@@ -40,6 +41,13 @@ enum {
     PART_HURRY = 8,     /* after many became free: the thread may have little to do from now on */
     PART_SLOW_MS = 100, /* it should not take longer than this */
     DIRTY_MUCH = 1 << 20 >> UNIT_SHIFT,
+    /* In bytes, from a bin that may hold more: nobody sees that they go. */
+    UNSEEN_BYTES = 128 << 10,
+    UNSEEN_LEAST = 128, /* and in blocks, at least */
+    /* What bins hold is told to the other threads when it has changed by so many bytes, */
+    NOTE_BYTES = 16 << 10,
+    NOTE_SHARE = 32,      /* or this share of what they may hold if that is more, */
+    NOTE_MOST = 64 << 10, /* up to so many. */
 };
 
 static void *bottom[2]; /* the slots of a bin without a stock: empty and full */
@@ -71,6 +79,8 @@ void bin_end(struct heap *heap, unsigned mark)
 {
     struct stock *stock = heap_stock(heap, mark);
     bin_close(heap, mark);
+    store_relaxed(&heap->stocked[mark / 64],
+                  heap->stocked[mark / 64] & ~(UINT64_C(1) << mark % 64));
     store_release(&heap->stocks[mark], 0);
     if (stock != NULL)
         meta_give(stock, stock_bytes(stock));
@@ -131,6 +141,48 @@ static void bin_shut(struct heap *heap, unsigned mark, struct stock *stock)
     __atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
+/* A bin that has a stock or was closed, in its own thread. */
+INLINE void note(struct heap *heap, unsigned mark)
+{
+    const struct stock *stock = meta_at(heap->stocks[mark]);
+    void **top = heap->top[mark];
+    uint16_t count = top == bottom ? 0 : (uint16_t)(top - stock->slots);
+    heap->unshared += (count - heap->noted[mark]) * (int64_t)size_of(mark);
+    heap->noted[mark] = count;
+}
+
+/* All threads write the sum, so small changes wait until they are many. */
+static void notes_share(struct heap *heap)
+{
+    int64_t most = (int64_t)heap->cache_bytes / NOTE_SHARE;
+    most = most < NOTE_BYTES ? NOTE_BYTES : most > NOTE_MOST ? NOTE_MOST : most;
+    if (heap->unshared >= -most && heap->unshared <= most)
+        return;
+    held_note_in_bins((uint64_t)heap->unshared);
+    heap->unshared = 0;
+}
+
+static void bin_note(struct heap *heap, unsigned mark)
+{
+    note(heap, mark);
+    notes_share(heap);
+}
+
+void bins_note(struct heap *heap)
+{
+    for (unsigned word = 0; word < COUNT_OF(heap->stocked); word++)
+        for (uint64_t bits = heap->stocked[word]; bits != 0; bits &= bits - 1)
+            note(heap, word * 64 + (unsigned)__builtin_ctzll(bits));
+    notes_share(heap);
+}
+
+static uint64_t note_above;
+
+void bins_note_above(uint64_t held)
+{
+    store_relaxed(&note_above, held);
+}
+
 static uint16_t cap_first(unsigned mark)
 {
     size_t cap = CAP_FIRST_BYTES / size_of(mark);
@@ -140,62 +192,6 @@ static uint16_t cap_first(unsigned mark)
 }
 
 static void bin_give(struct heap *heap, unsigned mark, unsigned count);
-
-static void **spares_of(struct heap *heap, unsigned class)
-{
-    return heap->spares + (class - SPARE_FIRST) * SPARES;
-}
-
-void *heap_spare_take(struct heap *heap, unsigned class)
-{
-    void *block = NULL;
-    for (unsigned i = 0; class >= SPARE_FIRST && block == NULL && i < SPARES; i++) {
-        void **spare = spares_of(heap, class) + i;
-        if ((block = *spare) != NULL)
-            store_relaxed(spare, NULL);
-    }
-    if (block != NULL) { /* counted as if it came through the bin */
-        struct stock *stock = heap_stock(heap, class);
-        add_relaxed(&stock->drawn, 1);
-        stock->taken++;
-    }
-    return block;
-}
-
-bool heap_spare_keep(struct heap *heap, unsigned class, void *block)
-{
-    struct stock *stock = heap_stock(heap, class);
-    if (class < SPARE_FIRST || stock == NULL || heap_alive() > SPARE_HEAPS ||
-        config.cache < CACHE_SMALL)
-        return false;
-    for (unsigned i = 0; i < SPARES; i++) {
-        void **spare = spares_of(heap, class) + i;
-        if (*spare == NULL) {
-            stock->taken--;
-            store_relaxed(spare, block);
-            return true;
-        }
-    }
-    return false;
-}
-
-RACY unsigned heap_spares(const struct heap *heap, unsigned class)
-{
-    unsigned count = 0;
-    for (unsigned i = 0; class >= SPARE_FIRST && class < CLASS_COUNT && i < SPARES; i++)
-        count += load_relaxed(&heap->spares[(class - SPARE_FIRST) * SPARES + i]) != NULL;
-    return count;
-}
-
-void bins_give_spares(struct heap *heap)
-{
-    for (unsigned i = 0; i < COUNT_OF(heap->spares); i++) {
-        void *block = heap->spares[i];
-        store_relaxed(&heap->spares[i], NULL);
-        if (block != NULL)
-            central_give(&block, 1);
-    }
-}
 
 static struct stock *stock_make(struct heap *heap, unsigned mark)
 {
@@ -207,6 +203,7 @@ static struct stock *stock_make(struct heap *heap, unsigned mark)
     stock->batch = 1;
     heap->cache_bytes += stock->cap * size_of(mark);
     bin_set(heap, mark, stock, 0);
+    store_release(&heap->stocked[mark / 64], heap->stocked[mark / 64] | UINT64_C(1) << mark % 64);
     return stock;
 }
 
@@ -239,14 +236,16 @@ static size_t used_bytes(const struct heap *heap)
 /* A thread's part of `bytes`, which each may have while they are few. */
 static size_t part_of(size_t bytes)
 {
-    uint32_t alive = heap_alive();
+    uint32_t alive = heap_threads();
+    alive = alive == 0 ? 1 : alive;
     return alive <= CROWD ? bytes : bytes * CROWD / alive;
 }
 
 /* What the bins may hold in all: a share of the memory in use, up to the option. */
 static size_t allowance(const struct heap *heap, size_t size)
 {
-    uint32_t alive = heap_alive();
+    uint32_t alive = heap_threads();
+    alive = alive == 0 ? 1 : alive;
     unsigned share = alive > CROWD_LARGE ? CACHE_CROWD : CACHE_SHARE;
     share = heap->watched ? CACHE_WATCHED : share;
     size_t bytes = part_of(size <= SMALL_MAX ? CACHE_SMALL : CACHE_LEAST);
@@ -282,6 +281,26 @@ static size_t may_grow(struct heap *heap, unsigned mark, const struct stock *sto
     return more >= cap / 8 + 1 ? more : 0;
 }
 
+/* How many mallocs from the bin may pass without a slow visit, for the sake of the peak. */
+static uint32_t unseen_most(unsigned mark, const struct stock *stock)
+{
+    size_t size = size_of(mark), most = UNSEEN_BYTES / size;
+    if (stock->cap * size <= UNSEEN_BYTES)
+        return PART_MOST;
+    return most < UNSEEN_LEAST ? UNSEEN_LEAST : most > PART_MOST ? PART_MOST : (uint32_t)most;
+}
+
+/* The rest of this part of the wait is at most so long. */
+static void clock_shorten(struct heap *heap, unsigned mark, struct stock *stock, uint32_t most)
+{
+    if (heap->clock[mark] <= (int32_t)most)
+        return;
+    uint32_t rest = (uint32_t)heap->clock[mark] - most;
+    stock->wait += rest;
+    add_relaxed(&stock->drawn, -(uint64_t)rest);
+    store_relaxed(&heap->clock[mark], (int32_t)most);
+}
+
 /* Lets the bin hold more, if the heap's allowance and memory permit. */
 static bool stock_grow(struct heap *heap, unsigned mark)
 {
@@ -299,6 +318,7 @@ static bool stock_grow(struct heap *heap, unsigned mark)
     }
     heap->cache_bytes += more * size_of(mark);
     stock->cap = (uint16_t)cap;
+    clock_shorten(heap, mark, stock, unseen_most(mark, stock));
     bin_set(heap, mark, stock, count);
     if (hidden)
         heap_show(heap);
@@ -339,6 +359,7 @@ bool heap_refill(struct heap *heap, unsigned mark)
     unsigned half = stock->cap > 1 ? stock->cap / 2u : 1, twice = stock->batch * 2u;
     stock->batch = (uint16_t)(twice < half ? twice : half);
     bin_set(heap, mark, stock, got);
+    bin_note(heap, mark);
     if (hidden)
         heap_show(heap);
     return got > 0;
@@ -415,6 +436,7 @@ static void bin_give(struct heap *heap, unsigned mark, unsigned count)
         stock->taken -= count;
         memmove(stock->slots + 1, stock->slots + 1 + count, rest * sizeof(void *));
         bin_set(heap, mark, stock, rest);
+        bin_note(heap, mark);
     }
     if (hidden)
         heap_show(heap);
@@ -445,7 +467,7 @@ void bins_trim(struct heap *heap, size_t bytes)
      * lists that others are at. */
     enum { ROUNDS = 4, BINS = MARK_COUNT - 1 };
     bool left = true;
-    bins_give_spares(heap);
+    spares_give(heap);
     for (unsigned round = 1; left && round <= ROUNDS; round++) {
         left = false;
         for (unsigned i = 0; i < BINS; i++) {
@@ -478,6 +500,7 @@ static void clock_part(struct heap *heap, unsigned mark, struct stock *stock)
 {
     uint32_t most = load_relaxed(&part_bytes) / (uint32_t)size_of(mark);
     most = most == 0 ? 1 : most < heap->part ? most : heap->part;
+    most = most < unseen_most(mark, stock) ? most : unseen_most(mark, stock);
     uint32_t part = stock->wait < most ? stock->wait : most;
     stock->wait -= part;
     add_relaxed(&stock->drawn, part);
@@ -508,12 +531,8 @@ void bins_hurry(struct heap *heap, uint32_t now_ms)
     heap->part = PART_HURRY;
     for (unsigned mark = 1; mark < MARK_COUNT; mark++) {
         struct stock *stock = heap_stock(heap, mark);
-        if (stock == NULL || heap->clock[mark] <= PART_HURRY)
-            continue;
-        uint32_t rest = (uint32_t)heap->clock[mark] - PART_HURRY;
-        stock->wait += rest;
-        add_relaxed(&stock->drawn, -(uint64_t)rest);
-        store_relaxed(&heap->clock[mark], PART_HURRY);
+        if (stock != NULL)
+            clock_shorten(heap, mark, stock, PART_HURRY);
     }
 }
 
@@ -530,8 +549,12 @@ void heap_set_clock(struct heap *heap, unsigned mark, uint64_t blocks)
 bool heap_clock_over(struct heap *heap, unsigned mark)
 {
     struct stock *stock = heap_stock(heap, mark);
-    if (stock->wait == 0)
+    if (stock->wait == 0) {
+        bin_note(heap, mark); /* all bins would be too many for large blocks: most are samples */
         return true;
+    }
+    if (held_bytes() > load_relaxed(&note_above))
+        bins_note(heap);
     /* The malloc that found the clock at its end is the first of the next part. */
     pace(heap);
     clock_part(heap, mark, stock);

@@ -13,10 +13,10 @@
 void bin_close(struct heap *heap, unsigned mark);
 /* The same, and its stock goes. */
 void bin_end(struct heap *heap, unsigned mark);
+/* Tells the sum of all heaps (held.h) what is in the bins now. */
+void bins_note(struct heap *heap);
 /* No bin keeps more than so many bytes. */
 void bins_trim(struct heap *heap, size_t bytes);
-/* Spare watched blocks go home. */
-void bins_give_spares(struct heap *heap);
 /* Many pages became free: makes the thread come by soon, to see whether they stay so. */
 void bins_hurry(struct heap *heap, uint32_t now_ms);
 /* After a call that changed one of them was left halfway: each has the blocks that it had, or none.

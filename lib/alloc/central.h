@@ -29,7 +29,7 @@ struct central {
 
 /* Whether a thread holds the lock of this list at the moment. */
 bool central_busy(unsigned pool, unsigned list);
-/* NULL where the pool was never used. */
+/* The lists of a pool stand in a row. NULL where the pool was never used. */
 const struct central *central_peek(unsigned pool, unsigned list);
 /* Up to `wanted` blocks into slots[wanted - 1] and downwards, lowest address first; how many. 0
  * when memory is out. `list` is a mark, or CENTRAL_WATCHED + class for blocks whose span has a

@@ -7,7 +7,9 @@
 #include "base/config.h"
 #include "base/os.h"
 #include "lib/alloc/bin.h"
+#include "lib/alloc/held.h"
 #include "lib/alloc/meta.h"
+#include "lib/alloc/spare.h"
 
 enum {
     HURRY_EVERY = 8,        /* cold visits, or a millisecond, between two looks at what is free */
@@ -169,7 +171,7 @@ static struct heap *heap_fresh(unsigned colour, unsigned pool)
     }
     heap->colour = (uint8_t)colour;
     heap->pool = (uint8_t)pool;
-    heap->generation = 0;
+    store_relaxed(&heap->generation, 0);
     heap->watched = false;
     heap->large_clock = 0;
     heap->random = (uintptr_t)heap | 1; /* until somebody has a better seed */
@@ -206,23 +208,29 @@ uint32_t heap_generation(void)
     return load_acquire(&generation);
 }
 
+/* A thread that has not come by since the last time has `heap_empty` still, and the kernel need not
+ * be asked about it. One that is about to be hot again finds the new generation, or is seen here:
+ * each writes its own number before it reads the other's. */
 void heap_interrupt(uint32_t *noted)
 {
     lock_take(&heap_lock);
     if (noted != NULL)
         store_release(noted, generation + 1);
-    __atomic_fetch_add(&generation, 1, __ATOMIC_RELEASE);
+    uint32_t before = __atomic_fetch_add(&generation, 1, __ATOMIC_SEQ_CST);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
-        if (heap->alive && os_thread_alive((pid_t)heap->tid))
+        if (load_relaxed(&heap->generation) == before && heap->alive &&
+            os_thread_alive((pid_t)heap->tid))
             store_release(heap->now, &heap_empty);
     lock_give(&heap_lock);
 }
 
 bool heap_arm(struct heap *heap, uint32_t configured)
 {
-    heap->generation = configured;
-    /* An exchange, not a store: it must be visible before the generation is read again. */
+    store_relaxed(&heap->generation, configured);
+    /* An exchange, not a store: both must be visible before the generation is read again. */
     (void)__atomic_exchange_n(&heap_now, heap, __ATOMIC_SEQ_CST);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return load_acquire(&generation) == configured;
 }
 
@@ -255,7 +263,7 @@ uint64_t heap_tick(struct heap *heap)
     heap_drop_parked(now, pages_look_ms());
     pages_tick(now); /* first, or what is given back now would make its old neighbours young */
     bins_empty_idle(heap, 0);
-    bins_give_spares(heap);
+    spares_give(heap);
     return now;
 }
 
@@ -264,10 +272,9 @@ struct heap *heap_first(void)
     return load_acquire(&all);
 }
 
-uint32_t heap_alive(void)
+uint32_t heap_threads(void)
 {
-    uint32_t alive = load_relaxed(&alive_count);
-    return alive == 0 ? 1 : alive;
+    return load_relaxed(&alive_count);
 }
 
 uint32_t heap_count(void)
@@ -387,6 +394,7 @@ static void heap_salvage(struct heap *heap)
         block_salvage(heap->spares[i]);
         heap->spares[i] = NULL;
     }
+    bins_note(heap);
 }
 
 void heap_recover(void)
@@ -395,9 +403,15 @@ void heap_recover(void)
     unused = NULL;
     memset(parked, 0, sizeof parked);
     parked_count = 0;
+    held_forget_bins();
+    for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all) {
+        memset(heap->noted, 0, sizeof heap->noted);
+        heap->unshared = 0;
+    }
     for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all) {
         if (heap == heap_self) {
             heap->tid = lock_self();
+            bins_note(heap);
             continue;
         }
         heap_salvage(heap);

@@ -57,10 +57,7 @@ INLINE void heap_sums_add(struct heap_sums *sums, const struct heap_sums *more)
     add_relaxed(&sums->free_bytes, more->free_bytes);
 }
 
-/* Spares: free blocks of watched spans that wait for this thread's next samples. Only the slow code
- * takes and keeps them. They count as cached (`heap_spares`), not in stock.taken nor in
- * cache_bytes, and a class has some only while it has a stock. Blocks up to SMALL_MAX are so rarely
- * samples that none is kept. */
+/* Spares (spare.h). Blocks up to SMALL_MAX are so rarely samples that none is kept. */
 enum { SPARE_FIRST = CLASS_SMALL_LAST + 1, SPARE_CLASSES = CLASS_COUNT - SPARE_FIRST, SPARES = 2 };
 
 struct heap {
@@ -75,6 +72,9 @@ struct heap {
     bool alive;
     uint32_t tid;
     uint32_t stocks[MARK_COUNT]; /* meta ids; 0 where the bin was never used */
+    uint64_t stocked[2];         /* a bit for each mark that has a stock */
+    uint16_t noted[MARK_COUNT];  /* blocks in the bin at its last slow visit, */
+    int64_t unshared;            /* and bytes of them that the sum of all heaps does not have yet */
     struct heap **now;           /* the thread's `heap_now` */
     struct heap *all;            /* every heap there ever was */
     struct heap *free;           /* heaps without a thread: unused, or parked */
@@ -95,6 +95,8 @@ struct heap {
     struct heap_sums large;      /* blocks */
     void *spares[SPARE_CLASSES * SPARES];
 };
+
+_Static_assert(MARK_COUNT <= 8 * sizeof((struct heap *)0)->stocked, "a bit for each mark");
 
 extern HIDDEN struct heap heap_empty;
 extern HIDDEN __thread struct heap *heap_now;  /* hot: read once by every malloc and free */
@@ -145,11 +147,6 @@ void *heap_pop(struct heap *heap, unsigned mark);
 void *heap_pop_watched(struct heap *heap, unsigned mark);
 /* And one back. False when there is no room. */
 bool heap_push_watched(struct heap *heap, unsigned mark, void *block);
-/* A watched block for a sample, without a way to the centre; NULL: there is none. */
-void *heap_spare_take(struct heap *heap, unsigned class);
-/* And a freed one for the next. False: it has to go home. */
-bool heap_spare_keep(struct heap *heap, unsigned class, void *block);
-unsigned heap_spares(const struct heap *heap, unsigned class);
 /* Whether the block still stands above the bin's top. */
 bool heap_popped_lately(const struct heap *heap, unsigned mark, const void *block);
 /* All bins go home. */
@@ -157,6 +154,9 @@ void heap_flush(struct heap *heap);
 /* Called on the cold path now and then: empties idle bins, returns idle pages. The time. */
 uint64_t heap_tick(struct heap *heap);
 
+/* Only while more bytes than these are held, all bins are noted (held.h) at the end of each part of
+ * a wait. */
+void bins_note_above(uint64_t held);
 /* The slow path is taken at least once in this many bytes of mallocs from a bin. */
 void bins_part(uint32_t bytes);
 /* Sets the clock so that `blocks` more mallocs pass before the one that is a sample. */
@@ -173,8 +173,8 @@ uint64_t heap_mallocs(const struct heap *heap, unsigned mark);
 uint64_t heap_frees(const struct heap *heap, unsigned mark);
 size_t heap_cached(const struct heap *heap, unsigned mark);
 struct heap *heap_first(void);
-uint32_t heap_count(void); /* heaps that there are, with a thread or without */
-uint32_t heap_alive(void); /* those with a thread, one at least */
+uint32_t heap_count(void);   /* heaps that there are, with a thread or without */
+uint32_t heap_threads(void); /* those with a thread */
 uint64_t heap_retired_mallocs(unsigned class);
 extern HIDDEN struct heap_sums heap_retired_large; /* of ended heaps, and of threads without one */
 void heap_count_ended(const struct heap_sums *more);

@@ -38,7 +38,7 @@ void *meta_take(size_t bytes)
         size_t at = (used + LINE - 1) & ~(size_t)(LINE - 1);
         if (arena_need_meta(at + size)) {
             piece = window.meta + at;
-            used = at + size;
+            store_relaxed(&used, at + size);
         }
     }
     lock_give(&meta_lock);
@@ -54,7 +54,7 @@ void *meta_take_for_ever(size_t bytes)
     size_t at = (used + LINE - 1) & ~(size_t)(LINE - 1);
     if (arena_need_meta(at + bytes)) {
         piece = window.meta + at;
-        used = at + bytes;
+        store_relaxed(&used, at + bytes);
     }
     lock_give(&meta_lock);
     return piece;
@@ -67,6 +67,11 @@ void meta_give(void *memory, size_t bytes)
     *(void **)memory = waiting[shift];
     waiting[shift] = memory;
     lock_give(&meta_lock);
+}
+
+size_t meta_used(void)
+{
+    return load_relaxed(&used);
 }
 
 uint32_t meta_id(const void *memory)

@@ -24,6 +24,7 @@ void *meta_take(size_t bytes);
 void *meta_take_for_ever(size_t bytes);
 void meta_give(void *memory, size_t bytes);
 uint32_t meta_id(const void *memory);
+size_t meta_used(void); /* in bytes: in use, or waiting for reuse */
 INLINE void *meta_at(uint32_t id)
 {
     return window.meta + ((size_t)id << META_ID_SHIFT);

@@ -178,7 +178,9 @@ static void *take_direct(struct heap *heap, unsigned class, size_t size,
 static bool clock_ring(struct heap *heap, unsigned mark)
 {
     size_t size = class_size(mark_class(mark));
-    if (!heap_clock_over(heap, mark))
+    bool over = heap_clock_over(heap, mark);
+    cold_look_at_peak();
+    if (!over)
         return false;
     bool armed = heap_stock(heap, mark)->armed;
     uint64_t wait = sampler_blocks(&heap->random, size);
@@ -194,7 +196,7 @@ static bool clock_ring(struct heap *heap, unsigned mark)
 static void *take_sample(struct heap *heap, unsigned mark, size_t size, const struct origin *origin)
 {
     unsigned class = mark_class(mark);
-    void *block = heap_spare_take(heap, class);
+    void *block = spare_take(heap, class);
     if (block != NULL) {
         record(block, class, size, origin, cold_rate(heap));
         return block;
@@ -227,6 +229,8 @@ static void *take_block(struct heap *heap, size_t room, size_t size, const struc
                 return take_sample(heap, mark, size, origin);
         } else if (!heap_refill(heap, mark)) {
             return take_direct(heap, mark_class(mark), size, NULL);
+        } else {
+            cold_look_at_peak();
         }
     }
 }
@@ -313,7 +317,7 @@ void cold_free_watched(void *p, struct heap *heap, const struct caller *caller, 
     struct record *place = central_record(span, p);
     profile_end(place, caller, size, size - place->slack, moved);
     if (heap != NULL && (heap->watched ? heap_push_watched(heap, mark_make(class, heap->colour), p)
-                                       : heap_spare_keep(heap, class, p)))
+                                       : spare_keep(heap, class, p)))
         return;
     young_sum((struct heap_sums){.frees = 1, .free_bytes = size});
     central_give(&p, 1);
@@ -321,7 +325,9 @@ void cold_free_watched(void *p, struct heap *heap, const struct caller *caller, 
 
 void cold_look_at_peak(void)
 {
-    if (unlikely(held_bytes() >= load_relaxed(&profile_high)))
+    if (unlikely(held_by_program() - load_relaxed(&profile_calm.low) >
+                     load_relaxed(&profile_calm.width) ||
+                 held_bytes() >= load_relaxed(&profile_high)))
         profile_high_water();
 }
 

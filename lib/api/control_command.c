@@ -353,6 +353,7 @@ static int verb_stats(struct request *request)
     struct profile_totals totals = {0};
     struct profile_seen seen;
     account_take(&account);
+    account_ask_kernel(&account);
     profile_totals_now(&totals);
     profile_seen(&seen);
     number(request, "allocs", account.total.allocs);

@@ -276,20 +276,18 @@ static void size_rows(struct report *report, const struct figures *figures)
     }
 }
 
-static void bins_table(struct report *report)
+static void bins_table(struct report *report, const struct figures *figures)
 {
     print_text(next(report), "bins:           size ind       allocated         nmalloc"
                              "         ndalloc         curregs\n");
-    struct account_sum classes[ACCOUNT_ROWS];
-    account_classes(classes);
     for (unsigned class = 1; class < CLASS_COUNT; class ++) {
-        struct account_sum sum = classes[class];
+        struct figures_class sum = figures->classes[class];
         if (sum.allocs == 0)
             continue;
         struct print *out = next(report);
         cell(out, class_size(class), 20);
         cell(out, class - 1, 4);
-        cell(out, sum.alloc_bytes - sum.free_bytes, 16);
+        cell(out, (sum.allocs - sum.frees) * class_size(class), 16);
         cell(out, sum.allocs, 16);
         cell(out, sum.frees, 16);
         cell(out, sum.allocs - sum.frees, 16);
@@ -306,7 +304,7 @@ static void arena_table(struct report *report, const struct figures *figures, bo
         next(report), "active: %lu\nmapped: %lu\nretained: %lu\nbase: %lu\nresident: %lu\n",
         figures->active, figures->mapped, figures->retained, figures->metadata, figures->resident);
     if (bins)
-        bins_table(report);
+        bins_table(report, figures);
 }
 
 static void sums_json(struct report *report, const char *name, uint64_t allocated, uint64_t allocs,
@@ -320,13 +318,11 @@ static void sums_json(struct report *report, const char *name, uint64_t allocate
     close(report);
 }
 
-static void bins_json(struct report *report)
+static void bins_json(struct report *report, const struct figures *figures)
 {
     print_text(key(report, "", "bins"), "[");
-    struct account_sum classes[ACCOUNT_ROWS];
-    account_classes(classes);
     for (unsigned class = 1; class < CLASS_COUNT; class ++) {
-        struct account_sum sum = classes[class];
+        struct figures_class sum = figures->classes[class];
         print_format(
             next(report), "%s{\"nmalloc\":%lu,\"ndalloc\":%lu,\"curregs\":%lu,\"nrequests\":%lu}",
             class == 1 ? "" : ",", sum.allocs, sum.frees, sum.allocs - sum.frees, sum.allocs);
@@ -351,7 +347,7 @@ static void arena_json(struct report *report, const char *name, const struct fig
     number(report, "", "base", figures->metadata);
     number(report, "", "resident", figures->resident);
     if (bins)
-        bins_json(report);
+        bins_json(report, figures);
     close(report);
 }
 

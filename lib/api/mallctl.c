@@ -70,11 +70,14 @@ static bool is_number(char c)
     return c == '#' || c == '@';
 }
 
-/* Whether the name is that of the row; its numbers. */
-static bool name_matches(const struct node *node, const char *name, size_t numbers[MALLCTL_NUMBERS])
+/* Whether the name is that of the row; its numbers. If not, *differs is where in the row. */
+static bool name_matches(const struct node *node, const char *name, size_t numbers[MALLCTL_NUMBERS],
+                         size_t *differs)
 {
     unsigned count = 0;
-    for (const char *pattern = node->name; *pattern != '\0'; pattern++) {
+    const char *pattern = node->name;
+    for (; *pattern != '\0'; pattern++) {
+        *differs = (size_t)(pattern - node->name);
         if (!is_number(*pattern)) {
             if (*name++ != *pattern)
                 return false;
@@ -84,15 +87,25 @@ static bool name_matches(const struct node *node, const char *name, size_t numbe
         if (numbers[count++] == SIZE_MAX)
             return false;
     }
+    *differs = (size_t)(pattern - node->name);
     return *name == '\0';
 }
 
 /* The row of the name, or SIZE_MAX. */
 static size_t row_find(const char *name, size_t numbers[MALLCTL_NUMBERS])
 {
-    for (size_t row = 0; row < ROWS; row++)
-        if (name_matches(&nodes[row], name, numbers))
+    enum { LONG = 8 }; /* comparing two rows that far is faster than the name with both */
+    const struct node *other = NULL;
+    size_t differs = 0;
+    for (size_t row = 0; row < ROWS; row++) {
+        const struct node *node = &nodes[row];
+        if (differs > LONG && node->text == other->text &&
+            strncmp(node->name, other->name, differs + 1) == 0)
+            continue; /* the same as one that did not match, up to where it did not */
+        if (name_matches(node, name, numbers, &differs))
             return row;
+        other = node;
+    }
     size_t start = sizeof option_start - 1;
     if (strncmp(name, option_start, start) == 0)
         for (size_t i = 0; i < JEMALLOC_OPTIONS; i++)

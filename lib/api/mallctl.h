@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/alloc/alloc.h"
+
 enum {
     MALLCTL_NUMBERS = 2,     /* numbers in one name: stats.arenas.0.bins.1.curregs */
     MALLCTL_PARTS = 7,       /* words and numbers in one name */
@@ -109,6 +111,9 @@ struct figures {
     uint64_t allocated, active, metadata, resident, mapped, retained;
     uint64_t pages_active, pages_dirty, small_allocated, large_allocated;
     uint64_t small_allocs, small_frees, large_allocs, large_frees, cached, threads, zero;
+    struct figures_class {
+        uint64_t allocs, frees;
+    } classes[CLASS_COUNT];
 };
 void figures_refresh(void);
 void figures_get(struct figures *figures);

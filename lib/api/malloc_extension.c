@@ -41,8 +41,8 @@ enum ownership MallocExtension_GetOwnership(const void *p);
 
 /* Properties and where their values come from. */
 struct properties {
-    size_t allocated, heap, physical, slack, central, zero, thread, page_free, committed;
-    size_t cache_max, sample;
+    size_t allocated, heap, physical, slack, central, thread, page_free, committed; /* counted */
+    size_t zero, cache_max, sample;
 };
 
 #define PROPERTY(name, field)                    \
@@ -89,22 +89,29 @@ static const size_t *property_find(const char *name, struct properties *values)
     return NULL;
 }
 
+static void properties_count(struct properties *values)
+{
+    struct account account;
+    account_take(&account);
+    values->allocated = account.live_bytes;
+    values->page_free = values->slack = account.dirty_bytes;
+    values->central = account.fragmented_bytes;
+    values->thread = account.cached_bytes;
+    values->heap = values->committed =
+        account.live_bytes + account.dirty_bytes + account.fragmented_bytes + account.cached_bytes;
+    values->physical = account.resident_bytes;
+}
+
+/* Fresh numbers, as gperftools' are: its callers have no epoch to write. */
 EXPORT int MallocExtension_GetNumericProperty(const char *name, size_t *value)
 {
     struct properties values = {0};
     const size_t *found = property_find(name, &values);
     if (found == NULL || !init_done())
         return 0;
-    struct account account;
-    account_take(&account);
     int64_t rate = control_active() ? control_rate() : 0;
-    values.allocated = account.live_bytes;
-    values.page_free = values.slack = account.dirty_bytes;
-    values.central = account.fragmented_bytes;
-    values.thread = account.cached_bytes;
-    values.heap = values.committed =
-        account.live_bytes + account.dirty_bytes + account.fragmented_bytes + account.cached_bytes;
-    values.physical = account.resident_bytes;
+    if (found < &values.zero)
+        properties_count(&values);
     values.cache_max = load_relaxed(&cache_max);
     values.sample = (size_t)rate;
     *value = *found;

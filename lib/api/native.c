@@ -28,9 +28,12 @@ EXPORT bool memoir_stats(struct memoir_stats *out, size_t size)
     if (!init_done())
         return false;
     struct account account;
+    struct profile_seen profile = {0};
     account_take(&account);
-    struct profile_seen profile;
-    profile_seen(&profile);
+    if (size > offsetof(struct memoir_stats, metadata_bytes)) {
+        account_ask_kernel(&account);
+        profile_seen(&profile);
+    }
     struct memoir_stats stats = {
         .live_blocks = account.live_blocks,
         .live_bytes = account.live_bytes,

@@ -24,6 +24,7 @@ void stats_text(struct print *out)
     struct account a;
     struct profile_seen profile;
     account_take(&a);
+    account_ask_kernel(&a);
     profile_seen(&profile);
     print_format(out,
                  "memoir: process %d: %lu blocks allocated, %lu freed, %lu live; %lu samples, "

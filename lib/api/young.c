@@ -21,7 +21,7 @@ static bool left_threads;
 /* In a crowd, most threads do little, and what a heap costs is paid thousands of times. */
 static uint32_t calls_most(void)
 {
-    uint32_t calls = CALLS + heap_alive() / 4;
+    uint32_t calls = CALLS + heap_threads() / 4;
     return calls < CALLS_MOST ? calls : CALLS_MOST;
 }
 

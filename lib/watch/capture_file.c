@@ -176,6 +176,7 @@ int capture_file_snapshot(const char *reason, bool last)
     int error = ready();
     if (error == 0) {
         account_take(&account);
+        account_ask_kernel(&account);
         error = capture_snapshot(&capture, reason, &account);
     }
     if (error == 0 && last)

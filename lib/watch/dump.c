@@ -234,6 +234,8 @@ static int write_profile(const struct dump_style *style, int fd, const char *wor
     options.reason = words;
     if (style->format == FORMAT_CAPTURE || style->format == FORMAT_PPROF) {
         account_take(&account);
+        if (style->format == FORMAT_CAPTURE)
+            account_ask_kernel(&account);
         options.account = &account;
     }
     sink_to_fd(&sink, fd, buffer, sizeof buffer);

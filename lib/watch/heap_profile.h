@@ -151,14 +151,16 @@ struct profile_counted {
 };
 void profile_count(const struct account_sum *now, struct profile_counted *last);
 
-/* This may be the heap's peak: before a free on the slow path, if held bytes have reached
- * `profile_high`, and before a mark. */
+struct profile_band {
+    uint64_t low, width;
+};
+/* This may be the heap's peak: on the slow path, before a free or when a bin was looked at, if what
+ * the program has (held.h) has left the band or held bytes are high; and before a mark. */
+extern struct profile_band profile_calm;
 extern uint64_t profile_high;
 void profile_high_water(void);
 /* After any slow call: called when held bytes have left the band. */
-extern struct profile_band {
-    uint64_t low, width;
-} profile_band;
+extern struct profile_band profile_band;
 void profile_far(void);
 /* Measures the rate of the machine's ticks; called now and then. */
 void profile_measure_ticks(void);

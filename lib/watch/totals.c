@@ -43,10 +43,16 @@ static struct {
 
 struct profile_limits profile_limits;
 bool profile_due, profile_counting, totals_at_peak;
+struct profile_band profile_calm;
 uint64_t profile_high = 1;
 struct profile_band profile_band = {0, UINT64_MAX};
 
 /* ---- the peak ------------------------------------------------------------------------ */
+
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
 
 /* Whether recorded events are all that ever happened. */
 static bool exact_from_start(void)
@@ -55,8 +61,8 @@ static bool exact_from_start(void)
 }
 
 /* With `peak.busy`: keeps the account if it is the largest. That is the peak, unless recorded
- * events have found a larger one. */
-static void raise_peak(const struct account_sum classes[ACCOUNT_ROWS])
+ * events have found a larger one. What is live. */
+static uint64_t raise_peak(const struct account_sum classes[ACCOUNT_ROWS])
 {
     struct account_sum total = account_total(classes);
     uint64_t live = account_live_bytes(&total);
@@ -74,6 +80,20 @@ static void raise_peak(const struct account_sum classes[ACCOUNT_ROWS])
         store_relaxed(&totals_at_peak, false);
         __atomic_fetch_add(&sites_peak_epoch, 1, __ATOMIC_RELAXED);
     }
+    return live;
+}
+
+/* No look until the program has a step more than at the peak. If it seems to have more already,
+ * bins have taken blocks that are not noted yet: no look until it is a step more, or a step less,
+ * since they may be noted while the heap grows. */
+static void calm_set(uint64_t now, uint64_t again, uint64_t step)
+{
+    bool above = now > again + step;
+    uint64_t low = above ? now - step : 0, high = (above ? now : again) + step;
+    store_relaxed(&profile_calm.low, low);
+    store_relaxed(&profile_calm.width, high - low - 1);
+    store_relaxed(&profile_high, held_bytes() + step);
+    bins_note_above(again + step);
 }
 
 void profile_high_water(void)
@@ -82,13 +102,15 @@ void profile_high_water(void)
     if (!turn_take(&peak.busy))
         return;
     uint64_t finer = sampler_rate() == SAMPLER_EXACT ? LOOK_FINER : 1;
-    uint64_t now = held_bytes(), step = now / LOOK_SHARE / finer;
+    uint64_t now = held_by_program(), step = now / LOOK_SHARE / finer;
     uint64_t least = (heap_count() + (uint64_t)1) * LOOK_BYTES / finer;
+    uint64_t again = now; /* where the heap would be as large as at the peak */
     if (!exact_from_start()) {
         account_classes(classes);
-        raise_peak(classes);
+        uint64_t live = raise_peak(classes), highest = load_relaxed(&peak.bytes);
+        again = least_of(now + highest - live, highest);
     }
-    store_relaxed(&profile_high, now + (step > least ? step : least));
+    calm_set(now, again, step > least ? step : least);
     turn_give(&peak.busy);
 }
 
@@ -115,11 +137,6 @@ void totals_peak(const struct account *now, struct totals_peak *out)
 }
 
 /* ---- limits -------------------------------------------------------------------------- */
-
-static uint64_t least_of(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
 
 struct profile_now profile_now(void)
 {
@@ -427,6 +444,8 @@ void totals_reset(void)
     store_relaxed(&progress.allocated, 0);
     store_relaxed(&progress.freed, 0);
     store_relaxed(&totals_at_peak, false);
+    store_relaxed(&profile_calm.low, 0);
+    store_relaxed(&profile_calm.width, 0);
     store_relaxed(&profile_high, 1);
 }
 

@@ -5,12 +5,15 @@
  * which are exact and cost nothing until they are added up (account.h). This file decides when to
  * add them up.
  *
- * Peak. A heap is largest right before something is freed. So each slow free compares the held
- * bytes (held.h) with those of the last look, and if they have grown by a step, adds up the
- * counters: by class, so that the peak is one exact moment. The step is about what bins hold. Which
- * sites held memory then costs next to nothing: `sites_peak_epoch` counts up, and a site saves what
- * it holds before it changes for the first time after that. Any snapshot and any mark looks, too;
- * so no moment of a recording, and no end of a run, is above the peak.
+ * Peak. A heap is largest right before something is freed. So each slow free compares what the
+ * program has, held bytes less those noted in bins (held.h), with the last look, and if it is a
+ * step more than at the peak, adds up the counters: by class, so that the peak is one exact moment.
+ * So does each slow malloc from a bin, since frees that follow it may be fast. Unseen is what went
+ * from bins since their last slow visit: bin.c makes visits often enough while bins hold much and
+ * the heap could be larger than ever. Which sites held memory then costs next to nothing:
+ * `sites_peak_epoch` counts up, and a site saves what it holds before it changes for the first time
+ * after that. Any snapshot and any mark looks, too; so no moment of a recording, and no end of a
+ * run, is above the peak.
  *
  * While every block is recorded from the start on (*exact from the start*), the recorded events
  * themselves tell the peak, to the block in programs with one thread.

@@ -105,6 +105,36 @@ static void statistics_wait_for_an_epoch(void)
     free(block);
 }
 
+/* Those of a class, too; and they add up to the sum of the same epoch. */
+static void classes_wait_for_an_epoch(void)
+{
+    enum { COUNT = 100 };
+    uint64_t epoch = 1;
+    void *blocks[COUNT];
+    CHECK_EQ(mallctl("epoch", NULL, NULL, &epoch, sizeof epoch), 0);
+    size_t before = size_of("stats.arenas.0.bins.3.nmalloc");
+    size_t live = size_of("stats.arenas.0.bins.3.curregs");
+    for (int i = 0; i < COUNT; i++)
+        blocks[i] = opaque_ptr(malloc(size_of("arenas.bin.3.size")));
+    CHECK_EQ(size_of("stats.arenas.0.bins.3.nmalloc"), before);
+    CHECK_EQ(mallctl("epoch", NULL, NULL, &epoch, sizeof epoch), 0);
+    CHECK_EQ(size_of("stats.arenas.0.bins.3.nmalloc"), before + COUNT);
+    CHECK_EQ(size_of("stats.arenas.0.bins.3.curregs"), live + COUNT);
+    for (int i = 0; i < COUNT; i++)
+        free(blocks[i]);
+    CHECK_EQ(mallctl("epoch", NULL, NULL, &epoch, sizeof epoch), 0);
+    size_t small = 0, length = sizeof(unsigned);
+    unsigned classes;
+    CHECK_EQ(mallctl("arenas.nbins", &classes, &length, NULL, 0), 0);
+    for (unsigned i = 0; i < classes; i++) {
+        char size[64], count[64];
+        snprintf(size, sizeof size, "arenas.bin.%u.size", i);
+        snprintf(count, sizeof count, "stats.arenas.0.bins.%u.curregs", i);
+        small += size_of(size) * size_of(count);
+    }
+    CHECK_EQ(size_of("stats.arenas.0.small.allocated"), small);
+}
+
 static void threads_count_for_themselves(void)
 {
     uint64_t allocated = size_of("thread.allocated"), freed = size_of("thread.deallocated");
@@ -347,6 +377,7 @@ int main(void)
     calls_are_checked();
     names_can_be_looked_up_once();
     statistics_wait_for_an_epoch();
+    classes_wait_for_an_epoch();
     threads_count_for_themselves();
     profiler_is_switched();
     dumps_are_written();

@@ -200,6 +200,38 @@ static void bytes_have_a_place(void)
     heap_end(heap);
 }
 
+/* Within an eighth, or 256 KiB. */
+static bool near(uint64_t a, uint64_t b)
+{
+    uint64_t apart = a > b ? a - b : b - a, most = (a > b ? a : b) / 8;
+    return apart <= (most > (256 << 10) ? most : 256 << 10);
+}
+
+/* What the counters say is in memory against what the kernel says, with all blocks written to. */
+static void counters_are_near_the_kernel(void)
+{
+    enum { MORE = 16 << 20, SIZES = 5 };
+    static const size_t sizes[SIZES] = {16, 48, 200, 1000, 20000};
+    struct heap *heap = unit_heap(0, 0);
+    struct account start, start_asked, counted, asked;
+    account_take(&start);
+    start_asked = start;
+    account_ask_kernel(&start_asked);
+    for (unsigned i = 0; i < SIZES; i++) {
+        for (size_t bytes = 0; bytes < MORE; bytes += sizes[i])
+            memset(unit_malloc(heap, class_of(sizes[i])), 1, sizes[i]);
+        account_take(&counted);
+        asked = counted;
+        account_ask_kernel(&asked);
+        assert(near(counted.resident_bytes - start.resident_bytes,
+                    asked.resident_bytes - start_asked.resident_bytes));
+        assert(near(counted.metadata_bytes - start.metadata_bytes,
+                    asked.metadata_bytes - start_asked.metadata_bytes));
+        assert(asked.live_bytes == counted.live_bytes);
+    }
+    heap_end(heap);
+}
+
 static void a_wrong_shadow_is_noticed(void)
 {
     struct account account;
@@ -218,5 +250,6 @@ int main(void)
     blocks_past_the_bins_are_counted();
     bytes_have_a_place();
     a_wrong_shadow_is_noticed();
+    counters_are_near_the_kernel();
     return 0;
 }

@@ -13,6 +13,7 @@
 
 #include "base/os.h"
 #include "lib/alloc/account.h"
+#include "lib/alloc/spare.h"
 
 enum { HELD = 3000, THREADS = 4 };
 
@@ -335,22 +336,22 @@ static void spares_are_counted_and_go_home(void)
     unit_free(heap, unit_malloc(heap, class)); /* the class has a bin */
     account_class(class, &before);
     for (unsigned turn = 1; turn <= 3; turn++) {
-        void *block = heap_spare_take(heap, class);
+        void *block = spare_take(heap, class);
         assert((block != NULL) == (turn > 1));
         if (block == NULL)
             block = central_take_one(0, list);
         account_class(class, &now);
         assert(now.allocs == before.allocs + turn &&
                account_live(&now) == account_live(&before) + 1);
-        assert(heap_spare_keep(heap, class, block));
+        assert(spare_keep(heap, class, block));
         account_class(class, &now);
         assert(now.frees == before.frees + turn && account_live(&now) == account_live(&before));
     }
-    assert(heap_spares(heap, class) == 1 && load_relaxed(&central->out) == 1);
-    assert(heap_spare_take(heap, 1) == NULL && !heap_spare_keep(heap, 1, NULL)); /* small: none */
+    assert(spare_count(heap, class) == 1 && load_relaxed(&central->out) == 1);
+    assert(spare_take(heap, 1) == NULL && !spare_keep(heap, 1, NULL)); /* small: none */
     heap_flush(heap);
-    assert(heap_spares(heap, class) == 0 && load_relaxed(&central->out) == 0);
-    assert(heap_spare_take(heap, class) == NULL);
+    assert(spare_count(heap, class) == 0 && load_relaxed(&central->out) == 0);
+    assert(spare_take(heap, class) == NULL);
     heap_end(heap);
 }
 

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/alloc/spare.h. */
+#include "lib/alloc/spare.h"
+
+#include "base/config.h"
+#include "lib/alloc/central.h"
+
+enum {
+    THREADS_MOST = 16,     /* spares are kept while no more threads than these are alive, */
+    CACHE_LEAST = 1 << 20, /* and the option `cache` leaves a thread so much */
+};
+
+static void **spares_of(struct heap *heap, unsigned class)
+{
+    return heap->spares + (class - SPARE_FIRST) * SPARES;
+}
+
+void *spare_take(struct heap *heap, unsigned class)
+{
+    void *block = NULL;
+    for (unsigned i = 0; class >= SPARE_FIRST && block == NULL && i < SPARES; i++) {
+        void **spare = spares_of(heap, class) + i;
+        if ((block = *spare) != NULL)
+            store_relaxed(spare, NULL);
+    }
+    if (block != NULL) { /* counted as if it came through the bin */
+        struct stock *stock = heap_stock(heap, class);
+        add_relaxed(&stock->drawn, 1);
+        stock->taken++;
+    }
+    return block;
+}
+
+bool spare_keep(struct heap *heap, unsigned class, void *block)
+{
+    struct stock *stock = heap_stock(heap, class);
+    if (class < SPARE_FIRST || stock == NULL || heap_threads() > THREADS_MOST ||
+        config.cache < CACHE_LEAST)
+        return false;
+    for (unsigned i = 0; i < SPARES; i++) {
+        void **spare = spares_of(heap, class) + i;
+        if (*spare == NULL) {
+            stock->taken--;
+            store_relaxed(spare, block);
+            return true;
+        }
+    }
+    return false;
+}
+
+RACY unsigned spare_count(const struct heap *heap, unsigned class)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; class >= SPARE_FIRST && class < CLASS_COUNT && i < SPARES; i++)
+        count += load_relaxed(&heap->spares[(class - SPARE_FIRST) * SPARES + i]) != NULL;
+    return count;
+}
+
+void spares_give(struct heap *heap)
+{
+    for (unsigned i = 0; i < COUNT_OF(heap->spares); i++) {
+        void *block = heap->spares[i];
+        store_relaxed(&heap->spares[i], NULL);
+        if (block != NULL)
+            central_give(&block, 1);
+    }
+}
