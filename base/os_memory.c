@@ -60,10 +60,10 @@ static long move(void *from, void *to, size_t size, long flags)
                         MREMAP_MAYMOVE | MREMAP_FIXED | flags, (long)to, 0);
 }
 
-/* Whether all of the range is one mapping of the kernel's. It may be several, when the program gave
- * advice about a part of it. Newer kernels move those one after the other, and when one can't be
- * moved the others are gone from where they were. So we ask first, by a call that never moves: to
- * make the range a page longer, which no kernel does for several. */
+/* Whether all of the range is one mapping of the kernel's. It may be several, when a part of it was
+ * moved there or got advice. Newer kernels move those one after the other, and when one can't be
+ * moved nobody says which were. So we ask first, by a call that never moves: to make the range a
+ * page longer, which no kernel does for several. */
 static bool one_mapping(void *at, size_t size)
 {
     size_t page = os_page_size();
@@ -79,10 +79,11 @@ static enum os_moved stayed(void *to, size_t size)
     return os_map_over(to, size) ? OS_STAYED : OS_LOST;
 }
 
-enum os_moved os_move(void *from, void *to, size_t size)
+/* Moves what lies in one mapping. */
+static enum os_moved move_one(void *from, void *to, size_t size)
 {
     static bool emulated;
-    if (load_relaxed(&emulated) || !one_mapping(from, size))
+    if (load_relaxed(&emulated))
         return OS_STAYED;
     long got = move(from, to, size, REMAP_DONTUNMAP);
     if (!failed(got) && os_readable(from, sizeof(uint64_t)))
@@ -103,6 +104,52 @@ enum os_moved os_move(void *from, void *to, size_t size)
     else /* no room for the empty place: undo */
         move(to, from, size, 0);
     return stayed(to, size);
+}
+
+enum { PIECES_MOST = 16 };
+
+/* The mappings that a range is in, by where each ends; 0 if they are many. */
+static unsigned pieces_find(char *at, size_t size, size_t ends[PIECES_MOST])
+{
+    size_t page = os_page_size(), done = 0;
+    unsigned count = 0;
+    for (; done < size; ends[count++] = done) {
+        size_t one = size - done, several = one;
+        if (count == PIECES_MOST)
+            return 0;
+        if (!one_mapping(at + done, one))
+            one = page;
+        while (several - one > page) {
+            size_t middle = one + (several - one) / 2 / page * page;
+            if (one_mapping(at + done, middle))
+                one = middle;
+            else
+                several = middle;
+        }
+        done += one;
+    }
+    return count;
+}
+
+/* When a piece can't be moved, those before it are at `to` already: it is copied there as well. */
+enum os_moved os_move(void *from, void *to, size_t size)
+{
+    size_t ends[PIECES_MOST], start = 0;
+    unsigned count = pieces_find(from, size, ends);
+    for (unsigned i = 0; i < count; start = ends[i++]) {
+        char *old = (char *)from + start, *new = (char *)to + start;
+        enum os_moved moved = move_one(old, new, ends[i] - start);
+        if (moved == OS_MOVED)
+            continue;
+        if (moved == OS_LOST)
+            memcpy(from, to, start);
+        if (moved == OS_LOST || i == 0)
+            return moved;
+        memcpy(new, old, ends[i] - start);
+        if (!os_return(old, ends[i] - start))
+            memset(old, 0, ends[i] - start);
+    }
+    return count == 0 ? OS_STAYED : OS_MOVED;
 }
 
 bool os_protect(void *at, size_t size, bool writable)

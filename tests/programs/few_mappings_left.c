@@ -56,17 +56,17 @@ static unsigned use(void)
 }
 
 /* A block whose pieces the kernel could move one after the other, until it has no mapping left. */
-static void move_pieces(unsigned left)
+static void move_pieces(unsigned left, size_t piece)
 {
-    enum { SIZE = 4 << 20, PIECE = 256 << 10 };
+    enum { SIZE = 4 << 20 };
     size_t page = (size_t)getpagesize();
-    CHECK_EQ(mprotect(area, (2 * SIZE / PIECE + 8) * page, PROT_NONE), 0);
+    CHECK_EQ(mprotect(area, (2 * SIZE / piece + 8) * page, PROT_NONE), 0);
     unsigned char *block = memalign(page, SIZE), *behind = malloc(SIZE), *place = malloc(4 * SIZE);
     CHECK(block != NULL && behind != NULL && place != NULL);
     free(place);
     malloc_trim(0); /* only onto clean memory are blocks moved */
-    for (size_t at = 0; at < SIZE; at += 2 * PIECE) {
-        madvise(block + at, PIECE, MADV_DONTDUMP);
+    for (size_t at = 0; at < SIZE; at += 2 * piece) {
+        madvise(block + at, piece, MADV_DONTDUMP);
     }
     for (size_t at = 0; at < SIZE; at += page) {
         block[at] = (unsigned char)(1 + at / page % 200);
@@ -112,7 +112,10 @@ int main(void)
         CHECK(heap_works(2));
     }
     for (unsigned left = 2; left < 30; left += 3) {
-        move_pieces(left);
+        move_pieces(left, 256 << 10);
+    }
+    for (unsigned left = 2; left < 14; left++) {
+        move_pieces(left, 1 << 20);
     }
     return check_result();
 }

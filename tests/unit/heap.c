@@ -112,7 +112,7 @@ static void bins_of_many_threads_hold_less(void)
         if (i == MANY - 1)
             crowded = swing(heaps[i]);
     }
-    assert(heap_alive() == MANY);
+    assert(heap_threads() == MANY);
     assert(crowded > 0 && crowded < alone / 2);
     for (unsigned i = 0; i < MANY; i++)
         heap_end(heaps[i]);
