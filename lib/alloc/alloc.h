@@ -4,13 +4,13 @@
  *
  * Words: a *unit* is 4 KiB of the window; a *span* is a run of units, cut into *blocks* of one
  * *class* or holding one large block; a *heap* is what one thread allocates from, a *bin* its stack
- * of free blocks of one class, a *stock* the memory of that stack; the *centre* of a class holds
- * the blocks that no heap has; a *pool* is the memory of one NUMA node; a *mark* is the number that
+ * of free blocks of one mark, a *stock* the memory of that stack; the *centre* of a mark holds the
+ * blocks that no heap has; a *pool* is the memory of one NUMA node; a *mark* is the number that
  * says what a block is (sizes.h); the *window* is where all addresses come from (arena.h).
  *
- * Going down: heap.c (no lock) -> central.c (a lock a class) -> pages.c (a lock a pool) -> arena.c
- * (one lock) -> base/os.c; beside them, when the window can't grow, outside.c. Which blocks are
- * sampled is decided above this room.
+ * Going down: heap.c (no lock) -> central.c (a lock a mark and pool) -> pages.c (a lock a pool) ->
+ * arena.c (one lock) -> base/os_memory.c; beside them, when the window can't grow, outside.c. Which
+ * blocks are sampled is decided above this room.
  */
 #ifndef ALLOC_ALLOC_H
 #define ALLOC_ALLOC_H

@@ -3,11 +3,11 @@
  * The window: one contiguous stretch of addresses that every block comes from (but for those of
  * outside.h), with the tables about it below, each growing upwards at its own place:
  *
- *        live         kinds      units      spans      meta               window
- *      |------> x3  |------>   |------>   |------>   |------>      |----------------->      |
- *      1 byte a     mark of    span id    64 bytes   heaps,        base     granules * 16
- *      block's      a unit's   a unit     a span     stocks
- *      start        blocks
+ *        kinds      units      live         spans      meta               window
+ *      |------>   |------>   |------> x3  |------>   |------>      |----------------->      |
+ *      mark of    span id    1 byte a     64 bytes   heaps,        base     granules * 16
+ *      a unit's   a unit     block's      a span     stocks
+ *      blocks                start
  *
  * None of it is reserved: the place is chosen where no kernel puts anything by itself and is
  * claimed piece by piece, without ever replacing a mapping. So a small program has small tables,
@@ -52,7 +52,7 @@ extern struct lock arena_lock;
 bool arena_init(void);
 /* Opens at least `units` more of the window; *got is how many. Returns the first, or 0. */
 uint32_t arena_claim(uint32_t units, uint32_t *got);
-/* Makes the tables of spans and metadata at least so long. False when memory is out. */
+/* Makes the table of spans, or the metadata, at least `bytes` long. False when memory is out. */
 bool arena_need_spans(size_t bytes);
 bool arena_need_meta(size_t bytes);
 

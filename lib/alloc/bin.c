@@ -10,26 +10,30 @@
 #include "lib/alloc/spare.h"
 
 enum {
-    /* How many blocks a bin may hold. */
-    CAP_FIRST_BYTES = 8 << 10, /* It starts with so many bytes, */
-    CAP_FIRST_MOST = 3,        /* but at most so many blocks, the room of the smallest stock, */
-    CAP_FIRST_LEAST = 1,       /* and at least so many. */
-    CAP_EAGER = 128,           /* While it is refilled again and again it grows to so many blocks */
-    CAP_EAGER_BYTES = 16 << 10, /* or so many bytes */
-    CAP_EAGER_SHARE = 32,       /* and one in so many of those in use on top; */
-    CAP_FILLED = 32,            /* if it is only ever filled, to so many blocks */
-    CAP_FILLED_BYTES = 4 << 10, /* or so many bytes; */
-    CAP_FAIR_BYTES = 8 << 10,   /* to so many bytes whatever the other bins have, */
-    CAP_FAIR_CROWD = 1 << 10,   /* and at least to so many where there are many threads; */
-    GROW_SWINGS = 6,            /* beyond, if it is emptied and filled in turn (stock.swings). */
-    /* What all bins of a heap may hold, up to the option: */
-    CACHE_SMALL = 1 << 20,   /* so many bytes while it is for blocks up to 1 KiB, */
-    CACHE_LEAST = 128 << 10, /* or so many for larger ones, */
-    CACHE_SHARE = 3,         /* and its thread's part of one in so many bytes in use on top; */
-    CACHE_CROWD = 6,         /* of so many where there are very many threads, */
-    CACHE_WATCHED = 16,      /* of so many while every block is recorded: bins blur the peak. */
-    CROWD = 128,             /* Many threads: they share what so many may have; */
-    CROWD_LARGE = 1024,      /* and very many. */
+    /* A bin starts with as many blocks as fit into CAP_FIRST_BYTES, within two limits. */
+    CAP_FIRST_BYTES = 8 << 10,
+    CAP_FIRST_MOST = 3, /* at most this many blocks: the room of the smallest stock */
+    CAP_FIRST_LEAST = 1,
+    /* Refills again and again make it grow while it is below both of these: */
+    CAP_EAGER = 128,            /* blocks */
+    CAP_EAGER_BYTES = 16 << 10, /* bytes, */
+    CAP_EAGER_SHARE = 32,       /* plus one in this many of the bytes in use */
+    /* Only ever filled, it grows while it is also below either of these: */
+    CAP_FILLED = 32,            /* blocks */
+    CAP_FILLED_BYTES = 4 << 10, /* bytes */
+    /* Up to here it may grow whatever the other bins hold: */
+    CAP_FAIR_BYTES = 8 << 10, /* bytes; less where there are many threads, */
+    CAP_FAIR_CROWD = 1 << 10, /* but at least this many bytes */
+    /* From this `stock.swings` on refills make it grow, and spills even beyond CAP_EAGER. */
+    GROW_SWINGS = 6,
+    /* At most this many bytes in all bins of a heap, and never more than the option `cache`: */
+    CACHE_SMALL = 1 << 20,   /* for a bin of blocks up to 1 KiB to grow, */
+    CACHE_LEAST = 128 << 10, /* and for a bin of larger ones; */
+    CACHE_SHARE = 3,         /* plus the thread's part of one in this many bytes in use, */
+    CACHE_CROWD = 6,         /* or one in this many where there are very many threads, */
+    CACHE_WATCHED = 16, /* or one in this many while every block is recorded: bins blur the peak */
+    CROWD = 128,        /* more threads than this share what this many may have, */
+    CROWD_LARGE = 1024, /* and more than this are very many */
 
     STEAL_EVERY = 64, /* refills and spills between two looks for bins that could make room */
     STOCK_LEAST = 64,
@@ -41,13 +45,14 @@ enum {
     PART_HURRY = 8,     /* after many became free: the thread may have little to do from now on */
     PART_SLOW_MS = 100, /* it should not take longer than this */
     DIRTY_MUCH = 1 << 20 >> UNIT_SHIFT,
-    /* In bytes, from a bin that may hold more: nobody sees that they go. */
+    /* A bin that may hold more bytes than this is visited once in this many bytes of mallocs: no
+     * other thread sees fast ones, and they may lead to a new peak. */
     UNSEEN_BYTES = 128 << 10,
-    UNSEEN_LEAST = 128, /* and in blocks, at least */
-    /* What bins hold is told to the other threads when it has changed by so many bytes, */
+    UNSEEN_LEAST = 128, /* but at most once in this many mallocs */
+    /* What bins hold is told to the other threads when it has changed by this many bytes, */
     NOTE_BYTES = 16 << 10,
-    NOTE_SHARE = 32,      /* or this share of what they may hold if that is more, */
-    NOTE_MOST = 64 << 10, /* up to so many. */
+    NOTE_SHARE = 32, /* or by one in this many of the bytes that they may hold if that is more, */
+    NOTE_MOST = 64 << 10, /* up to this many bytes */
 };
 
 static void *bottom[2]; /* the slots of a bin without a stock: empty and full */
@@ -290,7 +295,7 @@ static uint32_t unseen_most(unsigned mark, const struct stock *stock)
     return most < UNSEEN_LEAST ? UNSEEN_LEAST : most > PART_MOST ? PART_MOST : (uint32_t)most;
 }
 
-/* The rest of this part of the wait is at most so long. */
+/* Makes the rest of this part of the wait at most `most` mallocs long. */
 static void clock_shorten(struct heap *heap, unsigned mark, struct stock *stock, uint32_t most)
 {
     if (heap->clock[mark] <= (int32_t)most)

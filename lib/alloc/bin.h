@@ -15,7 +15,7 @@ void bin_close(struct heap *heap, unsigned mark);
 void bin_end(struct heap *heap, unsigned mark);
 /* Tells the sum of all heaps (held.h) what is in the bins now. */
 void bins_note(struct heap *heap);
-/* No bin keeps more than so many bytes. */
+/* Gives blocks back until no bin holds more than `bytes` bytes. */
 void bins_trim(struct heap *heap, size_t bytes);
 /* Many pages became free: makes the thread come by soon, to see whether they stay so. */
 void bins_hurry(struct heap *heap, uint32_t now_ms);

@@ -122,7 +122,7 @@ static struct span *span_make(unsigned pool, unsigned mark, bool watched, uint32
 }
 
 /* The state goes first: a child of a fork in between must not find a span whose table of records is
- * somebody else's. No home: who still has a block of it is noticed. */
+ * that of another span. No home: a later free of one of its blocks is then a double free. */
 static void span_end(struct span *span)
 {
     store_relaxed(&span->state, SPAN_NONE);
@@ -234,7 +234,7 @@ static void span_gained(struct central *central, struct span *span, unsigned mor
 {
     unsigned before = span->free, free = before + more;
     span->free = (uint16_t)free;
-    add_relaxed(&central->here, more); /* first, or who reads it meanwhile finds less than none */
+    add_relaxed(&central->here, more); /* first: a concurrent reader never sees an underflow */
     if (before == 0)
         list_add(central, span);
     if (unlikely(free == span->blocks))

@@ -14,7 +14,7 @@
 enum {
     HURRY_EVERY = 8,        /* cold visits, or a millisecond, between two looks at what is free */
     PARKED_MOST = 8,        /* heaps of ended threads kept as they are, */
-    PARKED_BYTES = 8 << 10, /* with so much in a bin */
+    PARKED_BYTES = 8 << 10, /* with at most this many bytes in a bin */
     SPREAD_FROM = 128,      /* heaps of live threads; beyond, new threads use all pools */
     ADOPT_FROM = 64,        /* heaps, before one without a thread is looked for */
 };
@@ -228,7 +228,10 @@ void heap_interrupt(uint32_t *noted)
 bool heap_arm(struct heap *heap, uint32_t configured)
 {
     store_relaxed(&heap->generation, configured);
-    /* An exchange, not a store: both must be visible before the generation is read again. */
+    /* An exchange, not a store: it reads the newest value. So if it overwrites the `heap_empty` of
+     * `heap_interrupt`, it synchronizes with that release store, and the load below sees the new
+     * generation. The fence covers two other cases: `heap_interrupt` found the old number in
+     * `heap->generation` and stored nothing, or `heap_hide` has overwritten what it stored. */
     (void)__atomic_exchange_n(&heap_now, heap, __ATOMIC_SEQ_CST);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return load_acquire(&generation) == configured;

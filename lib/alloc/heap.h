@@ -32,12 +32,16 @@ struct stock {
     uint64_t drawn; /* sum of what the clock was ever set to, less what was left each time */
     int64_t taken;  /* blocks from the centre, less blocks to it */
     uint32_t wait;  /* blocks to wait for after the clock's end */
-    uint32_t seen;  /* `heap_mallocs` at the last look: none since means idle */
+    /* At the last look for idle bins: `heap_mallocs`, or `taken` in a bin of another colour than
+     * the heap's. The same number at the next look means idle. */
+    uint32_t seen;
     uint16_t cap;   /* slots that may be used */
     uint16_t room;  /* slots that there are */
-    uint16_t batch; /* how many to take next time */
-    uint8_t swings; /* two for each refill, less one for each spill, since it last grew */
-    bool armed;     /* the clock's end is a sample if nothing more is to wait for */
+    uint16_t batch; /* blocks to take at the next refill */
+    /* +2 a refill until it is 6 or more, -1 a spill. At 6 or more a refill may grow the bin; a
+     * spill may, too, and sets it to 0. */
+    uint8_t swings;
+    bool armed; /* the clock's end is a sample if nothing more is to wait for */
     void *slots[];
 };
 
@@ -79,8 +83,8 @@ struct heap {
     struct heap *all;            /* every heap there ever was */
     struct heap *free;           /* heaps without a thread: unused, or parked */
     uint32_t generation;         /* the mode this heap was last configured for */
-    uint32_t visits;             /* of calls that need not look around */
-    uint32_t ticks;              /* cold visits */
+    uint32_t visits;             /* cold calls of frequent kinds; one in 16 looks at the time */
+    uint32_t ticks;              /* looks at the time: calls of `heap_tick` */
     uint32_t turns;              /* refills and spills, */
     uint32_t stolen_turns;       /* and at which the last bins made room for another */
     uint32_t came_ms;            /* the last cold visit, */

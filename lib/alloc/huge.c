@@ -9,9 +9,9 @@
 enum {
     HUGE_BYTES = 2 << 20,
     AUTO_FROM = 64 << 20, /* bytes of the window; below, all is on small pages */
-    PROBE_SHARE = 8,      /* one in so many bytes of a piece, from its start */
+    PROBE_SHARE = 8,      /* one in this many bytes of a piece, from its start */
     SAMPLES = 64,         /* pages of a probe that are looked at, */
-    DENSE_SHARE = 8,      /* of which less than one in so many is untouched if it is dense */
+    DENSE_SHARE = 8,      /* of which less than one in this many is untouched if it is dense */
     PIECES_MAX = 4096,    /* with a probe; each costs the process two mappings, of 65,530 */
     CUTS_MAX = 1000,      /* and so may each of these */
 };

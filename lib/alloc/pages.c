@@ -9,16 +9,16 @@
 #include "lib/alloc/huge.h"
 
 enum {
-    EXACT = 64,     /* runs up to so many units have a list for each length, */
-    LOOK_MOST = 16, /* longer ones four a doubling, of which so many are looked at */
+    EXACT = 64,     /* runs up to this many units have a list for each length, */
+    LOOK_MOST = 16, /* longer ones four lists a doubling; at most this many runs are looked at */
     LOOK_MS_MOST = 1000,
     IN_VAIN_MOST = 1000,    /* runs tried at a time that the kernel took nothing of, */
     IN_VAIN_REST_MS = 1000, /* and how long none is tried after that: pages may be locked */
-    TABLES_FROM = 1 << 20,  /* runs of so many bytes return their live bytes, too */
+    TABLES_FROM = 1 << 20,  /* runs of this many bytes or more return their live bytes, too */
     DIRTY_MOST = 128 << 20 >> UNIT_SHIFT, /* dirty units allowed, and */
-    DIRTY_SHARE = 1,                      /* one for so many in use on top */
-    ALONE_UNITS = 256,                    /* runs up to so many units may stay alone, */
-    ALONE_MOST = 256,                     /* and at most so many runs do */
+    DIRTY_SHARE = 1,                      /* one more for this many units in use */
+    ALONE_UNITS = 256,                    /* runs up to this many units may stay alone, */
+    ALONE_MOST = 256,                     /* and at most this many runs do */
 };
 
 BULK struct pages pages_of[POOL_MAX]; /* all zero until a pool is used */
@@ -232,7 +232,8 @@ static void release_locked(struct pages *pages, struct span *span, enum span_sta
 static bool join_all_locked(struct pages *pages)
 {
     bool any = pages->alone > 0;
-    /* Ends: each turn joins one, and what was joined goes to the other end of the list. */
+    /* Ends: `alone` falls with every run that is joined, and a pass over the list, from the oldest
+     * on, meets one as long as there is any. */
     for (uint32_t id = pages->oldest; pages->alone > 0;) {
         struct span *span = span_at(id);
         id = span->newer;

@@ -57,7 +57,8 @@ enum {
     SPAN_BLOCKS_MAX = 256,
 };
 
-/* What span.c and heap.c need to know of a class; filled once by `sizes_init`. */
+/* A class, for span.h (`inverse`), central.c (all of it) and `class_size`; filled once by
+ * `sizes_init`. */
 struct size_class {
     uint32_t size;
     uint32_t inverse; /* 2^31 / (size in granules), rounded up: division by one multiply */

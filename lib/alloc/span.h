@@ -4,8 +4,8 @@
  * known by a 32-bit id, their place in one table; `window.units` leads from an address to the id.
  *
  * Which entries of `window.units` count: the first and the last unit of every span, and all units
- * of a span of blocks. Others may hold an old id: `span_find` checks that the span covers the
- * address.
+ * of a span of blocks. Others may hold an old id, so `free_at` in pages.c checks that the span
+ * covers the unit; `span_find` does not use the table and looks at all spans.
  *
  * One cache line a span. `state` is the truth from which a forked child rebuilds every list, so it
  * is written last when a span comes to be and first when it ends: a child that was cut off in
@@ -50,8 +50,8 @@ struct span {
     uint8_t mark;    /* blocks: what a block of it is marked with when handed out */
     uint8_t pool;    /* whose it is */
     bool watched;    /* blocks or large: owned by no heap, each block has a record */
-    uint16_t blocks; /* cut into so many */
-    uint16_t free;   /* of which so many are here: bits set below */
+    uint16_t blocks; /* blocks that it is cut into, */
+    uint16_t free;   /* and those of them that are here: bits set below */
     uint32_t
         record;    /* watched: the large block's record, or where the table of them is (meta id) */
     bool zero;     /* free: reads as zero */
@@ -110,7 +110,8 @@ INLINE char *span_block(const struct span *span, unsigned index, unsigned class)
     return span_start(span) + (size_t)index * class_size(class);
 }
 
-/* The span in use that covers p, or NULL. Slow and safe for any p: for error messages. */
+/* The span in use that covers p, or NULL. Slow and safe for any p: for error messages and mallctl's
+ * experimental queries. */
 struct span *span_find(const void *p);
 /* A new id and the number of ids that exist. */
 uint32_t span_new_id(void);

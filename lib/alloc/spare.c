@@ -7,7 +7,7 @@
 
 enum {
     THREADS_MOST = 16,     /* spares are kept while no more threads than these are alive, */
-    CACHE_LEAST = 1 << 20, /* and the option `cache` leaves a thread so much */
+    CACHE_LEAST = 1 << 20, /* and the option `cache` is at least this many bytes */
 };
 
 static void **spares_of(struct heap *heap, unsigned class)

@@ -84,7 +84,7 @@ void cold_end(void)
 }
 
 /* This thread's heap, made if need be and hot again; NULL when memory is out, or in a signal
- * handler before that. `often`: others come by as well to look around. */
+ * handler before that. `often`: calls of this kind are frequent; one in 16 looks at the time. */
 static struct heap *enter(bool often)
 {
     struct heap *heap = heap_self;

@@ -9,9 +9,11 @@
 #include "lib/alloc/alloc.h"
 #include "lib/api/cold.h"
 
-/* The caller that asks for a block, and the block that realloc goes on from (profile_begin). */
+/* Where a new block comes from, for its record if it gets one. */
 struct origin {
-    const struct caller *caller;
+    const struct caller *caller; /* the call that asks for it */
+    /* 0 for a new object. If realloc moves one to this block: `profile_born` of the old block's
+     * record, or PROFILE_MOVED if it had none. */
     uint64_t born;
 };
 

@@ -10,7 +10,8 @@
 #include "lib/api/young.h"
 #include "lib/watch/watch.h"
 
-enum { MOVE_LEAST = 256 << 10 }; /* larger blocks are moved by the kernel, not copied */
+/* From this size on the kernel moves the pages, if the new run is untouched. */
+enum { MOVE_LEAST = 256 << 10 };
 
 /* A block that became longer may become a sample by that; one that became shorter may cease to be
  * one. Either way it is one with the probability of its new size. */

@@ -12,9 +12,8 @@
  * blocks have another byte; large ones have a mark whose bin is always full. The mark is found
  * fast, in a table that is small; the byte may come later, nothing waits for it.
  *
- * Plain loads and stores: only this thread writes to its bins, a block's byte changes only by the
- * hand of whoever owns the block, and who reads either from outside can do with the value of a
- * moment ago.
+ * Plain loads and stores: only this thread writes to its bins, and only the owner of a block writes
+ * its byte; other threads may read a value that is a moment old.
  *
  * Budget: a malloc + free pair of one small size takes at most 55 instructions on x86-64, calls
  * and PLT included, with all these checks and sampling on (tests/measure/pair.sh counts them).

@@ -55,8 +55,7 @@ void profile_begin(struct record *record, const struct caller *caller, unsigned 
 uint64_t profile_born(const struct record *record);
 /* False if the block is not counted, for its thread did not take part or memory was out. */
 bool profile_rate(const struct record *record, unsigned *rate);
-/* A picked block ends, or goes on elsewhere (`moved`), by the hand of `caller`; NULL: nobody knows
- * whose. */
+/* A picked block was freed by `caller`, NULL if unknown; or realloc moved it (`moved`). */
 void profile_end(struct record *record, const struct caller *caller, size_t usable,
                  size_t requested, bool moved);
 /* A block was resized in place: its record is new, `before` is the `site` of its old record. */

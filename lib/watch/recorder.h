@@ -4,8 +4,9 @@
  * While a thread's heap has every block recorded, the thread keeps its recorder, and each walk
  * begins where the last one left off; otherwise it borrows one for the moment, since ten thousand
  * threads with a sample each must not have ten thousand of them. Nor may a thread without a heap
- * keep one: nobody would hear of its end. But who borrows is given the one it had last, if that is
- * idle; and if nobody had it in between, what the thread left there still holds.
+ * keep one: its end would not be noticed. A thread that borrows gets the recorder it had last if
+ * that one is idle in its place; if no other thread used it since, its walk and its sites are still
+ * valid.
  */
 #ifndef WATCH_RECORDER_H
 #define WATCH_RECORDER_H

@@ -28,7 +28,7 @@ enum thread_state { THREAD_NONE, THREAD_LIVES, THREAD_ENDED };
 
 struct thread {
     uint64_t since_ms;
-    struct recorder *recorder; /* that it keeps, for the case that it ends without a word */
+    struct recorder *recorder; /* kept; inherited if it exits without running its destructors */
     uint32_t id, tid;
     uint32_t sites; /* stays with the row */
     uint8_t state;

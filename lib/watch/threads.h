@@ -24,8 +24,8 @@ struct thread_row {
 uint32_t threads_self(void);
 /* The id of its thread; UINT32_MAX for THREAD_OTHER. */
 uint32_t threads_id(uint32_t number);
-/* What the calling thread keeps (recorder.h), or NULL. If it ends without a word, `profile_inherit`
- * gets it. */
+/* What the calling thread keeps (recorder.h), or NULL. If the thread exits without running its
+ * destructors, `profile_inherit` gets it. */
 struct recorder;
 void threads_keep(struct recorder *recorder);
 /* The calling thread ends. Its name is kept after `threads_keep_names`. */
