@@ -55,7 +55,7 @@ uint32_t *threads_sites(uint32_t number)
     return &thread_at(number)->sites;
 }
 
-static void ended_without_a_word(struct thread *thread)
+static void thread_vanished(struct thread *thread)
 {
     thread->state = THREAD_ENDED;
     living--;
@@ -70,7 +70,7 @@ static bool is_free_locked(uint32_t number, bool ask)
     struct thread *thread = thread_at(number);
     ask &= thread->state == THREAD_LIVES && living >= ASK_FROM;
     if (ask && os_thread_gone((pid_t)thread->tid))
-        ended_without_a_word(thread);
+        thread_vanished(thread);
     if (thread->state == THREAD_ENDED && sites_fold(number))
         thread->state = THREAD_NONE;
     return thread->state == THREAD_NONE;
@@ -229,7 +229,7 @@ void threads_recover(uint32_t parent_id)
         if (number + 1 == own)
             thread->tid = lock_self();
         else if (thread->state == THREAD_LIVES)
-            ended_without_a_word(thread);
+            thread_vanished(thread);
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Every block is recorded, in threads that make a few calls and are gone, in threads that make
- * many, in their destructors after the library's own ran, and in ones that end without a word. What
+ * many, in their destructors after the library's own ran, and in ones that exit without running their destructors. What
  * the library keeps for itself does not grow with their number; nor do live blocks. */
 #include <sys/syscall.h>
 
