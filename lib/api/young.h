@@ -14,19 +14,20 @@
 #include "lib/watch/watch.h"
 
 /* What a thread has before it has a heap, and keeps: in thread-local memory. */
+/* Packed: libraries that are loaded late have little room for thread-local memory. */
 struct young {
-    uint32_t calls;  /* mallocs and frees that came here */
-    uint32_t number; /* of the thread, counted from the start of the process */
-    bool known;      /* number, colour and pool are set */
-    uint8_t colour, pool;
-    bool ended;          /* the thread's destructors have run */
+    uint32_t calls;      /* mallocs and frees that came here */
+    uint32_t number;     /* of the thread, counted from the start of the process */
     uint32_t generation; /* the mode that the clock was set in */
-    int64_t clock;       /* bytes until the next sample */
+    uint16_t on_top;     /* calls in a row with fewer signals let in */
+    uint8_t colour : 4, pool : 4;
+    bool known : 1; /* number, colour and pool are set */
+    bool ended : 1; /* the thread's destructors have run */
+    int64_t clock;  /* bytes until the next sample */
     uint64_t random;
     struct heap_sums sums;          /* blocks that no bin saw, for the thread's own totals */
     struct profile_counted counted; /* of them and the heap's, what was told to the profile */
     uint64_t open;                  /* signals that the thread lets in, if it has a heap */
-    uint32_t on_top;                /* calls in a row with fewer */
     void (*look)(void);             /* watches those totals: called after each slow call; or NULL */
 };
 

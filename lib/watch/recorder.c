@@ -10,20 +10,16 @@ enum { IDLE_MOST = 16 };
 
 static struct recorder *idle[IDLE_MOST];
 static uint32_t made;
-static uint64_t names;
-static __thread struct recorder *kept;
-
-static __thread struct recorder *borrowed;
+static uint32_t names;
+static __thread struct recorder *mine; /* kept, or borrowed just now */
 
 /* What stays with a thread when a borrowed recorder goes. */
-static __thread struct {
-    uint64_t name;          /* no other thread ever has it; 0: it had no recorder yet */
-    struct own_stack stack; /* finding out takes calls of the kernel */
-} self;
+static __thread uint32_t name;          /* no other thread has it; 0: it had no recorder yet */
+static __thread struct own_stack stack; /* finding out takes calls of the kernel */
 
 struct recorder *recorder_kept(void)
 {
-    return kept;
+    return mine != NULL && mine->kept ? mine : NULL;
 }
 
 static struct recorder *idle_take(unsigned place)
@@ -54,7 +50,7 @@ static struct recorder *recorder_make(void)
 static struct recorder *recorder_find(void)
 {
     struct recorder *recorder = NULL;
-    if (self.name != 0 && (recorder = idle_take(self.name % IDLE_MOST)) == NULL &&
+    if (name != 0 && (recorder = idle_take(name % IDLE_MOST)) == NULL &&
         load_relaxed(&made) < IDLE_MOST)
         recorder = recorder_make();
     if (recorder == NULL)
@@ -65,31 +61,28 @@ static struct recorder *recorder_find(void)
 /* It was another thread's. */
 static void recorder_own(struct recorder *recorder)
 {
-    if (self.name == 0)
-        self.name = __atomic_add_fetch(&names, 1, __ATOMIC_RELAXED);
-    recorder->owner = self.name;
+    if (name == 0)
+        name = __atomic_add_fetch(&names, 1, __ATOMIC_RELAXED);
+    recorder->owner = name;
     walk_forget(&recorder->walk);
-    recorder->walk.own = self.stack;
+    recorder->walk.own = stack;
     for (unsigned i = 0; i < RECORDER_SITES; i++)
         recorder->sites[i].site = 0;
 }
 
 struct recorder *recorder_take(void)
 {
-    if (likely(kept != NULL))
-        return kept;
+    if (mine != NULL && likely(mine->kept))
+        return mine;
     struct recorder *recorder = recorder_find();
     if (recorder == NULL)
         return NULL;
-    if (recorder->owner != self.name || self.name == 0)
+    if (recorder->owner != name || name == 0)
         recorder_own(recorder);
     recorder->kept = heap_self != NULL && heap_self->watched;
-    if (recorder->kept) {
-        kept = recorder;
+    mine = recorder;
+    if (recorder->kept)
         threads_keep(recorder);
-    } else {
-        borrowed = recorder;
-    }
     return recorder;
 }
 
@@ -110,18 +103,18 @@ void recorder_give(struct recorder *recorder)
 {
     if (recorder->kept)
         return;
-    self.stack = recorder->walk.own;
-    borrowed = NULL;
+    stack = recorder->walk.own;
+    mine = NULL;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     recorder_put_back(recorder);
 }
 
 void recorder_drop(void)
 {
-    struct recorder *recorder = kept;
-    kept = NULL;
+    struct recorder *recorder = recorder_kept();
     if (recorder == NULL)
         return;
+    mine = NULL;
     threads_keep(NULL);
     recorder_put_back(recorder);
 }
@@ -129,23 +122,24 @@ void recorder_drop(void)
 void recorder_thread_end(void)
 {
     recorder_drop();
-    self.name = 0;
+    name = 0;
 }
 
 bool recorder_own_stack(uintptr_t sp)
 {
-    return own_stack_has(kept != NULL ? &kept->walk.own : &self.stack, sp);
+    struct recorder *recorder = recorder_kept();
+    return own_stack_has(recorder != NULL ? &recorder->walk.own : &stack, sp);
 }
 
 /* The walk is not what it says any more. */
 void recorder_abandoned(void)
 {
-    struct recorder *recorder = borrowed;
-    borrowed = NULL;
-    if (recorder != NULL) {
-        walk_forget(&recorder->walk);
+    struct recorder *recorder = mine;
+    if (recorder == NULL)
+        return;
+    walk_forget(&recorder->walk);
+    if (!recorder->kept) {
+        mine = NULL;
         recorder_put_back(recorder);
     }
-    if (kept != NULL)
-        walk_forget(&kept->walk);
 }

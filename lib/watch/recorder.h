@@ -29,7 +29,7 @@ struct recorder {
     unsigned era;       /* in which it was */
     /* Above these, or when the heap has grown by so much, it is time to look at the totals. */
     uint64_t allocated_most, freed_most, room;
-    uint64_t owner; /* the thread that had it last */
+    uint32_t owner; /* the thread that had it last */
     bool kept;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every block is recorded, in threads that make a few calls and are gone, in threads that make
- * many, in their destructors after the library's own ran, and in ones that exit without running their destructors. What
- * the library keeps for itself does not grow with their number; nor do live blocks. */
+ * many, in their destructors after the library's own ran, and in ones that exit without running
+ * them. What the library keeps for itself does not grow with their number; nor do live blocks. */
 #include <sys/syscall.h>
 
 #include "memoir/memoir.h"
