@@ -216,6 +216,9 @@ uint32_t arena_claim(uint32_t wanted, uint32_t *got)
     if (unlikely(refused_lately(&claim_refused, need)))
         return 0;
     int error = 0;
+    uint64_t signals;
+    os_signals_set(UINT64_MAX,
+                   &signals); /* a handler may jump out, and nobody would know of the piece */
     lock_take(&arena_lock);
     size_t roomy = window.granules * GRANULE / CLAIM_SHARE;
     roomy = roomy < CLAIM_FIRST ? CLAIM_FIRST : roomy > CLAIM_MOST ? CLAIM_MOST : roomy;
@@ -228,6 +231,7 @@ uint32_t arena_claim(uint32_t wanted, uint32_t *got)
     if (at == 0)
         refuse(&claim_refused, need);
     lock_give(&arena_lock);
+    os_signals_set(signals, NULL);
     if (at == 0)
         return 0;
     *got = (uint32_t)((end - at) >> UNIT_SHIFT);

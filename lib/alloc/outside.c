@@ -195,6 +195,8 @@ void *outside_take(size_t size, size_t align, bool *zero)
         return NULL;
     char *block = NULL;
     *zero = false;
+    uint64_t signals;
+    os_signals_set(UINT64_MAX, &signals); /* what the lock protects is not repaired after a jump */
     lock_take(&outside_lock);
     if (size <= SHARED_MOST / 2 && align <= SHARED_MOST / 2)
         block = small_locked((size + STEP - 1) >> STEP_SHIFT, align < STEP ? STEP : align);
@@ -203,6 +205,7 @@ void *outside_take(size_t size, size_t align, bool *zero)
         *zero = true;
     }
     lock_give(&outside_lock);
+    os_signals_set(signals, NULL);
     return block;
 }
 
@@ -250,6 +253,8 @@ size_t outside_size(const void *p)
 
 bool outside_give(void *p)
 {
+    uint64_t signals;
+    os_signals_set(UINT64_MAX, &signals);
     lock_take(&outside_lock);
     struct region *region = find_locked(p);
     size_t size = region == NULL ? 0 : size_locked(region, p);
@@ -263,6 +268,7 @@ bool outside_give(void *p)
     if (size != 0 && (region->first == NULL || region->free == region->steps))
         region_drop(region);
     lock_give(&outside_lock);
+    os_signals_set(signals, NULL);
     return size != 0;
 }
 

@@ -2,7 +2,6 @@
 /* See lib/api/abandoned.h. */
 #include "lib/api/abandoned.h"
 
-#include "base/alternate.h"
 #include "base/arch.h"
 #include "base/compiler.h"
 #include "base/message.h"
@@ -29,10 +28,7 @@ static FOREIGN bool frame_is_gone(uintptr_t place)
 
 static bool is_abandoned(uintptr_t before, uintptr_t now)
 {
-    if (now == before || frame_is_gone(before))
-        return true;
-    return now > before && profile_own_stack(before) && profile_own_stack(now) &&
-           alternate_room(now) == ALTERNATE_NONE;
+    return now == before || frame_is_gone(before);
 }
 
 static void tell(void)

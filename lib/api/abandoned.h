@@ -7,12 +7,11 @@
  * The next call notices, since a thread that is inside has the frame of that call on its stack:
  *
  *      - its own frame is where that one was;
- *      - or what the interrupted call keeps in its frame was overwritten;
- *      - or its own frame is further up, on the same stack.
+ *      - or what the interrupted call keeps in its frame was overwritten.
  *
- * On another stack (of a coroutine, or an alternate one for signals) the last does not hold, and
- * on the thread's own one only as long as no alternate one lies within it. As long as none of them
- * is true, calls are served as those of a handler that came in between are.
+ * As long as neither is true, calls are served as those of a handler that came in between are, from
+ * memory that is never reused. That its own frame is further up the stack proves nothing: stacks of
+ * coroutines and of signal handlers may lie within the thread's own one.
  *
  * Then the locks are opened after what they protect was repaired (`alloc_abandoned`,
  * `profile_abandoned`). Blocks that the call had in hand are lost, and counts may be off by them.

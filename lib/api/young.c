@@ -10,7 +10,7 @@ enum {
     CALLS = 96,       /* and before it makes one, */
     CALLS_MOST = 256, /* or so many where there are many heaps */
     TICK_EVERY = 8,
-    ON_TOP_MOST = 1000,
+    ON_TOP_MOST = 30000,
 };
 
 __thread struct young young;
