@@ -2,11 +2,13 @@
 /* See lib/api/abandoned.h. */
 #include "lib/api/abandoned.h"
 
+#include "base/alternate.h"
 #include "base/arch.h"
 #include "base/compiler.h"
 #include "base/message.h"
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
+#include "lib/api/young.h"
 #include "lib/watch/watch.h"
 
 /* Whether the frame that the call inside began in is another one's by now: `struct caller` says
@@ -26,9 +28,19 @@ static FOREIGN bool frame_is_gone(uintptr_t place)
                                   *(const uintptr_t *)slot != caller->pc);
 }
 
+/* Whether the thread lets in the signals that it usually does: no handler runs, as one has its own
+ * signal blocked, unless it was set up otherwise. */
+static bool in_no_handler(void)
+{
+    return young.open != 0 && (os_signals_blocked() & young.open) == 0;
+}
+
 static bool is_abandoned(uintptr_t before, uintptr_t now)
 {
-    return now == before || frame_is_gone(before);
+    if (now == before || frame_is_gone(before))
+        return true;
+    return now > before && in_no_handler() && profile_own_stack(before) && profile_own_stack(now) &&
+           alternate_room(now) == ALTERNATE_NONE;
 }
 
 static void tell(void)

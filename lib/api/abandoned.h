@@ -7,11 +7,13 @@
  * The next call notices, since a thread that is inside has the frame of that call on its stack:
  *
  *      - its own frame is where that one was;
- *      - or what the interrupted call keeps in its frame was overwritten.
+ *      - or what the interrupted call keeps in its frame was overwritten;
+ *      - or its own frame is further up, on the same stack, and no handler is running: the stack of
+ *        one may lie within the thread's own.
  *
- * As long as neither is true, calls are served as those of a handler that came in between are, from
- * memory that is never reused. That its own frame is further up the stack proves nothing: stacks of
- * coroutines and of signal handlers may lie within the thread's own one.
+ * As long as none is true, calls are served as those of a handler that came in between are, from
+ * memory that is never reused. The last is wrong for a handler that switches to a coroutine whose
+ * stack is a local array further up, and which then allocates: docs/ARCHITECTURE.md.
  *
  * Then the locks are opened after what they protect was repaired (`alloc_abandoned`,
  * `profile_abandoned`). Blocks that the call had in hand are lost, and counts may be off by them.

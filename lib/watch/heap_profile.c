@@ -421,3 +421,8 @@ void profile_abandoned(void)
     stacks_abandoned();
     recorder_abandoned();
 }
+
+bool profile_own_stack(uintptr_t sp)
+{
+    return recorder_own_stack(sp);
+}

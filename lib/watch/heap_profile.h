@@ -76,6 +76,8 @@ void profile_recover(uint32_t parent_id);
 /* The thread's last call inside was left by a jump out of a signal handler: its locks are opened,
  * and what it had begun ends there. */
 void profile_abandoned(void);
+/* Whether an address is in the calling thread's own stack. False where that is not known yet. */
+bool profile_own_stack(uintptr_t sp);
 
 /* Calls `row` for every site with data, all sites of one stack in succession. */
 void profile_each(void (*row)(void *context, const struct profile_row *row), void *context);

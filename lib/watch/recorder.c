@@ -125,6 +125,12 @@ void recorder_thread_end(void)
     name = 0;
 }
 
+bool recorder_own_stack(uintptr_t sp)
+{
+    struct recorder *recorder = recorder_kept();
+    return own_stack_has(recorder != NULL ? &recorder->walk.own : &stack, sp);
+}
+
 /* The walk is not what it says any more. */
 void recorder_abandoned(void)
 {

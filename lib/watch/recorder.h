@@ -48,6 +48,8 @@ struct recorder *recorder_kept(void);
 void recorder_drop(void);
 /* It ends: what it allocates from now on is counted elsewhere, so it owns no recorder's sites. */
 void recorder_thread_end(void);
+/* Whether an address is in the calling thread's own stack, as far as its walks have found out. */
+bool recorder_own_stack(uintptr_t sp);
 /* What a call left that a signal handler jumped out of (profile_abandoned). */
 void recorder_abandoned(void);
 /* One that nobody has, for the next who needs it. */
