@@ -71,6 +71,8 @@ void alternate_look(uintptr_t low, size_t size)
 size_t alternate_room(uintptr_t sp)
 {
     stack_t stack = {0};
+    if (sp - here.low < here.size) /* the kernel may have disarmed it while its handler runs */
+        return sp - here.low;
     if (arch_syscall(SYS_sigaltstack, 0, (long)&stack, 0, 0, 0, 0) != 0 ||
         (stack.ss_flags & SS_DISABLE) != 0)
         return ALTERNATE_NONE;
