@@ -247,14 +247,18 @@ function(discover_stress)
     endforeach()
 endfunction()
 
-# discover_scripts(FOLDER TIMEOUT [SERIAL]): every script of the folder is a test; with a sanitizer,
-# those that say so.
+# discover_scripts(FOLDER TIMEOUT [SERIAL]): every script of the folder but helpers is a test; with a
+# sanitizer, those that say so.
 function(discover_scripts folder timeout)
     discover(${folder} *.sh)
     foreach(file IN LISTS files)
         words(${file})
         get_filename_component(name ${file} NAME_WE)
         has(sanitized sanitized-too)
+        has(helper helper)
+        if(helper)
+            continue()
+        endif()
         if(NOT MEMOIR_SANITIZE)
             register(${folder}/${name} ${timeout} ${ARGN} ENVIRONMENT ${script_environment}
                 COMMAND ${file})

@@ -204,20 +204,27 @@ static void check_holes(const char *root, system_found *found, void *context)
     found(context, &setting);
 }
 
-/* A number of /proc/meminfo in MiB, or -1. */
-static long meminfo_mib(const char *root, const char *key)
+long system_number(const char *path, const char *key)
 {
-    char path[PATH_MAX], line[128];
-    long mib = -1;
+    char line[256];
+    long value = -1;
     size_t length = strlen(key);
-    snprintf(path, sizeof path, "%s/proc/meminfo", root);
     FILE *file = fopen(path, "re");
     while (file && fgets(line, sizeof line, file))
         if (strncmp(line, key, length) == 0 && line[length] == ':')
-            mib = strtol(line + length + 1, NULL, 10) / 1024;
+            value = strtol(line + length + 1, NULL, 10);
     if (file)
         fclose(file);
-    return mib;
+    return value;
+}
+
+/* A number of /proc/meminfo in MiB, or -1. */
+static long meminfo_mib(const char *root, const char *key)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/proc/meminfo", root);
+    long kib = system_number(path, key);
+    return kib < 0 ? -1 : kib / 1024;
 }
 
 /* The limit counts in strict mode only; it is a share of memory, or a number of its own. */

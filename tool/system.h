@@ -20,6 +20,8 @@ struct system_setting {
 };
 
 typedef void system_found(void *context, const struct system_setting *setting);
+/* The number behind "KEY:" in a file such as /proc/meminfo; -1 if there is none. */
+long system_number(const char *path, const char *key);
 /* Calls `found` for each setting that counts. `root` stands for / ("": the machine's own). */
 void system_settings(const char *root, system_found *found, void *context);
 

@@ -211,17 +211,9 @@ static void check_program(struct doctor *doctor, const char *path)
 /* A number of /proc/PID/status. */
 static long status_number(pid_t pid, const char *key)
 {
-    char path[64], line[256];
-    long value = -1;
-    size_t length = strlen(key);
+    char path[64];
     snprintf(path, sizeof path, "/proc/%d/status", pid);
-    FILE *file = fopen(path, "re");
-    while (file && fgets(line, sizeof line, file))
-        if (strncmp(line, key, length) == 0 && line[length] == ':')
-            value = strtol(line + length + 1, NULL, 10);
-    if (file)
-        fclose(file);
-    return value;
+    return system_number(path, key);
 }
 
 static void check_answers(struct doctor *doctor, const struct process *process)

@@ -10,7 +10,7 @@
 #include "lib/alloc/spare.h"
 
 /* Blocks of one class, by where they are. */
-struct blocks {
+struct __attribute__((may_alias)) blocks {
     uint64_t mallocs; /* that ever were */
     uint64_t out;     /* in bins or with the program */
     uint64_t cached;  /* in bins */
@@ -125,29 +125,16 @@ void account_class(unsigned class, struct account_sum *sum)
     *sum = sum_of(&blocks[class], class);
 }
 
-/* The four numbers of a class in the place of its sums. */
-static void add_to_row(void *sum, unsigned class, const struct blocks *more)
-{
-    struct account_sum *row = (struct account_sum *)sum + class;
-    row->allocs += more->mallocs;
-    row->frees += more->out;
-    row->alloc_bytes += more->cached;
-    row->free_bytes += more->here;
-}
-
-/* Free may come here in a signal handler with little stack: nothing long is on it. */
+/* Free may come here in a signal handler with little stack: blocks are counted in the place of
+ * their sums. */
 void account_classes(struct account_sum classes[ACCOUNT_ROWS])
 {
+    _Static_assert(sizeof(struct blocks) == sizeof(struct account_sum), "one fits into the other");
+    struct blocks *blocks = (struct blocks *)classes;
     memset(classes, 0, ACCOUNT_ROWS * sizeof *classes);
-    count_all(add_to_row, classes, &classes[ACCOUNT_LARGE]);
-    for (unsigned class = 1; class < CLASS_COUNT; class ++) {
-        struct account_sum *row = &classes[class];
-        struct blocks blocks = {.mallocs = row->allocs,
-                                .out = row->frees,
-                                .cached = row->alloc_bytes,
-                                .here = row->free_bytes};
-        *row = sum_of(&blocks, class);
-    }
+    count_all(add_to_class, blocks, &classes[ACCOUNT_LARGE]);
+    for (unsigned class = 1; class < CLASS_COUNT; class ++)
+        classes[class] = sum_of(&blocks[class], class);
 }
 
 static void sum_add(struct account_sum *to, const struct account_sum *more)

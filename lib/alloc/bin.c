@@ -242,7 +242,6 @@ static size_t used_bytes(const struct heap *heap)
 static size_t part_of(size_t bytes)
 {
     uint32_t alive = heap_threads();
-    alive = alive == 0 ? 1 : alive;
     return alive <= CROWD ? bytes : bytes * CROWD / alive;
 }
 

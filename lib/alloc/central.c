@@ -369,24 +369,15 @@ static void relist_locked(struct central *central, uint16_t home)
     held_add((central->out - before) * size);
 }
 
-void central_repair(const struct lock *lock)
-{
-    for (unsigned pool = 0; pool < POOL_MAX; pool++) {
-        struct central *all = load_acquire(&centrals[pool]);
-        for (unsigned i = 0; all != NULL && i < CENTRAL_COUNT; i++)
-            if (&all[i].lock == lock)
-                relist_locked(&all[i], home_make(pool, i));
-    }
-}
-
-void central_abandoned(void)
+void central_repair(bool give)
 {
     for (unsigned pool = 0; pool < POOL_MAX; pool++) {
         struct central *all = load_acquire(&centrals[pool]);
         for (unsigned i = 0; all != NULL && i < CENTRAL_COUNT; i++)
             if (lock_is_own(&all[i].lock)) {
                 relist_locked(&all[i], home_make(pool, i));
-                lock_give(&all[i].lock);
+                if (give)
+                    lock_give(&all[i].lock);
             }
     }
 }

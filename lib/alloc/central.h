@@ -45,9 +45,8 @@ struct record *central_record(struct span *span, const void *block);
  * from states. */
 bool central_break(uint32_t parent_id);
 void central_recover(void);
-/* The thread that held the lock is gone: rebuilds what it protects. */
-void central_repair(const struct lock *lock);
-/* What a call left that a signal handler jumped out of (recover.c). */
-void central_abandoned(void);
+/* Rebuilds the lists whose locks the calling thread has, after the one that changed them was cut
+ * off (recover.c); and gives the locks back. */
+void central_repair(bool give);
 
 #endif

@@ -68,16 +68,16 @@ uint64_t pages_look_ms(void);
 bool pages_unsettled(void);
 /* The same place: lists from states. */
 void pages_recover(void);
-/* The thread that held the lock is gone: rebuilds what it protects. */
-void pages_repair(const struct lock *lock);
+/* Rebuilds the lists whose locks the calling thread has, after the one that changed them was cut
+ * off (recover.c); and gives the locks back. */
+void pages_repair(bool give);
 /* Nothing is mapped there any more: the run is never used again. */
 void pages_lose(struct span *span);
-/* What a call left that a signal handler jumped out of (recover.c). */
-void pages_abandoned(void);
 
-/* Between pages.c and pages_recover.c: puts a free run into the list of its length and state; and
- * runs are no longer on their way to the kernel, those of this thread or all. */
-void pages_link_locked(struct pages *pages, struct span *span);
+/* Runs are no longer on their way to the kernel, those of this thread or all. */
 void pages_returning_stop(bool everywhere);
+
+/* Between pages.c and pages_recover.c: puts a free run into the list of its length and state. */
+void pages_link_locked(struct pages *pages, struct span *span);
 
 #endif

@@ -52,19 +52,12 @@ static void relist_locked(struct pages *pages)
     }
 }
 
-void pages_repair(const struct lock *lock)
-{
-    for (unsigned pool = 0; pool < POOL_MAX; pool++)
-        if (&pages_of[pool].lock == lock)
-            relist_locked(&pages_of[pool]);
-}
-
-void pages_abandoned(void)
+void pages_repair(bool give)
 {
     for (unsigned pool = 0; pool < POOL_MAX; pool++)
         if (lock_is_own(&pages_of[pool].lock)) {
             relist_locked(&pages_of[pool]);
-            lock_give(&pages_of[pool].lock);
+            if (give)
+                lock_give(&pages_of[pool].lock);
         }
-    pages_returning_stop(false);
 }

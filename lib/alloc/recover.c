@@ -28,10 +28,10 @@ static void repair(struct lock *lock)
 {
     switch (lock->rank) {
     case LOCK_CENTRAL:
-        central_repair(lock);
+        central_repair(false);
         break;
     case LOCK_PAGES:
-        pages_repair(lock);
+        pages_repair(false);
         break;
     case LOCK_META:
         meta_recover();
@@ -110,7 +110,8 @@ void alloc_abandoned(void)
     }
     if (lock_is_own(&meta_lock))
         lock_give(&meta_lock);
-    pages_abandoned();
-    central_abandoned();
+    pages_repair(true);
+    pages_returning_stop(false);
+    central_repair(true);
     heap_abandoned();
 }

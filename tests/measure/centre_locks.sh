@@ -10,14 +10,8 @@
 # slots move by at random. Their limits are what is so today.
 #
 # Positive control: bins that may hold almost nothing go to the centre all the time.
-set -eu
-for tool in valgrind "${CC:-cc}"; do
-    command -v "$tool" >/dev/null || { echo "no $tool: skipped"; exit 77; }
-done
-root=${MEMOIR_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
-library=${MEMOIR_LIB:-$root/build/libmemoir.so}
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
+tools=valgrind
+. "$(dirname "$0")/common.sh"
 
 cat >"$place/slots.c" <<'END'
 /* slots MIN MAX OPERATIONS: of each of two threads with 1,000 slots. */

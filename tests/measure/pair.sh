@@ -10,15 +10,9 @@
 # and so do refills, samples and whatever else comes by now and then.
 #
 # Positive control: glibc's malloc, counted the same way, must break the budget.
-set -eu
-for tool in valgrind "${CC:-cc}"; do
-    command -v "$tool" >/dev/null || { echo "no $tool: skipped"; exit 77; }
-done
+tools=valgrind
+. "$(dirname "$0")/common.sh"
 [ "$(uname -m)" = x86_64 ] || { echo "the budget is for x86-64: skipped"; exit 77; }
-root=${MEMOIR_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
-library=${MEMOIR_LIB:-$root/build/libmemoir.so}
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
 
 cat >"$place/pair.c" <<'END'
 /* pair SIZE BLOCKS ROUNDS: BLOCKS times malloc, then BLOCKS times free; ROUNDS times. */

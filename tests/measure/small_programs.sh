@@ -12,18 +12,14 @@
 # median counts. A block may be sampled or not, which is 56 KiB: one line for each.
 #
 # Positive control: 32 KiB that are written at the start, by a library of our own, break the first limit.
-set -eu
-command -v "${CC:-cc}" >/dev/null || { echo "no ${CC:-cc}: skipped"; exit 77; }
+tools=
+. "$(dirname "$0")/common.sh"
 [ "$(uname -m)" = x86_64 ] || { echo "the limits are for x86-64: skipped"; exit 77; }
 [ "$(getconf PAGESIZE)" = 4096 ] || { echo "the limits are for pages of 4 KiB: skipped"; exit 77; }
 grep -q '^Anonymous:' /proc/self/smaps_rollup 2>/dev/null || {
     echo "no /proc/self/smaps_rollup: skipped"
     exit 77
 }
-root=${MEMOIR_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
-library=${MEMOIR_LIB:-$root/build/libmemoir.so}
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
 
 cat >"$place/program.c" <<'END'
 /* 1 MiB; then what the kernel says about our memory. */

@@ -9,14 +9,8 @@
 #
 # Positive control: memoir_stats as a whole asks the kernel about each page, and must be seen to
 # grow with the heap.
-set -eu
-for tool in valgrind "${CC:-cc}"; do
-    command -v "$tool" >/dev/null || { echo "no $tool: skipped"; exit 77; }
-done
-root=${MEMOIR_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
-library=${MEMOIR_LIB:-$root/build/libmemoir.so}
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
+tools=valgrind
+. "$(dirname "$0")/common.sh"
 
 cat >"$place/ask.c" <<'END'
 /* ask QUESTION MIB THREADS: asks 10 times with MIB mebibytes live and THREADS more threads. */
