@@ -9,6 +9,7 @@
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/young.h"
+#include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 
 /* Whether the frame that the call inside began in is another one's by now: `struct caller` says

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* The door of lib/api, for its own files: what starts and ends the library. */
+/*
+ * The door of lib/api, for the faces of other allocators (lib/faces): malloc's own entry points and
+ * what they consist of (hot.h, cold.h, libc.h), control of the library (control.h), and what is
+ * known about the process (environment.h, foreign.h, deepbind.h, young.h).
+ */
 #ifndef API_API_H
 #define API_API_H
 
-#include <stdbool.h>
-
-#include "base/compiler.h"
-
-/* Brings the library up if it is not; false where that failed or is under way in this very thread.
- * Any number of threads may call it at any time. */
-bool init_done_slow(void);
-extern HIDDEN bool init_ready;
-INLINE bool init_done(void)
-{
-    return likely(load_acquire(&init_ready)) || init_done_slow();
-}
-/* Tells the thread library that this thread has a heap to give back at its end. */
-void init_thread(void *heap);
+#include "lib/api/cold.h"
+#include "lib/api/control.h"
+#include "lib/api/deepbind.h"
+#include "lib/api/environment.h"
+#include "lib/api/faces.h"
+#include "lib/api/foreign.h"
+#include "lib/api/hot.h"
+#include "lib/api/init.h"
+#include "lib/api/libc.h"
+#include "lib/api/young.h"
 
 #endif

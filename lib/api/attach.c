@@ -19,6 +19,7 @@
 #include "lib/api/attach_access.h"
 #include "lib/api/attach_sweep.h"
 #include "lib/api/control.h"
+#include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 
 enum {

@@ -8,7 +8,6 @@
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/abandoned.h"
-#include "lib/api/api.h"
 #include "lib/api/attach.h"
 #include "lib/api/cold_inside.h"
 #include "lib/api/elsewhere.h"
@@ -16,7 +15,10 @@
 #include "lib/api/ending.h"
 #include "lib/api/foreign.h"
 #include "lib/api/hot.h"
+#include "lib/api/init.h"
 #include "lib/api/young.h"
+#include "lib/dump/dump.h"
+#include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 
 enum { TICK_EVERY = 16 };

@@ -2,6 +2,7 @@
 /* Large blocks on the slow path; see lib/api/cold_inside.h. */
 #include "lib/api/cold_inside.h"
 #include "lib/api/young.h"
+#include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 
 void cold_large_count(struct heap *heap, struct heap_sums more)

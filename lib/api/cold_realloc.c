@@ -8,6 +8,7 @@
 #include "base/os.h"
 #include "lib/api/cold_inside.h"
 #include "lib/api/young.h"
+#include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 
 /* From this size on the kernel moves the pages, if the new run is untouched. */

@@ -13,9 +13,11 @@
 #include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
-#include "lib/api/api.h"
 #include "lib/api/cold.h"
 #include "lib/api/ending.h"
+#include "lib/api/init.h"
+#include "lib/dump/dump.h"
+#include "lib/heap/observer.h"
 
 struct dump_style control_memoir = {.names = DUMP_NAMES_MEMOIR, .format = FORMAT_CAPTURE};
 struct dump_style control_jemalloc = {

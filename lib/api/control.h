@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/sink.h"
-#include "lib/watch/watch.h"
+#include "lib/dump/dump.h"
 
 /* The styles of the three families, set up at start and changed by their surfaces. */
 extern struct dump_style control_memoir, control_jemalloc, control_gperftools;

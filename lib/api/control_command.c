@@ -18,6 +18,8 @@
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/cold.h"
+#include "lib/dump/dump.h"
+#include "lib/heap/observer.h"
 
 /* A piece of the line; no terminator. */
 struct word {

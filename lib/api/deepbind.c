@@ -26,8 +26,8 @@
 #include "lib/alloc/alloc.h"
 #include "lib/api/cold.h"
 #include "lib/api/deepbind.h"
+#include "lib/api/faces.h"
 #include "lib/api/libc.h"
-#include "lib/api/mmap_profile.h"
 #include "lib/api/young.h"
 #include "lib/watch/watch.h"
 
@@ -247,7 +247,7 @@ EXPORT void *dlopen(const char *file, int mode)
 {
     look();
     objects_refresh(); /* of what came before, where the C library has no `_dl_find_object` */
-    mmap_profile_loaded();
+    faces_loaded();
     if (unlikely(file != NULL && is_replaced(file)))
         return open_replaced(file, mode);
     if (unlikely(mode & RTLD_DEEPBIND))

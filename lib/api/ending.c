@@ -16,6 +16,7 @@
 #include "base/os_thread.h"
 #include "base/print.h"
 #include "lib/api/disposition.h"
+#include "lib/dump/dump.h"
 #include "lib/watch/watch.h"
 
 enum {

@@ -4,7 +4,7 @@
  * constructor if nothing allocated. Nothing is torn down at the end, since atexit handlers and the
  * loader go on using the heap.
  */
-#include "lib/api/api.h"
+#include "lib/api/init.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -21,9 +21,10 @@
 #include "lib/api/cold.h"
 #include "lib/api/control.h"
 #include "lib/api/ending.h"
+#include "lib/api/faces.h"
 #include "lib/api/stats.h"
-#include "lib/api/surfaces.h"
-#include "lib/watch/watch.h"
+#include "lib/dump/dump.h"
+#include "lib/heap/observer.h"
 
 extern const char *memoir_conf __attribute__((weak));
 
@@ -66,7 +67,7 @@ static void start(void)
     const char *program = &memoir_conf == NULL ? NULL : memoir_conf;
     message_init();
     config_load(&config, program, (const char *const *)environ);
-    surfaces_init();
+    faces_init();
     if (config.verbose)
         show_options();
     if (profile_is_wanted())
@@ -102,7 +103,7 @@ bool init_done_slow(void)
         if (heap_self != NULL)
             init_thread(heap_self);
         control_init();
-        surfaces_ready();
+        faces_ready();
     }
     return state == READY;
 }
@@ -135,5 +136,5 @@ __attribute__((destructor)) static void go(void)
     triggers_exit(NULL);
     if (config.stats)
         stats_print(message_is_first(stats_fd) ? stats_fd : STATS_MESSAGE);
-    surfaces_exit();
+    faces_exit();
 }

@@ -22,7 +22,7 @@
 #include "base/os.h"
 #include "lib/api/attach.h"
 #include "lib/api/ending.h"
-#include "lib/watch/watch.h"
+#include "lib/dump/dump.h"
 
 static const char notice[] =
     "memoir: the program sets a seccomp filter that would end it where memoir writes files: the "

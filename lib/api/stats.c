@@ -6,7 +6,7 @@
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
-#include "lib/watch/watch.h"
+#include "lib/heap/observer.h"
 
 static void row(struct print *out, const char *name, uint64_t bytes, const char *meaning)
 {

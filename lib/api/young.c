@@ -3,7 +3,7 @@
 #include "lib/api/young.h"
 
 #include "base/os.h"
-#include "lib/watch/watch.h"
+#include "lib/heap/observer.h"
 
 enum {
     CALLS_LEAST = 8,  /* before a thread takes a heap that another one left, */

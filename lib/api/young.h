@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #include "lib/alloc/alloc.h"
-#include "lib/watch/watch.h"
+#include "lib/heap/observer.h"
 
 /* What a thread has before it has a heap, and keeps: in thread-local memory. */
 /* Packed: libraries that are loaded late have little room for thread-local memory. */

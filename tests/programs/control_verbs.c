@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/api/control.h"
+#include "lib/heap/observer.h"
 
 static char answer[16384];
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * helper: a heap profile that is made up, written in a format of lib/watch/format.h.
+ * helper: a heap profile that is made up, written in a format of lib/dump/format.h.
  *   profile_formats FORMAT RATE [accum] [raw]   the file, to standard output
  *   profile_formats expect RATE                 what a reader should make of it: a line a function
  * It stands in for heap_profile.c, stacks.c and threads.c, so that every number is known.
@@ -10,11 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/watch/format.h"
-#include "lib/watch/heap_profile.h"
+#include "lib/dump/dump.h"
+#include "lib/dump/format.h"
+#include "lib/heap/heap_profile.h"
+#include "lib/heap/observer.h"
+#include "lib/heap/threads.h"
+#include "lib/heap/totals.h"
 #include "lib/watch/stacks.h"
-#include "lib/watch/threads.h"
-#include "lib/watch/totals.h"
 #include "lib/watch/watch.h"
 
 #define FRAME(name)                                       \

@@ -11,7 +11,7 @@ struct line {
 
 #define VARIABLE(of, name, status, when, text) {#of, name, #status, #when, text},
 static const struct line variables[] = {
-#include "lib/api/variables.def"
+#include "lib/faces/variables.def"
 };
 
 #define WORKS         "SERVED", ""
@@ -23,7 +23,7 @@ struct option {
     const char *of, *name, *status, *text, *initial;
 };
 static const struct option options[] = {
-#include "lib/api/jemalloc_options.def"
+#include "lib/faces/jemalloc/jemalloc_options.def"
 };
 
 int main(void)

@@ -12,7 +12,7 @@ program=$root/tests/programs/walks_with_clang.c
 library() {
     name=$1
     shift
-    for source in "$root"/base/*.c "$root"/lib/*/*.c; do
+    for source in "$root"/base/*.c $(find "$root/lib" -name "*.c"); do
         echo "$source"
     done | xargs "$@" -O2 -g -fPIC -shared -w -std=gnu11 -D_GNU_SOURCE= \
         -DMEMOIR_VERSION='"0"' -I"$root" -I"$root/include" -fvisibility=hidden \

@@ -6,14 +6,16 @@
  */
 #include "tool/profile/capture.h"
 
-#include "lib/watch/capture.h"
+#include "lib/dump/capture.h"
 
 #include "tests/unit/unit.h"
 
 #include "base/crc.h"
-#include "lib/watch/heap_profile.h"
+#include "lib/dump/dump.h"
+#include "lib/heap/heap_profile.h"
+#include "lib/heap/observer.h"
+#include "lib/heap/threads.h"
 #include "lib/watch/stacks.h"
-#include "lib/watch/threads.h"
 #include "lib/watch/unwind.h"
 #include "lib/watch/watch.h"
 

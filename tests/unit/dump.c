@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of dumps, and that a file is absent or complete whatever stands in its way. */
-#include "lib/watch/dump.h"
+#include "lib/dump/dump.h"
 
 #include "tests/unit/unit.h"
 
@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 
 #include "base/os.h"
-#include "lib/watch/dump_file.h"
-#include "lib/watch/dump_name.h"
-#include "lib/watch/heap_profile.h"
+#include "lib/dump/dump_file.h"
+#include "lib/dump/dump_name.h"
+#include "lib/heap/heap_profile.h"
 
 static const struct dump_moment moment = {1794754758, (uint64_t)412 << 20, 77};
 

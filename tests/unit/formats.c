@@ -7,10 +7,12 @@
 
 #include <errno.h>
 
-#include "lib/watch/format_parts.h"
-#include "lib/watch/heap_profile.h"
+#include "lib/dump/dump.h"
+#include "lib/dump/format_parts.h"
+#include "lib/heap/heap_profile.h"
+#include "lib/heap/observer.h"
+#include "lib/heap/threads.h"
 #include "lib/watch/stacks.h"
-#include "lib/watch/threads.h"
 #include "lib/watch/unwind.h"
 #include "lib/watch/watch.h"
 
@@ -152,13 +154,13 @@ static void numbers_for_readers_that_scale(void)
         struct pair pair = estimate_pair(&sum, 65536);
         assert(pair.objects == 1000 && pair.bytes == 1000 * size);
         pair = estimate_pair(&sum, 0);
-        assert(pair.objects == estimate_round(sum.objects));
+        assert(pair.objects == scale_round(sum.objects));
         pair = estimate_seen(&sum);
         assert(pair.objects == 1000 && pair.bytes == 1000 * size);
     }
     struct estimate none = {0};
     assert(estimate_pair(&none, 65536).objects == 0);
-    assert(estimate_round(1e30) == UINT64_MAX && estimate_round(0.4) == 0);
+    assert(scale_round(1e30) == UINT64_MAX && scale_round(0.4) == 0);
 }
 
 /* No memory for tables: less order and fewer words, the same sums. */

@@ -9,8 +9,10 @@
 
 #include "base/os.h"
 
-#include "lib/watch/sites.h"
-#include "lib/watch/totals.h"
+#include "lib/dump/dump.h"
+#include "lib/heap/observer.h"
+#include "lib/heap/sites.h"
+#include "lib/heap/totals.h"
 #include "lib/watch/watch.h"
 
 enum { SITES = 24, BLOCKS = 400, CLASS = 7 };

@@ -8,6 +8,8 @@
 
 #include "base/lock.h"
 #include "base/sink.h"
+#include "lib/dump/dump.h"
+#include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 
 enum { CLASS = 7, RECORDS = 300, EVENTS = 4000, MOST = 64, THREADS = 4, TEXT_SIZE = 1 << 20 };

@@ -8,6 +8,8 @@
 
 #include "base/lock.h"
 #include "base/os.h"
+#include "lib/dump/dump.h"
+#include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 
 enum { THREADS = 3, HELD = 300, MINE = 200 };

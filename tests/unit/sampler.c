@@ -9,6 +9,8 @@
 
 #include <math.h>
 
+#include "lib/dump/dump.h"
+#include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 
 enum { RATE = 512 << 10 };

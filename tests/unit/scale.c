@@ -6,7 +6,9 @@
  */
 #include "tests/unit/unit.h"
 
-#include "lib/watch/scale.h"
+#include "lib/dump/dump.h"
+#include "lib/heap/observer.h"
+#include "lib/heap/scale.h"
 #include "lib/watch/watch.h"
 
 enum { CLASS = 5, RATE = 4096, SITES = 50, BLOCKS = 3000 };

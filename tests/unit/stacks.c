@@ -2,6 +2,8 @@
 /* Every distinct stack has one number, whoever adds it and whatever part of a walk is known. */
 #include "tests/unit/unit.h"
 
+#include "lib/dump/dump.h"
+#include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 
 enum { THREADS = 4, STACKS = 3000, DEPTH_MOST = 40 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What decides on a dump: when each trigger is due, when it is not, and when it is looked at. */
-#include "lib/watch/triggers.h"
+#include "lib/dump/triggers.h"
 
 #include "tests/unit/unit.h"
 
 #include <sys/stat.h>
 
-#include "lib/watch/memory_limit.h"
+#include "lib/dump/memory_limit.h"
 
 enum { M = 1 << 20 };
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What lib/api asks of the room above it: the faces of other allocators (lib/faces), their options,
+ * variables and functions. Each changes nothing unless the program uses it.
+ */
+#ifndef API_FACES_H
+#define API_FACES_H
+
+/* `config` is loaded and nothing else is up: variables and options are read and change `config`.
+ */
+void faces_init(void);
+/* The allocator is up, and this thread holds nothing: dumps are set up. */
+void faces_ready(void);
+/* The program ends: the last dumps and reports. May not return. */
+void faces_exit(void);
+/* The program has loaded an object. */
+void faces_loaded(void);
+
+#endif

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See lib/dump/dump.h. Everything here is static, for the stack may be that of a signal handler;
+ * the lock makes it one dump's at a time.
+ */
+#include "lib/dump/dump.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/confine.h"
+#include "base/lock.h"
+#include "base/message.h"
+#include "base/os.h"
+#include "base/print.h"
+#include "base/sink.h"
+#include "lib/alloc/alloc.h"
+#include "lib/dump/capture_file.h"
+#include "lib/dump/dump_file.h"
+#include "lib/dump/dump_lock.h"
+#include "lib/dump/dump_name.h"
+#include "lib/heap/observer.h"
+
+enum { BUFFER_SIZE = 32 << 10, NAME_TRIES = 64, LINE_SIZE = DUMP_NAME_SIZE + 256 };
+
+static struct lock lock = {0, LOCK_DUMP};
+static BULK char buffer[BUFFER_SIZE];
+static BULK char line[LINE_SIZE], reason_text[128];
+BULK char dump_last_name[DUMP_NAME_SIZE];
+static uint64_t written, failed;
+static int last_error; /* of automatic dumps: a full disk is told once */
+static bool copied;    /* by a fork, since `process` was set */
+static int process;    /* whose files are remembered */
+static struct os_signals signals;
+static unsigned cleaned; /* a bit for each kind of names */
+static uint64_t last_ms; /* when the last dump was made, or the first style was set */
+
+/* A forked child leaves its parent's files alone. One made by vfork has another id, too, but its
+ * memory is the parent's. */
+static void own_process(void)
+{
+    int pid = os_pid();
+    bool same = process == pid || (process != 0 && !copied && !alloc_forked());
+    copied = false;
+    if (same)
+        return;
+    if (process != 0) {
+        dump_file_keep_forget();
+        capture_file_forked();
+    }
+    process = pid;
+}
+
+/* No handler of the program's runs on top of a dump: it might jump out of it, or allocate. */
+bool dump_lock(bool wait)
+{
+    if (lock_held != 0 || confined(CONFINE_FILES))
+        return false;
+    struct os_signals before;
+    os_signals_hold(&before);
+    if (wait) {
+        lock_take(&lock);
+    } else if (!lock_try(&lock)) {
+        os_signals_release(&before);
+        return false;
+    }
+    signals = before;
+    own_process();
+    return true;
+}
+
+void dump_unlock(void)
+{
+    struct os_signals before = signals;
+    lock_give(&lock);
+    os_signals_release(&before);
+}
+
+/* What to say where the lock could not be had. */
+static int lock_error(void)
+{
+    if (confined(CONFINE_FILES))
+        return ENOSYS;
+    return lock_held == 0 ? EBUSY : EDEADLK;
+}
+
+void dumps_confine(uint32_t denied)
+{
+    bool locked = dump_lock(true);
+    __atomic_fetch_or(&confine_denied, denied, __ATOMIC_ACQ_REL);
+    if (locked)
+        dump_unlock();
+}
+
+void dump_style_set(struct dump_style *style, const struct dump_style *value)
+{
+    if (!dump_lock(true))
+        return;
+    *style = *value;
+    if (last_ms == 0)
+        last_ms = os_now_ms();
+    dump_unlock();
+}
+
+uint64_t dumps_written(void)
+{
+    return load_relaxed(&written);
+}
+
+uint64_t dumps_failed(void)
+{
+    return load_relaxed(&failed);
+}
+
+void dumps_recover(uint32_t parent_id)
+{
+    copied = true;
+    if (lock_break(&lock, parent_id))
+        dump_file_recover();
+}
+
+static const char *advice(int error)
+{
+    switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+        return "the folder does not exist; make it, or choose another one";
+    case EACCES:
+    case EPERM:
+        return "not allowed; choose a folder that the program may write to";
+    case EROFS:
+        return "the file system is read-only; choose another folder";
+    case ENOSPC:
+    case EDQUOT:
+        return "the disk is full; make room";
+    case EFBIG:
+        return "larger than the limit on files (ulimit -f)";
+    case EMFILE:
+    case ENFILE:
+        return "too many open files; raise the limit (ulimit -n)";
+    case ELOOP:
+        return "a symbolic link is there and is not followed; remove it";
+    case EISDIR:
+        return "a folder is there; choose another name";
+    case EEXIST:
+        return "something is there that is not ours to replace; choose another name";
+    case ENAMETOOLONG:
+        return "the name is too long; choose a shorter one";
+    case EPIPE:
+        return "the reader is gone";
+    case EIO:
+        return "the disk reports an error";
+    case ENOSYS:
+        return "the program's seccomp filter would end it; docs/CONTROL.md lists the system calls";
+    case EDEADLK:
+        return "asked for from inside the allocator; ask outside of signal handlers";
+    default:
+        return "the system refused";
+    }
+}
+
+/* What the names of a style come from. */
+static const char *setting_of(const struct dump_style *style)
+{
+    static const char *const settings[] = {
+        [DUMP_NAMES_MEMOIR] = "dump.prefix",
+        [DUMP_NAMES_JEMALLOC] = "prof_prefix",
+        [DUMP_NAMES_GPERFTOOLS] = "HEAPPROFILE",
+        [DUMP_NAMES_CAPTURE] = "capture",
+    };
+    return settings[style->names];
+}
+
+void dump_advice(struct print *out, const struct dump_style *style, int error)
+{
+    bool place = error == ENOENT || error == ENOTDIR || error == EACCES || error == EPERM ||
+                 error == EROFS || error == ENAMETOOLONG;
+    print_text(out, advice(error));
+    if (style != NULL && place)
+        print_format(out, " with %s", setting_of(style));
+    if (style != NULL && error == ENOSPC && style->names == DUMP_NAMES_MEMOIR)
+        print_text(out, ", or keep fewer files with dump.keep");
+    print_format(out, " (error %d)", error);
+}
+
+static bool is_automatic(enum dump_reason reason)
+{
+    return reason != DUMP_CALL && reason != DUMP_OUTSIDE;
+}
+
+/* There is no second chance for the last one. */
+static bool waits(enum dump_reason reason)
+{
+    return !is_automatic(reason) || reason == DUMP_EXIT;
+}
+
+/* `named`: the caller chose the name, not the style. */
+static int complain(const struct dump_style *style, enum dump_reason reason, const char *name,
+                    bool named, int error)
+{
+    char text[LINE_SIZE]; /* not `line`: this may be inside somebody's dump */
+    struct print out;
+    __atomic_fetch_add(&failed, 1, __ATOMIC_RELAXED);
+    if (is_automatic(reason) && __atomic_exchange_n(&last_error, error, __ATOMIC_RELAXED) == error)
+        return error;
+    print_start(&out, text, sizeof text);
+    if (style->announce)
+        print_format(&out, "Failed dumping heap profile to %s. Numeric errno is %d\n", name, error);
+    print_format(&out, "memoir: no %s ", style->names == DUMP_NAMES_CAPTURE ? "capture" : "dump");
+    print_clean(&out, name, strlen(name), sizeof text - 200);
+    print_text(&out, ": ");
+    dump_advice(&out, named ? NULL : style, error);
+    print_text(&out, "\n");
+    message_flush(&out);
+    return error;
+}
+
+static void announce(const struct dump_style *style, const char *name, const char *words)
+{
+    if (!style->announce)
+        return;
+    struct print out;
+    print_start(&out, line, sizeof line);
+    print_format(&out, "Dumping heap profile to %s (%s)\n", name, words);
+    message_flush(&out);
+}
+
+static int write_profile(const struct dump_style *style, int fd, const char *words, uint64_t *bytes)
+{
+    static BULK struct account account;
+    struct format_options options = style->options;
+    struct sink sink;
+    options.reason = words;
+    if (style->format == FORMAT_CAPTURE || style->format == FORMAT_PPROF) {
+        account_take(&account);
+        if (style->format == FORMAT_CAPTURE)
+            account_ask_kernel(&account);
+        options.account = &account;
+    }
+    sink_to_fd(&sink, fd, buffer, sizeof buffer);
+    int error = format_write(style->format, &options, &sink);
+    int flushed = sink_flush(&sink);
+    *bytes = sink.total;
+    return error != 0 ? error : flushed;
+}
+
+/* The file is complete: gives it its name. A name of the style's that is taken is another
+ * process's, from before: the next one is tried. gperftools' names are meant to be used again. */
+static int finish(const struct dump_style *style, enum dump_reason reason, bool named,
+                  const struct dump_moment *moment)
+{
+    bool replace = named || style->names == DUMP_NAMES_GPERFTOOLS;
+    int error = dump_file_finish(dump_last_name, replace);
+    for (int i = 0; i < NAME_TRIES && error == EEXIST && !replace; i++) {
+        if (!dump_name_next(dump_last_name, style, reason, moment))
+            break;
+        error = dump_file_finish(dump_last_name, replace);
+    }
+    if (error == EEXIST && !replace)
+        dump_file_abandon();
+    return error;
+}
+
+static int write_named(const struct dump_style *style, enum dump_reason reason, bool named,
+                       const char *words, const struct dump_moment *moment)
+{
+    if (!named && !(cleaned & 1u << style->names)) {
+        cleaned |= 1u << style->names;
+        dump_file_clean(dump_last_name);
+    }
+    uint64_t bytes = 0;
+    int fd = dump_file_open(dump_last_name);
+    if (fd < 0)
+        return -fd;
+    int error = write_profile(style, fd, words, &bytes);
+    if (error != 0)
+        dump_file_abandon();
+    else
+        error = finish(style, reason, named, moment);
+    if (error == 0 && !named)
+        dump_file_keep(style->names, dump_last_name, bytes, style->keep, style->keep_bytes);
+    return error;
+}
+
+/* The reason in words, where the caller has none. gperftools says for how long there was no dump.
+ */
+static const char *words_of(const struct dump_style *style, enum dump_reason reason,
+                            const struct profile_now *now)
+{
+    struct print text;
+    print_start(&text, reason_text, sizeof reason_text);
+    if (reason == DUMP_TIME && style->announce)
+        print_format(&text, "%lu sec since the last dump", (os_now_ms() - last_ms) / 1000);
+    else
+        dump_name_reason(&text, reason, now);
+    return print_string(&text);
+}
+
+/* A snapshot in the capture. What was told once about it is not told again: it is gone then. */
+static int snapshot(const struct dump_style *style, enum dump_reason reason, const char *words)
+{
+    int error = capture_file_snapshot(words, reason == DUMP_EXIT);
+    if (error != 0 && error != ENOENT)
+        return complain(style, DUMP_CALL, capture_file_name(), false, error);
+    return error;
+}
+
+int dump_write_locked(const struct dump_style *style, enum dump_reason reason, const char *path,
+                      const char *words, const struct profile_now *now)
+{
+    struct dump_moment moment = {(int64_t)(os_wall_ns() / 1000000000), now->live, os_pid()};
+    struct print text;
+    threads_keep_names();
+    bool fits = true;
+    words = words == NULL ? words_of(style, reason, now) : words;
+    if (style->names == DUMP_NAMES_CAPTURE)
+        return snapshot(style, reason, words);
+    if (path == NULL) {
+        fits = dump_name_next(dump_last_name, style, reason, &moment);
+    } else {
+        print_start(&text, dump_last_name, sizeof dump_last_name);
+        print_text(&text, path);
+        print_string(&text);
+        fits = !text.cut;
+    }
+    announce(style, dump_last_name, words);
+    int error = fits ? write_named(style, reason, path != NULL, words, &moment) : ENAMETOOLONG;
+    if (error != 0)
+        return complain(style, reason, dump_last_name, path != NULL, error);
+    add_relaxed(&written, 1);
+    store_relaxed(&last_error, 0);
+    last_ms = os_now_ms();
+    return 0;
+}
+
+int dump_write(const struct dump_style *style, enum dump_reason reason, const char *path,
+               const char *words, char *name)
+{
+    if (name != NULL)
+        name[0] = '\0';
+    if (!dump_lock(waits(reason))) {
+        int error = lock_error();
+        return error == EBUSY ? error
+                              : complain(style, reason, path == NULL ? style->prefix : path,
+                                         path != NULL, error);
+    }
+    struct profile_now now = profile_now();
+    int error = dump_write_locked(style, reason, path, words, &now);
+    if (name != NULL)
+        memcpy(name, dump_last_name, sizeof dump_last_name);
+    dump_unlock();
+    if (load_relaxed(&profile_due)) /* somebody was turned away meanwhile */
+        triggers_run();
+    return error;
+}
+
+int dump_to_fd(const struct dump_style *style, enum dump_reason reason, int fd)
+{
+    if (!dump_lock(waits(reason)))
+        return lock_error();
+    uint64_t bytes = 0;
+    int error = write_profile(style, fd, dump_name_word(reason), &bytes);
+    if (error == 0)
+        add_relaxed(&written, 1);
+    dump_unlock();
+    if (error != 0 && reason == DUMP_OUTSIDE) /* whoever asked gets to know it */
+        __atomic_fetch_add(&failed, 1, __ATOMIC_RELAXED);
+    else if (error != 0)
+        complain(style, reason, "to a descriptor", true, error);
+    return error;
+}
+
+static const struct dump_style of_capture = {.names = DUMP_NAMES_CAPTURE};
+
+int dump_capture(const char *path)
+{
+    if (!dump_lock(true))
+        return lock_error();
+    int error = capture_file_begin(path);
+    if (error != 0)
+        complain(&of_capture, DUMP_CALL, capture_file_name(), false, error);
+    dump_unlock();
+    return error;
+}
+
+int dump_mark(const char *name)
+{
+    if (!dump_lock(true))
+        return lock_error();
+    int error = capture_file_mark(name);
+    if (error != 0 && error != ENOENT)
+        complain(&of_capture, DUMP_CALL, capture_file_name(), false, error);
+    dump_unlock();
+    return error;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How dumps are called. Each family counts in its own way, so that scripts written for it find
+ * what they expect; the process is in every name that another process could make, too.
+ *
+ *   memoir      PREFIX-20261115-145918-PID-0007-peak-412M.memoir, the time is UTC
+ *   jemalloc    PREFIX.PID.SEQ.iN.heap: SEQ counts all, N those of a letter, both from 0
+ *   gperftools  PREFIX.0001.heap; PREFIX_PID.0001.heap where the prefix is another process's
+ */
+#ifndef DUMP_DUMP_NAME_H
+#define DUMP_DUMP_NAME_H
+
+#include "lib/dump/dump.h"
+
+/* What a name may say about the moment. */
+struct dump_moment {
+    int64_t wall_s;
+    uint64_t live_bytes;
+    int pid;
+};
+
+/* The next name of the style into `name` of DUMP_NAME_SIZE; counts. False if it is too long. */
+bool dump_name_next(char *name, const struct dump_style *style, enum dump_reason reason,
+                    const struct dump_moment *moment);
+/* The reason as one word, and in the words that gperftools has for it. */
+const char *dump_name_word(enum dump_reason reason);
+struct print;
+struct profile_now;
+void dump_name_reason(struct print *text, enum dump_reason reason, const struct profile_now *now);
+
+#endif

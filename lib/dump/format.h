@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The heap profile in the four formats that there are readers for. Each writer walks
+ * lib/heap/heap_profile.h as it is now, allocates nothing, takes no lock and may be called in any
+ * thread, but not twice at the same time (dump.c sees to that).
+ */
+#ifndef DUMP_FORMAT_H
+#define DUMP_FORMAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/sink.h"
+
+enum format_kind {
+    FORMAT_CAPTURE,    /* ours: docs/FORMATS.md */
+    FORMAT_PPROF,      /* profile.proto in gzip */
+    FORMAT_JEMALLOC,   /* heap_v2 text */
+    FORMAT_GPERFTOOLS, /* "heap profile:" text */
+};
+
+struct account; /* lib/alloc/alloc.h */
+
+struct format_options {
+    bool accum;         /* jemalloc: cumulative numbers, too */
+    bool raw;           /* jemalloc: what was seen, not compensated for the reader's scaling */
+    const char *reason; /* why this dump is made, a few words; capture, pprof's comment */
+    const struct account *account; /* capture and pprof: the allocator's counters of this moment */
+};
+
+/* 0 or an errno value. */
+int format_write(enum format_kind kind, const struct format_options *options, struct sink *sink);
+/* ".memoir", ".pb.gz" or ".heap". */
+const char *format_suffix(enum format_kind kind);
+
+#endif

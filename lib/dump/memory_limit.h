@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How much memory the process may have: the least of the limits of its control group and all groups
+ * around it, in either version of control groups, and of the limit on its address space.
+ */
+#ifndef DUMP_MEMORY_LIMIT_H
+#define DUMP_MEMORY_LIMIT_H
+
+#include <stdint.h>
+
+/* UINT64_MAX: no limit. `proc` is "/proc/self" but in tests; `root` comes before mount points. */
+uint64_t memory_limit(const char *proc, const char *root);
+
+#endif

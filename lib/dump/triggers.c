@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What decides that a dump is made; the interface is in lib/dump/dump.h. Nobody watches all the
+ * time: `totals_arm` gets the nearest limits of all triggers, the thread that notices that one is
+ * reached sets `profile_due`, and the next one to leave the allocator comes here.
+ *
+ * The table has the lock of dump.c.
+ */
+#include "lib/dump/triggers.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/confine.h"
+#include "base/lock.h"
+#include "base/os.h"
+#include "lib/dump/memory_limit.h"
+#include "lib/heap/observer.h"
+
+enum { TRIGGERS = 32 };
+
+static BULK struct trigger triggers[TRIGGERS];
+static bool any, failure_awaited;
+static uint64_t signals; /* a bit for each one that came and waits for its dump */
+
+/* Where ABOVE is ready again, and PEAK's least step. */
+static uint64_t eighth(uint64_t bytes)
+{
+    return bytes / 8;
+}
+
+static bool is_capture(const struct trigger *trigger)
+{
+    return trigger->style != NULL && trigger->style->names == DUMP_NAMES_CAPTURE;
+}
+
+/* The first snapshots of a capture come soon: a program that is interrupted has lost half of its
+ * run at most. */
+static uint64_t next_wait(struct trigger *trigger)
+{
+    enum { FIRST_MS = 500 };
+    uint64_t wait = trigger->wait_ms == 0 ? FIRST_MS : 2 * trigger->wait_ms;
+    return trigger->wait_ms = wait < trigger->step ? wait : trigger->step;
+}
+
+void trigger_wait(struct trigger *trigger, const struct profile_now *now, uint64_t now_ms)
+{
+    uint64_t step = trigger->step, live = now->live;
+    switch (trigger->kind) {
+    case DUMP_ALLOCATED:
+        trigger->next = now->allocated + step;
+        break;
+    case DUMP_FREED:
+        trigger->next = now->freed + step;
+        break;
+    case DUMP_IN_USE:
+        trigger->next = live + step;
+        break;
+    case DUMP_PEAK:
+        trigger->next = live + (step > eighth(live) ? step : eighth(live));
+        break;
+    case DUMP_TIME:
+        trigger->next = now_ms + (is_capture(trigger) ? next_wait(trigger) : step);
+        break;
+    case DUMP_ABOVE:
+        trigger->waiting = live >= step;
+        trigger->next = step;
+        break;
+    default:
+        trigger->next = 0;
+    }
+}
+
+static bool above_due(struct trigger *trigger, uint64_t live)
+{
+    if (trigger->waiting) {
+        trigger->waiting = live > trigger->step - eighth(trigger->step);
+        return false;
+    }
+    trigger->waiting = live >= trigger->step;
+    return trigger->waiting;
+}
+
+bool trigger_due(struct trigger *trigger, const struct profile_now *now, uint64_t now_ms)
+{
+    uint64_t total;
+    switch (trigger->kind) {
+    case DUMP_ALLOCATED:
+        total = now->allocated;
+        break;
+    case DUMP_FREED:
+        total = now->freed;
+        break;
+    case DUMP_IN_USE:
+    case DUMP_PEAK:
+        total = now->live;
+        break;
+    case DUMP_TIME:
+        total = now_ms;
+        break;
+    case DUMP_ABOVE:
+        return above_due(trigger, now->live);
+    default:
+        return false;
+    }
+    if (total < trigger->next)
+        return false;
+    trigger_wait(trigger, now, now_ms);
+    return true;
+}
+
+void trigger_took(struct trigger *trigger, uint64_t from_ms, uint64_t until_ms)
+{
+    uint64_t soonest = until_ms + (until_ms - from_ms);
+    if (trigger->kind == DUMP_TIME && trigger->next < soonest)
+        trigger->next = soonest;
+}
+
+static void lower(uint64_t *limit, uint64_t value)
+{
+    if (*limit == 0 || value < *limit)
+        *limit = value;
+}
+
+void trigger_limit(const struct trigger *trigger, const struct profile_now *now,
+                   struct profile_limits *limits)
+{
+    switch (trigger->kind) {
+    case DUMP_ALLOCATED:
+        lower(&limits->allocated, trigger->next);
+        break;
+    case DUMP_FREED:
+        lower(&limits->freed, trigger->next);
+        break;
+    case DUMP_IN_USE:
+    case DUMP_PEAK:
+        lower(&limits->live, trigger->next);
+        break;
+    case DUMP_TIME:
+        lower(&limits->time_ms, trigger->next);
+        break;
+    case DUMP_ABOVE:
+        if (trigger->waiting) { /* it can't be small again before so much is freed */
+            uint64_t low = trigger->step - eighth(trigger->step), live = now->live;
+            uint64_t least = eighth(trigger->step) / 4 + 1, far = live > low ? live - low : 0;
+            lower(&limits->freed, now->freed + (far > least ? far : least));
+        } else {
+            lower(&limits->live, trigger->step);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+/* After any change, with the totals that it was made by. */
+static void arm_locked(const struct profile_now *now)
+{
+    struct profile_limits limits = {0};
+    for (unsigned i = 0; i < TRIGGERS; i++)
+        if (triggers[i].style != NULL)
+            trigger_limit(&triggers[i], now, &limits);
+    totals_arm(&limits, now);
+}
+
+static uint64_t bit_of(uint64_t number)
+{
+    return (uint64_t)1 << (number - 1);
+}
+
+/* The signals that wait, as one set; they wait no longer. */
+static uint64_t signals_taken(void)
+{
+    return load_relaxed(&signals) == 0 ? 0 : __atomic_exchange_n(&signals, 0, __ATOMIC_ACQ_REL);
+}
+
+static void run_locked(void)
+{
+    uint64_t now_ms = os_now_ms(), came = signals_taken();
+    struct profile_now now = profile_now();
+    for (unsigned i = 0; i < TRIGGERS; i++) {
+        struct trigger *trigger = &triggers[i];
+        if (trigger->style == NULL)
+            continue;
+        if (trigger->kind == DUMP_SIGNAL ? !(came & bit_of(trigger->step))
+                                         : !trigger_due(trigger, &now, now_ms))
+            continue;
+        uint64_t from_ms = os_now_ms();
+        dump_write_locked(trigger->style, trigger->kind, NULL, NULL, &now);
+        trigger_took(trigger, from_ms, os_now_ms());
+    }
+    arm_locked(&now);
+}
+
+/* A signal that comes while this is under way, or while somebody else dumps, is seen in the end by
+ * whoever has the lock, or by the next one to get here: `profile_due` stays true for them. */
+void triggers_run(void)
+{
+    if (confined(CONFINE_FILES))
+        store_relaxed(&profile_due, false);
+    do {
+        if (!dump_lock(false))
+            return;
+        store_relaxed(&profile_due, false);
+        run_locked();
+        dump_unlock();
+    } while (load_relaxed(&signals) != 0);
+}
+
+void triggers_reset(void)
+{
+    if (!load_relaxed(&any) || !dump_lock(true))
+        return;
+    struct profile_now now = profile_now();
+    uint64_t now_ms = os_now_ms();
+    for (unsigned i = 0; i < TRIGGERS; i++)
+        trigger_wait(&triggers[i], &now, now_ms);
+    arm_locked(&now);
+    dump_unlock();
+}
+
+/* May interrupt anything. Inside the allocator or a dump the request waits for the end of that; an
+ * idle program can't wait for its next malloc, so everywhere else the dump is made here. */
+static void on_signal(int number)
+{
+    __atomic_fetch_or(&signals, bit_of((uint64_t)number), __ATOMIC_ACQ_REL);
+    store_relaxed(&profile_due, true);
+    if (lock_held == 0)
+        triggers_run();
+}
+
+static struct trigger *find_locked(const struct dump_style *style, enum dump_reason kind,
+                                   bool share)
+{
+    struct trigger *unused = NULL;
+    for (unsigned i = 0; i < TRIGGERS; i++) {
+        struct trigger *trigger = &triggers[i];
+        if (trigger->style == NULL)
+            unused = unused == NULL ? trigger : unused;
+        else if (trigger->style == style && trigger->kind == kind && trigger->share == share)
+            return trigger;
+    }
+    return unused;
+}
+
+static bool set(const struct dump_style *style, enum dump_reason kind, bool share, uint64_t step)
+{
+    if ((step != 0 && os_secure()) || (step == 0 && !load_relaxed(&any)))
+        return true;
+    if (step != 0 && kind == DUMP_SIGNAL && (step > 64 || !os_signal((int)step, on_signal)))
+        return false;
+    if (!dump_lock(true))
+        return false;
+    if (step != 0)
+        threads_keep_names();
+    struct profile_now now = profile_now();
+    struct trigger *trigger = find_locked(style, kind, share);
+    if (trigger != NULL) {
+        store_relaxed(&any, true);
+        *trigger = (struct trigger){
+            .style = step == 0 ? NULL : style, .kind = kind, .share = share, .step = step};
+        trigger_wait(trigger, &now, os_now_ms());
+        if (kind == DUMP_FAILURE)
+            store_relaxed(&failure_awaited, step != 0 || failure_awaited);
+    }
+    arm_locked(&now);
+    dump_unlock();
+    return trigger != NULL || step == 0;
+}
+
+bool trigger_set(const struct dump_style *style, enum dump_reason kind, uint64_t step)
+{
+    return set(style, kind, false, step);
+}
+
+bool trigger_percent(const struct dump_style *style, unsigned percent)
+{
+    if (percent == 0 || os_secure())
+        return set(style, DUMP_ABOVE, true, 0);
+    uint64_t limit = memory_limit("/proc/self", "");
+    return limit != UINT64_MAX && set(style, DUMP_ABOVE, true, limit / 100 * percent);
+}
+
+/* Dumps of one kind, for which there is no second time if `once`. */
+static void dump_all(enum dump_reason kind, const char *words, bool once)
+{
+    if (!load_relaxed(&any) || !dump_lock(true))
+        return;
+    struct profile_now now = profile_now();
+    for (unsigned i = 0; i < TRIGGERS; i++) {
+        if (triggers[i].style == NULL || triggers[i].kind != kind)
+            continue;
+        dump_write_locked(triggers[i].style, kind, NULL, words, &now);
+        if (once)
+            triggers[i].style = NULL;
+    }
+    dump_unlock();
+}
+
+void triggers_failure(void)
+{
+    if (load_relaxed(&failure_awaited) && lock_held == 0) {
+        store_relaxed(&failure_awaited, false);
+        dump_all(DUMP_FAILURE, NULL, true);
+    }
+}
+
+bool triggers_wanted(void)
+{
+    return load_relaxed(&any);
+}
+
+void triggers_exit(const char *words)
+{
+    dump_all(DUMP_EXIT, words, false);
+}

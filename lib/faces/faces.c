@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/api/faces.h. */
+#include <stddef.h>
+
+#include "base/compiler.h"
+#include "lib/api/api.h"
+#include "lib/faces/gperftools/gperftools.h"
+#include "lib/faces/gperftools/mmap_profile.h"
+#include "lib/faces/jemalloc/jemalloc.h"
+#include "lib/faces/notice.h"
+
+/* gperftools comes last: it needs every block, which includes what jemalloc's options ask for. */
+void faces_init(void)
+{
+    static const char *const ours[] = {"MALLOC_CONF",       "JE_MALLOC_CONF", "HEAPPROFILE",
+                                       "HEAPPROFILESIGNAL", "MALLOCSTATS",    "HEAPCHECK"};
+    jemalloc_init();
+    gperftools_init();
+    for (size_t i = 0; i < COUNT_OF(ours); i++)
+        environment_hide(ours[i]);
+}
+
+/* Constructors of preloaded libraries run after all others, so other allocators have seen what
+ * they may see. */
+__attribute__((constructor)) static void before_main(void)
+{
+    environment_show();
+    notice_start();
+    gperftools_before_main();
+}
+
+void faces_ready(void)
+{
+    jemalloc_ready();
+    gperftools_ready();
+}
+
+/* jemalloc's may end the process, so it comes last. */
+void faces_exit(void)
+{
+    gperftools_exit();
+    notice_exit();
+    jemalloc_exit();
+}
+
+void faces_loaded(void)
+{
+    mmap_profile_loaded();
+}

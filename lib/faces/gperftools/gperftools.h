@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The face of gperftools: its heap profiler (gperftools.c), the variables that start it
+ * (gperftools_env.c), tc_malloc and its family (tcmalloc.c), MallocExtension and the statistics
+ * (malloc_extension.c).
+ */
+#ifndef GPERFTOOLS_GPERFTOOLS_H
+#define GPERFTOOLS_GPERFTOOLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/print.h"
+
+/* What the variables say. */
+struct gperftools_settings {
+    const char *prefix;                                          /* HEAPPROFILE, or NULL */
+    uint64_t allocated_bytes, freed_bytes, in_use_bytes, time_s; /* between dumps; 0: off */
+    uint64_t sample_bytes; /* TCMALLOC_SAMPLE_PARAMETER; 0: as it is */
+    unsigned signal, stats_level;
+    bool signal_wrong; /* there is one, but no number of a signal */
+    bool use_pid, cleanup, quiet;
+    bool mmap, only_mmap, mmap_log;
+};
+extern struct gperftools_settings gperftools_settings;
+void gperftools_settings_read(void);
+/* Removes the files of a run before: PREFIX.*.heap, or PREFIX_PID.*.heap if `pid` is not 0. */
+void gperftools_cleanup(const char *prefix, int pid);
+
+void gperftools_init(void);
+void gperftools_ready(void);
+void gperftools_before_main(void);
+void gperftools_exit(void);
+/* The heap of the process is another library's: the variables are for that one, if for any. */
+void gperftools_disown(void);
+
+/* The table of MALLOCSTATS. */
+enum { GPERFTOOLS_STATS_SIZE = 2048 };
+void gperftools_stats(struct print *out);
+
+#endif

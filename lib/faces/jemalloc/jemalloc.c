@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See jemalloc.h: what jemalloc's options do here, its dumps, and its leak report. Options
+ * that are not mentioned are accepted and do nothing (docs/COMPATIBILITY.md has the list).
+ */
+#include "lib/faces/jemalloc/jemalloc.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/config.h"
+#include "base/message.h"
+#include "base/os.h"
+#include "base/print.h"
+#include "lib/api/api.h"
+#include "lib/dump/dump.h"
+#include "lib/faces/jemalloc/jemalloc_conf.h"
+#include "lib/faces/jemalloc/jemalloc_stats.h"
+#include "lib/heap/observer.h"
+
+typedef void message_function(void *opaque, const char *text);
+extern message_function *malloc_message, *je_malloc_message;
+EXPORT message_function *malloc_message, *je_malloc_message;
+
+enum { RATE_LG_MOST = 40, SAY_SIZE = 1024, GDUMP_STEP = 1 << 20 };
+
+struct jemalloc_state jemalloc_state;
+
+/* Hands it to the program's own function for messages, if there is one. */
+static bool program_takes(const char *text)
+{
+    if (malloc_message != NULL)
+        malloc_message(NULL, text);
+    else if (je_malloc_message != NULL)
+        je_malloc_message(NULL, text);
+    return malloc_message != NULL || je_malloc_message != NULL;
+}
+
+void jemalloc_write(const char *text)
+{
+    if (!program_takes(text))
+        message_write(text, strlen(text));
+}
+
+void jemalloc_answer(void *opaque, const char *text)
+{
+    enum { STANDARD_ERROR = 2 };
+    (void)opaque;
+    if (!program_takes(text))
+        os_write_all(STANDARD_ERROR, text, strlen(text));
+}
+
+void jemalloc_say(const char *format, ...)
+{
+    char buffer[SAY_SIZE];
+    struct print line;
+    va_list list;
+    print_start(&line, buffer, sizeof buffer);
+    va_start(list, format);
+    print_list(&line, format, list);
+    va_end(list);
+    jemalloc_write(print_string(&line));
+}
+
+int64_t jemalloc_rate(uint64_t lg_sample)
+{
+    return lg_sample == 0 ? 0 : (int64_t)1 << (lg_sample < RATE_LG_MOST ? lg_sample : RATE_LG_MOST);
+}
+
+static void set(enum jemalloc_name name, uint64_t number)
+{
+    jemalloc_values[name].number = number;
+}
+
+/* A leak check needs a profile, but no dumps on the way: as jemalloc has it. */
+static void derive(void)
+{
+    if (jemalloc_on(JEMALLOC_prof_leak_error))
+        set(JEMALLOC_prof_leak, true);
+    if (jemalloc_on(JEMALLOC_prof_leak) && !jemalloc_on(JEMALLOC_prof)) {
+        set(JEMALLOC_prof, true);
+        jemalloc_values[JEMALLOC_prof].given = true;
+        set(JEMALLOC_prof_gdump, false);
+        set(JEMALLOC_lg_prof_interval, (uint64_t)-1);
+    }
+}
+
+static void apply_settings(void)
+{
+    const struct jemalloc_value *decay = &jemalloc_values[JEMALLOC_dirty_decay_ms];
+    const struct jemalloc_value *thp = &jemalloc_values[JEMALLOC_thp];
+    if (jemalloc_values[JEMALLOC_prof_bt_max].given)
+        config.heap_depth = (unsigned)jemalloc_values[JEMALLOC_prof_bt_max].number;
+    if (decay->given)
+        config.return_delay_ms = (int64_t)decay->number < 0 ? config_never : decay->number;
+    else /* opt.* tells what is in force, as arenas.* does */
+        set(JEMALLOC_dirty_decay_ms, config.return_delay_ms);
+    if (thp->given && strcmp(thp->text, "always") == 0)
+        config.thp = CONFIG_THP_ON;
+    if (thp->given && strcmp(thp->text, "never") == 0)
+        config.thp = CONFIG_THP_OFF;
+}
+
+static void apply_profile(void)
+{
+    bool profile = jemalloc_on(JEMALLOC_prof);
+    if (profile) {
+        config.heap = jemalloc_on(JEMALLOC_prof_active);
+        config.heap_rate = (size_t)jemalloc_rate(jemalloc_values[JEMALLOC_lg_prof_sample].number);
+    } else if (jemalloc_values[JEMALLOC_prof].given) {
+        config.heap = false;
+    } else {
+        /* Nobody asked for jemalloc's profile: opt.* tells what is in force. */
+        size_t rate = config.heap_rate;
+        set(JEMALLOC_prof, config.heap);
+        set(JEMALLOC_lg_prof_sample, rate <= 1 ? 0 : 63 - (uint64_t)__builtin_clzl(rate));
+    }
+}
+
+static bool put_prefix(struct dump_style *style, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    if (length >= sizeof style->prefix)
+        return false;
+    memcpy(style->prefix, prefix, length + 1);
+    return true;
+}
+
+void jemalloc_init(void)
+{
+    jemalloc_conf_load();
+    derive();
+    apply_settings();
+    apply_profile();
+    control_jemalloc.names = DUMP_NAMES_JEMALLOC;
+    control_jemalloc.format = FORMAT_JEMALLOC;
+    control_jemalloc.options.accum = jemalloc_on(JEMALLOC_prof_accum);
+    control_jemalloc.options.raw = !jemalloc_on(JEMALLOC_prof_unbias);
+    control_jemalloc.pid_namespace = jemalloc_on(JEMALLOC_prof_pid_namespace);
+    if (!put_prefix(&control_jemalloc, jemalloc_values[JEMALLOC_prof_prefix].text))
+        jemalloc_write("<jemalloc>: prof_prefix is too long; dumps are named jeprof...\n");
+}
+
+bool jemalloc_set_prefix(const char *prefix)
+{
+    struct dump_style style = control_jemalloc;
+    if (!put_prefix(&style, prefix))
+        return false;
+    dump_style_set(&control_jemalloc, &style);
+    return true;
+}
+
+/* jemalloc dumps each time that the heap takes one page more than ever before: hundreds of files
+ * while a program starts. A step keeps that to a few. */
+void jemalloc_set_gdump(bool on)
+{
+    store_relaxed(&jemalloc_state.gdump, on);
+    trigger_set(&control_jemalloc, DUMP_PEAK, on ? GDUMP_STEP : 0);
+}
+
+/* Dumps by themselves come only if the program was to be profiled and the prefix is not empty. */
+void jemalloc_ready(void)
+{
+    if (jemalloc_on(JEMALLOC_prof_recent_alloc_max))
+        recent_set_max((int64_t)jemalloc_values[JEMALLOC_prof_recent_alloc_max].number);
+    if (!jemalloc_values[JEMALLOC_prof].given || !jemalloc_on(JEMALLOC_prof))
+        return;
+    if (!jemalloc_on(JEMALLOC_prof_thread_active_init))
+        profile_set_threads_active(false);
+    if (jemalloc_on(JEMALLOC_prof_log))
+        jemalloc_log_start(NULL);
+    if (control_jemalloc.prefix[0] == '\0')
+        return;
+    int64_t interval = (int64_t)jemalloc_values[JEMALLOC_lg_prof_interval].number;
+    if (interval >= 0) {
+        jemalloc_state.interval_bytes = (uint64_t)1 << interval;
+        trigger_set(&control_jemalloc, DUMP_ALLOCATED, jemalloc_state.interval_bytes);
+    }
+    if (jemalloc_on(JEMALLOC_prof_gdump))
+        jemalloc_set_gdump(true);
+}
+
+void jemalloc_disown(void)
+{
+    set(JEMALLOC_stats_print, false);
+    set(JEMALLOC_prof_final, false);
+    trigger_set(&control_jemalloc, DUMP_ALLOCATED, 0);
+    if (load_relaxed(&jemalloc_state.gdump))
+        jemalloc_set_gdump(false);
+}
+
+int jemalloc_dump(const char *path)
+{
+    if (path == NULL && control_jemalloc.prefix[0] == '\0')
+        return EFAULT;
+    return dump_write(&control_jemalloc, DUMP_CALL, path, NULL, NULL);
+}
+
+struct leaks {
+    uint32_t stack; /* of the row before */
+    uint64_t contexts;
+};
+
+static void leaks_row(void *context, const struct profile_row *row)
+{
+    struct leaks *leaks = context;
+    if (row->live.objects == 0 || row->stack == leaks->stack)
+        return;
+    leaks->stack = row->stack;
+    leaks->contexts++;
+}
+
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* The summary of what is live at the end. True if there is anything. */
+static bool report_leaks(void)
+{
+    struct leaks leaks = {UINT32_MAX, 0};
+    struct profile_totals totals;
+    profile_each(leaks_row, &leaks);
+    if (!profile_totals_now(&totals) || totals.live.usable == 0)
+        return false;
+    jemalloc_say("<jemalloc>: Leak approximation summary: ~%lu byte%s, ~%lu object%s, >= %lu "
+                 "context%s\n",
+                 totals.live.usable, plural(totals.live.usable), totals.live.objects,
+                 plural(totals.live.objects), leaks.contexts, plural(leaks.contexts));
+    return true;
+}
+
+static void final_dump(void)
+{
+    char name[CONFIG_PATH_SIZE + 128];
+    name[0] = '\0';
+    int failed = dump_write(&control_jemalloc, DUMP_EXIT, NULL, NULL, name);
+    if (!jemalloc_on(JEMALLOC_prof_leak) || !report_leaks())
+        return;
+    if (failed == 0)
+        jemalloc_say("<jemalloc>: Run jeprof on \"%s\" for leak detail\n", name);
+    if (jemalloc_on(JEMALLOC_prof_leak_error)) {
+        jemalloc_write("<jemalloc>: Exiting with error code because memory leaks were detected\n");
+        /* What the program wrote must not be lost by that. */
+        fflush(NULL);
+        os_exit(1);
+    }
+}
+
+void jemalloc_exit(void)
+{
+    jemalloc_log_stop();
+    if (jemalloc_on(JEMALLOC_stats_print))
+        jemalloc_stats(NULL, NULL, jemalloc_values[JEMALLOC_stats_print_opts].text);
+    if (jemalloc_values[JEMALLOC_prof].given && jemalloc_on(JEMALLOC_prof) &&
+        jemalloc_on(JEMALLOC_prof_final) && control_jemalloc.prefix[0] != '\0')
+        final_dump();
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * jemalloc's options: read from jemalloc's places in jemalloc's order, with jemalloc's complaints.
+ * jemalloc_options.def is the table; what an option does here is said in jemalloc.c.
+ */
+#ifndef JEMALLOC_JEMALLOC_CONF_H
+#define JEMALLOC_JEMALLOC_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum jemalloc_kind {
+    JEMALLOC_BOOL,
+    JEMALLOC_SIZE,
+    JEMALLOC_SSIZE,
+    JEMALLOC_UNSIGNED,
+    JEMALLOC_U64,
+    JEMALLOC_I64,
+    JEMALLOC_ENUM,
+    JEMALLOC_PREFIXED,
+    JEMALLOC_TEXT,
+    JEMALLOC_FLAGS,
+    JEMALLOC_RANGES,
+    JEMALLOC_RATIO,
+};
+
+#define OPTION(name, ...) JEMALLOC_##name,
+enum jemalloc_name {
+#include "lib/faces/jemalloc/jemalloc_options.def"
+    JEMALLOC_OPTIONS
+};
+#undef OPTION
+
+struct jemalloc_option {
+    const char *name, *initial, *words;
+    const char *missing; /* what it asks for and memoir does not do; or NULL */
+    int64_t low, high;
+    enum jemalloc_kind kind;
+    bool clip, shown;
+};
+
+struct jemalloc_value {
+    uint64_t number;  /* of the kinds that have one; a RATIO times 2^16 */
+    const char *text; /* of the others */
+    bool given;       /* by some source */
+};
+
+extern const struct jemalloc_option jemalloc_options[JEMALLOC_OPTIONS];
+extern struct jemalloc_value jemalloc_values[JEMALLOC_OPTIONS];
+
+/* The texts that were read, for mallctl("opt.malloc_conf..."); NULL where there was none. */
+enum {
+    JEMALLOC_BUILTIN,
+    JEMALLOC_GLOBAL,
+    JEMALLOC_LINK,
+    JEMALLOC_VARIABLE,
+    JEMALLOC_HARDER,
+    JEMALLOC_SOURCES
+};
+extern const char *jemalloc_texts[JEMALLOC_SOURCES];
+
+/* Reads all sources. May end the program if abort_conf says so. */
+void jemalloc_conf_load(void);
+
+/* One option: its value from the text. NULL, or what is wrong with it. */
+const char *jemalloc_value_parse(enum jemalloc_name name, const char *value, size_t length);
+/* Whether some source gave it another value than the initial one. Before main only. */
+bool jemalloc_value_differs(enum jemalloc_name name);
+/* All options as they are without any source. */
+void jemalloc_value_defaults(void);
+
+/* Text for the user, to malloc_message if the program set one, else to standard error. */
+void jemalloc_write(const char *text);
+/* The same for text that the program asked for by a call: to standard error whatever that is. */
+void jemalloc_answer(void *opaque, const char *text);
+void jemalloc_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static inline bool jemalloc_on(enum jemalloc_name name)
+{
+    return jemalloc_values[name].number != 0;
+}
+
+#endif

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See jemalloc_stats.h. The outline is jemalloc's, as a table or as JSON, for the scripts
+ * that look for a line or a key; sections about things that are not here are left out.
+ */
+#include "lib/faces/jemalloc/jemalloc_stats.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/os.h"
+#include "base/print.h"
+#include "lib/alloc/alloc.h"
+#include "lib/api/api.h"
+#include "lib/faces/jemalloc/jemalloc.h"
+#include "lib/faces/jemalloc/jemalloc_conf.h"
+#include "lib/faces/jemalloc/mallctl.h"
+#include "lib/heap/observer.h"
+
+void malloc_stats_print(void (*write)(void *, const char *), void *opaque, const char *options);
+void je_malloc_stats_print(void (*write)(void *, const char *), void *opaque, const char *options);
+
+enum { BUFFER_SIZE = 1024 };
+
+struct report {
+    void (*write)(void *opaque, const char *text);
+    void *opaque;
+    bool json;
+    bool first; /* in the present object: no comma before the next key */
+    struct print text;
+    char buffer[BUFFER_SIZE];
+};
+
+static void flush(struct report *report)
+{
+    const char *text = print_string(&report->text);
+    if (report->write != NULL)
+        report->write(report->opaque, text);
+    else
+        jemalloc_write(text);
+    print_start(&report->text, report->buffer, sizeof report->buffer);
+}
+
+/* One more line or key, which takes less than half of the buffer. */
+static struct print *next(struct report *report)
+{
+    if (print_length(&report->text) > BUFFER_SIZE / 2)
+        flush(report);
+    return &report->text;
+}
+
+static void quoted(struct print *out, const char *text)
+{
+    print_char(out, '"');
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\')
+            print_char(out, '\\');
+        print_clean(out, text, 1, 1);
+    }
+    print_char(out, '"');
+}
+
+/* "key": as JSON, or "  section.key: ". */
+static struct print *key(struct report *report, const char *section, const char *name)
+{
+    struct print *out = next(report);
+    if (!report->json) {
+        print_format(out, "  %s.%s: ", section, name);
+        return out;
+    }
+    if (!report->first)
+        print_char(out, ',');
+    report->first = false;
+    print_format(out, "\"%s\":", name);
+    return out;
+}
+
+static void line_end(struct report *report)
+{
+    if (!report->json)
+        print_char(&report->text, '\n');
+}
+
+static void number(struct report *report, const char *section, const char *name, uint64_t value)
+{
+    print_unsigned(key(report, section, name), value);
+    line_end(report);
+}
+
+static void flag(struct report *report, const char *section, const char *name, bool value)
+{
+    print_text(key(report, section, name), value ? "true" : "false");
+    line_end(report);
+}
+
+static void open(struct report *report, const char *name)
+{
+    struct print *out = next(report);
+    if (!report->first)
+        print_char(out, ',');
+    print_format(out, "\"%s\":{", name);
+    report->first = true;
+}
+
+static void close(struct report *report)
+{
+    print_char(next(report), '}');
+    report->first = false;
+}
+
+/* A heading of the table, or the key of an object. */
+static void section(struct report *report, const char *heading, const char *name)
+{
+    if (report->json)
+        open(report, name);
+    else
+        print_format(next(report), "%s\n", heading);
+}
+
+static void section_end(struct report *report)
+{
+    if (report->json)
+        close(report);
+}
+
+static void config_section(struct report *report)
+{
+    static const char *const flags[] = {"cache_oblivious", "debug",  "fill",   "lazy_lock", "prof",
+                                        "stats",           "utrace", "xmalloc"};
+    section(report, "Build-time option settings", "config");
+    for (size_t i = 0; i < COUNT_OF(flags); i++)
+        flag(report, "config", flags[i],
+             strcmp(flags[i], "prof") == 0 || strcmp(flags[i], "stats") == 0);
+    quoted(key(report, "config", "malloc_conf"), "");
+    line_end(report);
+    section_end(report);
+}
+
+static void option_value(struct print *out, unsigned i)
+{
+    const struct jemalloc_value *value = &jemalloc_values[i];
+    switch (jemalloc_options[i].kind) {
+    case JEMALLOC_BOOL:
+        print_text(out, value->number != 0 ? "true" : "false");
+        break;
+    case JEMALLOC_SIZE:
+    case JEMALLOC_UNSIGNED:
+    case JEMALLOC_U64:
+        print_unsigned(out, value->number);
+        break;
+    case JEMALLOC_SSIZE:
+    case JEMALLOC_I64:
+        print_signed(out, (int64_t)value->number);
+        break;
+    case JEMALLOC_RATIO:
+        print_decimal(out, value->number * 100 >> 16, 2);
+        break;
+    default:
+        quoted(out, value->text == NULL ? "" : value->text);
+        break;
+    }
+}
+
+static void options_section(struct report *report)
+{
+    section(report, "Run-time option settings", "opt");
+    for (unsigned i = 0; i < JEMALLOC_OPTIONS; i++)
+        if (jemalloc_options[i].shown) {
+            option_value(key(report, "opt", jemalloc_options[i].name), i);
+            line_end(report);
+        }
+    section_end(report);
+}
+
+static void prof_section(struct report *report)
+{
+    int64_t rate = control_rate();
+    section(report, "Profiling settings", "prof");
+    flag(report, "prof", "thread_active_init", profile_threads_active());
+    flag(report, "prof", "active", control_active());
+    flag(report, "prof", "gdump", jemalloc_state.gdump);
+    number(report, "prof", "interval", jemalloc_state.interval_bytes);
+    number(report, "prof", "lg_sample",
+           rate <= 1 ? 0 : 63 - (uint64_t)__builtin_clzl((uint64_t)rate));
+    section_end(report);
+}
+
+static void arenas_json(struct report *report)
+{
+    open(report, "arenas");
+    number(report, "", "narenas", 1);
+    number(report, "", "quantum", GRANULE);
+    number(report, "", "page", os_page_size());
+    number(report, "", "tcache_max", BLOCK_MAX);
+    number(report, "", "nbins", CLASS_LAST);
+    number(report, "", "nhbins", CLASS_LAST);
+    print_text(key(report, "", "bin"), "[");
+    for (unsigned class = 1; class < CLASS_COUNT; class ++) {
+        size_t span = (size_t)size_classes[class].units_least << UNIT_SHIFT;
+        print_format(next(report), "%s{\"size\":%zu,\"nregs\":%zu,\"slab_size\":%zu,\"nshards\":1}",
+                     class == 1 ? "" : ",", class_size(class), span / class_size(class), span);
+    }
+    print_text(next(report), "]");
+    number(report, "", "nlextents", 0);
+    print_text(key(report, "", "lextent"), "[]");
+    close(report);
+}
+
+static void arenas_table(struct report *report)
+{
+    print_format(next(report), "Arenas: 1\nQuantum size: %d\nPage size: %zu\n", GRANULE,
+                 os_page_size());
+    print_format(next(report),
+                 "Maximum thread-cached size class: %d\nNumber of bin size classes: %d\n"
+                 "Number of thread-cache bin size classes: %d\nNumber of large size classes: 0\n",
+                 BLOCK_MAX, CLASS_LAST, CLASS_LAST);
+}
+
+static void totals_json(struct report *report, const struct figures *figures)
+{
+    open(report, "stats");
+    number(report, "", "allocated", figures->allocated);
+    number(report, "", "active", figures->active);
+    number(report, "", "metadata", figures->metadata);
+    number(report, "", "metadata_thp", 0);
+    number(report, "", "resident", figures->resident);
+    number(report, "", "mapped", figures->mapped);
+    number(report, "", "retained", figures->retained);
+    number(report, "", "zero_reallocs", 0);
+    open(report, "background_thread");
+    number(report, "", "num_threads", 0);
+    number(report, "", "num_runs", 0);
+    number(report, "", "run_interval", 0);
+    close(report);
+    close(report);
+}
+
+static void totals_table(struct report *report, const struct figures *figures)
+{
+    print_format(next(report),
+                 "Allocated: %zu, active: %zu, metadata: %zu (n_thp 0, edata 0, rtree 0), "
+                 "resident: %zu, mapped: %zu, retained: %zu\n",
+                 figures->allocated, figures->active, figures->metadata, figures->resident,
+                 figures->mapped, figures->retained);
+    print_text(next(report), "Count of realloc(non-null-ptr, 0) calls: 0\n"
+                             "Background threads: 0, num_runs: 0, run_interval: 0 ns\n");
+}
+
+static void cell(struct print *out, uint64_t value, size_t width)
+{
+    size_t from = print_length(out);
+    print_unsigned(out, value);
+    print_right(out, from, width);
+}
+
+static void size_rows(struct report *report, const struct figures *figures)
+{
+    static const char *const names[] = {"small:", "large:", "total:"};
+    uint64_t rows[3][3] = {
+        {figures->small_allocated, figures->small_allocs, figures->small_frees},
+        {figures->large_allocated, figures->large_allocs, figures->large_frees},
+    };
+    for (unsigned column = 0; column < 3; column++)
+        rows[2][column] = rows[0][column] + rows[1][column];
+    print_text(next(report),
+               "                            allocated         nmalloc         ndalloc\n");
+    for (unsigned row = 0; row < 3; row++) {
+        struct print *out = next(report);
+        size_t from = print_length(out);
+        print_text(out, names[row]);
+        print_left(out, from, 21);
+        for (unsigned column = 0; column < 3; column++)
+            cell(out, rows[row][column], 16);
+        print_char(out, '\n');
+    }
+}
+
+static void bins_table(struct report *report, const struct figures *figures)
+{
+    print_text(next(report), "bins:           size ind       allocated         nmalloc"
+                             "         ndalloc         curregs\n");
+    for (unsigned class = 1; class < CLASS_COUNT; class ++) {
+        struct figures_class sum = figures->classes[class];
+        if (sum.allocs == 0)
+            continue;
+        struct print *out = next(report);
+        cell(out, class_size(class), 20);
+        cell(out, class - 1, 4);
+        cell(out, (sum.allocs - sum.frees) * class_size(class), 16);
+        cell(out, sum.allocs, 16);
+        cell(out, sum.frees, 16);
+        cell(out, sum.allocs - sum.frees, 16);
+        print_char(out, '\n');
+    }
+}
+
+static void arena_table(struct report *report, const struct figures *figures, bool bins)
+{
+    print_format(next(report), "arenas[0]:\nName: memoir\nassigned threads: %lu\n",
+                 figures->threads);
+    size_rows(report, figures);
+    print_format(
+        next(report), "active: %lu\nmapped: %lu\nretained: %lu\nbase: %lu\nresident: %lu\n",
+        figures->active, figures->mapped, figures->retained, figures->metadata, figures->resident);
+    if (bins)
+        bins_table(report, figures);
+}
+
+static void sums_json(struct report *report, const char *name, uint64_t allocated, uint64_t allocs,
+                      uint64_t frees)
+{
+    open(report, name);
+    number(report, "", "allocated", allocated);
+    number(report, "", "nmalloc", allocs);
+    number(report, "", "ndalloc", frees);
+    number(report, "", "nrequests", allocs);
+    close(report);
+}
+
+static void bins_json(struct report *report, const struct figures *figures)
+{
+    print_text(key(report, "", "bins"), "[");
+    for (unsigned class = 1; class < CLASS_COUNT; class ++) {
+        struct figures_class sum = figures->classes[class];
+        print_format(
+            next(report), "%s{\"nmalloc\":%lu,\"ndalloc\":%lu,\"curregs\":%lu,\"nrequests\":%lu}",
+            class == 1 ? "" : ",", sum.allocs, sum.frees, sum.allocs - sum.frees, sum.allocs);
+    }
+    print_text(next(report), "]");
+}
+
+static void arena_json(struct report *report, const char *name, const struct figures *figures,
+                       bool bins)
+{
+    open(report, name);
+    number(report, "", "nthreads", figures->threads);
+    number(report, "", "pactive", figures->pages_active);
+    number(report, "", "pdirty", figures->pages_dirty);
+    number(report, "", "pmuzzy", 0);
+    sums_json(report, "small", figures->small_allocated, figures->small_allocs,
+              figures->small_frees);
+    sums_json(report, "large", figures->large_allocated, figures->large_allocs,
+              figures->large_frees);
+    number(report, "", "mapped", figures->mapped);
+    number(report, "", "retained", figures->retained);
+    number(report, "", "base", figures->metadata);
+    number(report, "", "resident", figures->resident);
+    if (bins)
+        bins_json(report, figures);
+    close(report);
+}
+
+static void report_json(struct report *report, const struct figures *figures, const char *options)
+{
+    print_text(next(report), "{");
+    open(report, "jemalloc");
+    if (strchr(options, 'g') == NULL) {
+        quoted(key(report, "", "version"), JEMALLOC_COMPATIBLE_VERSION);
+        config_section(report);
+        options_section(report);
+        prof_section(report);
+        arenas_json(report);
+    }
+    totals_json(report, figures);
+    bool bins = strchr(options, 'b') == NULL;
+    open(report, "stats.arenas");
+    if (strchr(options, 'm') == NULL)
+        arena_json(report, "merged", figures, bins);
+    if (strchr(options, 'a') == NULL)
+        arena_json(report, "0", figures, bins);
+    close(report);
+    close(report);
+    print_text(next(report), "}\n");
+}
+
+static void report_table(struct report *report, const struct figures *figures, const char *options)
+{
+    print_text(next(report), "___ Begin jemalloc statistics ___\n");
+    if (strchr(options, 'g') == NULL) {
+        print_format(next(report), "Version: \"%s\"\n", JEMALLOC_COMPATIBLE_VERSION);
+        config_section(report);
+        options_section(report);
+        prof_section(report);
+        arenas_table(report);
+    }
+    totals_table(report, figures);
+    if (strchr(options, 'a') == NULL)
+        arena_table(report, figures, strchr(options, 'b') == NULL);
+    print_text(next(report), "--- End jemalloc statistics ---\n");
+}
+
+void jemalloc_stats(void (*write)(void *opaque, const char *text), void *opaque,
+                    const char *options)
+{
+    struct report report = {.write = write, .opaque = opaque, .first = true};
+    struct figures figures;
+    options = options == NULL ? "" : options;
+    report.json = strchr(options, 'J') != NULL;
+    print_start(&report.text, report.buffer, sizeof report.buffer);
+    figures_refresh();
+    figures_get(&figures);
+    if (report.json)
+        report_json(&report, &figures, options);
+    else
+        report_table(&report, &figures, options);
+    flush(&report);
+}
+
+EXPORT void malloc_stats_print(void (*write)(void *, const char *), void *opaque,
+                               const char *options)
+{
+    if (init_done())
+        jemalloc_stats(write != NULL ? write : jemalloc_answer, opaque, options);
+}
+
+EXPORT void je_malloc_stats_print(void (*write)(void *, const char *), void *opaque,
+                                  const char *options) __attribute__((alias("malloc_stats_print")));

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mallctl: names with a type each, read and written through untyped pointers. mallctl.def lists the
+ * names, mallctl.c finds the row of a name and holds to the call rules, the other mallctl_*.c
+ * answer. All answers are 0 or an errno value; errno itself stays.
+ */
+#ifndef JEMALLOC_MALLCTL_H
+#define JEMALLOC_MALLCTL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/alloc/alloc.h"
+
+enum {
+    MALLCTL_NUMBERS = 2,     /* numbers in one name: stats.arenas.0.bins.1.curregs */
+    MALLCTL_PARTS = 7,       /* words and numbers in one name */
+    MALLCTL_ALL = 4096,      /* in the place of an arena's number: all of them, */
+    MALLCTL_DESTROYED = 4097 /* all that were destroyed */
+};
+
+struct request {
+    void *old;
+    size_t *old_length;
+    const void *new;
+    size_t new_length;
+    size_t numbers[MALLCTL_NUMBERS];
+};
+
+struct node {
+    const char *name; /* '#' stands for a number, '@' for one of the words in `text` */
+    int (*serve)(const struct request *request, const struct node *node);
+    uint64_t number; /* for whoever serves it */
+    const char *text;
+};
+
+/* The call rules, each 0 or what to return. */
+int request_read_only(const struct request *request);
+int request_write_only(const struct request *request);
+int request_read_or_write(const struct request *request);
+int request_nothing(const struct request *request);
+/* Hands the value out, if the caller wants it. A caller with room of another size gets what fits,
+ * and EINVAL. */
+int request_give(const struct request *request, const void *value, size_t size);
+/* Takes the new value, if there is one; *came tells. */
+int request_take(const struct request *request, void *value, size_t size, bool *came);
+
+/* The call itself, for the library's own use. */
+int mallctl_call(const char *name, void *old, size_t *old_length, void *new, size_t new_length);
+
+/* Those who serve. Values of the table: */
+int serve_bool(const struct request *request, const struct node *node);
+int serve_unsigned(const struct request *request, const struct node *node);
+int serve_size(const struct request *request, const struct node *node);
+int serve_text(const struct request *request, const struct node *node);
+int serve_settable_bool(const struct request *request, const struct node *node);
+int serve_settable_size(const struct request *request, const struct node *node);
+int serve_nothing(const struct request *request, const struct node *node);
+int serve_option(const struct request *request, const struct node *node);
+int serve_source(const struct request *request, const struct node *node);
+/* The allocator: */
+int serve_epoch(const struct request *request, const struct node *node);
+int serve_page_size(const struct request *request, const struct node *node);
+int serve_figure(const struct request *request, const struct node *node);
+int serve_arena_figure(const struct request *request, const struct node *node);
+int serve_arena_unsigned(const struct request *request, const struct node *node);
+int serve_arena_text(const struct request *request, const struct node *node);
+int serve_class_figure(const struct request *request, const struct node *node);
+int serve_class_unsigned(const struct request *request, const struct node *node);
+enum { CLASS_ALLOCS, CLASS_FREES, CLASS_LIVE, CLASS_ZERO }; /* what of a class */
+int serve_class(const struct request *request, const struct node *node);
+int serve_arenas_count(const struct request *request, const struct node *node);
+int serve_arenas_create(const struct request *request, const struct node *node);
+int serve_arenas_lookup(const struct request *request, const struct node *node);
+int serve_arena_initialized(const struct request *request, const struct node *node);
+int serve_arena_purge(const struct request *request, const struct node *node);
+int serve_arena_refused(const struct request *request, const struct node *node);
+int serve_decay(const struct request *request, const struct node *node);
+int serve_cache_create(const struct request *request, const struct node *node);
+int serve_cache_number(const struct request *request, const struct node *node);
+int serve_thread_arena(const struct request *request, const struct node *node);
+int serve_thread_sum(const struct request *request, const struct node *node);
+int serve_thread_pointer(const struct request *request, const struct node *node);
+int serve_thread_peak(const struct request *request, const struct node *node);
+int serve_thread_peak_reset(const struct request *request, const struct node *node);
+int serve_thread_flush(const struct request *request, const struct node *node);
+/* The profiler: */
+int serve_prof_active(const struct request *request, const struct node *node);
+int serve_prof_thread_active(const struct request *request, const struct node *node);
+int serve_prof_thread_active_init(const struct request *request, const struct node *node);
+int serve_prof_thread_name(const struct request *request, const struct node *node);
+int serve_prof_dump(const struct request *request, const struct node *node);
+int serve_prof_gdump(const struct request *request, const struct node *node);
+int serve_prof_prefix(const struct request *request, const struct node *node);
+int serve_prof_reset(const struct request *request, const struct node *node);
+int serve_prof_interval(const struct request *request, const struct node *node);
+int serve_prof_lg_sample(const struct request *request, const struct node *node);
+int serve_prof_log_start(const struct request *request, const struct node *node);
+int serve_prof_log_stop(const struct request *request, const struct node *node);
+int serve_prof_stats(const struct request *request, const struct node *node);
+/* Below experimental.*: */
+int serve_utilization(const struct request *request, const struct node *node);
+int serve_utilizations(const struct request *request, const struct node *node);
+int serve_batch_alloc(const struct request *request, const struct node *node);
+int serve_prof_recent_max(const struct request *request, const struct node *node);
+int serve_prof_recent_dump(const struct request *request, const struct node *node);
+
+/* What stats.* tells: as it was when `epoch` was last written. */
+struct figures {
+    uint64_t allocated, active, metadata, resident, mapped, retained;
+    uint64_t pages_active, pages_dirty, small_allocated, large_allocated;
+    uint64_t small_allocs, small_frees, large_allocs, large_frees, cached, threads, zero;
+    struct figures_class {
+        uint64_t allocs, frees;
+    } classes[CLASS_COUNT];
+};
+void figures_refresh(void);
+void figures_get(struct figures *figures);
+
+#endif

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See lib/heap/heap_profile.h. Sites hold what was recorded; totals.c knows about the heap as a
+ * whole.
+ */
+#include "lib/heap/heap_profile.h"
+
+#include "base/arch.h"
+#include "base/compiler.h"
+#include "base/config.h"
+#include "base/message.h"
+#include "base/os.h"
+#include "base/print.h"
+#include "lib/alloc/alloc.h"
+#include "lib/heap/recent.h"
+#include "lib/heap/recorder.h"
+#include "lib/heap/sampler.h"
+#include "lib/heap/scale.h"
+#include "lib/heap/series.h"
+#include "lib/heap/sites.h"
+#include "lib/heap/threads.h"
+#include "lib/heap/totals.h"
+#include "lib/watch/watch.h"
+
+enum { BORN_BITS = 48 };
+
+static uint64_t lost;
+
+enum { THREAD_AS_ALL, THREAD_ON, THREAD_OFF };
+static __thread uint8_t thread_wish;
+static bool threads_off;
+static bool uncovered; /* some block was not subject to recording */
+static uint64_t off_ms;
+
+void profile_set_thread_active(bool active)
+{
+    thread_wish = active ? THREAD_ON : THREAD_OFF;
+    if (!active)
+        store_relaxed(&uncovered, true);
+}
+
+bool profile_thread_active(void)
+{
+    return thread_wish == THREAD_AS_ALL ? !load_relaxed(&threads_off) : thread_wish == THREAD_ON;
+}
+
+void profile_set_threads_active(bool active)
+{
+    store_relaxed(&threads_off, !active);
+    if (!active)
+        store_relaxed(&uncovered, true);
+}
+
+bool profile_threads_active(void)
+{
+    return !load_relaxed(&threads_off);
+}
+
+bool profile_covered(void)
+{
+    return !load_relaxed(&uncovered);
+}
+
+uint64_t profile_off_ms(void)
+{
+    return load_relaxed(&off_ms);
+}
+
+void profile_recording(bool on)
+{
+    if (!on)
+        store_relaxed(&uncovered, true);
+    if (on || load_relaxed(&off_ms) == 0)
+        store_relaxed(&off_ms, on ? 0 : os_now_ms());
+}
+
+/* ---- time ---------------------------------------------------------------------------- */
+
+/* Microseconds in 2^-32 a tick: measured again whenever the time since the start has doubled. */
+static uint64_t tick_us = ((uint64_t)1 << 32) / 32;
+static uint64_t first_ticks, first_ns, next_ns;
+
+void profile_measure_ticks(void)
+{
+    uint64_t ticks = arch_ticks(), ns = os_now_ns();
+    if (first_ns == 0) {
+        first_ticks = ticks;
+        first_ns = ns;
+        store_relaxed(&next_ns, ns + 10000);
+    } else if (ns >= load_relaxed(&next_ns) && ticks > first_ticks) {
+        double us = (double)(ns - first_ns) / 1000;
+        store_relaxed(&tick_us, (uint64_t)(us / (double)(ticks - first_ticks) * 0x1p32));
+        store_relaxed(&next_ns, ns + (ns - first_ns));
+    }
+}
+
+static uint64_t born_now(void)
+{
+    return (arch_ticks() & (((uint64_t)1 << BORN_BITS) - 1)) | 1; /* 0 means unknown */
+}
+
+static void born_set(struct record *record, uint64_t born)
+{
+    record->born_low = (uint32_t)born;
+    record->born_high = (uint16_t)(born >> 32);
+}
+
+static uint64_t born_of(const struct record *record)
+{
+    return (uint64_t)record->born_high << 32 | record->born_low;
+}
+
+static uint64_t age_us(uint64_t born)
+{
+    uint64_t ticks = (born_now() - born) & (((uint64_t)1 << BORN_BITS) - 1);
+    return (uint64_t)((unsigned __int128)ticks * load_relaxed(&tick_us) >> 32);
+}
+
+static unsigned life_bucket(uint64_t born)
+{
+    uint64_t us = age_us(born);
+    if (us == 0)
+        return 0;
+    unsigned bucket = 1 + (63u - (unsigned)__builtin_clzll(us)) / 2;
+    return bucket < LIFE_BUCKETS ? bucket : LIFE_BUCKETS - 1;
+}
+
+/* ---- events -------------------------------------------------------------------------- */
+
+static void sum_add(struct profile_sum *sum, size_t requested, size_t usable, bool alone)
+{
+    if (alone) {
+        add_relaxed(&sum->requested, requested);
+        add_relaxed(&sum->usable, usable);
+        store_release(&sum->objects, sum->objects + 1);
+    } else {
+        __atomic_fetch_add(&sum->requested, requested, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&sum->usable, usable, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&sum->objects, 1, __ATOMIC_RELEASE);
+    }
+}
+
+static uint32_t site_for(struct recorder *recorder, uint32_t stack, uint32_t kind)
+{
+    uint32_t hash = (stack * 31 + kind) % RECORDER_SITES;
+    if (recorder->sites[hash].site != 0 && recorder->sites[hash].stack == stack &&
+        recorder->sites[hash].kind == kind)
+        return recorder->sites[hash].site;
+    uint32_t site = sites_find(stack, threads_self(), kind);
+    recorder->sites[hash].stack = stack;
+    recorder->sites[hash].kind = kind;
+    recorder->sites[hash].site = site;
+    return site;
+}
+
+/* The first time that a stack is not kept: it would take more memory than it may or can. */
+static NOINLINE void tell_other(void)
+{
+    static bool told;
+    char buffer[160];
+    struct print line;
+    if (load_relaxed(&told) || __atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
+        return;
+    print_start(&line, buffer, sizeof buffer);
+    print_text(&line, "memoir: the heap profile is full, new stacks are counted together as one; "
+                      "raise heap.memory above ");
+    print_size(&line, config.heap_memory);
+    print_char(&line, '\n');
+    message_flush(&line);
+}
+
+void profile_begin(struct record *record, const struct caller *caller, unsigned class,
+                   size_t usable, size_t requested, uint64_t born, unsigned rate)
+{
+    record->site = 0;
+    if (unlikely(!profile_thread_active()))
+        return;
+    struct recorder *recorder = recorder_take();
+    if (recorder == NULL) {
+        __atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
+        return;
+    }
+    unwind(&recorder->walk, caller, config.heap_depth);
+    uint32_t stack = stacks_add(&recorder->walk);
+    uint32_t word = 0, id = site_for(recorder, stack, site_kind(class, usable, rate));
+    if (id != 0) {
+        struct site *site = site_at(id);
+        site_use(site);
+        if (rate != SAMPLER_EXACT_NUMBER || !totals_grow(usable))
+            totals_change(site);
+        sum_add(&site->allocated, requested, usable, site_thread(site) != THREAD_OTHER);
+        if (unlikely(site_stack(site) == STACK_OTHER))
+            tell_other();
+        word = site_word(id, site_era(load_relaxed(&site->thread_link)));
+    } else {
+        __atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
+    }
+    recorder_give(recorder);
+    born_set(record, born != 0 && born != PROFILE_MOVED ? born : born_now());
+    record->slack = (uint16_t)(usable - requested);
+    record->site = word;
+    if (unlikely(load_relaxed(&block_events) & BLOCK_RECENT) && word != 0)
+        recent_begin(record, site_stack(site_at(id)), requested, usable);
+}
+
+void profile_again(const struct record *record, uint32_t before)
+{
+    uint32_t now = record->site;
+    if (now == 0 || before == 0 || site_era(now) != site_era(before))
+        return;
+    struct site *site = site_at(site_id(now)), *last = site_at(site_id(before));
+    if (site_stack(site) == site_stack(last) && site_thread(site) == site_thread(last))
+        site_count(&site->again, 1, false);
+}
+
+uint64_t profile_born(const struct record *record)
+{
+    return record->site == 0 ? PROFILE_MOVED : born_of(record);
+}
+
+bool profile_rate(const struct record *record, unsigned *rate)
+{
+    if (record->site == 0)
+        return false;
+    *rate = site_rate(site_at(site_id(record->site)));
+    return true;
+}
+
+void profile_end(struct record *record, const struct caller *caller, size_t usable,
+                 size_t requested, bool moved)
+{
+    uint32_t word = record->site;
+    if (word == 0)
+        return;
+    uint64_t born = born_of(record);
+    struct site *site = site_at(site_id(word));
+    record->site = 0;
+    if (unlikely(load_relaxed(&block_events) != 0))
+        block_end(record, caller,
+                  &(struct block_end){age_us(born), usable, site_stack(site), site_thread(site)});
+    if (unlikely(site_era(word) != load_relaxed(&sites_era)))
+        return;
+    bool own = site_thread(site) == threads_self() && site_thread(site) != THREAD_OTHER;
+    struct site_ends *ends = own ? &site->own : &site->others;
+    totals_change(site);
+    if (site_rate(site) == SAMPLER_EXACT_NUMBER)
+        totals_shrink(usable);
+    if (moved)
+        site_count(&site->moved_out, 1, false);
+    else
+        site_count(&ends->lives[life_bucket(born)], 1, own);
+    sum_add(&ends->freed, requested, usable, own); /* last: without live blocks it may be folded */
+}
+
+void profile_thread_end(void)
+{
+    profile_settle();
+    recorder_thread_end();
+    threads_end();
+}
+
+/* ---- reading ------------------------------------------------------------------------- */
+
+static bool row_fill(struct profile_row *row, uint32_t stack, const struct site *site)
+{
+    unsigned class = site_class(site), era = load_relaxed(&sites_era);
+    if (site_era(load_acquire(&site->thread_link)) != era)
+        return false;
+    *row = (struct profile_row){
+        .stack = stack,
+        .thread = site_thread(site),
+        .class = class < CLASS_COUNT ? class : ACCOUNT_LARGE,
+        .size = class < CLASS_COUNT ? (uint32_t)class_size(class) : 0,
+        .rate = sampler_rate_of(site_rate(site)),
+        .live = site_live(site),
+        .moved_out = load_relaxed(&site->moved_out),
+        .again = load_relaxed(&site->again),
+        .allocated = {load_relaxed(&site->allocated.objects),
+                      load_relaxed(&site->allocated.requested),
+                      load_relaxed(&site->allocated.usable)},
+    };
+    if (row->allocated.objects == 0)
+        return false;
+    bool saved = load_acquire(&site->peak_epoch) == load_relaxed(&sites_peak_epoch);
+    row->peak = saved ? site->peak : row->live;
+    for (unsigned i = 0; i < LIFE_BUCKETS; i++)
+        row->lives[i] = load_relaxed(&site->own.lives[i]) + load_relaxed(&site->others.lives[i]);
+    double mean = (double)row->allocated.usable / (double)row->allocated.objects;
+    row->weight = 1 / sampler_picked(mean, row->rate);
+    return load_relaxed(&sites_era) == era;
+}
+
+void profile_each(void (*row)(void *context, const struct profile_row *row), void *context)
+{
+    uint32_t stacks = stacks_count();
+    for (uint32_t stack = 0; stack < stacks; stack++) {
+        uint32_t id = load_acquire(stacks_sites(stack));
+        while (id != 0) {
+            struct profile_row copy;
+            const struct site *site = site_at(id);
+            id = load_relaxed(&site->entry.link);
+            uint32_t still;
+            bool any;
+            do {
+                still = sites_still();
+                any = row_fill(&copy, stack, site);
+            } while (!sites_stood(still));
+            if (any)
+                row(context, &copy);
+        }
+    }
+}
+
+struct summing {
+    struct scale *scale;
+    struct profile_totals *totals;
+};
+
+static void sum_more(struct profile_sum *to, struct profile_sum more)
+{
+    to->objects += more.objects;
+    to->requested += more.requested;
+    to->usable += more.usable;
+}
+
+static void totals_add(struct profile_totals *totals, const struct scale_values *values)
+{
+    sum_more(&totals->live, values->live);
+    sum_more(&totals->allocated, values->live);
+    sum_more(&totals->allocated, values->freed);
+    sum_more(&totals->peak, values->peak);
+}
+
+static void totals_row(void *context, const struct profile_row *row)
+{
+    const struct summing *summing = context;
+    struct scale_values values = scale_row(summing->scale, row);
+    totals_add(summing->totals, &values);
+}
+
+void profile_totals(struct profile_totals *totals, struct scale *scale)
+{
+    *totals = (struct profile_totals){.peak_ms = scale->peak.time_ms};
+    struct summing summing = {scale, totals};
+    profile_each(totals_row, &summing);
+    if (profile_covered()) {
+        struct scale_values rest = scale_rest(scale);
+        totals_add(totals, &rest);
+    }
+}
+
+bool profile_totals_now(struct profile_totals *totals)
+{
+    struct {
+        struct account account;
+        struct scale scale;
+    } *room = os_map(sizeof *room); /* stacks may be small */
+    if (room == NULL)
+        return false;
+    account_take(&room->account);
+    scale_prepare(&room->scale, &room->account);
+    profile_totals(totals, &room->scale);
+    os_unmap(room, sizeof *room);
+    return true;
+}
+
+static void seen_row(void *context, const struct profile_row *row)
+{
+    struct profile_seen *seen = context;
+    seen->live += row->live.objects;
+    seen->allocated += row->allocated.objects;
+    seen->other += row->stack == STACK_OTHER ? row->allocated.objects : 0;
+}
+
+void profile_seen(struct profile_seen *seen)
+{
+    *seen = (struct profile_seen){.lost = load_relaxed(&lost)};
+    profile_each(seen_row, seen);
+}
+
+void profile_reset(void)
+{
+    store_relaxed(&uncovered, true);
+    totals_reset();
+    sites_forget();
+    store_relaxed(&lost, 0);
+}
+
+struct recorded {
+    uint64_t allocated, freed;
+};
+
+static void recover_row(void *context, const struct profile_row *row)
+{
+    struct recorded *recorded = context;
+    if (row->rate != SAMPLER_EXACT)
+        return;
+    recorded->allocated += row->allocated.usable;
+    recorded->freed += row->allocated.usable - row->live.usable;
+}
+
+void profile_recover(uint32_t parent_id)
+{
+    struct recorded recorded = {0, 0};
+    series_recover();
+    stacks_recover();
+    threads_recover(parent_id);
+    sites_recover(parent_id);
+    recent_recover(parent_id);
+    profile_each(recover_row, &recorded);
+    totals_recover(recorded.allocated, recorded.freed);
+}
+
+void profile_abandoned(void)
+{
+    recent_abandoned();
+    sites_abandoned();
+    threads_abandoned();
+    series_abandoned();
+    totals_abandoned();
+    stacks_abandoned();
+    recorder_abandoned();
+}
+
+bool profile_own_stack(uintptr_t sp)
+{
+    return recorder_own_stack(sp);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/heap/recorder.h. */
+#include "lib/heap/recorder.h"
+
+#include "base/compiler.h"
+#include "lib/alloc/alloc.h"
+#include "lib/heap/threads.h"
+
+enum { IDLE_MOST = 16 };
+
+static struct recorder *idle[IDLE_MOST];
+static uint32_t made;
+static uint32_t names;
+static __thread struct recorder *mine; /* kept, or borrowed just now */
+
+/* What stays with a thread when a borrowed recorder goes. */
+static __thread uint32_t name;          /* no other thread has it; 0: it had no recorder yet */
+static __thread struct own_stack stack; /* finding out takes calls of the kernel */
+
+struct recorder *recorder_kept(void)
+{
+    return mine != NULL && mine->kept ? mine : NULL;
+}
+
+static struct recorder *idle_take(unsigned place)
+{
+    if (load_relaxed(&idle[place]) == NULL)
+        return NULL;
+    return __atomic_exchange_n(&idle[place], NULL, __ATOMIC_ACQUIRE);
+}
+
+static struct recorder *idle_any(void)
+{
+    struct recorder *recorder = NULL;
+    for (unsigned i = 0; i < IDLE_MOST && recorder == NULL; i++)
+        recorder = idle_take(i);
+    return recorder;
+}
+
+static struct recorder *recorder_make(void)
+{
+    struct recorder *recorder = meta_take(sizeof *recorder);
+    if (recorder != NULL)
+        __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED);
+    return recorder;
+}
+
+/* The one that this thread had last; or, since it seems to need one often, one of its own, while
+ * there are few; or anyone's. */
+static struct recorder *recorder_find(void)
+{
+    struct recorder *recorder = NULL;
+    if (name != 0 && (recorder = idle_take(name % IDLE_MOST)) == NULL &&
+        load_relaxed(&made) < IDLE_MOST)
+        recorder = recorder_make();
+    if (recorder == NULL)
+        recorder = idle_any();
+    return recorder != NULL ? recorder : recorder_make();
+}
+
+/* It was another thread's. */
+static void recorder_own(struct recorder *recorder)
+{
+    if (name == 0)
+        name = __atomic_add_fetch(&names, 1, __ATOMIC_RELAXED);
+    recorder->owner = name;
+    walk_forget(&recorder->walk);
+    recorder->walk.own = stack;
+    for (unsigned i = 0; i < RECORDER_SITES; i++)
+        recorder->sites[i].site = 0;
+}
+
+struct recorder *recorder_take(void)
+{
+    if (mine != NULL && likely(mine->kept))
+        return mine;
+    struct recorder *recorder = recorder_find();
+    if (recorder == NULL)
+        return NULL;
+    if (recorder->owner != name || name == 0)
+        recorder_own(recorder);
+    recorder->kept = heap_self != NULL && heap_self->watched;
+    mine = recorder;
+    if (recorder->kept)
+        threads_keep(recorder);
+    return recorder;
+}
+
+void recorder_put_back(struct recorder *recorder)
+{
+    for (unsigned i = 0; i < IDLE_MOST; i++) {
+        struct recorder *none = NULL, **place = &idle[(recorder->owner + i) % IDLE_MOST];
+        if (load_relaxed(place) == NULL &&
+            __atomic_compare_exchange_n(place, &none, recorder, false, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED))
+            return;
+    }
+    __atomic_fetch_sub(&made, 1, __ATOMIC_RELAXED);
+    meta_give(recorder, sizeof *recorder);
+}
+
+void recorder_give(struct recorder *recorder)
+{
+    if (recorder->kept)
+        return;
+    stack = recorder->walk.own;
+    mine = NULL;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    recorder_put_back(recorder);
+}
+
+void recorder_drop(void)
+{
+    struct recorder *recorder = recorder_kept();
+    if (recorder == NULL)
+        return;
+    mine = NULL;
+    threads_keep(NULL);
+    recorder_put_back(recorder);
+}
+
+void recorder_thread_end(void)
+{
+    recorder_drop();
+    name = 0;
+}
+
+bool recorder_own_stack(uintptr_t sp)
+{
+    struct recorder *recorder = recorder_kept();
+    return own_stack_has(recorder != NULL ? &recorder->walk.own : &stack, sp);
+}
+
+/* The walk is not what it says any more. */
+void recorder_abandoned(void)
+{
+    struct recorder *recorder = mine;
+    if (recorder == NULL)
+        return;
+    walk_forget(&recorder->walk);
+    if (!recorder->kept) {
+        mine = NULL;
+        recorder_put_back(recorder);
+    }
+}

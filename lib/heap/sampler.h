@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The sampler: which blocks are recorded. A block of s bytes is picked with probability
+ * 1 - exp(-s / rate). Each clock (one a heap and class, one a heap for large blocks) waits for an
+ * exponentially distributed number of bytes with the rate as its mean. The exponential has no
+ * memory, so a clock may be set anew at any time without changing any probability, and clocks of
+ * different threads and classes need not know of each other.
+ */
+#ifndef HEAP_SAMPLER_H
+#define HEAP_SAMPLER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SAMPLER_EXACT = 0, SAMPLER_OFF = -1 };
+
+/* Mean bytes between samples, SAMPLER_EXACT (every block) or SAMPLER_OFF. */
+int64_t sampler_rate(void);
+void sampler_set_rate(int64_t bytes);
+/* Whether no other rate than SAMPLER_EXACT was ever set. */
+bool sampler_exact_always(void);
+/* How many blocks of `size` pass before the next one is picked; UINT64_MAX: none is. */
+uint64_t sampler_blocks(uint64_t *random, size_t size);
+/* The same in bytes, for blocks of many sizes: pick the one with which the sum exceeds it. */
+int64_t sampler_bytes(uint64_t *random);
+
+/* The probability with which a block of that size is picked at a rate. */
+double sampler_picked(double size, int64_t rate);
+
+/* Rates by number, for what must remember at which rate it was counted. */
+enum { SAMPLER_RATES = 256, SAMPLER_EXACT_NUMBER = 0 };
+unsigned sampler_number(void); /* of the rate in force, or the last one */
+int64_t sampler_rate_of(unsigned number);
+
+/* Whether a block that was picked at a rate and shrinks stays picked, so that its new size decides.
+ */
+bool sampler_keeps(uint64_t *random, size_t before, size_t now, int64_t rate);
+
+#endif

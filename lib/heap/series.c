@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/heap/series.h. */
+#include "lib/heap/series.h"
+
+#include <fcntl.h>
+
+#include "base/arch.h"
+#include "base/compiler.h"
+#include "base/lock.h"
+#include "base/os.h"
+
+enum { INTERVAL_FIRST_MS = 10 };
+
+static BULK_FIRST struct profile_point points[SERIES_MOST];
+static unsigned count;
+static uint64_t interval_ms = INTERVAL_FIRST_MS, next_ms;
+static uint32_t busy; /* a turn */
+static bool resident;
+
+bool series_due(uint64_t now_ms)
+{
+    return now_ms >= load_relaxed(&next_ms);
+}
+
+void profile_series_resident(bool wanted)
+{
+    store_relaxed(&resident, wanted);
+}
+
+/* Bytes of the process in memory: the second number of the file, in pages. */
+static uint64_t resident_bytes(void)
+{
+    char text[64];
+    int fd = os_open("/proc/self/statm", O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return 0;
+    ssize_t got = os_read(fd, text, sizeof text), at = 0;
+    os_close(fd);
+    uint64_t pages = 0;
+    while (at < got && text[at] != ' ')
+        at++;
+    for (at++; at < got && text[at] >= '0' && text[at] <= '9'; at++)
+        pages = pages * 10 + (uint64_t)(text[at] - '0');
+    return pages * os_page_size();
+}
+
+uint64_t profile_resident_peak(void)
+{
+    static const char name[] = "VmHWM:";
+    char text[2048]; /* the line is among the first twenty */
+    int fd = os_open("/proc/self/status", O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return 0;
+    ssize_t got = os_read(fd, text, sizeof text), at = 0, fits = 0;
+    os_close(fd);
+    while (at < got && name[fits] != '\0') {
+        fits = text[at] == name[fits] ? fits + 1 : 0;
+        at++;
+    }
+    while (at < got && (text[at] == ' ' || text[at] == '\t'))
+        at++;
+    uint64_t kib = 0;
+    for (; at < got && text[at] >= '0' && text[at] <= '9'; at++)
+        kib = kib * 10 + (uint64_t)(text[at] - '0');
+    return kib * 1024;
+}
+
+void series_add(const struct profile_point *point)
+{
+    if (!turn_take(&busy))
+        return;
+    if (count > 0 && points[count - 1].time_ms == point->time_ms) {
+        uint64_t before = points[count - 1].resident_bytes;
+        points[count - 1] = *point;
+        points[count - 1].resident_bytes = before;
+        turn_give(&busy);
+        return;
+    }
+    if (count == SERIES_MOST) {
+        for (unsigned i = 0; i < SERIES_MOST / 2; i++)
+            points[i] = points[2 * i + 1];
+        count = SERIES_MOST / 2;
+        interval_ms *= 2;
+    }
+    points[count] = *point;
+    if (load_relaxed(&resident))
+        points[count].resident_bytes = resident_bytes();
+    store_release(&count, count + 1);
+    store_relaxed(&next_ms, point->time_ms + interval_ms);
+    turn_give(&busy);
+}
+
+unsigned profile_series(struct profile_point copy[SERIES_MOST])
+{
+    unsigned got = 0;
+    for (unsigned tries = 0; !turn_take(&busy); tries++)
+        if (tries == 100000)
+            return 0;
+        else
+            arch_pause();
+    for (; got < count; got++)
+        copy[got] = points[got];
+    turn_give(&busy);
+    return got;
+}
+
+void series_recover(void)
+{
+    busy = 0;
+}
+
+void series_abandoned(void)
+{
+    turn_abandon(&busy);
+}

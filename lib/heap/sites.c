@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/heap/sites.h. */
+#include "lib/heap/sites.h"
+
+#include "base/arch.h"
+#include "base/compiler.h"
+#include "base/config.h"
+#include "base/lock.h"
+#include "lib/alloc/alloc.h"
+#include "lib/heap/threads.h"
+#include "lib/watch/watch.h"
+
+enum {
+    LARGE_STEPS_SHIFT = 5, /* large sizes: ranges of 3 %, so that one weight fits */
+    LARGE_LEAST_LOG = 15,
+    LOOKS = 3,        /* sites of a stack that are tried before the table is */
+    PATIENCE = 10000, /* looks until a reader goes on, whatever a thread that folds is doing */
+};
+
+unsigned sites_era;
+uint32_t sites_peak_epoch = 1; /* no site has saved this one yet */
+
+static struct lock renew_lock = {0, LOCK_SITES}; /* for sites that no thread has for its own */
+static uint32_t folds;                           /* odd while one is under way */
+static BULK uint32_t slabs[TABLE_SLABS];
+struct table sites_table = {
+    .entry_bytes = sizeof(struct site), .slab_shift = 3, .count = 1, .slabs = slabs};
+
+_Static_assert(TABLE_SLABS << 3 == 1 << SITE_ID_BITS, "numbers of sites have room");
+
+uint32_t site_kind_large(size_t usable)
+{
+    unsigned log = 63u - (unsigned)__builtin_clzll(usable | (size_t)1 << LARGE_LEAST_LOG);
+    unsigned step = (usable >> (log - LARGE_STEPS_SHIFT)) & ((1 << LARGE_STEPS_SHIFT) - 1);
+    return CLASS_COUNT + ((log - LARGE_LEAST_LOG) << LARGE_STEPS_SHIFT) + step;
+}
+
+static uint64_t key_of(uint32_t stack, uint32_t thread)
+{
+    return (uint64_t)thread << 32 | (stack + 1);
+}
+
+static uint32_t find(uint32_t stack, uint32_t thread, uint32_t kind, uint64_t most)
+{
+    bool fresh;
+    uint32_t id = table_add(&sites_table, key_of(stack, thread), kind, most, &fresh);
+    if (fresh) {
+        uint32_t *first = stacks_sites(stack), next = load_relaxed(first);
+        struct site *site = site_at(id);
+        do
+            store_relaxed(&site->entry.link, next);
+        while (!__atomic_compare_exchange_n(first, &next, id, true, __ATOMIC_RELEASE,
+                                            __ATOMIC_RELAXED));
+        if (thread != THREAD_OTHER) {
+            uint32_t *head = threads_sites(thread); /* this thread's */
+            site->thread_link = *head;
+            store_release(head, id);
+        }
+    }
+    return id;
+}
+
+uint32_t sites_find(uint32_t stack, uint32_t thread, uint32_t kind)
+{
+    /* Most stacks have one site or a few: no need to search among all. */
+    uint64_t key = key_of(stack, thread);
+    uint32_t id = load_acquire(stacks_sites(stack));
+    for (unsigned looks = 0; id != 0 && looks < LOOKS; looks++) {
+        const struct site *site = site_at(id);
+        if (likely(site->entry.a == key && site->entry.b == kind))
+            return id;
+        id = load_relaxed(&site->entry.link);
+    }
+    id = find(stack, thread, kind, config.heap_memory);
+    return likely(id != 0) ? id : find(STACK_OTHER, THREAD_OTHER, kind, UINT64_MAX);
+}
+
+void site_count(uint32_t *place, uint32_t count, bool alone)
+{
+    uint32_t before = load_relaxed(place), after;
+    do
+        after = before + count < before ? UINT32_MAX : before + count;
+    while (alone ? (store_relaxed(place, after), false)
+                 : !__atomic_compare_exchange_n(place, &before, after, true, __ATOMIC_RELAXED,
+                                                __ATOMIC_RELAXED));
+}
+
+/* Never below zero, even if a reader meets a fold. */
+static uint64_t less(const uint64_t *allocated, uint64_t freed)
+{
+    uint64_t all = load_relaxed(allocated);
+    return all > freed ? all - freed : 0;
+}
+
+struct profile_sum site_live(const struct site *site)
+{
+    const struct profile_sum *own = &site->own.freed, *others = &site->others.freed;
+    struct profile_sum freed = {
+        load_relaxed(&own->objects) + load_relaxed(&others->objects),
+        load_relaxed(&own->requested) + load_relaxed(&others->requested),
+        load_relaxed(&own->usable) + load_relaxed(&others->usable),
+    };
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return (struct profile_sum){
+        less(&site->allocated.objects, freed.objects),
+        less(&site->allocated.requested, freed.requested),
+        less(&site->allocated.usable, freed.usable),
+    };
+}
+
+void site_save(struct site *site)
+{
+    uint32_t epoch = load_relaxed(&sites_peak_epoch);
+    if (load_relaxed(&site->peak_epoch) == epoch)
+        return;
+    struct profile_sum live = site_live(site);
+    store_relaxed(&site->peak.objects, live.objects);
+    store_relaxed(&site->peak.requested, live.requested);
+    store_relaxed(&site->peak.usable, live.usable);
+    store_release(&site->peak_epoch, epoch);
+}
+
+/* Nobody else allocates there, and whoever frees a block of this era comes later. */
+static void renew_alone(struct site *site)
+{
+    unsigned era = load_relaxed(&sites_era);
+    uint32_t next = site_id(site->thread_link);
+    site->allocated = site->peak = (struct profile_sum){0};
+    site->own = site->others = (struct site_ends){0};
+    site->again = site->moved_out = site->peak_epoch = 0;
+    store_release(&site->thread_link, site_word(next, era));
+}
+
+void site_renew(struct site *site)
+{
+    if (site_thread(site) != THREAD_OTHER) {
+        renew_alone(site);
+        return;
+    }
+    lock_take(&renew_lock);
+    if (site_era(site->thread_link) != load_relaxed(&sites_era))
+        renew_alone(site);
+    lock_give(&renew_lock);
+}
+
+/* Numbers of eras are used again: sites that nobody uses any more must not be taken for new. */
+static void void_but(unsigned era)
+{
+    for (uint32_t id = 1; id < table_count(&sites_table); id++) {
+        struct site *site = site_at(id);
+        uint32_t word = load_relaxed(&site->thread_link);
+        if (site_era(word) != era)
+            __atomic_compare_exchange_n(&site->thread_link, &word,
+                                        site_word(site_id(word), SITE_NO_ERA), false,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    }
+}
+
+void sites_forget(void)
+{
+    unsigned before = load_relaxed(&sites_era), next;
+    do {
+        next = (before + 1) % SITE_NO_ERA;
+        if (next % (SITE_NO_ERA / 2) == 0)
+            void_but(before);
+    } while (!__atomic_compare_exchange_n(&sites_era, &before, next, false, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED));
+}
+
+static void sum_move(struct profile_sum *to, struct profile_sum *from)
+{
+    __atomic_fetch_add(&to->objects, from->objects, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&to->requested, from->requested, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&to->usable, from->usable, __ATOMIC_RELAXED);
+    *from = (struct profile_sum){0};
+}
+
+/* Nobody else writes to a site whose thread has ended and that has no live block. */
+static void fold(struct site *to, struct site *from)
+{
+    store_relaxed(&folds, folds + 1);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    if (from->peak_epoch == load_relaxed(&sites_peak_epoch)) {
+        site_save(to);
+        sum_move(&to->peak, &from->peak);
+    }
+    from->peak_epoch = 0;
+    sum_move(&to->allocated, &from->allocated);
+    site_count(&to->again, from->again, false);
+    site_count(&to->moved_out, from->moved_out, false);
+    from->again = from->moved_out = 0;
+    struct site_ends *ends[] = {&from->own, &from->others};
+    for (unsigned k = 0; k < COUNT_OF(ends); k++) {
+        sum_move(&to->others.freed, &ends[k]->freed);
+        for (unsigned i = 0; i < LIFE_BUCKETS; i++) {
+            site_count(&to->others.lives[i], ends[k]->lives[i], false);
+            ends[k]->lives[i] = 0;
+        }
+    }
+    store_release(&folds, folds + 1);
+}
+
+uint32_t sites_still(void)
+{
+    uint32_t now = load_acquire(&folds);
+    for (unsigned i = 0; now % 2 != 0 && i < PATIENCE; i++) {
+        arch_pause();
+        now = load_acquire(&folds);
+    }
+    return now;
+}
+
+bool sites_stood(uint32_t before)
+{
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return load_relaxed(&folds) == before;
+}
+
+/* Half of a free, or of a fold, that leaves more freed than there was. */
+void sites_recover(uint32_t parent_id)
+{
+    lock_break(&renew_lock, parent_id);
+    folds = 0;
+    table_recover(&sites_table);
+    for (uint32_t id = 1; id < table_count(&sites_table); id++) {
+        struct site *site = site_at(id);
+        struct profile_sum live = site_live(site);
+        if (live.objects == 0 || live.usable == 0) {
+            site->own.freed = site->allocated;
+            site->others.freed = (struct profile_sum){0};
+        }
+    }
+}
+
+void sites_abandoned(void)
+{
+    if (lock_is_own(&renew_lock))
+        lock_give(&renew_lock);
+}
+
+void sites_fold_abandoned(void)
+{
+    if (folds % 2 != 0)
+        store_release(&folds, folds + 1);
+}
+
+bool sites_ended(uint32_t thread)
+{
+    for (uint32_t id = load_acquire(threads_sites(thread)); id != 0;) {
+        struct site *site = site_at(id);
+        id = site_id(site->thread_link);
+        if (site_era(site->thread_link) == load_relaxed(&sites_era) && site_live(site).objects != 0)
+            return false;
+    }
+    return true;
+}
+
+bool sites_fold(uint32_t thread)
+{
+    bool empty = true;
+    for (uint32_t id = load_acquire(threads_sites(thread)); id != 0;) {
+        struct site *site = site_at(id);
+        id = site_id(site->thread_link);
+        if (site_era(site->thread_link) != load_relaxed(&sites_era))
+            continue;
+        if (site_live(site).objects != 0) {
+            empty = false;
+            continue;
+        }
+        if (site->allocated.objects == 0)
+            continue;
+        uint32_t to = find(site_stack(site), THREAD_OTHER, site->entry.b, UINT64_MAX);
+        if (to != 0) {
+            site_use(site_at(to));
+            fold(site_at(to), site);
+        }
+        empty &= to != 0;
+    }
+    return empty;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/heap/threads.h. */
+#include "lib/heap/threads.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "base/lock.h"
+#include "base/os.h"
+#include "base/print.h"
+#include "lib/alloc/alloc.h"
+#include "lib/heap/recorder.h"
+#include "lib/heap/sites.h"
+
+enum {
+    SLAB_SHIFT = 6,
+    SLAB = 1 << SLAB_SHIFT,
+    SLABS = 1 << 15,
+    KEPT = 64, /* ended threads keep their rows while there are at most this many */
+    LOOKS = 8, /* rows of ended threads that a new one looks at */
+    /* Live threads, before the kernel is asked whether they still exist: a seccomp filter may
+     * forbid that system call, and few threads need no check. */
+    ASK_FROM = 64,
+};
+
+enum thread_state { THREAD_NONE, THREAD_LIVES, THREAD_ENDED };
+
+struct thread {
+    uint64_t since_ms;
+    struct recorder *recorder; /* kept; inherited if it exits without running its destructors */
+    uint32_t id, tid;
+    uint32_t sites; /* stays with the row */
+    uint8_t state;
+    bool named; /* by the program */
+    char name[THREAD_NAME_SIZE];
+};
+
+static struct lock lock = {0, LOCK_THREADS};
+static BULK uint32_t slabs[SLABS]; /* meta ids */
+static uint32_t count, ids;
+static bool names_kept;       /* of ended threads */
+static uint32_t living;       /* rows of threads that have not ended, as far as we know */
+static pid_t process;         /* whose threads these are */
+static uint32_t cursor;       /* where the next look for a row to use again begins */
+static __thread uint32_t own; /* number of this thread's row, + 1 */
+
+static struct thread *thread_at(uint32_t number)
+{
+    return (struct thread *)meta_at(slabs[number >> SLAB_SHIFT]) + number % SLAB;
+}
+
+uint32_t *threads_sites(uint32_t number)
+{
+    return &thread_at(number)->sites;
+}
+
+static void thread_vanished(struct thread *thread)
+{
+    thread->state = THREAD_ENDED;
+    living--;
+    if (thread->recorder != NULL)
+        profile_inherit(thread->recorder);
+    thread->recorder = NULL;
+}
+
+/* Whether the row's thread is gone and nothing of it left. `ask`: the kernel, if need be. */
+static bool is_free_locked(uint32_t number, bool ask)
+{
+    struct thread *thread = thread_at(number);
+    ask &= thread->state == THREAD_LIVES && living >= ASK_FROM;
+    if (ask && os_thread_gone((pid_t)thread->tid))
+        thread_vanished(thread);
+    if (thread->state == THREAD_ENDED && sites_fold(number))
+        thread->state = THREAD_NONE;
+    return thread->state == THREAD_NONE;
+}
+
+/* A row to use again, or a new one. The kernel is asked about one of the rows that are looked at,
+ * each time about another, so that in the end it is asked about all. */
+static uint32_t number_locked(void)
+{
+    for (unsigned i = 0; i < LOOKS && count >= KEPT; i++) {
+        cursor = cursor + 1 < count ? cursor + 1 : 0;
+        if (is_free_locked(cursor, ids % LOOKS == i))
+            return cursor;
+    }
+    if (count >> SLAB_SHIFT >= SLABS)
+        return THREAD_OTHER;
+    if (slabs[count >> SLAB_SHIFT] == 0) {
+        void *slab = meta_take(SLAB * sizeof(struct thread));
+        if (slab == NULL)
+            return THREAD_OTHER;
+        slabs[count >> SLAB_SHIFT] = meta_id(slab);
+    }
+    store_release(&count, count + 1);
+    return count - 1;
+}
+
+/* From a child that shares our memory (vfork) all threads look dead: there is no row for it. Nor is
+ * the id that it may have left in our thread-local memory taken for the thread's. */
+static NOINLINE uint32_t thread_add(void)
+{
+    pid_t here = os_pid();
+    if (load_relaxed(&process) == 0)
+        store_relaxed(&process, here);
+    if (load_relaxed(&process) != here)
+        return THREAD_OTHER;
+    lock_take(&lock);
+    uint32_t number = number_locked();
+    if (number != THREAD_OTHER) {
+        struct thread *thread = thread_at(number);
+        thread->since_ms = os_now_ms();
+        thread->tid = (uint32_t)os_tid();
+        store_relaxed(&thread->id, ids++);
+        thread->named = false;
+        memset(thread->name, 0, sizeof thread->name);
+        store_release(&thread->state, THREAD_LIVES);
+        living++;
+        own = number + 1;
+    }
+    lock_give(&lock);
+    return number;
+}
+
+uint32_t threads_self(void)
+{
+    return likely(own != 0) ? own - 1 : thread_add();
+}
+
+uint32_t threads_id(uint32_t number)
+{
+    return number == THREAD_OTHER ? UINT32_MAX : load_relaxed(&thread_at(number)->id);
+}
+
+void threads_keep(struct recorder *recorder)
+{
+    uint32_t number = threads_self();
+    if (number != THREAD_OTHER)
+        thread_at(number)->recorder = recorder;
+}
+
+uint32_t threads_count(void)
+{
+    return load_acquire(&count);
+}
+
+void threads_keep_names(void)
+{
+    store_relaxed(&names_kept, true);
+}
+
+void threads_end(void)
+{
+    if (own == 0)
+        return;
+    struct thread *thread = thread_at(own - 1);
+    if (!thread->named && load_relaxed(&names_kept))
+        os_thread_name(thread->name);
+    lock_take(&lock);
+    /* All or nothing: a thread's row that is still there has all that the thread did. */
+    bool gone = count > KEPT && sites_ended(own - 1) && sites_fold(own - 1);
+    store_release(&thread->state, gone ? THREAD_NONE : THREAD_ENDED);
+    living--;
+    own = 0;
+    lock_give(&lock);
+}
+
+/* What the kernel calls a live thread; empty if it does not say. */
+static void name_ask(uint32_t tid, char name[THREAD_NAME_SIZE])
+{
+    char path[64];
+    struct print text;
+    print_start(&text, path, sizeof path);
+    print_format(&text, "/proc/self/task/%u/comm", tid);
+    int fd = os_open(print_string(&text), O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return;
+    ssize_t got = os_read(fd, name, THREAD_NAME_SIZE);
+    os_close(fd);
+    got = got < 0 ? 0 : got;
+    while (got > 0 && (name[got - 1] == '\n' || name[got - 1] == '\0' || got == THREAD_NAME_SIZE))
+        got--;
+    memset(name + got, 0, THREAD_NAME_SIZE - (size_t)got);
+}
+
+bool threads_row(uint32_t number, struct thread_row *row)
+{
+    if (number >= threads_count())
+        return false;
+    const struct thread *thread = thread_at(number);
+    uint8_t state = load_acquire(&thread->state);
+    if (state == THREAD_NONE)
+        return false;
+    *row = (struct thread_row){.id = thread->id,
+                               .tid = thread->tid,
+                               .alive = state == THREAD_LIVES,
+                               .since_ms = thread->since_ms};
+    memcpy(row->name, thread->name, sizeof row->name);
+    row->name[sizeof row->name - 1] = '\0';
+    if (row->alive && !thread->named)
+        name_ask(row->tid, row->name);
+    return true;
+}
+
+void threads_set_name(const char *name)
+{
+    if (threads_self() == THREAD_OTHER)
+        return;
+    struct thread *thread = thread_at(own - 1);
+    size_t length = strlen(name);
+    length = length < sizeof thread->name ? length : sizeof thread->name - 1;
+    memset(thread->name, 0, sizeof thread->name);
+    memcpy(thread->name, name, length);
+    thread->named = length > 0;
+}
+
+const char *threads_name(void)
+{
+    return own == 0 ? "" : thread_at(own - 1)->name;
+}
+
+void threads_recover(uint32_t parent_id)
+{
+    lock_break(&lock, parent_id);
+    process = os_pid();
+    for (uint32_t number = 0; number < count; number++) {
+        struct thread *thread = thread_at(number);
+        if (number + 1 == own)
+            thread->tid = lock_self();
+        else if (thread->state == THREAD_LIVES)
+            thread_vanished(thread);
+    }
+}
+
+void threads_abandoned(void)
+{
+    if (!lock_is_own(&lock))
+        return;
+    sites_fold_abandoned();
+    lock_give(&lock);
+}

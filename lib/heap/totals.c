@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/heap/totals.h. */
+#include "lib/heap/totals.h"
+
+#include "base/arch.h"
+#include "base/lock.h"
+#include "base/os.h"
+#include "lib/heap/recorder.h"
+#include "lib/heap/sampler.h"
+#include "lib/heap/series.h"
+
+enum {
+    BATCH_BYTES = 16 << 10, /* events are shared at the latest after this many bytes, */
+    BATCH_SHARE = 4096,     /* or this share of the heap if that is more */
+    LOOK_SHARE = 256,       /* the heap is looked at again when it has grown by this share, */
+    LOOK_BYTES = 16 << 10,  /* and by this for each heap, which is about what its bins hold; */
+    LOOK_FINER = 16,        /* by this part of both while every block is recorded: without bins */
+    FAR_SHARE = 4,          /* a change by this share, */
+    FAR_BYTES = 1 << 20,    /* and by this, is a point of the series of its own, */
+    FAR_MOST = 24,          /* but not more often than this */
+    FAR_WINDOW_MS = 16,     /* in this time; with many heaps, of which each costs some time, */
+    HEAPS_A_MS = 16,        /* points are at least a millisecond apart for each 16 of them */
+    PART_SHARE = 32,        /* threads come by at least this often on the way to a limit */
+    PART_LEAST = 1024,
+};
+
+/* Usable bytes: of recorded events while every block is recorded, else of the counters of threads
+ * that came by since limits were set. Only differences mean something. */
+static struct {
+    uint64_t allocated, freed;
+} progress __attribute__((aligned(64)));
+
+static struct {
+    uint64_t allocated, freed, live; /* in terms of `progress`; 0: none */
+    uint64_t held;                   /* held bytes at which live bytes may have reached the limit */
+} goals = {.held = UINT64_MAX};
+
+static struct {
+    uint64_t bytes;
+    struct totals_peak is;
+    uint32_t busy; /* a turn */
+} peak __attribute__((aligned(64)));
+
+struct profile_limits profile_limits;
+bool profile_due, profile_counting, totals_at_peak;
+struct profile_band profile_calm;
+uint64_t profile_high = 1;
+struct profile_band profile_band = {0, UINT64_MAX};
+
+/* ---- the peak ------------------------------------------------------------------------ */
+
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Whether recorded events are all that ever happened. */
+static bool exact_from_start(void)
+{
+    return sampler_exact_always() && profile_covered();
+}
+
+/* With `peak.busy`: keeps the account if it is the largest. That is the peak, unless recorded
+ * events have found a larger one. What is live. */
+static uint64_t raise_peak(const struct account_sum classes[ACCOUNT_ROWS])
+{
+    struct account_sum total = account_total(classes);
+    uint64_t live = account_live_bytes(&total);
+    if (live > peak.is.bytes) {
+        for (unsigned row = 0; row < ACCOUNT_ROWS; row++) {
+            peak.is.classes[row].blocks = account_live(&classes[row]);
+            peak.is.classes[row].bytes = account_live_bytes(&classes[row]);
+        }
+        peak.is.bytes = live;
+    }
+    if (live > load_relaxed(&peak.bytes)) {
+        peak.is.in_sites = false;
+        peak.is.time_ms = os_now_ms();
+        store_relaxed(&peak.bytes, live);
+        store_relaxed(&totals_at_peak, false);
+        __atomic_fetch_add(&sites_peak_epoch, 1, __ATOMIC_RELAXED);
+    }
+    return live;
+}
+
+/* No look until the program has a step more than at the peak. If it seems to have more already,
+ * bins have taken blocks that are not noted yet: no look until it is a step more, or a step less,
+ * since they may be noted while the heap grows. */
+static void calm_set(uint64_t now, uint64_t again, uint64_t step)
+{
+    bool above = now > again + step;
+    uint64_t low = above ? now - step : 0, high = (above ? now : again) + step;
+    store_relaxed(&profile_calm.low, low);
+    store_relaxed(&profile_calm.width, high - low - 1);
+    store_relaxed(&profile_high, held_bytes() + step);
+    bins_note_above(again + step);
+}
+
+void profile_high_water(void)
+{
+    static BULK struct account_sum classes[ACCOUNT_ROWS]; /* stacks may be small */
+    if (!turn_take(&peak.busy))
+        return;
+    uint64_t finer = sampler_rate() == SAMPLER_EXACT ? LOOK_FINER : 1;
+    uint64_t now = held_by_program(), step = now / LOOK_SHARE / finer;
+    uint64_t least = (heap_count() + (uint64_t)1) * LOOK_BYTES / finer;
+    uint64_t again = now; /* where the heap would be as large as at the peak */
+    if (!exact_from_start()) {
+        account_classes(classes);
+        uint64_t live = raise_peak(classes), highest = load_relaxed(&peak.bytes);
+        again = least_of(now + highest - live, highest);
+    }
+    calm_set(now, again, step > least ? step : least);
+    turn_give(&peak.busy);
+}
+
+/* Waits for `peak.busy`. False: its thread does not get on. */
+static bool peak_turn(void)
+{
+    enum { PATIENCE = 100000 };
+    bool mine = false;
+    for (unsigned tries = 0; tries < PATIENCE && !mine; tries++) {
+        mine = turn_take(&peak.busy);
+        arch_pause();
+    }
+    return mine;
+}
+
+void totals_peak(const struct account *now, struct totals_peak *out)
+{
+    bool mine = peak_turn();
+    if (mine)
+        raise_peak(now->classes);
+    *out = peak.is; /* also while another thread writes it: it may be a mixture */
+    if (mine)
+        turn_give(&peak.busy);
+}
+
+/* ---- limits -------------------------------------------------------------------------- */
+
+struct profile_now profile_now(void)
+{
+    struct account_sum total = account_now();
+    return (struct profile_now){total.alloc_bytes, total.free_bytes, account_live_bytes(&total)};
+}
+
+/* A goal as far from `from` as the limit is from `now`; 0 stays 0. */
+static uint64_t goal_for(uint64_t limit, uint64_t now, uint64_t from)
+{
+    if (limit == 0)
+        return 0;
+    uint64_t goal = from + (limit > now ? limit - now : 1);
+    return goal == 0 ? 1 : goal;
+}
+
+/* How far `now` is from a goal; 0 when it is reached. A goal of 0 is never reached. */
+static uint64_t distance(const uint64_t *goal, uint64_t now)
+{
+    uint64_t last = load_relaxed(goal) - 1;
+    return last < now ? 0 : last - now;
+}
+
+/* Where live bytes can have reached the limit, as far as held bytes tell. */
+static uint64_t held_goal(uint64_t limit, uint64_t live)
+{
+    uint64_t now = held_bytes();
+    if (limit == 0)
+        return UINT64_MAX;
+    if (now < limit)
+        return limit;
+    uint64_t rest = limit > live ? (limit - live) / 2 : 0;
+    return now + (rest > UNIT ? rest : UNIT);
+}
+
+/* While nothing is recorded no dump is due. */
+static uint64_t held_limit(void)
+{
+    return sampler_rate() == SAMPLER_OFF ? UINT64_MAX : load_relaxed(&goals.held);
+}
+
+/* The range of held bytes in which no thread needs to look. */
+static void band_set(uint64_t low, uint64_t high)
+{
+    high = least_of(high, held_limit());
+    store_relaxed(&profile_band.low, low);
+    store_relaxed(&profile_band.width, high > low ? high - low - 1 : 0);
+}
+
+/* The range in which the last point of the series is near enough. */
+static void band_around(uint64_t center)
+{
+    uint64_t far = center / FAR_SHARE > FAR_BYTES ? center / FAR_SHARE : FAR_BYTES;
+    band_set(center > far ? center - far : 0, center + far);
+}
+
+void totals_arm(const struct profile_limits *wanted, const struct profile_now *now)
+{
+    uint64_t allocated = load_relaxed(&progress.allocated), freed = load_relaxed(&progress.freed);
+    uint64_t live = allocated > freed ? allocated - freed : 0;
+    bool counting = wanted->allocated != 0 || wanted->freed != 0;
+    store_relaxed(&profile_limits.allocated, wanted->allocated);
+    store_relaxed(&profile_limits.freed, wanted->freed);
+    store_relaxed(&profile_limits.live, wanted->live);
+    store_relaxed(&profile_limits.time_ms, wanted->time_ms);
+    store_relaxed(&goals.allocated, goal_for(wanted->allocated, now->allocated, allocated));
+    store_relaxed(&goals.freed, goal_for(wanted->freed, now->freed, freed));
+    store_relaxed(&goals.live, goal_for(wanted->live, now->live, live));
+    store_relaxed(&goals.held, held_goal(wanted->live, now->live));
+    band_around(held_bytes());
+    if (!counting) {
+        bins_part(UINT32_MAX);
+    } else {
+        uint64_t way =
+            least_of(distance(&goals.allocated, allocated), distance(&goals.freed, freed)) + 1;
+        uint64_t part = way / PART_SHARE;
+        bins_part((uint32_t)(part < PART_LEAST ? PART_LEAST : least_of(part, UINT32_MAX)));
+        if (!load_relaxed(&profile_counting))
+            heap_interrupt(NULL); /* clocks that were set before may run for long */
+    }
+    store_relaxed(&profile_counting, counting);
+}
+
+/* Whether `now` has reached a goal. */
+static bool reached(const uint64_t *goal, uint64_t now)
+{
+    return load_relaxed(goal) - 1 < now;
+}
+
+static void progress_add(uint64_t allocated, uint64_t freed)
+{
+    allocated = __atomic_add_fetch(&progress.allocated, allocated, __ATOMIC_RELAXED);
+    freed = __atomic_add_fetch(&progress.freed, freed, __ATOMIC_RELAXED);
+    if (unlikely(reached(&goals.allocated, allocated) || reached(&goals.freed, freed)))
+        store_relaxed(&profile_due, true);
+}
+
+void profile_count(const struct account_sum *now, struct profile_counted *last)
+{
+    uint64_t allocated = now->alloc_bytes - last->allocated, freed = now->free_bytes - last->freed;
+    bool anew = now->alloc_bytes < last->allocated || now->free_bytes < last->freed;
+    *last = (struct profile_counted){now->alloc_bytes, now->free_bytes};
+    if (!anew)
+        progress_add(allocated, freed);
+}
+
+/* ---- events while every block is recorded ------------------------------------------------ */
+
+/* The calling thread's recorder, if it keeps one: a batch from before all was forgotten does not
+ * count. */
+static struct recorder *kept_now(void)
+{
+    struct recorder *recorder = recorder_kept();
+    unsigned now = load_relaxed(&sites_era);
+    if (recorder != NULL && unlikely(recorder->era != now)) {
+        recorder_clear(recorder);
+        recorder->era = now;
+    }
+    return recorder;
+}
+
+static void share(struct recorder *recorder)
+{
+    progress_add(recorder->batch.allocated, recorder->batch.freed);
+    recorder_clear(recorder);
+}
+
+/* `own` is what this thread has not shared; NULL: nothing.
+ *
+ * Other threads may allocate and free any number of bytes between two loads, if this one has to
+ * wait for a processor there. What was allocated then must not be taken for live, or nothing would
+ * ever be a peak again: the loads are repeated until they fit, and if they never do, the frees are
+ * those of the later time. */
+static struct profile_now progress_now(const struct recorder *own)
+{
+    enum { TRIES = 3 };
+    uint64_t freed = load_acquire(&progress.freed), allocated = 0;
+    for (unsigned i = 0; i < TRIES; i++) {
+        uint64_t before = freed;
+        allocated = load_acquire(&progress.allocated);
+        freed = load_acquire(&progress.freed);
+        if (likely(freed == before))
+            break;
+    }
+    freed += own == NULL ? 0 : own->batch.freed;
+    allocated += own == NULL ? 0 : own->batch.allocated;
+    return (struct profile_now){allocated, freed, allocated > freed ? allocated - freed : 0};
+}
+
+/* Looks at the totals after an event. True if the heap is larger than ever before. */
+static bool look(struct profile_now now)
+{
+    bool grown = now.live > load_relaxed(&peak.bytes) && exact_from_start();
+    if (grown) {
+        store_relaxed(&peak.bytes, now.live);
+        if (!load_relaxed(&totals_at_peak)) {
+            store_relaxed(&totals_at_peak, true);
+            store_relaxed(&peak.is.in_sites, true);
+            store_relaxed(&peak.is.time_ms, os_now_ms());
+            __atomic_fetch_add(&sites_peak_epoch, 1, __ATOMIC_RELAXED);
+        }
+    }
+    if (unlikely(reached(&goals.allocated, now.allocated) || reached(&goals.freed, now.freed) ||
+                 reached(&goals.live, now.live)))
+        store_relaxed(&profile_due, true);
+    return grown;
+}
+
+/* The same, and how much the thread may do before it is time to look again. */
+static bool recorder_look(struct recorder *recorder)
+{
+    struct profile_now now = progress_now(recorder);
+    bool grown = look(now);
+    uint64_t highest = load_relaxed(&peak.bytes), batch = highest / BATCH_SHARE;
+    batch = batch > BATCH_BYTES ? batch : BATCH_BYTES;
+    if (recorder->batch.allocated > batch || recorder->batch.freed > batch)
+        share(recorder);
+    recorder->allocated_most =
+        least_of(batch, recorder->batch.allocated + distance(&goals.allocated, now.allocated));
+    recorder->freed_most =
+        least_of(batch, recorder->batch.freed + distance(&goals.freed, now.freed));
+    recorder->room =
+        least_of(highest > now.live ? highest - now.live : 0, distance(&goals.live, now.live));
+    return grown;
+}
+
+bool totals_grow(uint64_t bytes)
+{
+    struct recorder *recorder = kept_now();
+    if (unlikely(recorder == NULL)) {
+        progress_add(bytes, 0);
+        return look(progress_now(NULL));
+    }
+    recorder->batch.allocated += bytes;
+    if (unlikely(bytes > recorder->room || recorder->batch.allocated > recorder->allocated_most))
+        return recorder_look(recorder);
+    recorder->room -= bytes;
+    return false;
+}
+
+void totals_shrink(uint64_t bytes)
+{
+    struct recorder *recorder = kept_now();
+    if (unlikely(recorder == NULL)) {
+        progress_add(0, bytes);
+        return;
+    }
+    recorder->batch.freed += bytes;
+    recorder->room += bytes;
+    if (unlikely(recorder->batch.freed > recorder->freed_most))
+        recorder_look(recorder);
+}
+
+void profile_settle(void)
+{
+    struct recorder *recorder = kept_now();
+    if (recorder != NULL)
+        share(recorder);
+    recorder_drop();
+}
+
+void profile_inherit(struct recorder *recorder)
+{
+    if (recorder->era == load_relaxed(&sites_era))
+        progress_add(recorder->batch.allocated, recorder->batch.freed);
+    recorder_clear(recorder);
+    recorder_put_back(recorder);
+}
+
+/* ---- time ---------------------------------------------------------------------------- */
+
+static uint64_t rest_ms; /* no point is added before this time */
+
+static void add_point(uint64_t now_ms)
+{
+    store_relaxed(&rest_ms, now_ms + heap_count() / HEAPS_A_MS);
+    struct account_sum total = account_now();
+    band_around(held_bytes());
+    series_add(&(struct profile_point){
+        .time_ms = now_ms,
+        .live_bytes = account_live_bytes(&total),
+        .allocated_bytes = total.alloc_bytes,
+        .allocated_objects = total.allocs,
+    });
+}
+
+void profile_tick(uint64_t now_ms)
+{
+    if (reached(&profile_limits.time_ms, now_ms))
+        store_relaxed(&profile_due, true);
+    if (load_relaxed(&totals_at_peak))
+        store_relaxed(&peak.is.time_ms, now_ms);
+    if (!series_due(now_ms) || now_ms < load_relaxed(&rest_ms))
+        return;
+    profile_measure_ticks();
+    add_point(now_ms);
+}
+
+/* Whether another point out of turn may be added now. */
+static bool may_add_point(uint64_t now_ms)
+{
+    static uint64_t period;
+    static unsigned left;
+    if (load_relaxed(&period) != now_ms / FAR_WINDOW_MS) {
+        store_relaxed(&period, now_ms / FAR_WINDOW_MS);
+        store_relaxed(&left, FAR_MOST);
+    }
+    unsigned more = load_relaxed(&left);
+    store_relaxed(&left, more == 0 ? 0 : more - 1);
+    return more != 0;
+}
+
+void profile_far(void)
+{
+    uint64_t now_ms = os_now_ms();
+    if (held_bytes() >= held_limit())
+        store_relaxed(&profile_due, true);
+    else if (now_ms >= load_relaxed(&rest_ms) && may_add_point(now_ms))
+        add_point(now_ms);
+    else
+        band_set(0, UINT64_MAX); /* until the next regular point */
+}
+
+static void peak_row(void *context, const struct profile_row *row)
+{
+    struct totals_peak *is = context;
+    is->bytes += row->peak.usable;
+    is->classes[row->class].blocks += row->peak.objects;
+    is->classes[row->class].bytes += row->peak.usable;
+}
+
+void totals_reset(void)
+{
+    static BULK struct totals_peak in_sites; /* stacks may be small */
+    bool mine = peak_turn();
+    if (mine && peak.is.in_sites) {
+        in_sites = (struct totals_peak){.time_ms = peak.is.time_ms};
+        profile_each(peak_row, &in_sites);
+        if (in_sites.bytes > peak.is.bytes)
+            peak.is = in_sites;
+        peak.is.in_sites = false;
+    }
+    if (mine)
+        turn_give(&peak.busy);
+    store_relaxed(&progress.allocated, 0);
+    store_relaxed(&progress.freed, 0);
+    store_relaxed(&totals_at_peak, false);
+    store_relaxed(&profile_calm.low, 0);
+    store_relaxed(&profile_calm.width, 0);
+    store_relaxed(&profile_high, 1);
+}
+
+void totals_recover(uint64_t allocated, uint64_t freed)
+{
+    struct recorder *recorder = recorder_kept();
+    if (recorder != NULL)
+        recorder_clear(recorder);
+    progress.allocated = allocated;
+    progress.freed = freed;
+    peak.busy = 0;
+}
+
+void totals_abandoned(void)
+{
+    turn_abandon(&peak.busy);
+}
