@@ -395,7 +395,7 @@ void *heap_pop_watched(struct heap *heap, unsigned mark)
         }
         struct stock *stock = heap_stock(heap, mark);
         heap->top[mark] = top - 1;
-        if (likely(span_of(block)->watched)) {
+        if (likely(span_of(block)->kinds & KIND_RECORDED)) {
             add_relaxed(&stock->drawn, 1);
             store_relaxed(&heap->clock[mark], 0);
             return block;

@@ -103,7 +103,7 @@ static struct span *span_make(unsigned pool, unsigned mark, bool watched, uint32
         return NULL;
     }
     span->mark = (uint8_t)mark;
-    span->watched = watched;
+    span->kinds = watched ? KIND_RECORDED : 0;
     span->zero = false;
     span->home = home_make(pool, watched ? CENTRAL_WATCHED + class : mark);
     span->record = records == NULL ? 0 : meta_id(records);
@@ -128,7 +128,7 @@ static void span_end(struct span *span)
     store_relaxed(&span->state, SPAN_NONE);
     span->home = 0;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if (span->watched)
+    if (span->kinds & KIND_RECORDED)
         meta_give(meta_at(span->record), span->blocks * sizeof(struct record));
     pages_give(span);
 }

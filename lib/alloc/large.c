@@ -38,7 +38,7 @@ void *large_take(unsigned pool, size_t size, size_t align, bool *zero)
         return NULL;
     *zero = span->zero;
     span->mark = MARK_LARGE;
-    span->watched = false;
+    span->kinds = 0;
     span->record = 0;
     span->zero = false;
     span->length = (uint32_t)units;

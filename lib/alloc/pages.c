@@ -398,7 +398,7 @@ void pages_give(struct span *span)
     add_relaxed(&pages->used_units, -(size_t)(span->units));
     store_relaxed(&span->state, SPAN_NONE); /* before the fields that free runs use otherwise */
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    span->watched = false;
+    span->kinds = 0;
     span->since_ms = now;
     span->side = pages_side;
     span->alone = !span->zero && span->units <= ALONE_UNITS && pages->alone < ALONE_MOST;

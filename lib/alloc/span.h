@@ -29,6 +29,11 @@ enum span_state {
     SPAN_LARGE,
 };
 
+/* Why blocks are observed: a set. A free of one always leaves the hot path. */
+enum kind {
+    KIND_RECORDED = 1 << 0, /* sampled, or all are: each has a record */
+};
+
 /* What an observer keeps about a watched block. This room only keeps the place for it. */
 struct record {
     uint32_t site;
@@ -49,7 +54,7 @@ struct span {
     uint8_t state;
     uint8_t mark;    /* blocks: what a block of it is marked with when handed out */
     uint8_t pool;    /* whose it is */
-    bool watched;    /* blocks or large: owned by no heap, each block has a record */
+    uint8_t kinds;   /* blocks or large: why they are observed (enum kind); 0: they are not */
     uint16_t blocks; /* blocks that it is cut into, */
     uint16_t free;   /* and those of them that are here: bits set below */
     uint32_t

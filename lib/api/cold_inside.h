@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of the slow code (cold.c, cold_large.c, cold_realloc.c) share. Everything here is
+ * What the parts of the slow code share (cold.c lists them). Everything here is
  * called between `cold_begin` and `cold_end`, unless it says otherwise.
  */
 #ifndef API_COLD_INSIDE_H
@@ -17,8 +17,9 @@ struct origin {
     uint64_t born;
 };
 
-/* This thread's heap; NULL: it has none yet. */
-struct heap *cold_heap(void);
+/* This thread's heap; NULL: it has none yet. `often`: for a frequent kind of call, so that not each
+ * of them looks at the time. */
+struct heap *cold_heap(bool often);
 unsigned cold_pool(const struct heap *heap);
 /* The rate at which this thread picks blocks, which may still be the one before the last change:
  * where every block is picked, none may count for many. */

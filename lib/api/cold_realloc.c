@@ -25,7 +25,7 @@ static void resized(struct heap *heap, void *p, struct span *span, size_t before
     uint32_t site = 0;
     bool known = false;
     cold_large_count(heap, (struct heap_sums){1, 1, now, before});
-    if (span->watched) {
+    if (span->kinds != 0) {
         struct large_record *place = meta_at(span->record);
         origin.born = profile_born(&place->record);
         known = profile_rate(&place->record, &rate);
@@ -37,7 +37,7 @@ static void resized(struct heap *heap, void *p, struct span *span, size_t before
     if (known) {
         if (now >= before || sampler_keeps(random, before, now, sampler_rate_of(rate)))
             cold_large_record(p, size, &origin, rate);
-        if (span->watched)
+        if (span->kinds != 0)
             profile_again(&((struct large_record *)meta_at(span->record))->record, site);
     } else if (now > before && cold_large_rings(heap, now - before)) {
         cold_large_record(p, size, &origin, cold_rate(heap));
@@ -47,14 +47,14 @@ static void resized(struct heap *heap, void *p, struct span *span, size_t before
 static void *realloc_large(void *p, struct span *span, size_t size, const struct caller *caller)
 {
     size_t before = large_size(span);
-    struct heap *heap = cold_heap();
+    struct heap *heap = cold_heap(false);
     cold_look_at_peak(); /* while held bytes are those of the old block */
     if (large_resize(span, size)) {
         resized(heap, p, span, before, size, caller);
         return p;
     }
     bool zero;
-    struct large_record *place = span->watched ? meta_at(span->record) : NULL;
+    struct large_record *place = span->kinds != 0 ? meta_at(span->record) : NULL;
     struct origin origin = {caller, place == NULL ? PROFILE_MOVED : profile_born(&place->record)};
     void *block = large_take(pages_node(cold_pool(heap)), size, GRANULE, &zero);
     if (block == NULL)
@@ -110,7 +110,7 @@ static void renew(void *p, unsigned mark, size_t usable, size_t size, const stru
     struct span *span = span_of(p);
     if (!cold_begin(caller))
         return;
-    struct heap *heap = cold_heap();
+    struct heap *heap = cold_heap(false);
     if (span->state == SPAN_LARGE) {
         resized(heap, p, span, usable, size, caller);
     } else {
@@ -151,7 +151,7 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
     memcpy(block, p, size < usable ? size : usable);
     if (mark == MARK_WATCHED && cold_begin(caller)) {
         cold_look_at_peak();
-        cold_free_watched(p, cold_heap(), caller, true);
+        cold_free_watched(p, cold_heap(false), caller, true);
         cold_end();
     } else {
         cold_free(p, caller);

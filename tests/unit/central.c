@@ -172,7 +172,7 @@ static void watched_blocks_have_records_of_their_own(void)
     for (unsigned i = 0; i < BLOCKS; i++) {
         blocks[i] = central_take_one(0, CENTRAL_WATCHED + class);
         struct span *span = span_of(blocks[i]);
-        assert(span->watched && mark_class(span->mark) == class);
+        assert(span->kinds == KIND_RECORDED && mark_class(span->mark) == class);
         struct record *record = central_record(span, blocks[i]);
         assert(record->site == 0);
         record->site = i + 1;

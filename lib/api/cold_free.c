@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Frees on the slow path, and what a pointer is: a full bin gives blocks to the centre, a watched
+ * block ends its record, a large one goes back to the pages, and pointers that are none of these
+ * are another allocator's or an error.
+ */
+#include "lib/api/cold_inside.h"
+#include "lib/api/elsewhere.h"
+#include "lib/api/emergency.h"
+#include "lib/api/foreign.h"
+#include "lib/api/hot.h"
+#include "lib/api/young.h"
+#include "lib/heap/observer.h"
+
+unsigned cold_mark(const void *p, bool *ours)
+{
+    *ours = window_has(p);
+    if (!*ours || (uintptr_t)p % GRANULE != 0)
+        return MARK_FREE;
+    return mark_of(p);
+}
+
+void cold_free_watched(void *p, struct heap *heap, const struct caller *caller, bool moved)
+{
+    struct span *span = span_of(p);
+    bool large = span->state == SPAN_LARGE;
+    unsigned class = mark_class(span->mark);
+    size_t size = large ? large_size(span) : class_size(class);
+    if (__atomic_exchange_n(live_at(p), 0, __ATOMIC_ACQ_REL) == 0)
+        fatal_freed_twice(p, size);
+    if (large) {
+        if (span->kinds != 0)
+            cold_large_forget(span, caller, size, moved);
+        cold_large_count(heap, (struct heap_sums){.frees = 1, .free_bytes = size});
+        large_give(span);
+        return;
+    }
+    struct record *place = central_record(span, p);
+    profile_end(place, caller, size, size - place->slack, moved);
+    if (heap != NULL && (heap->watched ? heap_push_watched(heap, mark_make(class, heap->colour), p)
+                                       : spare_keep(heap, class, p)))
+        return;
+    young_sum((struct heap_sums){.frees = 1, .free_bytes = size});
+    central_give(&p, 1);
+}
+
+static void free_inside(void *p, unsigned mark, const struct caller *caller)
+{
+    struct heap *heap = cold_heap(mark == MARK_WATCHED);
+    cold_look_at_peak();
+    if (mark == MARK_LARGE || mark == MARK_WATCHED) {
+        cold_free_watched(p, heap, caller, false);
+        return;
+    }
+    if (unlikely(heap == NULL && heap_self != NULL) && heap_popped_lately(heap_self, mark, p))
+        return; /* a handler on top of the hot path, which may be about to pop this block: lost */
+    if (heap != NULL && (hot_push(heap, p) || (heap_spill(heap, mark) && hot_push(heap, p))))
+        return;
+    if (__atomic_exchange_n(live_at(p), 0, __ATOMIC_ACQ_REL) == 0)
+        fatal_freed_twice(p, class_size(mark_class(mark)));
+    young_sum((struct heap_sums){.frees = 1, .free_bytes = class_size(mark_class(mark))});
+    central_give(&p, 1);
+}
+
+void cold_free(void *p, const struct caller *caller)
+{
+    bool ours;
+    if (p == NULL)
+        return;
+    unsigned mark = cold_mark(p, &ours);
+    if (unlikely(mark == MARK_FREE)) {
+        if (emergency_owns(p) || elsewhere_free(p) || (!ours && foreign_free(p)))
+            return;
+        fatal_bad_pointer(p, "free");
+    }
+    if (unlikely(!cold_begin(caller)))
+        return; /* in a signal handler that came upon us inside: lost, but nothing breaks */
+    free_inside(p, mark, caller);
+    cold_end();
+}
+
+size_t cold_usable_for(const void *p, const char *call)
+{
+    bool ours;
+    unsigned mark = cold_mark(p, &ours);
+    if (mark == MARK_FREE) {
+        size_t size = emergency_owns(p) ? emergency_size(p) : outside_size(p);
+        if (size != 0 || (!ours && (size = foreign_usable(p)) != 0))
+            return size;
+        fatal_bad_pointer(p, call);
+    }
+    if (mark != MARK_LARGE && mark != MARK_WATCHED)
+        return class_size(mark_class(mark));
+    struct span *span = span_of(p);
+    return span->state == SPAN_LARGE ? large_size(span) : class_size(mark_class(span->mark));
+}
+
+size_t cold_usable(const void *p)
+{
+    return cold_usable_for(p, "malloc_usable_size");
+}

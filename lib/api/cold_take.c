@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * New blocks on the slow path: from a bin that ran empty or whose clock ran out, from the centre
+ * for samples and for threads without a heap, from the pages for large ones, and from outside of
+ * the window or from emergency memory when there is no other way.
+ */
+#include "lib/api/cold_inside.h"
+#include "lib/api/elsewhere.h"
+#include "lib/api/emergency.h"
+#include "lib/api/hot.h"
+#include "lib/api/young.h"
+#include "lib/dump/dump.h"
+#include "lib/heap/observer.h"
+
+/* A block of a watched span gets its record. */
+static void record(void *block, unsigned class, size_t size, const struct origin *origin,
+                   unsigned rate)
+{
+    struct record *place = central_record(span_of(block), block);
+    profile_begin(place, origin->caller, class, class_size(class), size, origin->born, rate);
+    store_relaxed(live_at(block), live_sign_watched(block));
+}
+
+/* One block past the bins, watched or not. */
+static void *take_direct(struct heap *heap, unsigned class, size_t size,
+                         const struct origin *origin)
+{
+    unsigned mark = mark_make(class, heap == NULL ? young.colour : heap->colour);
+    void *block = central_take_one(cold_pool(heap), origin ? CENTRAL_WATCHED + class : mark);
+    if (block == NULL)
+        return NULL;
+    young_sum((struct heap_sums){.allocs = 1, .alloc_bytes = class_size(class)});
+    if (origin != NULL)
+        record(block, class, size, origin, cold_rate(heap));
+    else
+        store_relaxed(live_at(block), live_sign(block));
+    return block;
+}
+
+/* The clock of the bin ran out. True if that makes the next block a sample. */
+static bool clock_ring(struct heap *heap, unsigned mark)
+{
+    size_t size = class_size(mark_class(mark));
+    bool over = heap_clock_over(heap, mark);
+    cold_look_at_peak();
+    if (!over)
+        return false;
+    bool armed = heap_stock(heap, mark)->armed;
+    uint64_t wait = sampler_blocks(&heap->random, size);
+    bool hit = armed || wait == 0; /* a new bin's clock is at its end without a wait */
+    if (hit && !armed)
+        wait = sampler_blocks(&heap->random, size);
+    heap_set_clock(heap, mark, wait);
+    return hit;
+}
+
+/* A watched block. Where there is no memory for one, the sample is lost: an ordinary block from the
+ * bin or the centre. */
+static void *take_sample(struct heap *heap, unsigned mark, size_t size, const struct origin *origin)
+{
+    unsigned class = mark_class(mark);
+    void *block = spare_take(heap, class);
+    if (block != NULL) {
+        record(block, class, size, origin, cold_rate(heap));
+        return block;
+    }
+    block = take_direct(heap, class, size, origin);
+    if (unlikely(block == NULL) && (block = heap_pop(heap, mark)) != NULL)
+        store_relaxed(live_at(block), live_sign(block));
+    return block != NULL ? block : take_direct(heap, class, size, NULL);
+}
+
+/* From the bin of the class that `room` bytes take; `size` is what the program asked for. */
+static void *take_block(struct heap *heap, size_t room, size_t size, const struct origin *origin)
+{
+    unsigned mark = (unsigned)hot_mark(heap, room);
+    if (heap->watched) {
+        void *block = heap_pop_watched(heap, mark);
+        if (unlikely(block == NULL)) /* there may be memory for the block, if not for its record */
+            return take_direct(heap, mark_class(mark), size, NULL);
+        record(block, mark_class(mark), size, origin, SAMPLER_EXACT_NUMBER);
+        return block;
+    }
+    /* Ends: a clock that ran out makes a sample, or is set to one block at least; a refill fails or
+     * fills the bin. Only a signal handler can empty it again. */
+    for (;;) {
+        void *block = hot_pop(heap, mark);
+        if (block != NULL)
+            return block;
+        if (heap->clock[mark] < 0) {
+            if (clock_ring(heap, mark))
+                return take_sample(heap, mark, size, origin);
+        } else if (!heap_refill(heap, mark)) {
+            return take_direct(heap, mark_class(mark), size, NULL);
+        } else {
+            cold_look_at_peak();
+        }
+    }
+}
+
+static void *take_inside(size_t size, size_t align, const struct origin *origin, bool *zero)
+{
+    struct heap *heap = cold_heap(false);
+    size_t room = sizes_room(size, align);
+    if (room > BLOCK_MAX)
+        return cold_large_take(heap, size == 0 ? 1 : size, align, origin, zero);
+    if (heap != NULL)
+        return take_block(heap, room, size, origin);
+    unsigned class = class_of(room);
+    void *block = NULL;
+    if (young_ring(class_size(class)))
+        block = take_direct(NULL, class, size, origin);
+    return block != NULL ? block : take_direct(NULL, class, size, NULL);
+}
+
+void *cold_take(size_t size, size_t align, const struct origin *origin, bool *zero)
+{
+    *zero = false;
+    if (unlikely(!cold_begin(origin->caller)))
+        return lock_held != 0 ? emergency_take(size, align) : NULL;
+    void *block = take_inside(size, align, origin, zero);
+    if (unlikely(block == NULL))
+        block = elsewhere_take(size, align, zero);
+    cold_end();
+    if (unlikely(block == NULL))
+        triggers_failure();
+    return block;
+}
+
+void *cold_malloc(size_t size, const struct caller *caller)
+{
+    bool zero;
+    return cold_take(size, GRANULE, &(struct origin){caller, 0}, &zero);
+}
+
+void *cold_malloc_moved(size_t size, const struct caller *caller)
+{
+    bool zero;
+    return cold_take(size, GRANULE, &(struct origin){caller, PROFILE_MOVED}, &zero);
+}
+
+void *cold_calloc(size_t size, const struct caller *caller)
+{
+    bool zero;
+    void *block = cold_take(size, GRANULE, &(struct origin){caller, 0}, &zero);
+    if (block != NULL && !zero)
+        large_clear(block, size);
+    return block;
+}
+
+void *cold_aligned(size_t align, size_t size, const struct caller *caller)
+{
+    bool zero;
+    return cold_take(size, align, &(struct origin){caller, 0}, &zero);
+}
