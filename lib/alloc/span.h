@@ -30,7 +30,7 @@ enum span_state {
 };
 
 /* Why blocks are observed: a set. A free of one always leaves the hot path. */
-enum kind {
+enum block_kind {
     KIND_RECORDED = 1 << 0, /* sampled, or all are: each has a record */
 };
 
@@ -54,7 +54,7 @@ struct span {
     uint8_t state;
     uint8_t mark;    /* blocks: what a block of it is marked with when handed out */
     uint8_t pool;    /* whose it is */
-    uint8_t kinds;   /* blocks or large: why they are observed (enum kind); 0: they are not */
+    uint8_t kinds;   /* blocks or large: why they are observed (enum block_kind); 0: they are not */
     uint16_t blocks; /* blocks that it is cut into, */
     uint16_t free;   /* and those of them that are here: bits set below */
     uint32_t

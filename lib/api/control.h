@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything that can be asked of the profiler while a program runs: one table, whoever asks. The
- * calls of memoir.h, mallctl, gperftools' functions, signals and the socket all come through here.
+ * What can be asked of the profiler while a program runs: start, stop, rate, reset, options. The
+ * calls of memoir.h, mallctl, gperftools' functions and the socket (`control_command`) all change
+ * these here. A dump in the style of another library is made by its face with `dump_write`, and
+ * one that a signal or a limit asks for by lib/dump/triggers.c, when a thread leaves the allocator.
  */
 #ifndef API_CONTROL_H
 #define API_CONTROL_H

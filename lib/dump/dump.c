@@ -239,7 +239,7 @@ static int write_profile(const struct dump_style *style, int fd, const char *wor
         options.account = &account;
     }
     sink_to_fd(&sink, fd, buffer, sizeof buffer);
-    int error = format_write(style->format, &options, &sink);
+    int error = format_write(style->source, style->format, &options, &sink);
     int flushed = sink_flush(&sink);
     *bytes = sink.total;
     return error != 0 ? error : flushed;

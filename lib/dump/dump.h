@@ -44,6 +44,7 @@ enum dump_reason {
 enum { DUMP_NAME_SIZE = CONFIG_PATH_SIZE + 128 };
 
 struct dump_style {
+    enum dump_source source;
     enum dump_names names;
     enum format_kind format;
     struct format_options options;

@@ -1,26 +1,40 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/dump/format.h: a new format is a new file and a row here. */
+/*
+ * See lib/dump/format.h. A new format is a suffix and a new file; a new source is a row of writers.
+ */
 #include "lib/dump/format.h"
+
+#include <errno.h>
 
 #include "lib/dump/format_parts.h"
 
-static const struct {
-    int (*write)(const struct format_options *options, struct sink *sink);
-    const char *suffix;
-} formats[] = {
-    [FORMAT_CAPTURE] = {format_capture, ".memoir"},
-    [FORMAT_PPROF] = {format_pprof, ".pb.gz"},
-    [FORMAT_JEMALLOC] = {format_jemalloc, ".heap"},
-    [FORMAT_GPERFTOOLS] = {format_gperftools, ".heap"},
+typedef int writer(const struct format_options *options, struct sink *sink);
+
+static writer *const writers[][FORMAT_COUNT] = {
+    [SOURCE_HEAP] = {[FORMAT_CAPTURE] = format_capture,
+                     [FORMAT_PPROF] = format_pprof,
+                     [FORMAT_JEMALLOC] = format_jemalloc,
+                     [FORMAT_GPERFTOOLS] = format_gperftools},
 };
 
-int format_write(enum format_kind kind, const struct format_options *options, struct sink *sink)
+static const char *const suffixes[FORMAT_COUNT] = {
+    [FORMAT_CAPTURE] = ".memoir",
+    [FORMAT_PPROF] = ".pb.gz",
+    [FORMAT_JEMALLOC] = ".heap",
+    [FORMAT_GPERFTOOLS] = ".heap",
+};
+
+int format_write(enum dump_source source, enum format_kind kind,
+                 const struct format_options *options, struct sink *sink)
 {
-    formats[kind].write(options, sink);
+    writer *write = writers[source][kind];
+    if (write == NULL)
+        return ENOTSUP;
+    write(options, sink);
     return sink_flush(sink);
 }
 
 const char *format_suffix(enum format_kind kind)
 {
-    return formats[kind].suffix;
+    return suffixes[kind];
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The heap profile in the four formats that there are readers for. Each writer walks
- * lib/heap/heap_profile.h as it is now, allocates nothing, takes no lock and may be called in any
+ * What the observers know, in the formats that there are readers for. A *source* is an observer
+ * that can be dumped. Each writer walks its observer (lib/heap/heap_profile.h) as it is now,
+ * allocates nothing, takes no lock and may be called in any
  * thread, but not twice at the same time (dump.c sees to that).
  */
 #ifndef DUMP_FORMAT_H
@@ -17,6 +18,11 @@ enum format_kind {
     FORMAT_PPROF,      /* profile.proto in gzip */
     FORMAT_JEMALLOC,   /* heap_v2 text */
     FORMAT_GPERFTOOLS, /* "heap profile:" text */
+    FORMAT_COUNT
+};
+
+enum dump_source {
+    SOURCE_HEAP,
 };
 
 struct account; /* lib/alloc/alloc.h */
@@ -28,8 +34,9 @@ struct format_options {
     const struct account *account; /* capture and pprof: the allocator's counters of this moment */
 };
 
-/* 0 or an errno value. */
-int format_write(enum format_kind kind, const struct format_options *options, struct sink *sink);
+/* 0 or an errno value; ENOTSUP if the source has no writer for the format. */
+int format_write(enum dump_source source, enum format_kind kind,
+                 const struct format_options *options, struct sink *sink);
 /* ".memoir", ".pb.gz" or ".heap". */
 const char *format_suffix(enum format_kind kind);
 

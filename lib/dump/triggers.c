@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -45,31 +46,74 @@ static uint64_t next_wait(struct trigger *trigger)
     return trigger->wait_ms = wait < trigger->step ? wait : trigger->step;
 }
 
+/* What each kind of trigger counts, in what steps, and which limit it sets: a new kind is a row. */
+struct kind {
+    uint64_t (*total)(const struct profile_now *now, uint64_t now_ms); /* NULL: it counts nothing */
+    uint64_t (*step)(struct trigger *trigger, uint64_t total); /* from a total to the next */
+    size_t limit;                                              /* offset in struct profile_limits */
+};
+
+static uint64_t total_allocated(const struct profile_now *now, uint64_t now_ms)
+{
+    (void)now_ms;
+    return now->allocated;
+}
+
+static uint64_t total_freed(const struct profile_now *now, uint64_t now_ms)
+{
+    (void)now_ms;
+    return now->freed;
+}
+
+static uint64_t total_live(const struct profile_now *now, uint64_t now_ms)
+{
+    (void)now_ms;
+    return now->live;
+}
+
+static uint64_t total_time(const struct profile_now *now, uint64_t now_ms)
+{
+    (void)now;
+    return now_ms;
+}
+
+static uint64_t step_plain(struct trigger *trigger, uint64_t total)
+{
+    (void)total;
+    return trigger->step;
+}
+
+static uint64_t step_peak(struct trigger *trigger, uint64_t live)
+{
+    return trigger->step > eighth(live) ? trigger->step : eighth(live);
+}
+
+static uint64_t step_time(struct trigger *trigger, uint64_t now_ms)
+{
+    (void)now_ms;
+    return is_capture(trigger) ? next_wait(trigger) : trigger->step;
+}
+
+#define LIMIT(field) offsetof(struct profile_limits, field)
+static const struct kind kinds[DUMP_REASONS] = {
+    [DUMP_ALLOCATED] = {total_allocated, step_plain, LIMIT(allocated)},
+    [DUMP_FREED] = {total_freed, step_plain, LIMIT(freed)},
+    [DUMP_IN_USE] = {total_live, step_plain, LIMIT(live)},
+    [DUMP_PEAK] = {total_live, step_peak, LIMIT(live)},
+    [DUMP_TIME] = {total_time, step_time, LIMIT(time_ms)},
+};
+#undef LIMIT
+
 void trigger_wait(struct trigger *trigger, const struct profile_now *now, uint64_t now_ms)
 {
-    uint64_t step = trigger->step, live = now->live;
-    switch (trigger->kind) {
-    case DUMP_ALLOCATED:
-        trigger->next = now->allocated + step;
-        break;
-    case DUMP_FREED:
-        trigger->next = now->freed + step;
-        break;
-    case DUMP_IN_USE:
-        trigger->next = live + step;
-        break;
-    case DUMP_PEAK:
-        trigger->next = live + (step > eighth(live) ? step : eighth(live));
-        break;
-    case DUMP_TIME:
-        trigger->next = now_ms + (is_capture(trigger) ? next_wait(trigger) : step);
-        break;
-    case DUMP_ABOVE:
-        trigger->waiting = live >= step;
-        trigger->next = step;
-        break;
-    default:
-        trigger->next = 0;
+    const struct kind *kind = &kinds[trigger->kind];
+    trigger->next = 0;
+    if (trigger->kind == DUMP_ABOVE) {
+        trigger->waiting = now->live >= trigger->step;
+        trigger->next = trigger->step;
+    } else if (kind->total != NULL) {
+        uint64_t total = kind->total(now, now_ms);
+        trigger->next = total + kind->step(trigger, total);
     }
 }
 
@@ -85,27 +129,10 @@ static bool above_due(struct trigger *trigger, uint64_t live)
 
 bool trigger_due(struct trigger *trigger, const struct profile_now *now, uint64_t now_ms)
 {
-    uint64_t total;
-    switch (trigger->kind) {
-    case DUMP_ALLOCATED:
-        total = now->allocated;
-        break;
-    case DUMP_FREED:
-        total = now->freed;
-        break;
-    case DUMP_IN_USE:
-    case DUMP_PEAK:
-        total = now->live;
-        break;
-    case DUMP_TIME:
-        total = now_ms;
-        break;
-    case DUMP_ABOVE:
+    const struct kind *kind = &kinds[trigger->kind];
+    if (trigger->kind == DUMP_ABOVE)
         return above_due(trigger, now->live);
-    default:
-        return false;
-    }
-    if (total < trigger->next)
+    if (kind->total == NULL || kind->total(now, now_ms) < trigger->next)
         return false;
     trigger_wait(trigger, now, now_ms);
     return true;
@@ -124,35 +151,26 @@ static void lower(uint64_t *limit, uint64_t value)
         *limit = value;
 }
 
+static void above_limit(const struct trigger *trigger, const struct profile_now *now,
+                        struct profile_limits *limits)
+{
+    if (trigger->waiting) { /* it can't be small again before so much is freed */
+        uint64_t low = trigger->step - eighth(trigger->step), live = now->live;
+        uint64_t least = eighth(trigger->step) / 4 + 1, far = live > low ? live - low : 0;
+        lower(&limits->freed, now->freed + (far > least ? far : least));
+    } else {
+        lower(&limits->live, trigger->step);
+    }
+}
+
 void trigger_limit(const struct trigger *trigger, const struct profile_now *now,
                    struct profile_limits *limits)
 {
-    switch (trigger->kind) {
-    case DUMP_ALLOCATED:
-        lower(&limits->allocated, trigger->next);
-        break;
-    case DUMP_FREED:
-        lower(&limits->freed, trigger->next);
-        break;
-    case DUMP_IN_USE:
-    case DUMP_PEAK:
-        lower(&limits->live, trigger->next);
-        break;
-    case DUMP_TIME:
-        lower(&limits->time_ms, trigger->next);
-        break;
-    case DUMP_ABOVE:
-        if (trigger->waiting) { /* it can't be small again before so much is freed */
-            uint64_t low = trigger->step - eighth(trigger->step), live = now->live;
-            uint64_t least = eighth(trigger->step) / 4 + 1, far = live > low ? live - low : 0;
-            lower(&limits->freed, now->freed + (far > least ? far : least));
-        } else {
-            lower(&limits->live, trigger->step);
-        }
-        break;
-    default:
-        break;
-    }
+    const struct kind *kind = &kinds[trigger->kind];
+    if (trigger->kind == DUMP_ABOVE)
+        above_limit(trigger, now, limits);
+    else if (kind->total != NULL)
+        lower((uint64_t *)((char *)limits + kind->limit), trigger->next);
 }
 
 /* After any change, with the totals that it was made by. */

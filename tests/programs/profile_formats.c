@@ -229,6 +229,6 @@ int main(int argc, char **argv)
     sink_to_fd(&sink, 1, buffer, sizeof buffer);
     for (unsigned kind = 0; kind < 4; kind++)
         if (strcmp(argv[1], kinds[kind]) == 0)
-            return format_write((enum format_kind)kind, &options, &sink);
+            return format_write(SOURCE_HEAP, (enum format_kind)kind, &options, &sink);
     return 2;
 }

@@ -40,7 +40,7 @@ static int make(enum format_kind kind, bool accum, size_t most)
     sink_to_function(&sink, keep, &most, buffer, sizeof buffer);
     static struct account account;
     options.account = &account;
-    int error = format_write(kind, &options, &sink);
+    int error = format_write(SOURCE_HEAP, kind, &options, &sink);
     text[text_length] = '\0';
     return error;
 }
