@@ -27,7 +27,7 @@ target_include_directories(memoir_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_I
 
 # deepbind.c wraps dlopen, disposition.c sigaction and sandbox.c prctl, which a static program must get
 # from its own libc; profiler.c stands before libprofiler, whose archive has the same names.
-set(archive_objects "$<FILTER:${library_objects},EXCLUDE,deepbind|disposition|api/sandbox|api/profiler>")
+set(archive_objects "$<FILTER:${library_objects},EXCLUDE,deepbind|disposition|api/sandbox|gperftools/profiler>")
 
 # The archive: one relocatable object in which only the exported names are left global, so that
 # our short internal names (span_new, lock) can not meet a program's; and a second one with the
