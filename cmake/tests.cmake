@@ -206,7 +206,7 @@ function(discover_misuse)
         get_filename_component(name ${file} NAME_WE)
         program(misuse_${name} SOURCES ${file} FLAGS ${contract_flags})
         register(misuse/${name} 120 COMMAND ${runner} $<TARGET_FILE:misuse_${name}>
-            ${CMAKE_CURRENT_SOURCE_DIR}/misuse/${name}.expect ${PROJECT_BINARY_DIR}/libmemoir.so)
+            ${file} ${PROJECT_BINARY_DIR}/libmemoir.so)
     endforeach()
 endfunction()
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// expect=interior
 // delete of a pointer into an array.
 #include "tests/misuse/misuse.h"
 

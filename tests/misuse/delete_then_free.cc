@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// expect=double_free
 // delete, then free of the same block.
 #include "tests/misuse/misuse.h"
 

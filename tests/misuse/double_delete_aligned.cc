@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// expect=double_free
 // The aligned and sized delete, twice.
 #include "tests/misuse/misuse.h"
 

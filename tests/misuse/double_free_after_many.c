@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=double_free */
 /* Ten thousand frees of the same class lie between the two of one block. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=double_free */
 /* Much happens in other size classes between the two frees. */
 #include "tests/misuse/misuse.h"
 

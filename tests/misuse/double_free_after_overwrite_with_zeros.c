@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=double_free */
 /* The freed block is filled with zeros before its second free: a mark inside it would be lost. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=double_free */
 /* realloc(p, 0) has freed the block already. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=double_free */
 /* The thread that allocated the block has ended; the block is freed twice by main. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=double_free */
 /* An aligned block, freed twice. */
 #include "tests/misuse/misuse.h"
 

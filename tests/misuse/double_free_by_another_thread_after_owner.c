@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=double_free */
 /* The owner frees the block, then another thread does. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=double_free */
 /* Another thread frees the block, then its owner does. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=double_free */
 /* Two threads, neither the owner, free the block one after the other. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=double_free */
 /* A thread that owns nothing frees the block twice. */
 #include "tests/misuse/misuse.h"
 

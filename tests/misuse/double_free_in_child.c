@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=double_free */
 /* The parent freed the block before fork, the child frees it again. */
 #include "tests/misuse/misuse.h"
 

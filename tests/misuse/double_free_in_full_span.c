@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=double_free */
 /* All blocks around are live: the first free of a full span, twice, with one other between. */
 #include "tests/misuse/misuse.h"
 

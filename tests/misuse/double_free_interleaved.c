@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=double_free */
 /* The case that a check of the last free misses: a, b, then a again. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=double_free */
 /* A block of a large size class, freed twice. */
 #include "tests/misuse/misuse.h"
 

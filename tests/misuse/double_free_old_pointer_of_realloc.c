@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=double_free */
 /* realloc moved the block; the old pointer is freed. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=double_free */
 /* A block from valloc, freed twice. */
 #include "tests/misuse/misuse.h"
 

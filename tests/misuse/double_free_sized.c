@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=double_free */
 /* The sized form of free, called twice. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=double_free */
 /* The plain case: one small block, freed twice in a row. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=double_free */
 /* A block that the C library allocated by malloc, freed twice. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=double_free */
 /* A block in a watched span (every block is, at rate 0), freed twice. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=double_free */
 /* A watched block, freed by its thread and by another. */
 #include "tests/misuse/misuse.h"
 

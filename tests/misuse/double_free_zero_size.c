@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=double_free */
 /* malloc(0) returns a block like any other; it is freed twice. */
 #include "tests/misuse/misuse.h"
 

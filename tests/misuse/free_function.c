@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=not_ours */
 /* The address of a function. */
 #include "tests/misuse/misuse.h"
 

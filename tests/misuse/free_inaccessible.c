@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=not_ours */
 /* Pages that nobody may read: looking at them would crash. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=interior */
 /* An aligned block, 16 bytes in. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=interior */
 /* Another thread frees the inside of a block. */
 #include "tests/misuse/misuse.h"
 

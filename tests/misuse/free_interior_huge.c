@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=interior */
 /* A huge block, 64 MiB in. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=interior */
 /* A large block, one page in. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=interior */
 /* The last bytes of a large block. */
 #include "tests/misuse/misuse.h"
 

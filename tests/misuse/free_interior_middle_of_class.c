@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=interior */
 /* Half way into a block whose size is no power of two. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=interior */
 /* A small block, 1 byte in. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=interior */
 /* A block of several pages, one page in. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=interior */
 /* The inside of a watched block. */
 #include "tests/misuse/misuse.h"
 

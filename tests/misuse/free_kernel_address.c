@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=not_ours */
 /* An address of the kernel half. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=not_ours */
 /* A string literal. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=not_ours */
 /* Pages that the program mapped itself. */
 #include "tests/misuse/misuse.h"
 

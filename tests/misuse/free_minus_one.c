@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=not_ours */
 /* All bits set. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=not_ours */
 /* The number 1. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=not_ours */
 /* A small number in place of a pointer. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=not_ours */
 /* A variable on the stack. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=not_ours */
 /* A variable on the stack; free is the first call that the library sees. */
 #include "tests/misuse/misuse.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=not_ours */
 /* A thread-local variable. */
 #include "tests/misuse/misuse.h"
 

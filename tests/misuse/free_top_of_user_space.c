@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=not_ours */
 /* The last page of the address space. */
 #include "tests/misuse/misuse.h"
 

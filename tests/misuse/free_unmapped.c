@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=not_ours */
 /* An address that was mapped once and is no more. */
 #include "tests/misuse/misuse.h"
 

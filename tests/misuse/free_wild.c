@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* expect=not_ours */
 /* A pointer that no machine has: overwritten with text. */
 #include "tests/misuse/misuse.h"
 

@@ -22,7 +22,7 @@ passes() { # BUG TEST
     program=$place/$(basename "$2")
     preload=$place/$1.so:$MEMOIR_LIB
     case $2 in
-    misuse/*) "$root/tests/misuse/run" "$program" "$root/tests/$2.expect" "$preload" ;;
+    misuse/*) "$root/tests/misuse/run" "$program" "$root/tests/$2.c" "$preload" ;;
     *) LD_PRELOAD=$preload timeout 150 "$program" ;;
     esac >"$place/out" 2>&1
 }
