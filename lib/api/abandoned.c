@@ -40,7 +40,7 @@ static bool is_abandoned(uintptr_t before, uintptr_t now)
 {
     if (now == before || frame_is_gone(before))
         return true;
-    return now > before && in_no_handler() && profile_own_stack(before) && profile_own_stack(now) &&
+    return now > before && in_no_handler() && track_own_stack(before) && track_own_stack(now) &&
            alternate_room(now) == ALTERNATE_NONE;
 }
 
@@ -64,7 +64,7 @@ bool abandoned_mend(uint64_t place)
     lock_held = place | (lock_held & LOCK_RANKS) | 1u << LOCK_INSIDE;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     alloc_abandoned();
-    profile_abandoned();
+    track_abandoned();
     tell();
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     lock_held = 0;

@@ -16,7 +16,7 @@
  * stack is a local array further up, and which then allocates: docs/ARCHITECTURE.md.
  *
  * Then the locks are opened after what they protect was repaired (`alloc_abandoned`,
- * `profile_abandoned`). Blocks that the call had in hand are lost, and counts may be off by them.
+ * `track_abandoned`). Blocks that the call had in hand are lost, and counts may be off by them.
  */
 #ifndef API_ABANDONED_H
 #define API_ABANDONED_H

@@ -36,7 +36,7 @@ static void configure(struct heap *heap, uint32_t generation)
         heap_flush(heap);
         heap->watched = exact;
         if (!exact)
-            profile_settle();
+            totals_settle();
     }
     if (heap->generation != 0 && (int32_t)(load_acquire(&trim_generation) - heap->generation) > 0)
         heap_flush(heap);
@@ -47,7 +47,7 @@ static void recover(void)
     uint32_t parent_id = lock_self();
     dumps_recover(parent_id);
     alloc_recover();
-    profile_recover(parent_id);
+    track_recover(parent_id);
     ending_forked();
     attach_forked();
     young_forked();
@@ -71,12 +71,11 @@ void cold_end(void)
     lock_leave(LOCK_INSIDE);
     if (unlikely(young.look != NULL))
         young.look();
-    if (unlikely(load_relaxed(&profile_counting)))
+    if (unlikely(load_relaxed(&totals_counting)))
         young_count();
-    if (unlikely(held_bytes() - load_relaxed(&profile_band.low) >
-                 load_relaxed(&profile_band.width)))
-        profile_far();
-    if (unlikely(load_relaxed(&profile_due)))
+    if (unlikely(held_bytes() - load_relaxed(&totals_band.low) > load_relaxed(&totals_band.width)))
+        totals_far();
+    if (unlikely(load_relaxed(&totals_due)))
         triggers_run();
     if (unlikely(attach_rung()))
         attach_heard();
@@ -106,7 +105,7 @@ static struct heap *enter(bool often)
         } while (!heap_arm(heap, generation));
     }
     if (!(often || heap->watched) || ++heap->visits % TICK_EVERY == 0)
-        profile_tick(heap_tick(heap));
+        totals_tick(heap_tick(heap));
     return heap;
 }
 
@@ -127,7 +126,7 @@ void cold_thread_end(void)
     young.ended = true;
     young.sums = (struct heap_sums){0};
     if (heap_self != NULL && cold_begin(NULL)) {
-        profile_thread_end();
+        track_thread_end();
         heap_end(heap_self);
         cold_end();
     }
@@ -145,10 +144,10 @@ unsigned cold_rate(const struct heap *heap)
 
 void cold_look_at_peak(void)
 {
-    if (unlikely(held_by_program() - load_relaxed(&profile_calm.low) >
-                     load_relaxed(&profile_calm.width) ||
-                 held_bytes() >= load_relaxed(&profile_high)))
-        profile_high_water();
+    if (unlikely(held_by_program() - load_relaxed(&totals_calm.low) >
+                     load_relaxed(&totals_calm.width) ||
+                 held_bytes() >= load_relaxed(&totals_high)))
+        totals_high_water();
 }
 
 void cold_set_rate(long long bytes)
@@ -156,7 +155,7 @@ void cold_set_rate(long long bytes)
     if (!cold_begin(NULL))
         return;
     sampler_set_rate(bytes < 0 ? SAMPLER_OFF : bytes);
-    profile_recording(bytes >= 0);
+    track_recording(bytes >= 0);
     heap_interrupt(NULL);
     cold_end();
 }

@@ -36,7 +36,7 @@ void cold_free_watched(void *p, struct heap *heap, const struct caller *caller, 
         return;
     }
     struct record *place = central_record(span, p);
-    profile_end(place, caller, size, size - place->slack, moved);
+    track_end(place, caller, size, size - place->slack, moved);
     if (heap != NULL && (heap->watched ? heap_push_watched(heap, mark_make(class, heap->colour), p)
                                        : spare_keep(heap, class, p)))
         return;

@@ -12,8 +12,8 @@
 /* Where a new block comes from, for its record if it gets one. */
 struct origin {
     const struct caller *caller; /* the call that asks for it */
-    /* 0 for a new object. If realloc moves one to this block: `profile_born` of the old block's
-     * record, or PROFILE_MOVED if it had none. */
+    /* 0 for a new object. If realloc moves one to this block: `track_born` of the old block's
+     * record, or TRACK_MOVED if it had none. */
     uint64_t born;
 };
 

@@ -20,15 +20,15 @@ static void resized(struct heap *heap, void *p, struct span *span, size_t before
                     const struct caller *caller)
 {
     size_t now = large_size(span);
-    struct origin origin = {caller, PROFILE_MOVED};
+    struct origin origin = {caller, TRACK_MOVED};
     unsigned rate = 0;
     uint32_t site = 0;
     bool known = false;
     cold_large_count(heap, (struct heap_sums){1, 1, now, before});
     if (span->kinds != 0) {
         struct large_record *place = meta_at(span->record);
-        origin.born = profile_born(&place->record);
-        known = profile_rate(&place->record, &rate);
+        origin.born = track_born(&place->record);
+        known = track_rate(&place->record, &rate);
         site = place->record.site;
         cold_large_forget(span, caller, before, true);
         store_relaxed(live_at(p), live_sign(p));
@@ -38,7 +38,7 @@ static void resized(struct heap *heap, void *p, struct span *span, size_t before
         if (now >= before || sampler_keeps(random, before, now, sampler_rate_of(rate)))
             cold_large_record(p, size, &origin, rate);
         if (span->kinds != 0)
-            profile_again(&((struct large_record *)meta_at(span->record))->record, site);
+            track_again(&((struct large_record *)meta_at(span->record))->record, site);
     } else if (now > before && cold_large_rings(heap, now - before)) {
         cold_large_record(p, size, &origin, cold_rate(heap));
     }
@@ -55,7 +55,7 @@ static void *realloc_large(void *p, struct span *span, size_t size, const struct
     }
     bool zero;
     struct large_record *place = span->kinds != 0 ? meta_at(span->record) : NULL;
-    struct origin origin = {caller, place == NULL ? PROFILE_MOVED : profile_born(&place->record)};
+    struct origin origin = {caller, place == NULL ? TRACK_MOVED : track_born(&place->record)};
     void *block = large_take(pages_node(cold_pool(heap)), size, GRANULE, &zero);
     if (block == NULL)
         return NULL;
@@ -93,14 +93,14 @@ static void renew_record(struct span *span, void *p, size_t usable, size_t size,
 {
     struct record *place = central_record(span, p);
     uint32_t site = place->site;
-    uint64_t born = profile_born(place);
+    uint64_t born = track_born(place);
     unsigned rate;
-    bool known = profile_rate(place, &rate);
-    profile_end(place, caller, usable, usable - place->slack, true);
+    bool known = track_rate(place, &rate);
+    track_end(place, caller, usable, usable - place->slack, true);
     if (known)
-        profile_begin(place, caller, mark_class(span->mark), usable, size, born, rate);
+        track_begin(place, caller, mark_class(span->mark), usable, size, born, rate);
     if (known)
-        profile_again(place, site);
+        track_again(place, site);
 }
 
 /* The same block for another size: it counts anew, and of a watched one the last caller is
@@ -142,9 +142,9 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
             renew(p, mark, usable, size, caller);
         return p;
     }
-    struct origin origin = {caller, PROFILE_MOVED};
+    struct origin origin = {caller, TRACK_MOVED};
     if (mark == MARK_WATCHED)
-        origin.born = profile_born(central_record(span_of(p), p));
+        origin.born = track_born(central_record(span_of(p), p));
     void *block = cold_take(size, GRANULE, &origin, &zero);
     if (block == NULL)
         return size <= usable ? p : NULL;

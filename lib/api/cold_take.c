@@ -17,7 +17,7 @@ static void record(void *block, unsigned class, size_t size, const struct origin
                    unsigned rate)
 {
     struct record *place = central_record(span_of(block), block);
-    profile_begin(place, origin->caller, class, class_size(class), size, origin->born, rate);
+    track_begin(place, origin->caller, class, class_size(class), size, origin->born, rate);
     store_relaxed(live_at(block), live_sign_watched(block));
 }
 
@@ -136,7 +136,7 @@ void *cold_malloc(size_t size, const struct caller *caller)
 void *cold_malloc_moved(size_t size, const struct caller *caller)
 {
     bool zero;
-    return cold_take(size, GRANULE, &(struct origin){caller, PROFILE_MOVED}, &zero);
+    return cold_take(size, GRANULE, &(struct origin){caller, TRACK_MOVED}, &zero);
 }
 
 void *cold_calloc(size_t size, const struct caller *caller)

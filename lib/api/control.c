@@ -69,18 +69,18 @@ void control_set_rate(int64_t rate)
 
 void control_reset(void)
 {
-    profile_reset();
+    track_reset();
     triggers_reset();
 }
 
 void control_thread_active(bool active)
 {
-    profile_set_thread_active(active);
+    track_set_thread_active(active);
 }
 
 bool control_thread_is_active(void)
 {
-    return profile_thread_active();
+    return track_thread_active();
 }
 
 int control_dump(enum dump_reason reason, const char *path, char *name)

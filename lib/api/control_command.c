@@ -352,12 +352,12 @@ static void number(struct request *request, const char *key, uint64_t value)
 static int verb_stats(struct request *request)
 {
     struct account account;
-    struct profile_totals totals = {0};
-    struct profile_seen seen;
+    struct track_totals totals = {0};
+    struct track_seen seen;
     account_take(&account);
     account_ask_kernel(&account);
-    profile_totals_now(&totals);
-    profile_seen(&seen);
+    track_totals_now(&totals);
+    track_seen(&seen);
     number(request, "allocs", account.total.allocs);
     number(request, "frees", account.total.frees);
     number(request, "alloc_bytes", account.total.alloc_bytes);
@@ -381,8 +381,8 @@ static int verb_stats(struct request *request)
     number(request, "profile.lost", seen.lost);
     if (!control_active())
         sink_text(request->out, "profile.sampling:off\n");
-    if (profile_off_ms() != 0)
-        number(request, "profile.off_s", (os_now_ms() - profile_off_ms()) / 1000);
+    if (track_off_ms() != 0)
+        number(request, "profile.off_s", (os_now_ms() - track_off_ms()) / 1000);
     number(request, "dumps", dumps_written());
     number(request, "dumps_failed", dumps_failed());
     return 0;

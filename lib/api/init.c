@@ -75,7 +75,7 @@ static void start(void)
     if (config.stats)
         stats_fd = os_duplicate(2);
     sampler_set_rate(config.heap ? (int64_t)config.heap_rate : SAMPLER_OFF);
-    profile_recording(config.heap);
+    track_recording(config.heap);
     if (!alloc_init()) {
         store_release(&state, FAILED);
         return;

@@ -22,10 +22,10 @@ static void row(struct print *out, const char *name, uint64_t bytes, const char 
 void stats_text(struct print *out)
 {
     struct account a;
-    struct profile_seen profile;
+    struct track_seen profile;
     account_take(&a);
     account_ask_kernel(&a);
-    profile_seen(&profile);
+    track_seen(&profile);
     print_format(out,
                  "memoir: process %d: %lu blocks allocated, %lu freed, %lu live; %lu samples, "
                  "%lu live\n",

@@ -38,7 +38,7 @@ bool young_is(void)
         uint64_t now = os_now_ms();
         heap_drop_parked(now, pages_look_ms());
         pages_tick(now);
-        profile_tick(now);
+        totals_tick(now);
     }
     return young.ended || young.calls <= CALLS_LEAST ||
            (young.calls <= calls_most() && !heap_parked(young.pool));
@@ -104,7 +104,7 @@ void young_count(void)
     if (sampler_rate() <= 0) /* the recorded events count, or there is nothing to dump */
         return;
     young_thread_sums(&sum);
-    profile_count(&sum, &young.counted);
+    totals_count(&sum, &young.counted);
 }
 
 void young_forked(void)

@@ -25,10 +25,10 @@ struct young {
     bool ended : 1; /* the thread's destructors have run */
     int64_t clock;  /* bytes until the next sample */
     uint64_t random;
-    struct heap_sums sums;          /* blocks that no bin saw, for the thread's own totals */
-    struct profile_counted counted; /* of them and the heap's, what was told to the profile */
-    uint64_t open;                  /* signals that the thread lets in, if it has a heap */
-    void (*look)(void);             /* watches those totals: called after each slow call; or NULL */
+    struct heap_sums sums;         /* blocks that no bin saw, for the thread's own totals */
+    struct totals_counted counted; /* of them and the heap's, what was told to the profile */
+    uint64_t open;                 /* signals that the thread lets in, if it has a heap */
+    void (*look)(void);            /* watches those totals: called after each slow call; or NULL */
 };
 
 extern HIDDEN __thread struct young young;
@@ -52,7 +52,7 @@ void young_sum(struct heap_sums more);
 void young_forked(void);
 /* and told: locks of libc's may be theirs for ever. */
 bool young_left_threads(void);
-/* Passes these totals on to the profile (`profile_count`). */
+/* Passes these totals on to the profile (`totals_count`). */
 void young_count(void);
 
 #endif

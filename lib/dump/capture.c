@@ -75,7 +75,7 @@ static void put_text(struct capture *capture, const char *text)
     put_bytes(capture, text, text == NULL ? 0 : strlen(text));
 }
 
-static void put_sum(struct capture *capture, const struct profile_sum *sum)
+static void put_sum(struct capture *capture, const struct track_sum *sum)
 {
     put(capture, sum->objects);
     put(capture, sum->requested);
@@ -206,7 +206,7 @@ static void write_nodes(struct capture *capture)
     end_record(capture);
 }
 
-static void write_row(void *context, const struct profile_row *row)
+static void write_row(void *context, const struct track_row *row)
 {
     struct capture *capture = context;
     unsigned flags = 0, lives = 0;
@@ -273,15 +273,15 @@ static void write_threads(struct capture *capture)
 
 static void write_series(struct capture *capture)
 {
-    static const struct profile_point nothing;
-    size_t size = SERIES_MOST * sizeof(struct profile_point);
-    struct profile_point *points = os_map(size);
+    static const struct series_point nothing;
+    size_t size = SERIES_MOST * sizeof(struct series_point);
+    struct series_point *points = os_map(size);
     if (points == NULL)
         return;
-    const struct profile_point *before = &nothing;
-    unsigned count = profile_series(points);
+    const struct series_point *before = &nothing;
+    unsigned count = series_points(points);
     for (unsigned i = 0; i < count; i++) {
-        const struct profile_point *point = &points[i];
+        const struct series_point *point = &points[i];
         if (point->time_ms <= capture->series_ms)
             continue;
         capture->series_ms = point->time_ms;
@@ -314,7 +314,7 @@ static void write_classes(struct capture *capture, const struct account *account
         put(capture, sum->alloc_bytes);
         put(capture, account_live(sum));
         put(capture, account_live_bytes(sum));
-        struct profile_sum peak = scale_peak(&scale, row);
+        struct track_sum peak = scale_peak(&scale, row);
         put(capture, peak.objects);
         put(capture, peak.usable);
     }
@@ -323,10 +323,10 @@ static void write_classes(struct capture *capture, const struct account *account
 
 static void write_totals(struct capture *capture)
 {
-    struct profile_totals totals;
-    struct profile_seen seen;
-    profile_totals(&totals, &scale);
-    profile_seen(&seen);
+    struct track_totals totals;
+    struct track_seen seen;
+    track_totals(&totals, &scale);
+    track_seen(&seen);
     begin_record(capture, RECORD_TOTALS, ENTRY_MOST);
     put_sum(capture, &totals.live);
     put_sum(capture, &totals.allocated);
@@ -336,8 +336,8 @@ static void write_totals(struct capture *capture)
     put(capture, seen.allocated);
     put(capture, seen.lost);
     put(capture, stacks_refused());
-    put(capture, profile_covered() ? TOTALS_COVERED : 0);
-    put(capture, profile_off_ms());
+    put(capture, track_covered() ? TOTALS_COVERED : 0);
+    put(capture, track_off_ms());
     end_record(capture);
 }
 
@@ -351,7 +351,7 @@ static void write_allocator(struct capture *capture, const struct account *accou
         account->dirty_bytes,       account->metadata_bytes,
         account->mapped_bytes,      account->resident_bytes,
         account->returned_bytes,    account->heaps,
-        profile_resident_peak(),
+        series_resident_peak(),
     };
     begin_record(capture, RECORD_ALLOCATOR, ENTRY_MOST);
     for (unsigned i = 0; i < COUNT_OF(numbers); i++)
@@ -389,7 +389,7 @@ int capture_snapshot(struct capture *capture, const char *reason, const struct a
     write_nodes(capture);
     write_classes(capture, account);
     capture->rows = 0;
-    profile_each(write_row, capture);
+    track_each(write_row, capture);
     end_record(capture);
     write_series(capture);
     write_totals(capture);

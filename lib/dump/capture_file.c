@@ -136,7 +136,7 @@ int capture_file_begin(const char *path)
     int error = begin(false);
     if (error != 0)
         give_up();
-    profile_series_resident(error == 0);
+    series_resident(error == 0);
     return error;
 }
 
@@ -188,7 +188,7 @@ int capture_file_snapshot(const char *reason, bool last)
 
 int capture_file_mark(const char *mark)
 {
-    profile_high_water(); /* no moment is above the peak */
+    totals_high_water(); /* no moment is above the peak */
     struct account_sum total = account_now();
     int error = ready();
     return done(error != 0 ? error : capture_mark(&capture, mark, &total));

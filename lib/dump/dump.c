@@ -286,7 +286,7 @@ static int write_named(const struct dump_style *style, enum dump_reason reason, 
 /* The reason in words, where the caller has none. gperftools says for how long there was no dump.
  */
 static const char *words_of(const struct dump_style *style, enum dump_reason reason,
-                            const struct profile_now *now)
+                            const struct totals_now *now)
 {
     struct print text;
     print_start(&text, reason_text, sizeof reason_text);
@@ -307,7 +307,7 @@ static int snapshot(const struct dump_style *style, enum dump_reason reason, con
 }
 
 int dump_write_locked(const struct dump_style *style, enum dump_reason reason, const char *path,
-                      const char *words, const struct profile_now *now)
+                      const char *words, const struct totals_now *now)
 {
     struct dump_moment moment = {(int64_t)(os_wall_ns() / 1000000000), now->live, os_pid()};
     struct print text;
@@ -345,12 +345,12 @@ int dump_write(const struct dump_style *style, enum dump_reason reason, const ch
                               : complain(style, reason, path == NULL ? style->prefix : path,
                                          path != NULL, error);
     }
-    struct profile_now now = profile_now();
+    struct totals_now now = totals_now();
     int error = dump_write_locked(style, reason, path, words, &now);
     if (name != NULL)
         memcpy(name, dump_last_name, sizeof dump_last_name);
     dump_unlock();
-    if (load_relaxed(&profile_due)) /* somebody was turned away meanwhile */
+    if (load_relaxed(&totals_due)) /* somebody was turned away meanwhile */
         triggers_run();
     return error;
 }

@@ -99,7 +99,7 @@ bool trigger_set(const struct dump_style *style, enum dump_reason kind, uint64_t
  */
 bool trigger_percent(const struct dump_style *style, unsigned percent);
 /* Looks at the totals and makes the dumps that are due. Called outside of the allocator when
- * `profile_due` is true, and now and then. */
+ * `totals_due` is true, and now and then. */
 void triggers_run(void);
 /* The profile began anew: so do the triggers. */
 void triggers_reset(void);

@@ -11,7 +11,7 @@ bool dump_lock(bool wait);
 void dump_unlock(void);
 /* A dump of the next name; the totals are those that decided on it. */
 int dump_write_locked(const struct dump_style *style, enum dump_reason reason, const char *path,
-                      const char *words, const struct profile_now *now);
+                      const char *words, const struct totals_now *now);
 /* The name of the last one, complete or not. */
 extern char dump_last_name[DUMP_NAME_SIZE];
 

@@ -183,7 +183,7 @@ bool dump_name_next(char *name, const struct dump_style *style, enum dump_reason
     return !text.cut;
 }
 
-void dump_name_reason(struct print *text, enum dump_reason reason, const struct profile_now *now)
+void dump_name_reason(struct print *text, enum dump_reason reason, const struct totals_now *now)
 {
     uint64_t live = now->live;
     switch (reason) {

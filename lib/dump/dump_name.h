@@ -25,7 +25,7 @@ bool dump_name_next(char *name, const struct dump_style *style, enum dump_reason
 /* The reason as one word, and in the words that gperftools has for it. */
 const char *dump_name_word(enum dump_reason reason);
 struct print;
-struct profile_now;
-void dump_name_reason(struct print *text, enum dump_reason reason, const struct profile_now *now);
+struct totals_now;
+void dump_name_reason(struct print *text, enum dump_reason reason, const struct totals_now *now);
 
 #endif

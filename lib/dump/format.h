@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the observers know, in the formats that there are readers for. A *source* is an observer
- * that can be dumped. Each writer walks its observer (lib/heap/heap_profile.h) as it is now,
+ * that can be dumped. Each writer walks its observer (lib/heap/track.h) as it is now,
  * allocates nothing, takes no lock and may be called in any
  * thread, but not twice at the same time (dump.c sees to that).
  */

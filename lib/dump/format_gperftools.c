@@ -38,7 +38,7 @@ struct writer {
     struct estimate live, allocated;
 };
 
-static void count_row(void *context, const struct profile_row *row)
+static void count_row(void *context, const struct track_row *row)
 {
     struct writer *writer = context;
     if (writer->stacks == 0 || row->stack != writer->bucket.stack)
@@ -91,7 +91,7 @@ static void end_bucket(struct writer *writer)
     writer->bucket = (struct bucket){0};
 }
 
-static void add_row(void *context, const struct profile_row *row)
+static void add_row(void *context, const struct track_row *row)
 {
     struct writer *writer = context;
     if (writer->started && row->stack != writer->bucket.stack)
@@ -142,7 +142,7 @@ int format_gperftools(const struct format_options *options, struct sink *sink)
 {
     struct writer writer = {.sink = sink, .rate = format_rate()};
     (void)options;
-    profile_each(count_row, &writer);
+    track_each(count_row, &writer);
     sink_text(sink, "heap profile: ");
     numbers(sink, estimate_pair(&writer.live, writer.rate),
             estimate_pair(&writer.allocated, writer.rate));
@@ -156,7 +156,7 @@ int format_gperftools(const struct format_options *options, struct sink *sink)
     writer.lines = os_map(size);
     writer.most = writer.lines == NULL ? 0 : writer.most;
     writer.bucket = (struct bucket){0};
-    profile_each(add_row, &writer);
+    track_each(add_row, &writer);
     if (writer.started)
         end_bucket(&writer);
     sort(writer.lines, writer.count);

@@ -42,13 +42,13 @@ struct writer {
     bool started;
 };
 
-static void add(struct sums *sums, const struct profile_row *row)
+static void add(struct sums *sums, const struct track_row *row)
 {
     estimate_add(&sums->live, row->live.objects, row->live.usable, row->weight);
     estimate_add(&sums->allocated, row->allocated.objects, row->allocated.usable, row->weight);
 }
 
-static void add_row(struct writer *writer, const struct profile_row *row)
+static void add_row(struct writer *writer, const struct track_row *row)
 {
     add(&writer->all, row);
     if (writer->threads == NULL || row->live.objects + row->allocated.objects == 0)
@@ -138,12 +138,12 @@ static void write_stack(struct writer *writer)
     forget(writer);
 }
 
-static void first_pass(void *context, const struct profile_row *row)
+static void first_pass(void *context, const struct track_row *row)
 {
     add_row(context, row);
 }
 
-static void second_pass(void *context, const struct profile_row *row)
+static void second_pass(void *context, const struct track_row *row)
 {
     struct writer *writer = context;
     if (writer->started && row->stack != writer->stack)
@@ -168,10 +168,10 @@ int format_jemalloc(const struct format_options *options, struct sink *sink)
         writer.most = 1;
     }
 
-    profile_each(first_pass, &writer);
+    track_each(first_pass, &writer);
     write_head(&writer);
     forget(&writer);
-    profile_each(second_pass, &writer);
+    track_each(second_pass, &writer);
     write_stack(&writer);
     format_libraries(sink);
     if (writer.threads != NULL)

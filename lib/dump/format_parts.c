@@ -31,7 +31,7 @@ struct pair estimate_seen(const struct estimate *sum)
     return (struct pair){sum->seen_objects, sum->seen_bytes};
 }
 
-static void larger_rate(void *context, const struct profile_row *row)
+static void larger_rate(void *context, const struct track_row *row)
 {
     int64_t *largest = context;
     *largest = row->rate > *largest ? row->rate : *largest;
@@ -43,7 +43,7 @@ int64_t format_rate(void)
     if (rate >= 0)
         return rate;
     rate = 0;
-    profile_each(larger_rate, &rate);
+    track_each(larger_rate, &rate);
     return rate;
 }
 

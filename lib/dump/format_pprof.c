@@ -368,7 +368,7 @@ static void send_rest(struct writer *writer)
     proto_send(&writer->message, writer->sink, PROFILE_SAMPLE);
 }
 
-static void send_sample(void *context, const struct profile_row *row)
+static void send_sample(void *context, const struct track_row *row)
 {
     struct writer *writer = context;
     unsigned count = stacks_frames(row->stack, scratch.pcs, WALK_MOST);
@@ -415,7 +415,7 @@ int format_pprof(const struct format_options *options, struct sink *sink)
     send_mappings(&writer, true, &mapping);
     send_mappings(&writer, false, &mapping);
     scale_prepare(&scratch.scale, options->account);
-    profile_each(send_sample, &writer);
+    track_each(send_sample, &writer);
     send_rest(&writer);
     gzip_end(&gzip);
 

@@ -2,7 +2,7 @@
 /*
  * What decides that a dump is made; the interface is in lib/dump/dump.h. Nobody watches all the
  * time: `totals_arm` gets the nearest limits of all triggers, the thread that notices that one is
- * reached sets `profile_due`, and the next one to leave the allocator comes here.
+ * reached sets `totals_due`, and the next one to leave the allocator comes here.
  *
  * The table has the lock of dump.c.
  */
@@ -48,30 +48,30 @@ static uint64_t next_wait(struct trigger *trigger)
 
 /* What each kind of trigger counts, in what steps, and which limit it sets: a new kind is a row. */
 struct kind {
-    uint64_t (*total)(const struct profile_now *now, uint64_t now_ms); /* NULL: it counts nothing */
-    uint64_t (*step)(struct trigger *trigger, uint64_t total); /* from a total to the next */
-    size_t limit;                                              /* offset in struct profile_limits */
+    uint64_t (*total)(const struct totals_now *now, uint64_t now_ms); /* NULL: it counts nothing */
+    uint64_t (*step)(struct trigger *trigger, uint64_t total);        /* from a total to the next */
+    size_t limit; /* offset in struct totals_limits */
 };
 
-static uint64_t total_allocated(const struct profile_now *now, uint64_t now_ms)
+static uint64_t total_allocated(const struct totals_now *now, uint64_t now_ms)
 {
     (void)now_ms;
     return now->allocated;
 }
 
-static uint64_t total_freed(const struct profile_now *now, uint64_t now_ms)
+static uint64_t total_freed(const struct totals_now *now, uint64_t now_ms)
 {
     (void)now_ms;
     return now->freed;
 }
 
-static uint64_t total_live(const struct profile_now *now, uint64_t now_ms)
+static uint64_t total_live(const struct totals_now *now, uint64_t now_ms)
 {
     (void)now_ms;
     return now->live;
 }
 
-static uint64_t total_time(const struct profile_now *now, uint64_t now_ms)
+static uint64_t total_time(const struct totals_now *now, uint64_t now_ms)
 {
     (void)now;
     return now_ms;
@@ -94,7 +94,7 @@ static uint64_t step_time(struct trigger *trigger, uint64_t now_ms)
     return is_capture(trigger) ? next_wait(trigger) : trigger->step;
 }
 
-#define LIMIT(field) offsetof(struct profile_limits, field)
+#define LIMIT(field) offsetof(struct totals_limits, field)
 static const struct kind kinds[DUMP_REASONS] = {
     [DUMP_ALLOCATED] = {total_allocated, step_plain, LIMIT(allocated)},
     [DUMP_FREED] = {total_freed, step_plain, LIMIT(freed)},
@@ -104,7 +104,7 @@ static const struct kind kinds[DUMP_REASONS] = {
 };
 #undef LIMIT
 
-void trigger_wait(struct trigger *trigger, const struct profile_now *now, uint64_t now_ms)
+void trigger_wait(struct trigger *trigger, const struct totals_now *now, uint64_t now_ms)
 {
     const struct kind *kind = &kinds[trigger->kind];
     trigger->next = 0;
@@ -127,7 +127,7 @@ static bool above_due(struct trigger *trigger, uint64_t live)
     return trigger->waiting;
 }
 
-bool trigger_due(struct trigger *trigger, const struct profile_now *now, uint64_t now_ms)
+bool trigger_due(struct trigger *trigger, const struct totals_now *now, uint64_t now_ms)
 {
     const struct kind *kind = &kinds[trigger->kind];
     if (trigger->kind == DUMP_ABOVE)
@@ -151,8 +151,8 @@ static void lower(uint64_t *limit, uint64_t value)
         *limit = value;
 }
 
-static void above_limit(const struct trigger *trigger, const struct profile_now *now,
-                        struct profile_limits *limits)
+static void above_limit(const struct trigger *trigger, const struct totals_now *now,
+                        struct totals_limits *limits)
 {
     if (trigger->waiting) { /* it can't be small again before so much is freed */
         uint64_t low = trigger->step - eighth(trigger->step), live = now->live;
@@ -163,8 +163,8 @@ static void above_limit(const struct trigger *trigger, const struct profile_now 
     }
 }
 
-void trigger_limit(const struct trigger *trigger, const struct profile_now *now,
-                   struct profile_limits *limits)
+void trigger_limit(const struct trigger *trigger, const struct totals_now *now,
+                   struct totals_limits *limits)
 {
     const struct kind *kind = &kinds[trigger->kind];
     if (trigger->kind == DUMP_ABOVE)
@@ -174,9 +174,9 @@ void trigger_limit(const struct trigger *trigger, const struct profile_now *now,
 }
 
 /* After any change, with the totals that it was made by. */
-static void arm_locked(const struct profile_now *now)
+static void arm_locked(const struct totals_now *now)
 {
-    struct profile_limits limits = {0};
+    struct totals_limits limits = {0};
     for (unsigned i = 0; i < TRIGGERS; i++)
         if (triggers[i].style != NULL)
             trigger_limit(&triggers[i], now, &limits);
@@ -197,7 +197,7 @@ static uint64_t signals_taken(void)
 static void run_locked(void)
 {
     uint64_t now_ms = os_now_ms(), came = signals_taken();
-    struct profile_now now = profile_now();
+    struct totals_now now = totals_now();
     for (unsigned i = 0; i < TRIGGERS; i++) {
         struct trigger *trigger = &triggers[i];
         if (trigger->style == NULL)
@@ -213,15 +213,15 @@ static void run_locked(void)
 }
 
 /* A signal that comes while this is under way, or while somebody else dumps, is seen in the end by
- * whoever has the lock, or by the next one to get here: `profile_due` stays true for them. */
+ * whoever has the lock, or by the next one to get here: `totals_due` stays true for them. */
 void triggers_run(void)
 {
     if (confined(CONFINE_FILES))
-        store_relaxed(&profile_due, false);
+        store_relaxed(&totals_due, false);
     do {
         if (!dump_lock(false))
             return;
-        store_relaxed(&profile_due, false);
+        store_relaxed(&totals_due, false);
         run_locked();
         dump_unlock();
     } while (load_relaxed(&signals) != 0);
@@ -231,7 +231,7 @@ void triggers_reset(void)
 {
     if (!load_relaxed(&any) || !dump_lock(true))
         return;
-    struct profile_now now = profile_now();
+    struct totals_now now = totals_now();
     uint64_t now_ms = os_now_ms();
     for (unsigned i = 0; i < TRIGGERS; i++)
         trigger_wait(&triggers[i], &now, now_ms);
@@ -244,7 +244,7 @@ void triggers_reset(void)
 static void on_signal(int number)
 {
     __atomic_fetch_or(&signals, bit_of((uint64_t)number), __ATOMIC_ACQ_REL);
-    store_relaxed(&profile_due, true);
+    store_relaxed(&totals_due, true);
     if (lock_held == 0)
         triggers_run();
 }
@@ -273,7 +273,7 @@ static bool set(const struct dump_style *style, enum dump_reason kind, bool shar
         return false;
     if (step != 0)
         threads_keep_names();
-    struct profile_now now = profile_now();
+    struct totals_now now = totals_now();
     struct trigger *trigger = find_locked(style, kind, share);
     if (trigger != NULL) {
         store_relaxed(&any, true);
@@ -306,7 +306,7 @@ static void dump_all(enum dump_reason kind, const char *words, bool once)
 {
     if (!load_relaxed(&any) || !dump_lock(true))
         return;
-    struct profile_now now = profile_now();
+    struct totals_now now = totals_now();
     for (unsigned i = 0; i < TRIGGERS; i++) {
         if (triggers[i].style == NULL || triggers[i].kind != kind)
             continue;

@@ -16,14 +16,14 @@ struct trigger {
 };
 
 /* Sets a trigger up to wait, from these totals on. */
-void trigger_wait(struct trigger *trigger, const struct profile_now *now, uint64_t now_ms);
+void trigger_wait(struct trigger *trigger, const struct totals_now *now, uint64_t now_ms);
 /* True if it is due; then it waits for the next time. */
-bool trigger_due(struct trigger *trigger, const struct profile_now *now, uint64_t now_ms);
+bool trigger_due(struct trigger *trigger, const struct totals_now *now, uint64_t now_ms);
 /* The dump that was due took this time. The next one by time leaves the program at least as much:
  * where a dump takes longer than the interval, the program would do nothing else. */
 void trigger_took(struct trigger *trigger, uint64_t from_ms, uint64_t until_ms);
 /* Lowers the limits to where this one must be looked at again. */
-void trigger_limit(const struct trigger *trigger, const struct profile_now *now,
-                   struct profile_limits *limits);
+void trigger_limit(const struct trigger *trigger, const struct totals_now *now,
+                   struct totals_limits *limits);
 
 #endif

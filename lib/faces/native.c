@@ -26,11 +26,11 @@ EXPORT bool memoir_stats(struct memoir_stats *out, size_t size)
     if (!init_done())
         return false;
     struct account account;
-    struct profile_seen profile = {0};
+    struct track_seen profile = {0};
     account_take(&account);
     if (size > offsetof(struct memoir_stats, metadata_bytes)) {
         account_ask_kernel(&account);
-        profile_seen(&profile);
+        track_seen(&profile);
     }
     struct memoir_stats stats = {
         .live_blocks = account.live_blocks,

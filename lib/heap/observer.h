@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The door of lib/heap, the heap observer: which blocks are recorded (sampler.h), what is
- * remembered about them by site and thread (heap_profile.h, threads.h), one by one (block.h and its
+ * remembered about them by site and thread (track.h, threads.h), one by one (block.h and its
  * users), and about the heap as a whole (totals.h, series.h, scale.h).
  *
- * lib/api decides that a block is observed and calls profile_begin and profile_end; nothing here is
+ * lib/api decides that a block is observed and calls track_begin and track_end; nothing here is
  * called by the allocator.
  */
 #ifndef HEAP_OBSERVER_H
 #define HEAP_OBSERVER_H
 
 #include "lib/heap/block_log.h"
-#include "lib/heap/heap_profile.h"
 #include "lib/heap/recent.h"
 #include "lib/heap/sampler.h"
 #include "lib/heap/scale.h"
 #include "lib/heap/series.h"
 #include "lib/heap/threads.h"
 #include "lib/heap/totals.h"
+#include "lib/heap/track.h"
 
 #endif

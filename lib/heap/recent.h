@@ -26,7 +26,7 @@ void recent_end(const struct record *record, uint32_t stack);
 int recent_write(struct sink *sink, uint64_t sample_interval);
 /* In a forked child. */
 void recent_recover(uint32_t parent_id);
-/* What a call left that a signal handler jumped out of (profile_abandoned). */
+/* What a call left that a signal handler jumped out of (track_abandoned). */
 void recent_abandoned(void);
 
 #endif

@@ -50,11 +50,11 @@ void recorder_drop(void);
 void recorder_thread_end(void);
 /* Whether an address is in the calling thread's own stack, as far as its walks have found out. */
 bool recorder_own_stack(uintptr_t sp);
-/* What a call left that a signal handler jumped out of (profile_abandoned). */
+/* What a call left that a signal handler jumped out of (track_abandoned). */
 void recorder_abandoned(void);
 /* One that nobody has, for the next who needs it. */
 void recorder_put_back(struct recorder *recorder);
-/* Of a thread that is gone (heap_profile.c): what it counted is added, and it goes back. */
-void profile_inherit(struct recorder *recorder);
+/* Of a thread that is gone (track.c): what it counted is added, and it goes back. */
+void totals_inherit(struct recorder *recorder);
 
 #endif

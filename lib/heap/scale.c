@@ -9,12 +9,12 @@ uint64_t scale_round(double value)
     return value < 0x1p64 ? (uint64_t)(value + 0.5) : UINT64_MAX;
 }
 
-static struct fit_counts objects_of(const struct profile_row *row)
+static struct fit_counts objects_of(const struct track_row *row)
 {
     return (struct fit_counts){row->allocated.objects, row->live.objects, row->peak.objects};
 }
 
-static struct fit_counts usable_of(const struct profile_row *row)
+static struct fit_counts usable_of(const struct track_row *row)
 {
     return (struct fit_counts){row->allocated.usable, row->live.usable, row->peak.usable};
 }
@@ -24,7 +24,7 @@ struct adding {
     double peak_bytes; /* as the sites have it */
 };
 
-static void add_row(void *context, const struct profile_row *row)
+static void add_row(void *context, const struct track_row *row)
 {
     struct adding *adding = context;
     fit_add(&adding->scale->objects[row->class], objects_of(row), row->weight);
@@ -44,7 +44,7 @@ static void solve(struct fit *fit, struct fit_counts exact, bool in_sites)
 {
     if (in_sites)
         exact.peak = peak_in_sites(fit);
-    fit_solve(fit, exact, profile_covered());
+    fit_solve(fit, exact, track_covered());
 }
 
 void scale_prepare(struct scale *scale, const struct account *account)
@@ -52,7 +52,7 @@ void scale_prepare(struct scale *scale, const struct account *account)
     struct adding adding = {.scale = scale};
     memset(scale, 0, sizeof *scale);
     totals_peak(account, &scale->peak);
-    profile_each(add_row, &adding);
+    track_each(add_row, &adding);
     /* With threads at work the sites may miss some of it; no account is above the peak. */
     bool in_sites = scale->peak.in_sites && adding.peak_bytes >= (double)scale->peak.bytes;
     for (unsigned class = 0; class < ACCOUNT_ROWS; class ++) {
@@ -74,22 +74,22 @@ static struct fit_counts bytes_of(struct fit_counts objects, uint64_t size)
 }
 
 /* As many of the usable bytes as in what was seen. */
-static uint64_t requested_of(uint64_t usable, const struct profile_sum *seen)
+static uint64_t requested_of(uint64_t usable, const struct track_sum *seen)
 {
     return seen->usable == 0
                ? 0
                : scale_round((double)usable * (double)seen->requested / (double)seen->usable);
 }
 
-struct scale_values scale_row(struct scale *scale, const struct profile_row *row)
+struct scale_values scale_row(struct scale *scale, const struct track_row *row)
 {
-    const struct profile_sum *all = &row->allocated, *live = &row->live;
+    const struct track_sum *all = &row->allocated, *live = &row->live;
     struct fit_counts objects = fit_give(&scale->objects[row->class], objects_of(row), row->weight);
     struct fit_counts usable = row->class == ACCOUNT_LARGE
                                    ? fit_give(&scale->large_bytes, usable_of(row), row->weight)
                                    : bytes_of(objects, row->size);
-    struct profile_sum freed = {all->objects - live->objects, all->requested - live->requested,
-                                all->usable - live->usable};
+    struct track_sum freed = {all->objects - live->objects, all->requested - live->requested,
+                              all->usable - live->usable};
     struct scale_values values = {
         .freed = {.objects = objects.allocated - objects.live,
                   .usable = usable.allocated - usable.live},
@@ -105,7 +105,7 @@ struct scale_values scale_row(struct scale *scale, const struct profile_row *row
     return values;
 }
 
-static void add(struct profile_sum *to, uint64_t objects, uint64_t usable)
+static void add(struct track_sum *to, uint64_t objects, uint64_t usable)
 {
     to->objects += objects;
     to->usable += usable;
@@ -126,10 +126,10 @@ struct scale_values scale_rest(const struct scale *scale)
     return rest;
 }
 
-struct profile_sum scale_peak(const struct scale *scale, unsigned class)
+struct track_sum scale_peak(const struct scale *scale, unsigned class)
 {
     uint64_t objects = scale->objects[class].exact.peak;
     uint64_t usable =
         class == ACCOUNT_LARGE ? scale->large_bytes.exact.peak : objects * class_size(class);
-    return (struct profile_sum){.objects = objects, .usable = usable};
+    return (struct track_sum){.objects = objects, .usable = usable};
 }

@@ -17,8 +17,8 @@
 #define HEAP_SCALE_H
 
 #include "base/fit.h"
-#include "lib/heap/heap_profile.h"
 #include "lib/heap/totals.h"
+#include "lib/heap/track.h"
 
 struct scale {
     struct totals_peak peak;
@@ -28,18 +28,18 @@ struct scale {
 
 /* What was allocated is live or freed; of that, `peak` was live when the heap was largest. */
 struct scale_values {
-    struct profile_sum freed, live, peak;
+    struct track_sum freed, live, peak;
 };
 
 /* Compares the counters with the sites as they are now. */
 void scale_prepare(struct scale *scale, const struct account *account);
 /* A row's values, rounded so that the values of all rows add up. Requested bytes follow the usable
  * ones. */
-struct scale_values scale_row(struct scale *scale, const struct profile_row *row);
+struct scale_values scale_row(struct scale *scale, const struct track_row *row);
 /* After all rows: what is not sampled. */
 struct scale_values scale_rest(const struct scale *scale);
 /* What a class had at the peak, blocks and usable bytes: what its rows and the rest add up to. */
-struct profile_sum scale_peak(const struct scale *scale, unsigned class);
+struct track_sum scale_peak(const struct scale *scale, unsigned class);
 
 /* To the nearest; what is too large becomes UINT64_MAX. */
 uint64_t scale_round(double value);

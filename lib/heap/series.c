@@ -11,7 +11,7 @@
 
 enum { INTERVAL_FIRST_MS = 10 };
 
-static BULK_FIRST struct profile_point points[SERIES_MOST];
+static BULK_FIRST struct series_point points[SERIES_MOST];
 static unsigned count;
 static uint64_t interval_ms = INTERVAL_FIRST_MS, next_ms;
 static uint32_t busy; /* a turn */
@@ -22,7 +22,7 @@ bool series_due(uint64_t now_ms)
     return now_ms >= load_relaxed(&next_ms);
 }
 
-void profile_series_resident(bool wanted)
+void series_resident(bool wanted)
 {
     store_relaxed(&resident, wanted);
 }
@@ -44,7 +44,7 @@ static uint64_t resident_bytes(void)
     return pages * os_page_size();
 }
 
-uint64_t profile_resident_peak(void)
+uint64_t series_resident_peak(void)
 {
     static const char name[] = "VmHWM:";
     char text[2048]; /* the line is among the first twenty */
@@ -65,7 +65,7 @@ uint64_t profile_resident_peak(void)
     return kib * 1024;
 }
 
-void series_add(const struct profile_point *point)
+void series_add(const struct series_point *point)
 {
     if (!turn_take(&busy))
         return;
@@ -90,7 +90,7 @@ void series_add(const struct profile_point *point)
     turn_give(&busy);
 }
 
-unsigned profile_series(struct profile_point copy[SERIES_MOST])
+unsigned series_points(struct series_point copy[SERIES_MOST])
 {
     unsigned got = 0;
     for (unsigned tries = 0; !turn_take(&busy); tries++)

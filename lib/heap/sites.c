@@ -92,16 +92,16 @@ static uint64_t less(const uint64_t *allocated, uint64_t freed)
     return all > freed ? all - freed : 0;
 }
 
-struct profile_sum site_live(const struct site *site)
+struct track_sum site_live(const struct site *site)
 {
-    const struct profile_sum *own = &site->own.freed, *others = &site->others.freed;
-    struct profile_sum freed = {
+    const struct track_sum *own = &site->own.freed, *others = &site->others.freed;
+    struct track_sum freed = {
         load_relaxed(&own->objects) + load_relaxed(&others->objects),
         load_relaxed(&own->requested) + load_relaxed(&others->requested),
         load_relaxed(&own->usable) + load_relaxed(&others->usable),
     };
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    return (struct profile_sum){
+    return (struct track_sum){
         less(&site->allocated.objects, freed.objects),
         less(&site->allocated.requested, freed.requested),
         less(&site->allocated.usable, freed.usable),
@@ -113,7 +113,7 @@ void site_save(struct site *site)
     uint32_t epoch = load_relaxed(&sites_peak_epoch);
     if (load_relaxed(&site->peak_epoch) == epoch)
         return;
-    struct profile_sum live = site_live(site);
+    struct track_sum live = site_live(site);
     store_relaxed(&site->peak.objects, live.objects);
     store_relaxed(&site->peak.requested, live.requested);
     store_relaxed(&site->peak.usable, live.usable);
@@ -125,7 +125,7 @@ static void renew_alone(struct site *site)
 {
     unsigned era = load_relaxed(&sites_era);
     uint32_t next = site_id(site->thread_link);
-    site->allocated = site->peak = (struct profile_sum){0};
+    site->allocated = site->peak = (struct track_sum){0};
     site->own = site->others = (struct site_ends){0};
     site->again = site->moved_out = site->peak_epoch = 0;
     store_release(&site->thread_link, site_word(next, era));
@@ -167,12 +167,12 @@ void sites_forget(void)
                                           __ATOMIC_RELAXED));
 }
 
-static void sum_move(struct profile_sum *to, struct profile_sum *from)
+static void sum_move(struct track_sum *to, struct track_sum *from)
 {
     __atomic_fetch_add(&to->objects, from->objects, __ATOMIC_RELAXED);
     __atomic_fetch_add(&to->requested, from->requested, __ATOMIC_RELAXED);
     __atomic_fetch_add(&to->usable, from->usable, __ATOMIC_RELAXED);
-    *from = (struct profile_sum){0};
+    *from = (struct track_sum){0};
 }
 
 /* Nobody else writes to a site whose thread has ended and that has no live block. */
@@ -224,10 +224,10 @@ void sites_recover(uint32_t parent_id)
     table_recover(&sites_table);
     for (uint32_t id = 1; id < table_count(&sites_table); id++) {
         struct site *site = site_at(id);
-        struct profile_sum live = site_live(site);
+        struct track_sum live = site_live(site);
         if (live.objects == 0 || live.usable == 0) {
             site->own.freed = site->allocated;
-            site->others.freed = (struct profile_sum){0};
+            site->others.freed = (struct track_sum){0};
         }
     }
 }

@@ -11,11 +11,11 @@
 #define HEAP_SITES_H
 
 #include "base/compiler.h"
-#include "lib/heap/heap_profile.h"
+#include "lib/heap/track.h"
 #include "lib/watch/watch.h"
 
 struct site_ends {
-    struct profile_sum freed;
+    struct track_sum freed;
     uint32_t lives[LIFE_BUCKETS]; /* stay at their highest value */
 };
 
@@ -24,10 +24,10 @@ struct site {
     struct table_entry entry; /* a: the stack + 1 and the thread; b: the kind; link: next site */
     uint32_t thread_link;     /* the next site of the thread; above SITE_ID_BITS the era */
     uint32_t peak_epoch;      /* `peak` is what was live at that peak */
-    struct profile_sum allocated;
+    struct track_sum allocated;
     struct site_ends own, others;
     uint32_t again, moved_out; /* stay at their highest value */
-    struct profile_sum peak;   /* saved before the first change after it */
+    struct track_sum peak;     /* saved before the first change after it */
 };
 _Static_assert(sizeof(struct site) == 256, "slabs of them are powers of two");
 
@@ -114,14 +114,14 @@ bool sites_fold(uint32_t thread);
 /* Whether nothing of a thread is live. */
 bool sites_ended(uint32_t thread);
 /* What is live: allocated less freed. */
-struct profile_sum site_live(const struct site *site);
+struct track_sum site_live(const struct site *site);
 /* While a site is folded it is half here and half there. A reader takes `sites_still` before and
  * asks `sites_stood` after; false: once more. */
 uint32_t sites_still(void);
 bool sites_stood(uint32_t before);
 /* In a forked child: what another thread was about to count. */
 void sites_recover(uint32_t parent_id);
-/* What a call left that a signal handler jumped out of (profile_abandoned). */
+/* What a call left that a signal handler jumped out of (track_abandoned). */
 void sites_abandoned(void);
 /* The same with the lock of threads.c: a fold ends halfway. */
 void sites_fold_abandoned(void);

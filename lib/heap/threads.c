@@ -60,7 +60,7 @@ static void thread_vanished(struct thread *thread)
     thread->state = THREAD_ENDED;
     living--;
     if (thread->recorder != NULL)
-        profile_inherit(thread->recorder);
+        totals_inherit(thread->recorder);
     thread->recorder = NULL;
 }
 

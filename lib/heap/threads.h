@@ -25,7 +25,7 @@ uint32_t threads_self(void);
 /* The id of its thread; UINT32_MAX for THREAD_OTHER. */
 uint32_t threads_id(uint32_t number);
 /* What the calling thread keeps (recorder.h), or NULL. If the thread exits without running its
- * destructors, `profile_inherit` gets it. */
+ * destructors, `totals_inherit` gets it. */
 struct recorder;
 void threads_keep(struct recorder *recorder);
 /* The calling thread ends. Its name is kept after `threads_keep_names`. */
@@ -44,7 +44,7 @@ uint32_t threads_count(void);
 uint32_t *threads_sites(uint32_t number);
 /* In a forked child. */
 void threads_recover(uint32_t parent_id);
-/* What a call left that a signal handler jumped out of (profile_abandoned). */
+/* What a call left that a signal handler jumped out of (track_abandoned). */
 void threads_abandoned(void);
 
 #endif

@@ -41,11 +41,11 @@ static struct {
     uint32_t busy; /* a turn */
 } peak __attribute__((aligned(64)));
 
-struct profile_limits profile_limits;
-bool profile_due, profile_counting, totals_at_peak;
-struct profile_band profile_calm;
-uint64_t profile_high = 1;
-struct profile_band profile_band = {0, UINT64_MAX};
+struct totals_limits totals_limits;
+bool totals_due, totals_counting, totals_at_peak;
+struct totals_band totals_calm;
+uint64_t totals_high = 1;
+struct totals_band totals_band = {0, UINT64_MAX};
 
 /* ---- the peak ------------------------------------------------------------------------ */
 
@@ -57,7 +57,7 @@ static uint64_t least_of(uint64_t a, uint64_t b)
 /* Whether recorded events are all that ever happened. */
 static bool exact_from_start(void)
 {
-    return sampler_exact_always() && profile_covered();
+    return sampler_exact_always() && track_covered();
 }
 
 /* With `peak.busy`: keeps the account if it is the largest. That is the peak, unless recorded
@@ -90,13 +90,13 @@ static void calm_set(uint64_t now, uint64_t again, uint64_t step)
 {
     bool above = now > again + step;
     uint64_t low = above ? now - step : 0, high = (above ? now : again) + step;
-    store_relaxed(&profile_calm.low, low);
-    store_relaxed(&profile_calm.width, high - low - 1);
-    store_relaxed(&profile_high, held_bytes() + step);
+    store_relaxed(&totals_calm.low, low);
+    store_relaxed(&totals_calm.width, high - low - 1);
+    store_relaxed(&totals_high, held_bytes() + step);
     bins_note_above(again + step);
 }
 
-void profile_high_water(void)
+void totals_high_water(void)
 {
     static BULK struct account_sum classes[ACCOUNT_ROWS]; /* stacks may be small */
     if (!turn_take(&peak.busy))
@@ -138,10 +138,10 @@ void totals_peak(const struct account *now, struct totals_peak *out)
 
 /* ---- limits -------------------------------------------------------------------------- */
 
-struct profile_now profile_now(void)
+struct totals_now totals_now(void)
 {
     struct account_sum total = account_now();
-    return (struct profile_now){total.alloc_bytes, total.free_bytes, account_live_bytes(&total)};
+    return (struct totals_now){total.alloc_bytes, total.free_bytes, account_live_bytes(&total)};
 }
 
 /* A goal as far from `from` as the limit is from `now`; 0 stays 0. */
@@ -182,8 +182,8 @@ static uint64_t held_limit(void)
 static void band_set(uint64_t low, uint64_t high)
 {
     high = least_of(high, held_limit());
-    store_relaxed(&profile_band.low, low);
-    store_relaxed(&profile_band.width, high > low ? high - low - 1 : 0);
+    store_relaxed(&totals_band.low, low);
+    store_relaxed(&totals_band.width, high > low ? high - low - 1 : 0);
 }
 
 /* The range in which the last point of the series is near enough. */
@@ -193,15 +193,15 @@ static void band_around(uint64_t center)
     band_set(center > far ? center - far : 0, center + far);
 }
 
-void totals_arm(const struct profile_limits *wanted, const struct profile_now *now)
+void totals_arm(const struct totals_limits *wanted, const struct totals_now *now)
 {
     uint64_t allocated = load_relaxed(&progress.allocated), freed = load_relaxed(&progress.freed);
     uint64_t live = allocated > freed ? allocated - freed : 0;
     bool counting = wanted->allocated != 0 || wanted->freed != 0;
-    store_relaxed(&profile_limits.allocated, wanted->allocated);
-    store_relaxed(&profile_limits.freed, wanted->freed);
-    store_relaxed(&profile_limits.live, wanted->live);
-    store_relaxed(&profile_limits.time_ms, wanted->time_ms);
+    store_relaxed(&totals_limits.allocated, wanted->allocated);
+    store_relaxed(&totals_limits.freed, wanted->freed);
+    store_relaxed(&totals_limits.live, wanted->live);
+    store_relaxed(&totals_limits.time_ms, wanted->time_ms);
     store_relaxed(&goals.allocated, goal_for(wanted->allocated, now->allocated, allocated));
     store_relaxed(&goals.freed, goal_for(wanted->freed, now->freed, freed));
     store_relaxed(&goals.live, goal_for(wanted->live, now->live, live));
@@ -214,10 +214,10 @@ void totals_arm(const struct profile_limits *wanted, const struct profile_now *n
             least_of(distance(&goals.allocated, allocated), distance(&goals.freed, freed)) + 1;
         uint64_t part = way / PART_SHARE;
         bins_part((uint32_t)(part < PART_LEAST ? PART_LEAST : least_of(part, UINT32_MAX)));
-        if (!load_relaxed(&profile_counting))
+        if (!load_relaxed(&totals_counting))
             heap_interrupt(NULL); /* clocks that were set before may run for long */
     }
-    store_relaxed(&profile_counting, counting);
+    store_relaxed(&totals_counting, counting);
 }
 
 /* Whether `now` has reached a goal. */
@@ -231,14 +231,14 @@ static void progress_add(uint64_t allocated, uint64_t freed)
     allocated = __atomic_add_fetch(&progress.allocated, allocated, __ATOMIC_RELAXED);
     freed = __atomic_add_fetch(&progress.freed, freed, __ATOMIC_RELAXED);
     if (unlikely(reached(&goals.allocated, allocated) || reached(&goals.freed, freed)))
-        store_relaxed(&profile_due, true);
+        store_relaxed(&totals_due, true);
 }
 
-void profile_count(const struct account_sum *now, struct profile_counted *last)
+void totals_count(const struct account_sum *now, struct totals_counted *last)
 {
     uint64_t allocated = now->alloc_bytes - last->allocated, freed = now->free_bytes - last->freed;
     bool anew = now->alloc_bytes < last->allocated || now->free_bytes < last->freed;
-    *last = (struct profile_counted){now->alloc_bytes, now->free_bytes};
+    *last = (struct totals_counted){now->alloc_bytes, now->free_bytes};
     if (!anew)
         progress_add(allocated, freed);
 }
@@ -270,7 +270,7 @@ static void share(struct recorder *recorder)
  * wait for a processor there. What was allocated then must not be taken for live, or nothing would
  * ever be a peak again: the loads are repeated until they fit, and if they never do, the frees are
  * those of the later time. */
-static struct profile_now progress_now(const struct recorder *own)
+static struct totals_now progress_now(const struct recorder *own)
 {
     enum { TRIES = 3 };
     uint64_t freed = load_acquire(&progress.freed), allocated = 0;
@@ -283,11 +283,11 @@ static struct profile_now progress_now(const struct recorder *own)
     }
     freed += own == NULL ? 0 : own->batch.freed;
     allocated += own == NULL ? 0 : own->batch.allocated;
-    return (struct profile_now){allocated, freed, allocated > freed ? allocated - freed : 0};
+    return (struct totals_now){allocated, freed, allocated > freed ? allocated - freed : 0};
 }
 
 /* Looks at the totals after an event. True if the heap is larger than ever before. */
-static bool look(struct profile_now now)
+static bool look(struct totals_now now)
 {
     bool grown = now.live > load_relaxed(&peak.bytes) && exact_from_start();
     if (grown) {
@@ -301,14 +301,14 @@ static bool look(struct profile_now now)
     }
     if (unlikely(reached(&goals.allocated, now.allocated) || reached(&goals.freed, now.freed) ||
                  reached(&goals.live, now.live)))
-        store_relaxed(&profile_due, true);
+        store_relaxed(&totals_due, true);
     return grown;
 }
 
 /* The same, and how much the thread may do before it is time to look again. */
 static bool recorder_look(struct recorder *recorder)
 {
-    struct profile_now now = progress_now(recorder);
+    struct totals_now now = progress_now(recorder);
     bool grown = look(now);
     uint64_t highest = load_relaxed(&peak.bytes), batch = highest / BATCH_SHARE;
     batch = batch > BATCH_BYTES ? batch : BATCH_BYTES;
@@ -350,7 +350,7 @@ void totals_shrink(uint64_t bytes)
         recorder_look(recorder);
 }
 
-void profile_settle(void)
+void totals_settle(void)
 {
     struct recorder *recorder = kept_now();
     if (recorder != NULL)
@@ -358,7 +358,7 @@ void profile_settle(void)
     recorder_drop();
 }
 
-void profile_inherit(struct recorder *recorder)
+void totals_inherit(struct recorder *recorder)
 {
     if (recorder->era == load_relaxed(&sites_era))
         progress_add(recorder->batch.allocated, recorder->batch.freed);
@@ -375,7 +375,7 @@ static void add_point(uint64_t now_ms)
     store_relaxed(&rest_ms, now_ms + heap_count() / HEAPS_A_MS);
     struct account_sum total = account_now();
     band_around(held_bytes());
-    series_add(&(struct profile_point){
+    series_add(&(struct series_point){
         .time_ms = now_ms,
         .live_bytes = account_live_bytes(&total),
         .allocated_bytes = total.alloc_bytes,
@@ -383,15 +383,15 @@ static void add_point(uint64_t now_ms)
     });
 }
 
-void profile_tick(uint64_t now_ms)
+void totals_tick(uint64_t now_ms)
 {
-    if (reached(&profile_limits.time_ms, now_ms))
-        store_relaxed(&profile_due, true);
+    if (reached(&totals_limits.time_ms, now_ms))
+        store_relaxed(&totals_due, true);
     if (load_relaxed(&totals_at_peak))
         store_relaxed(&peak.is.time_ms, now_ms);
     if (!series_due(now_ms) || now_ms < load_relaxed(&rest_ms))
         return;
-    profile_measure_ticks();
+    track_measure_ticks();
     add_point(now_ms);
 }
 
@@ -409,18 +409,18 @@ static bool may_add_point(uint64_t now_ms)
     return more != 0;
 }
 
-void profile_far(void)
+void totals_far(void)
 {
     uint64_t now_ms = os_now_ms();
     if (held_bytes() >= held_limit())
-        store_relaxed(&profile_due, true);
+        store_relaxed(&totals_due, true);
     else if (now_ms >= load_relaxed(&rest_ms) && may_add_point(now_ms))
         add_point(now_ms);
     else
         band_set(0, UINT64_MAX); /* until the next regular point */
 }
 
-static void peak_row(void *context, const struct profile_row *row)
+static void peak_row(void *context, const struct track_row *row)
 {
     struct totals_peak *is = context;
     is->bytes += row->peak.usable;
@@ -434,7 +434,7 @@ void totals_reset(void)
     bool mine = peak_turn();
     if (mine && peak.is.in_sites) {
         in_sites = (struct totals_peak){.time_ms = peak.is.time_ms};
-        profile_each(peak_row, &in_sites);
+        track_each(peak_row, &in_sites);
         if (in_sites.bytes > peak.is.bytes)
             peak.is = in_sites;
         peak.is.in_sites = false;
@@ -444,9 +444,9 @@ void totals_reset(void)
     store_relaxed(&progress.allocated, 0);
     store_relaxed(&progress.freed, 0);
     store_relaxed(&totals_at_peak, false);
-    store_relaxed(&profile_calm.low, 0);
-    store_relaxed(&profile_calm.width, 0);
-    store_relaxed(&profile_high, 1);
+    store_relaxed(&totals_calm.low, 0);
+    store_relaxed(&totals_calm.width, 0);
+    store_relaxed(&totals_high, 1);
 }
 
 void totals_recover(uint64_t allocated, uint64_t freed)

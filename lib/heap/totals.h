@@ -29,8 +29,50 @@
 
 #include "base/compiler.h"
 #include "lib/alloc/alloc.h"
-#include "lib/heap/heap_profile.h"
 #include "lib/heap/sites.h"
+#include "lib/heap/track.h"
+
+/*
+ * Limits that the counters may reach; when one is reached `totals_due` becomes true, by whichever
+ * thread notices. 0: none. Set by `totals_arm`.
+ */
+struct totals_limits {
+    uint64_t allocated, freed, live; /* usable bytes */
+    uint64_t time_ms;
+};
+extern struct totals_limits totals_limits;
+extern bool totals_due;
+/* The counters that the limits are held against. */
+struct totals_now {
+    uint64_t allocated, freed, live;
+};
+struct totals_now totals_now(void);
+
+/* While `totals_counting`, each thread tells now and then what it has allocated and freed in all;
+ * `last` is what it told before. */
+extern bool totals_counting;
+struct account_sum;
+struct totals_counted {
+    uint64_t allocated, freed;
+};
+void totals_count(const struct account_sum *now, struct totals_counted *last);
+
+struct totals_band {
+    uint64_t low, width;
+};
+/* This may be the heap's peak: on the slow path, before a free or when a bin was looked at, if what
+ * the program has (held.h) has left the band or held bytes are high; and before a mark. */
+extern struct totals_band totals_calm;
+extern uint64_t totals_high;
+void totals_high_water(void);
+/* After any slow call: called when held bytes have left the band. */
+extern struct totals_band totals_band;
+void totals_far(void);
+
+/* The calling thread will not record every block any more. */
+void totals_settle(void);
+/* Now and then: time goes by. */
+void totals_tick(uint64_t now_ms);
 
 /* A recorded block begins or ends while every block is recorded. `totals_grow` is true if that
  * makes the heap larger than ever before. */
@@ -52,7 +94,7 @@ void totals_reset(void);
 /* In a forked child: what is recorded there as allocated and freed. Batches of threads that stayed
  * behind are lost. */
 void totals_recover(uint64_t allocated, uint64_t freed);
-/* What a call left that a signal handler jumped out of (profile_abandoned). */
+/* What a call left that a signal handler jumped out of (track_abandoned). */
 void totals_abandoned(void);
 
 /* The peak. `classes` is the largest account that was taken, `now` among them; `in_sites`: recorded
@@ -69,6 +111,6 @@ struct totals_peak {
 void totals_peak(const struct account *now, struct totals_peak *peak);
 
 /* For triggers.c: sets new limits; `now` is what the counters were when they were chosen. */
-void totals_arm(const struct profile_limits *limits, const struct profile_now *now);
+void totals_arm(const struct totals_limits *limits, const struct totals_now *now);
 
 #endif

@@ -31,7 +31,7 @@ uint64_t stacks_refused(void);
 uint32_t *stacks_sites(uint32_t stack);
 /* In a forked child: nodes that another thread was about to fill in. */
 void stacks_recover(void);
-/* What a call left that a signal handler jumped out of (profile_abandoned). */
+/* What a call left that a signal handler jumped out of (track_abandoned). */
 void stacks_abandoned(void);
 
 #endif

@@ -79,9 +79,9 @@ static void the_rate_is_one_for_all(void)
 static void triggers_change_at_once(void)
 {
     expect("set dump.above=40M", 0, "dump.above:40M\n");
-    assert(profile_limits.live == 40 << 20);
+    assert(totals_limits.live == 40 << 20);
     expect("set dump.above=0", 0, "dump.above:0\n");
-    assert(profile_limits.live == 0);
+    assert(totals_limits.live == 0);
     expect("set dump.keep=2", 0, "dump.keep:2\n");
     assert(control_memoir.keep == 2);
     expect("set dump.format=jemalloc", 0, "dump.format:jemalloc\n");

@@ -12,7 +12,7 @@
 
 #include "lib/dump/dump.h"
 #include "lib/dump/format.h"
-#include "lib/heap/heap_profile.h"
+#include "lib/heap/track.h"
 #include "lib/heap/observer.h"
 #include "lib/heap/threads.h"
 #include "lib/heap/totals.h"
@@ -32,21 +32,21 @@ FRAME(delta)
 FRAME(root)
 
 enum { ROWS = 7 };
-static struct profile_row rows[ROWS];
+static struct track_row rows[ROWS];
 static int64_t rate;
 static const char *const names[] = {"?", "?", "root", "alpha", "beta", "gamma_", "delta"};
 
 static void row(unsigned i, uint32_t stack, uint32_t thread, uint32_t size, uint64_t live,
                 uint64_t all)
 {
-    struct profile_row *made = &rows[i];
+    struct track_row *made = &rows[i];
     uint32_t usable = size < 1000 ? size : (size + 4095) & ~UINT32_C(4095);
-    *made = (struct profile_row){
+    *made = (struct track_row){
         .stack = stack, .thread = thread, .size = usable, .rate = rate, .class = i + 1};
     made->weight = rate > 0 ? 1 / (1 - exp(-(double)usable / (double)rate)) : 1;
-    made->live = (struct profile_sum){live, live * size, live * usable};
-    made->allocated = (struct profile_sum){all, all * size, all * usable};
-    made->peak = (struct profile_sum){all, all * size, all * usable};
+    made->live = (struct track_sum){live, live * size, live * usable};
+    made->allocated = (struct track_sum){all, all * size, all * usable};
+    made->peak = (struct track_sum){all, all * size, all * usable};
     made->lives[3] = all - live;
 }
 
@@ -61,18 +61,18 @@ static void make(void)
     row(6, STACK_OTHER, THREAD_OTHER, 48, 5, 9);
 }
 
-void profile_each(void (*each)(void *, const struct profile_row *), void *context)
+void track_each(void (*each)(void *, const struct track_row *), void *context)
 {
     for (unsigned i = 0; i < ROWS; i++)
         each(context, &rows[i]);
 }
 
-void profile_seen(struct profile_seen *seen)
+void track_seen(struct track_seen *seen)
 {
-    *seen = (struct profile_seen){0};
+    *seen = (struct track_seen){0};
 }
 
-void profile_totals(struct profile_totals *totals, struct scale *scale)
+void track_totals(struct track_totals *totals, struct scale *scale)
 {
     (void)scale;
     memset(totals, 0, sizeof *totals);
@@ -80,17 +80,17 @@ void profile_totals(struct profile_totals *totals, struct scale *scale)
         totals->live.usable += (uint64_t)((double)rows[i].live.usable * rows[i].weight);
 }
 
-bool profile_covered(void)
+bool track_covered(void)
 {
     return true;
 }
 
-uint64_t profile_resident_peak(void)
+uint64_t series_resident_peak(void)
 {
     return 0;
 }
 
-uint64_t profile_off_ms(void)
+uint64_t track_off_ms(void)
 {
     return 0;
 }
@@ -102,7 +102,7 @@ void totals_peak(const struct account *now, struct totals_peak *peak)
 }
 
 /* Whole blocks that a row stands for. */
-static uint64_t blocks_of(uint64_t seen, const struct profile_row *made)
+static uint64_t blocks_of(uint64_t seen, const struct track_row *made)
 {
     return (uint64_t)((double)seen * made->weight + 0.5);
 }
@@ -111,7 +111,7 @@ static uint64_t blocks_of(uint64_t seen, const struct profile_row *made)
 static void count(struct account *account)
 {
     for (unsigned i = 0; i < ROWS; i++) {
-        const struct profile_row *made = &rows[i];
+        const struct track_row *made = &rows[i];
         struct account_sum *sum = &account->classes[made->class];
         sum->allocs = blocks_of(made->allocated.objects, made);
         sum->frees = sum->allocs - blocks_of(made->live.objects, made);
@@ -122,10 +122,10 @@ static void count(struct account *account)
 
 struct size_class size_classes[CLASS_COUNT];
 
-unsigned profile_series(struct profile_point points[SERIES_MOST])
+unsigned series_points(struct series_point points[SERIES_MOST])
 {
     for (unsigned i = 0; i < 5; i++)
-        points[i] = (struct profile_point){1000 + i, 10 * i, 20 * i, i, 4096};
+        points[i] = (struct series_point){1000 + i, 10 * i, 20 * i, i, 4096};
     return 5;
 }
 
@@ -183,8 +183,8 @@ static void expect(void)
     for (uint32_t stack = 1; stack <= 6; stack++) {
         double sum[COLUMNS] = {0};
         for (unsigned i = 0; i < ROWS; i++) {
-            const struct profile_row *made = &rows[i];
-            const struct profile_sum *seen[] = {&made->live, &made->allocated};
+            const struct track_row *made = &rows[i];
+            const struct track_sum *seen[] = {&made->live, &made->allocated};
             if (made->stack != stack)
                 continue;
             for (unsigned k = 0; k < 2; k++) {

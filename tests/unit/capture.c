@@ -12,9 +12,9 @@
 
 #include "base/crc.h"
 #include "lib/dump/dump.h"
-#include "lib/heap/heap_profile.h"
 #include "lib/heap/observer.h"
 #include "lib/heap/threads.h"
+#include "lib/heap/track.h"
 #include "lib/watch/stacks.h"
 #include "lib/watch/unwind.h"
 #include "lib/watch/watch.h"
@@ -28,7 +28,7 @@ static char buffer[1000];
 static struct sink sink;
 
 static struct {
-    struct profile_row rows[ROWS_MOST];
+    struct track_row rows[ROWS_MOST];
     unsigned rows_known, rows_read, nodes, threads, points, snapshots, wholes, marks, maps, mapped,
         totals, allocators, ends;
     uint32_t last_node;
@@ -51,21 +51,21 @@ __attribute__((noinline)) static void one(unsigned i, uint64_t born)
     unsigned class = 2 + i % 7;
     caller.pc += i % 11; /* other stacks, as far as anybody knows */
     size_t size = class_size(class);
-    profile_begin(&records[i], &caller, class, size, size - i % 8, born, sampler_number());
+    track_begin(&records[i], &caller, class, size, size - i % 8, born, sampler_number());
     __asm__ volatile("" ::: "memory");
 }
 
 static void end_one(unsigned i, bool moved)
 {
     size_t size = class_size(2 + i % 7);
-    profile_end(&records[i], NULL, size, size - i % 8, moved);
+    track_end(&records[i], NULL, size, size - i % 8, moved);
 }
 
 static void *in_thread(void *context)
 {
     threads_set_name(context);
     for (unsigned i = BLOCKS / 2; i < BLOCKS; i++)
-        one(i, i % 5 == 0 ? PROFILE_MOVED : 0);
+        one(i, i % 5 == 0 ? TRACK_MOVED : 0);
     return NULL;
 }
 
@@ -155,7 +155,7 @@ static void on_snapshot(void *context, const struct capture_snapshot *snapshot)
     seen.rows_read = 0;
 }
 
-static bool same_sum(const struct capture_sum *a, const struct profile_sum *b)
+static bool same_sum(const struct capture_sum *a, const struct track_sum *b)
 {
     return a->objects == b->objects && a->requested == b->requested && a->usable == b->usable;
 }
@@ -166,7 +166,7 @@ static void on_row(void *context, const struct capture_row *row)
     seen.rows_read++;
     if (seen.snapshots < 2) /* later ones have other numbers than that */
         return;
-    const struct profile_row *wanted = &seen.rows[seen.rows_read - 1];
+    const struct track_row *wanted = &seen.rows[seen.rows_read - 1];
     assert(row->stack == wanted->stack && row->thread == wanted->thread);
     assert(row->size == wanted->size && row->rate == wanted->rate);
     assert(row->weight == wanted->weight);
@@ -185,10 +185,10 @@ static void on_whole(void *context, uint64_t rows)
 
 static void on_totals(void *context, const struct capture_totals *totals)
 {
-    struct profile_seen wanted;
+    struct track_seen wanted;
     (void)context;
     seen.totals++;
-    profile_seen(&wanted);
+    track_seen(&wanted);
     if (seen.snapshots == 2)
         assert(totals->seen_live == wanted.live && totals->seen_allocated == wanted.allocated);
 }
@@ -231,7 +231,7 @@ static const struct capture_calls calls = {
 };
 static const struct capture_calls no_calls;
 
-static void remember(void *context, const struct profile_row *row)
+static void remember(void *context, const struct track_row *row)
 {
     (void)context;
     assert(seen.rows_known < ROWS_MOST);
@@ -251,7 +251,7 @@ static void all_comes_back(void)
     assert(capture_snapshot(&capture, NULL, &account) == 0);
     assert(file_length > before);
     assert(capture_end(&capture) == 0);
-    profile_each(remember, NULL);
+    track_each(remember, NULL);
     assert(seen.rows_known > 100);
 
     enum capture_result result = capture_read(file, file_length, &calls, &seen, &error);

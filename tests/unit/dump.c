@@ -12,7 +12,7 @@
 #include "base/os.h"
 #include "lib/dump/dump_file.h"
 #include "lib/dump/dump_name.h"
-#include "lib/heap/heap_profile.h"
+#include "lib/heap/track.h"
 
 static const struct dump_moment moment = {1794754758, (uint64_t)412 << 20, 77};
 

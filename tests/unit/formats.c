@@ -9,9 +9,9 @@
 
 #include "lib/dump/dump.h"
 #include "lib/dump/format_parts.h"
-#include "lib/heap/heap_profile.h"
 #include "lib/heap/observer.h"
 #include "lib/heap/threads.h"
+#include "lib/heap/track.h"
 #include "lib/watch/stacks.h"
 #include "lib/watch/unwind.h"
 #include "lib/watch/watch.h"
@@ -51,7 +51,7 @@ __attribute__((noinline)) static void one(unsigned i, unsigned class)
 {
     struct caller caller = CALLER_HERE;
     size_t size = class_size(class);
-    profile_begin(&records[i], &caller, class, size, size - 3, 0, sampler_number());
+    track_begin(&records[i], &caller, class, size, size - 3, 0, sampler_number());
     __asm__ volatile("" ::: "memory");
 }
 
@@ -73,7 +73,7 @@ static void fill(void)
         one(i, 2 + i % 3);
     for (unsigned i = 0; i < BLOCKS / 2; i++) {
         size_t size = class_size(2 + i % 3);
-        profile_end(&records[i], NULL, size, size - 3, false);
+        track_end(&records[i], NULL, size, size - 3, false);
     }
     assert(pthread_create(&thread, NULL, in_thread, NULL) == 0);
     assert(pthread_join(thread, NULL) == 0);
@@ -83,7 +83,7 @@ struct sums {
     uint64_t live, live_usable, live_requested, all, all_usable, all_requested;
 };
 
-static void add(void *context, const struct profile_row *row)
+static void add(void *context, const struct track_row *row)
 {
     struct sums *sums = context;
     assert(row->weight == 1 && row->rate == 0);
@@ -182,7 +182,7 @@ int main(void)
     struct sums sums = {0};
     unit_start();
     fill();
-    profile_each(add, &sums);
+    track_each(add, &sums);
     assert(sums.live == BLOCKS / 2 + MANY && sums.all == BLOCKS + MANY);
     jemalloc_lines(&sums);
     gperftools_lines(&sums);

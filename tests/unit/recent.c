@@ -19,13 +19,13 @@ static struct record records[RECORDS];
 static NOINLINE void begin(struct record *record, size_t requested)
 {
     struct caller caller = {0x1000 + requested % 8, 0, 0};
-    profile_begin(record, &caller, CLASS, class_size(CLASS), requested, 0, SAMPLER_EXACT_NUMBER);
+    track_begin(record, &caller, CLASS, class_size(CLASS), requested, 0, SAMPLER_EXACT_NUMBER);
 }
 
 static NOINLINE void end(struct record *record, size_t requested)
 {
     struct caller caller = {0x2000 + requested % 8, 0, 0};
-    profile_end(record, &caller, class_size(CLASS), requested, false);
+    track_end(record, &caller, class_size(CLASS), requested, false);
 }
 
 static char text[TEXT_SIZE];
@@ -138,7 +138,7 @@ static void *churn(void *argument)
     }
     for (unsigned i = 0; i < 16; i++)
         end(&own[i], 1 + i);
-    profile_thread_end();
+    track_thread_end();
     lock_leave(LOCK_INSIDE);
     return NULL;
 }
@@ -157,7 +157,7 @@ static void child(void)
     uint32_t parent_id = lock_self();
     alloc_fork_child();
     alloc_recover();
-    profile_recover(parent_id);
+    track_recover(parent_id);
     for (unsigned i = 0; i < 50; i++) {
         begin(&record, 77);
         end(&record, 77);

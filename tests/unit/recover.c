@@ -33,8 +33,8 @@ static void step(struct heap *of, void **held, uint64_t *random)
             *slot = central_take_one(of->pool, CENTRAL_WATCHED + 7);
             store_relaxed(live_at(*slot), live_sign_watched(*slot));
             struct caller caller = {1 + (unit_random(random) % 64), 0, 0};
-            profile_begin(central_record(span_of(*slot), *slot), &caller, 7, 112, 100, 0,
-                          sampler_number());
+            track_begin(central_record(span_of(*slot), *slot), &caller, 7, 112, 100, 0,
+                        sampler_number());
         } else {
             *slot = unit_malloc(of, 1 + (unsigned)(unit_random(random) % CLASS_LAST));
         }
@@ -48,7 +48,7 @@ static void step(struct heap *of, void **held, uint64_t *random)
         large_give(span);
     } else if (mark == MARK_WATCHED) {
         store_relaxed(live_at(*slot), 0);
-        profile_end(central_record(span, *slot), NULL, 112, 100, false);
+        track_end(central_record(span, *slot), NULL, 112, 100, false);
         central_give(slot, 1);
     } else {
         unit_free(of, *slot);
@@ -114,7 +114,7 @@ static int child(uint64_t random)
     bool was_held = any_lock_is_held();
     uint32_t parent_id = lock_self();
     alloc_recover();
-    profile_recover(parent_id);
+    track_recover(parent_id);
     assert(!alloc_forked() && !any_lock_is_held() && lock_held == 0);
     assert(lock_self() == (uint32_t)os_tid() && heap_self == heap && heap->tid == lock_self());
     for (struct heap *other = heap_first(); other != NULL; other = other->all)

@@ -23,14 +23,14 @@ static struct account_sum counters(uint64_t allocs, uint64_t frees, size_t size)
     return (struct account_sum){allocs, frees, allocs * size, frees * size};
 }
 
-static void add(struct profile_sum *to, struct profile_sum more)
+static void add(struct track_sum *to, struct track_sum more)
 {
     to->objects += more.objects;
     to->requested += more.requested;
     to->usable += more.usable;
 }
 
-static void row(void *context, const struct profile_row *row)
+static void row(void *context, const struct track_row *row)
 {
     struct scale_values values = scale_row(&scale, row);
     (void)context;
@@ -48,7 +48,7 @@ static void reconcile(void)
 {
     memset(&sums, 0, sizeof sums);
     scale_prepare(&scale, &account);
-    profile_each(row, NULL);
+    track_each(row, NULL);
 }
 
 static void expect(uint64_t allocated, uint64_t live, uint64_t rest_live)
@@ -65,7 +65,7 @@ static void expect(uint64_t allocated, uint64_t live, uint64_t rest_live)
 static void begin(unsigned i, unsigned site)
 {
     struct caller caller = {0x1000 + site, 0, 0};
-    profile_begin(&records[i], &caller, CLASS, class_size(CLASS), 10, 0, sampler_number());
+    track_begin(&records[i], &caller, CLASS, class_size(CLASS), 10, 0, sampler_number());
 }
 
 /* One site keeps blocks until after the peak, another one churns. By freed blocks alone a recorded
@@ -77,17 +77,17 @@ static void keep_and_churn(void)
     struct caller keeper = {0x2000, 0, 0}, churner = {0x3000, 0, 0};
     size_t size = class_size(OTHER);
     for (unsigned i = 0; i < KEPT; i++)
-        profile_begin(&kept[i], &keeper, OTHER, size, 10, 0, sampler_number());
+        track_begin(&kept[i], &keeper, OTHER, size, 10, 0, sampler_number());
     for (unsigned i = 0; i < CHURNED; i++) {
-        profile_begin(&churned, &churner, OTHER, size, 10, 0, sampler_number());
-        profile_end(&churned, NULL, size, 10, false);
+        track_begin(&churned, &churner, OTHER, size, 10, 0, sampler_number());
+        track_end(&churned, NULL, size, 10, false);
     }
     uint64_t all = (KEPT + CHURNED) * 100, at_peak = KEPT * 110;
     account.classes[CLASS] = counters(BLOCKS * 2000, 0, class_size(CLASS)); /* the largest heap */
     account.classes[OTHER] = counters(all, all - at_peak, size);
     reconcile();
     for (unsigned i = 0; i < KEPT; i++)
-        profile_end(&kept[i], NULL, size, 10, false);
+        track_end(&kept[i], NULL, size, 10, false);
     account.classes[OTHER] = counters(all, all, size);
     reconcile();
     assert(scale_peak(&scale, OTHER).objects == at_peak);
@@ -104,7 +104,7 @@ int main(void)
     for (unsigned i = 0; i < BLOCKS; i++)
         begin(i, (unsigned)(unit_random(&random) % SITES));
     for (unsigned i = 0; i < BLOCKS; i += 3)
-        profile_end(&records[i], NULL, size, 10, false);
+        track_end(&records[i], NULL, size, 10, false);
     /* More than the estimate, less than it, and just what was seen. */
     uint64_t live = BLOCKS - BLOCKS / 3;
     const uint64_t factors[] = {1, 7, 50, 1000};
@@ -125,11 +125,11 @@ int main(void)
     /* Where recording was off for a while, estimates stay what they are. */
     memset(&account.classes[ACCOUNT_LARGE], 0, sizeof account.classes[ACCOUNT_LARGE]);
     account.classes[CLASS] = counters(BLOCKS * 1000, BLOCKS * 1000 - live * 1000, size);
-    profile_recording(false);
+    track_recording(false);
     reconcile();
     double weight = 1 / sampler_picked((double)size, RATE), wanted = (double)live * weight;
     assert((double)sums.live.objects > wanted - 1 && (double)sums.live.objects < wanted + 1);
     assert(sums.live.objects + scale_rest(&scale).live.objects == live * 1000);
-    assert(profile_off_ms() != 0);
+    assert(track_off_ms() != 0);
     return 0;
 }

@@ -15,20 +15,20 @@ static const struct dump_style style;
 static struct trigger make(enum dump_reason kind, uint64_t step)
 {
     struct trigger trigger = {.style = &style, .kind = kind, .step = step};
-    trigger_wait(&trigger, &(struct profile_now){0, 0, 0}, 1000);
+    trigger_wait(&trigger, &(struct totals_now){0, 0, 0}, 1000);
     return trigger;
 }
 
 static bool due_at(struct trigger *trigger, uint64_t allocated, uint64_t freed)
 {
-    return trigger_due(trigger, &(struct profile_now){allocated, freed, allocated - freed}, 1000);
+    return trigger_due(trigger, &(struct totals_now){allocated, freed, allocated - freed}, 1000);
 }
 
-static struct profile_limits limits_of(const struct trigger *trigger, uint64_t allocated,
-                                       uint64_t freed)
+static struct totals_limits limits_of(const struct trigger *trigger, uint64_t allocated,
+                                      uint64_t freed)
 {
-    struct profile_limits limits = {0};
-    trigger_limit(trigger, &(struct profile_now){allocated, freed, allocated - freed}, &limits);
+    struct totals_limits limits = {0};
+    trigger_limit(trigger, &(struct totals_now){allocated, freed, allocated - freed}, &limits);
     return limits;
 }
 
@@ -68,7 +68,7 @@ static void peaks_come_in_growing_steps(void)
 static void time_passes(void)
 {
     struct trigger trigger = make(DUMP_TIME, 500);
-    struct profile_now now = {0, 0, 0};
+    struct totals_now now = {0, 0, 0};
     assert(!trigger_due(&trigger, &now, 1499) && trigger_due(&trigger, &now, 1700));
     assert(!trigger_due(&trigger, &now, 2199) && trigger_due(&trigger, &now, 2200));
     assert(limits_of(&trigger, 0, 0).time_ms == 2700);
@@ -78,7 +78,7 @@ static void time_passes(void)
 static void long_dumps_leave_time(void)
 {
     struct trigger trigger = make(DUMP_TIME, 500);
-    struct profile_now now = {0, 0, 0};
+    struct totals_now now = {0, 0, 0};
     assert(trigger_due(&trigger, &now, 2000));
     trigger_took(&trigger, 2000, 2100);
     assert(limits_of(&trigger, 0, 0).time_ms == 2500);
@@ -94,7 +94,7 @@ static void snapshots_come_soon_at_first(void)
     static const struct dump_style capture = {.names = DUMP_NAMES_CAPTURE};
     static const uint64_t waits_ms[] = {500, 1000, 2000, 4000, 5000, 5000};
     struct trigger trigger = {.style = &capture, .kind = DUMP_TIME, .step = 5000};
-    struct profile_now now = {0, 0, 0};
+    struct totals_now now = {0, 0, 0};
     uint64_t now_ms = 1000;
     trigger_wait(&trigger, &now, now_ms);
     for (unsigned i = 0; i < COUNT_OF(waits_ms); i++) {
@@ -111,7 +111,7 @@ static void a_threshold_counts_once_a_crossing(void)
     assert(!due_at(&trigger, 100 * M, 0) && !due_at(&trigger, 100 * M, 25 * M)); /* 75 M */
     assert(!due_at(&trigger, 106 * M, 25 * M));
     /* 81 M live: below 70 M not before 11 M more are freed. */
-    struct profile_limits limits = limits_of(&trigger, 106 * M, 25 * M);
+    struct totals_limits limits = limits_of(&trigger, 106 * M, 25 * M);
     assert(limits.live == 0 && limits.freed == 36 * M);
     assert(!due_at(&trigger, 106 * M, 37 * M)); /* 69 M: ready again */
     assert(limits_of(&trigger, 106 * M, 37 * M).live == 80 * M);
@@ -121,8 +121,8 @@ static void a_threshold_counts_once_a_crossing(void)
 static void the_nearest_limit_counts(void)
 {
     struct trigger far = make(DUMP_ALLOCATED, 10 * M), near = make(DUMP_ALLOCATED, 3 * M);
-    struct profile_limits limits = {0};
-    struct profile_now now = {0, 0, 0};
+    struct totals_limits limits = {0};
+    struct totals_now now = {0, 0, 0};
     trigger_limit(&far, &now, &limits);
     trigger_limit(&near, &now, &limits);
     trigger_limit(&far, &now, &limits);
@@ -132,12 +132,12 @@ static void the_nearest_limit_counts(void)
 static void triggers_arm_and_disarm(void)
 {
     static const struct dump_style other;
-    assert(trigger_set(&style, DUMP_ALLOCATED, 0) && profile_limits.allocated == 0);
-    assert(trigger_set(&style, DUMP_ALLOCATED, 5 * M) && profile_limits.allocated == 5 * M);
-    assert(trigger_set(&other, DUMP_ALLOCATED, 2 * M) && profile_limits.allocated == 2 * M);
-    assert(trigger_set(&style, DUMP_ALLOCATED, M) && profile_limits.allocated == M);
-    assert(trigger_set(&style, DUMP_ALLOCATED, 0) && profile_limits.allocated == 2 * M);
-    assert(trigger_set(&other, DUMP_ALLOCATED, 0) && profile_limits.allocated == 0);
+    assert(trigger_set(&style, DUMP_ALLOCATED, 0) && totals_limits.allocated == 0);
+    assert(trigger_set(&style, DUMP_ALLOCATED, 5 * M) && totals_limits.allocated == 5 * M);
+    assert(trigger_set(&other, DUMP_ALLOCATED, 2 * M) && totals_limits.allocated == 2 * M);
+    assert(trigger_set(&style, DUMP_ALLOCATED, M) && totals_limits.allocated == M);
+    assert(trigger_set(&style, DUMP_ALLOCATED, 0) && totals_limits.allocated == 2 * M);
+    assert(trigger_set(&other, DUMP_ALLOCATED, 0) && totals_limits.allocated == 0);
 }
 
 static void handler(int number)

@@ -244,8 +244,8 @@ static void final_dump(void)
     static const char *const units[] = {"bytes", "kB", "MB"};
     char buffer[128];
     struct print words;
-    struct profile_totals totals;
-    uint64_t in_use = profile_totals_now(&totals) ? totals.live.requested : 0;
+    struct track_totals totals;
+    uint64_t in_use = track_totals_now(&totals) ? totals.live.requested : 0;
     unsigned unit = in_use >> 20 > 0 ? 2 : in_use >> 10 > 0 ? 1 : 0;
     print_start(&words, buffer, sizeof buffer);
     print_format(&words, "Exiting, %lu %s in use", in_use >> (10 * unit), units[unit]);

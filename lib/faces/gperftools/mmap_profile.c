@@ -58,7 +58,7 @@ void mmap_profile_start(bool record, bool only, bool log)
     recorded = record;
     regions = os_map(REGIONS * sizeof *regions);
     if (regions != NULL && deepbind_apply(bindings, COUNT_OF(bindings)) && only) {
-        profile_set_threads_active(false);
+        track_set_threads_active(false);
         control_reset(); /* what constructors of libraries have allocated by now */
     }
 }
@@ -81,7 +81,7 @@ static void record_begin(struct record *record, size_t size, const struct caller
     record->site = 0;
     if (!cold_begin(NULL))
         return;
-    profile_begin(record, caller, CLASS_COUNT, size, size, 0, SAMPLER_EXACT_NUMBER);
+    track_begin(record, caller, CLASS_COUNT, size, size, 0, SAMPLER_EXACT_NUMBER);
     cold_end();
 }
 
@@ -89,7 +89,7 @@ static void record_end(struct record *record, size_t size, const struct caller *
 {
     if (!cold_begin(NULL))
         return;
-    profile_end(record, caller, size, size, false);
+    track_end(record, caller, size, size, false);
     cold_end();
 }
 
@@ -104,10 +104,10 @@ static void region_add(uintptr_t start, uintptr_t end, const struct caller *call
         return;
     region->start = start;
     region->end = end;
-    bool active = profile_thread_active();
-    profile_set_thread_active(true);
+    bool active = track_thread_active();
+    track_set_thread_active(true);
     record_begin(&region->record, end - start, caller);
-    profile_set_thread_active(active);
+    track_set_thread_active(active);
     store_release(&region->state, USED);
 }
 

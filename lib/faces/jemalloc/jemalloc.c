@@ -169,7 +169,7 @@ void jemalloc_ready(void)
     if (!jemalloc_values[JEMALLOC_prof].given || !jemalloc_on(JEMALLOC_prof))
         return;
     if (!jemalloc_on(JEMALLOC_prof_thread_active_init))
-        profile_set_threads_active(false);
+        track_set_threads_active(false);
     if (jemalloc_on(JEMALLOC_prof_log))
         jemalloc_log_start(NULL);
     if (control_jemalloc.prefix[0] == '\0')
@@ -204,7 +204,7 @@ struct leaks {
     uint64_t contexts;
 };
 
-static void leaks_row(void *context, const struct profile_row *row)
+static void leaks_row(void *context, const struct track_row *row)
 {
     struct leaks *leaks = context;
     if (row->live.objects == 0 || row->stack == leaks->stack)
@@ -222,9 +222,9 @@ static const char *plural(uint64_t count)
 static bool report_leaks(void)
 {
     struct leaks leaks = {UINT32_MAX, 0};
-    struct profile_totals totals;
-    profile_each(leaks_row, &leaks);
-    if (!profile_totals_now(&totals) || totals.live.usable == 0)
+    struct track_totals totals;
+    track_each(leaks_row, &leaks);
+    if (!track_totals_now(&totals) || totals.live.usable == 0)
         return false;
     jemalloc_say("<jemalloc>: Leak approximation summary: ~%lu byte%s, ~%lu object%s, >= %lu "
                  "context%s\n",

@@ -177,7 +177,7 @@ static void prof_section(struct report *report)
 {
     int64_t rate = control_rate();
     section(report, "Profiling settings", "prof");
-    flag(report, "prof", "thread_active_init", profile_threads_active());
+    flag(report, "prof", "thread_active_init", track_threads_active());
     flag(report, "prof", "active", control_active());
     flag(report, "prof", "gdump", jemalloc_state.gdump);
     number(report, "prof", "interval", jemalloc_state.interval_bytes);

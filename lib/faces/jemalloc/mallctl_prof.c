@@ -61,7 +61,7 @@ int serve_prof_thread_active(const struct request *request, const struct node *n
 int serve_prof_thread_active_init(const struct request *request, const struct node *node)
 {
     (void)node;
-    return serve_flag(request, profile_threads_active(), profile_set_threads_active);
+    return serve_flag(request, track_threads_active(), track_set_threads_active);
 }
 
 /* Visible characters, blanks and tabs. */
@@ -182,10 +182,10 @@ int serve_prof_log_stop(const struct request *request, const struct node *node)
 /* Requested bytes and picked blocks of one class, live and in all. */
 struct class_sums {
     size_t size;
-    struct profile_sum live, all;
+    struct track_sum live, all;
 };
 
-static void class_row(void *context, const struct profile_row *row)
+static void class_row(void *context, const struct track_row *row)
 {
     struct class_sums *sums = context;
     if (row->size != sums->size)
@@ -204,8 +204,8 @@ int serve_prof_stats(const struct request *request, const struct node *node)
     if (refused)
         return refused;
     struct class_sums sums = {.size = class_size((unsigned)request->numbers[0] + 1)};
-    profile_each(class_row, &sums);
-    const struct profile_sum *sum = node->number == 0 ? &sums.live : &sums.all;
+    track_each(class_row, &sums);
+    const struct track_sum *sum = node->number == 0 ? &sums.live : &sums.all;
     uint64_t answer[2] = {sum->requested, sum->objects};
     return request_give(request, answer, sizeof answer);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lib/heap/heap_profile.h. Sites hold what was recorded; totals.c knows about the heap as a
+ * See lib/heap/track.h. Sites hold what was recorded; totals.c knows about the heap as a
  * whole.
  */
-#include "lib/heap/heap_profile.h"
+#include "lib/heap/track.h"
 
 #include "base/arch.h"
 #include "base/compiler.h"
@@ -32,41 +32,41 @@ static bool threads_off;
 static bool uncovered; /* some block was not subject to recording */
 static uint64_t off_ms;
 
-void profile_set_thread_active(bool active)
+void track_set_thread_active(bool active)
 {
     thread_wish = active ? THREAD_ON : THREAD_OFF;
     if (!active)
         store_relaxed(&uncovered, true);
 }
 
-bool profile_thread_active(void)
+bool track_thread_active(void)
 {
     return thread_wish == THREAD_AS_ALL ? !load_relaxed(&threads_off) : thread_wish == THREAD_ON;
 }
 
-void profile_set_threads_active(bool active)
+void track_set_threads_active(bool active)
 {
     store_relaxed(&threads_off, !active);
     if (!active)
         store_relaxed(&uncovered, true);
 }
 
-bool profile_threads_active(void)
+bool track_threads_active(void)
 {
     return !load_relaxed(&threads_off);
 }
 
-bool profile_covered(void)
+bool track_covered(void)
 {
     return !load_relaxed(&uncovered);
 }
 
-uint64_t profile_off_ms(void)
+uint64_t track_off_ms(void)
 {
     return load_relaxed(&off_ms);
 }
 
-void profile_recording(bool on)
+void track_recording(bool on)
 {
     if (!on)
         store_relaxed(&uncovered, true);
@@ -80,7 +80,7 @@ void profile_recording(bool on)
 static uint64_t tick_us = ((uint64_t)1 << 32) / 32;
 static uint64_t first_ticks, first_ns, next_ns;
 
-void profile_measure_ticks(void)
+void track_measure_ticks(void)
 {
     uint64_t ticks = arch_ticks(), ns = os_now_ns();
     if (first_ns == 0) {
@@ -127,7 +127,7 @@ static unsigned life_bucket(uint64_t born)
 
 /* ---- events -------------------------------------------------------------------------- */
 
-static void sum_add(struct profile_sum *sum, size_t requested, size_t usable, bool alone)
+static void sum_add(struct track_sum *sum, size_t requested, size_t usable, bool alone)
 {
     if (alone) {
         add_relaxed(&sum->requested, requested);
@@ -169,11 +169,11 @@ static NOINLINE void tell_other(void)
     message_flush(&line);
 }
 
-void profile_begin(struct record *record, const struct caller *caller, unsigned class,
-                   size_t usable, size_t requested, uint64_t born, unsigned rate)
+void track_begin(struct record *record, const struct caller *caller, unsigned class, size_t usable,
+                 size_t requested, uint64_t born, unsigned rate)
 {
     record->site = 0;
-    if (unlikely(!profile_thread_active()))
+    if (unlikely(!track_thread_active()))
         return;
     struct recorder *recorder = recorder_take();
     if (recorder == NULL) {
@@ -196,14 +196,14 @@ void profile_begin(struct record *record, const struct caller *caller, unsigned 
         __atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
     }
     recorder_give(recorder);
-    born_set(record, born != 0 && born != PROFILE_MOVED ? born : born_now());
+    born_set(record, born != 0 && born != TRACK_MOVED ? born : born_now());
     record->slack = (uint16_t)(usable - requested);
     record->site = word;
     if (unlikely(load_relaxed(&block_events) & BLOCK_RECENT) && word != 0)
         recent_begin(record, site_stack(site_at(id)), requested, usable);
 }
 
-void profile_again(const struct record *record, uint32_t before)
+void track_again(const struct record *record, uint32_t before)
 {
     uint32_t now = record->site;
     if (now == 0 || before == 0 || site_era(now) != site_era(before))
@@ -213,12 +213,12 @@ void profile_again(const struct record *record, uint32_t before)
         site_count(&site->again, 1, false);
 }
 
-uint64_t profile_born(const struct record *record)
+uint64_t track_born(const struct record *record)
 {
-    return record->site == 0 ? PROFILE_MOVED : born_of(record);
+    return record->site == 0 ? TRACK_MOVED : born_of(record);
 }
 
-bool profile_rate(const struct record *record, unsigned *rate)
+bool track_rate(const struct record *record, unsigned *rate)
 {
     if (record->site == 0)
         return false;
@@ -226,8 +226,8 @@ bool profile_rate(const struct record *record, unsigned *rate)
     return true;
 }
 
-void profile_end(struct record *record, const struct caller *caller, size_t usable,
-                 size_t requested, bool moved)
+void track_end(struct record *record, const struct caller *caller, size_t usable, size_t requested,
+               bool moved)
 {
     uint32_t word = record->site;
     if (word == 0)
@@ -252,21 +252,21 @@ void profile_end(struct record *record, const struct caller *caller, size_t usab
     sum_add(&ends->freed, requested, usable, own); /* last: without live blocks it may be folded */
 }
 
-void profile_thread_end(void)
+void track_thread_end(void)
 {
-    profile_settle();
+    totals_settle();
     recorder_thread_end();
     threads_end();
 }
 
 /* ---- reading ------------------------------------------------------------------------- */
 
-static bool row_fill(struct profile_row *row, uint32_t stack, const struct site *site)
+static bool row_fill(struct track_row *row, uint32_t stack, const struct site *site)
 {
     unsigned class = site_class(site), era = load_relaxed(&sites_era);
     if (site_era(load_acquire(&site->thread_link)) != era)
         return false;
-    *row = (struct profile_row){
+    *row = (struct track_row){
         .stack = stack,
         .thread = site_thread(site),
         .class = class < CLASS_COUNT ? class : ACCOUNT_LARGE,
@@ -290,13 +290,13 @@ static bool row_fill(struct profile_row *row, uint32_t stack, const struct site 
     return load_relaxed(&sites_era) == era;
 }
 
-void profile_each(void (*row)(void *context, const struct profile_row *row), void *context)
+void track_each(void (*row)(void *context, const struct track_row *row), void *context)
 {
     uint32_t stacks = stacks_count();
     for (uint32_t stack = 0; stack < stacks; stack++) {
         uint32_t id = load_acquire(stacks_sites(stack));
         while (id != 0) {
-            struct profile_row copy;
+            struct track_row copy;
             const struct site *site = site_at(id);
             id = load_relaxed(&site->entry.link);
             uint32_t still;
@@ -313,17 +313,17 @@ void profile_each(void (*row)(void *context, const struct profile_row *row), voi
 
 struct summing {
     struct scale *scale;
-    struct profile_totals *totals;
+    struct track_totals *totals;
 };
 
-static void sum_more(struct profile_sum *to, struct profile_sum more)
+static void sum_more(struct track_sum *to, struct track_sum more)
 {
     to->objects += more.objects;
     to->requested += more.requested;
     to->usable += more.usable;
 }
 
-static void totals_add(struct profile_totals *totals, const struct scale_values *values)
+static void totals_add(struct track_totals *totals, const struct scale_values *values)
 {
     sum_more(&totals->live, values->live);
     sum_more(&totals->allocated, values->live);
@@ -331,25 +331,25 @@ static void totals_add(struct profile_totals *totals, const struct scale_values 
     sum_more(&totals->peak, values->peak);
 }
 
-static void totals_row(void *context, const struct profile_row *row)
+static void totals_row(void *context, const struct track_row *row)
 {
     const struct summing *summing = context;
     struct scale_values values = scale_row(summing->scale, row);
     totals_add(summing->totals, &values);
 }
 
-void profile_totals(struct profile_totals *totals, struct scale *scale)
+void track_totals(struct track_totals *totals, struct scale *scale)
 {
-    *totals = (struct profile_totals){.peak_ms = scale->peak.time_ms};
+    *totals = (struct track_totals){.peak_ms = scale->peak.time_ms};
     struct summing summing = {scale, totals};
-    profile_each(totals_row, &summing);
-    if (profile_covered()) {
+    track_each(totals_row, &summing);
+    if (track_covered()) {
         struct scale_values rest = scale_rest(scale);
         totals_add(totals, &rest);
     }
 }
 
-bool profile_totals_now(struct profile_totals *totals)
+bool track_totals_now(struct track_totals *totals)
 {
     struct {
         struct account account;
@@ -359,26 +359,26 @@ bool profile_totals_now(struct profile_totals *totals)
         return false;
     account_take(&room->account);
     scale_prepare(&room->scale, &room->account);
-    profile_totals(totals, &room->scale);
+    track_totals(totals, &room->scale);
     os_unmap(room, sizeof *room);
     return true;
 }
 
-static void seen_row(void *context, const struct profile_row *row)
+static void seen_row(void *context, const struct track_row *row)
 {
-    struct profile_seen *seen = context;
+    struct track_seen *seen = context;
     seen->live += row->live.objects;
     seen->allocated += row->allocated.objects;
     seen->other += row->stack == STACK_OTHER ? row->allocated.objects : 0;
 }
 
-void profile_seen(struct profile_seen *seen)
+void track_seen(struct track_seen *seen)
 {
-    *seen = (struct profile_seen){.lost = load_relaxed(&lost)};
-    profile_each(seen_row, seen);
+    *seen = (struct track_seen){.lost = load_relaxed(&lost)};
+    track_each(seen_row, seen);
 }
 
-void profile_reset(void)
+void track_reset(void)
 {
     store_relaxed(&uncovered, true);
     totals_reset();
@@ -390,7 +390,7 @@ struct recorded {
     uint64_t allocated, freed;
 };
 
-static void recover_row(void *context, const struct profile_row *row)
+static void recover_row(void *context, const struct track_row *row)
 {
     struct recorded *recorded = context;
     if (row->rate != SAMPLER_EXACT)
@@ -399,7 +399,7 @@ static void recover_row(void *context, const struct profile_row *row)
     recorded->freed += row->allocated.usable - row->live.usable;
 }
 
-void profile_recover(uint32_t parent_id)
+void track_recover(uint32_t parent_id)
 {
     struct recorded recorded = {0, 0};
     series_recover();
@@ -407,11 +407,11 @@ void profile_recover(uint32_t parent_id)
     threads_recover(parent_id);
     sites_recover(parent_id);
     recent_recover(parent_id);
-    profile_each(recover_row, &recorded);
+    track_each(recover_row, &recorded);
     totals_recover(recorded.allocated, recorded.freed);
 }
 
-void profile_abandoned(void)
+void track_abandoned(void)
 {
     recent_abandoned();
     sites_abandoned();
@@ -422,7 +422,7 @@ void profile_abandoned(void)
     recorder_abandoned();
 }
 
-bool profile_own_stack(uintptr_t sp)
+bool track_own_stack(uintptr_t sp)
 {
     return recorder_own_stack(sp);
 }

@@ -18,7 +18,7 @@
 enum { SITES = 24, BLOCKS = 400, CLASS = 7 };
 
 struct shadow {
-    struct profile_sum live, allocated, peak;
+    struct track_sum live, allocated, peak;
     uint64_t again, moved_out, ended;
 };
 
@@ -33,12 +33,12 @@ static void begin(unsigned block, unsigned site, size_t requested, uint64_t born
 {
     struct caller caller = {0x1000 + site, 0, 0};
     struct shadow *shadow = &shadows[site];
-    profile_begin(&records[block], &caller, CLASS, class_size(CLASS), requested, born,
-                  sampler_number());
+    track_begin(&records[block], &caller, CLASS, class_size(CLASS), requested, born,
+                sampler_number());
     site_of_block[block] = site;
     sizes[block] = requested;
-    struct profile_sum one = {1, requested, class_size(CLASS)};
-    struct profile_sum *sums[] = {&shadow->live, &shadow->allocated};
+    struct track_sum one = {1, requested, class_size(CLASS)};
+    struct track_sum *sums[] = {&shadow->live, &shadow->allocated};
     for (unsigned i = 0; i < 2; i++) {
         sums[i]->objects += one.objects;
         sums[i]->requested += one.requested;
@@ -55,7 +55,7 @@ static void begin(unsigned block, unsigned site, size_t requested, uint64_t born
 static void end(unsigned block, bool moved)
 {
     struct shadow *shadow = &shadows[site_of_block[block]];
-    profile_end(&records[block], NULL, class_size(CLASS), sizes[block], moved);
+    track_end(&records[block], NULL, class_size(CLASS), sizes[block], moved);
     shadow->live.objects--;
     shadow->live.requested -= sizes[block];
     shadow->live.usable -= class_size(CLASS);
@@ -67,14 +67,14 @@ static void end(unsigned block, bool moved)
 
 static struct shadow found[SITES];
 
-static void sum(struct profile_sum *to, const struct profile_sum *from)
+static void sum(struct track_sum *to, const struct track_sum *from)
 {
     to->objects += from->objects;
     to->requested += from->requested;
     to->usable += from->usable;
 }
 
-static void row(void *context, const struct profile_row *row)
+static void row(void *context, const struct track_row *row)
 {
     uintptr_t pc;
     (void)context;
@@ -93,12 +93,12 @@ static void row(void *context, const struct profile_row *row)
 static void compare(void)
 {
     memset(found, 0, sizeof found);
-    profile_each(row, NULL);
+    track_each(row, NULL);
     for (unsigned i = 0; i < SITES; i++)
         assert(memcmp(&found[i], &shadows[i], sizeof found[i]) == 0);
-    struct profile_seen seen;
-    struct profile_sum live = {0}, allocated = {0};
-    profile_seen(&seen);
+    struct track_seen seen;
+    struct track_sum live = {0}, allocated = {0};
+    track_seen(&seen);
     for (unsigned i = 0; i < SITES; i++) {
         sum(&live, &shadows[i].live);
         sum(&allocated, &shadows[i].allocated);
@@ -115,7 +115,7 @@ static void random_events(uint64_t *random, unsigned events)
         if (sizes[block] == 0) {
             begin(block, site, size, 0);
         } else if (unit_random(random) % 4 == 0) {
-            uint64_t born = profile_born(&records[block]);
+            uint64_t born = track_born(&records[block]);
             end(block, true);
             begin(block, site, size, born);
         } else {
@@ -134,10 +134,10 @@ static void renewed_blocks_are_counted_again(void)
     begin(0, sites[0], 10, 0);
     for (unsigned i = 1; i < sizeof sites / sizeof *sites; i++) {
         uint32_t before = records[0].site;
-        uint64_t born = profile_born(&records[0]);
+        uint64_t born = track_born(&records[0]);
         end(0, true);
         begin(0, sites[i], 10 + i, born);
-        profile_again(&records[0], before);
+        track_again(&records[0], before);
         shadows[sites[i]].again += sites[i] == sites[i - 1];
     }
     assert(shadows[5].again == 2 && shadows[6].again == 1);
@@ -159,7 +159,7 @@ static void *random_events_elsewhere(void *random)
     if (unit_random(random) % 4 != 0)
         record_every_block();
     random_events(random, 2000);
-    profile_thread_end();
+    track_thread_end();
     if (heap_self != NULL)
         heap_end(heap_self);
     return NULL;
@@ -170,7 +170,7 @@ static void threads_come_and_go(uint64_t *random)
 {
     for (unsigned i = 0; i < 100; i++) { /* the first ones keep their rows */
         pthread_t thread;
-        profile_settle(); /* or the other thread would not know this one's last events */
+        totals_settle(); /* or the other thread would not know this one's last events */
         assert(pthread_create(&thread, NULL, random_events_elsewhere, random) == 0);
         pthread_join(thread, NULL);
         compare();
@@ -182,7 +182,7 @@ static void threads_come_and_go(uint64_t *random)
     uint32_t rows = threads_count();
     for (unsigned i = 0; i < 200; i++) {
         pthread_t thread;
-        profile_settle(); /* or the other thread would not know this one's last events */
+        totals_settle(); /* or the other thread would not know this one's last events */
         assert(pthread_create(&thread, NULL, random_events_elsewhere, random) == 0);
         pthread_join(thread, NULL);
         for (unsigned k = 0; k < BLOCKS; k++)
@@ -195,33 +195,33 @@ static void threads_come_and_go(uint64_t *random)
 
 static void limits_make_it_due(void)
 {
-    static const struct profile_now nothing;
-    struct profile_limits limits = {.live = 3 * class_size(CLASS)}, none = {0};
-    profile_settle(); /* the thread's batch, too */
-    profile_due = false;
+    static const struct totals_now nothing;
+    struct totals_limits limits = {.live = 3 * class_size(CLASS)}, none = {0};
+    totals_settle(); /* the thread's batch, too */
+    totals_due = false;
     totals_arm(&limits, &nothing);
     begin(0, 0, 1, 0);
     begin(1, 0, 1, 0);
-    assert(!profile_due);
+    assert(!totals_due);
     begin(2, 0, 1, 0);
-    assert(profile_due);
-    profile_due = false;
+    assert(totals_due);
+    totals_due = false;
     totals_arm(&none, &nothing);
     begin(3, 0, 1, 0);
-    assert(!profile_due);
-    limits = (struct profile_limits){.time_ms = os_now_ms() + 1000000};
+    assert(!totals_due);
+    limits = (struct totals_limits){.time_ms = os_now_ms() + 1000000};
     totals_arm(&limits, &nothing);
-    profile_tick(os_now_ms());
-    assert(!profile_due);
-    profile_tick(limits.time_ms);
-    assert(profile_due);
+    totals_tick(os_now_ms());
+    assert(!totals_due);
+    totals_tick(limits.time_ms);
+    assert(totals_due);
     totals_arm(&none, &nothing);
-    profile_due = false;
+    totals_due = false;
 }
 
 static unsigned rows_seen;
 
-static void count_row(void *context, const struct profile_row *row)
+static void count_row(void *context, const struct track_row *row)
 {
     (void)context;
     rows_seen++;
@@ -230,15 +230,15 @@ static void count_row(void *context, const struct profile_row *row)
 
 static void what_is_forgotten_does_not_come_back(void)
 {
-    profile_reset();
-    profile_each(count_row, NULL);
+    track_reset();
+    track_each(count_row, NULL);
     assert(rows_seen == 0);
     for (unsigned i = 0; i < 4; i++)
         end(i, false); /* of blocks from before */
-    profile_each(count_row, NULL);
+    track_each(count_row, NULL);
     assert(rows_seen == 0);
     begin(0, 3, 10, 0);
-    profile_each(count_row, NULL);
+    track_each(count_row, NULL);
     assert(rows_seen == 1);
 }
 
@@ -249,19 +249,18 @@ static void forgetting_takes_no_memory(void)
     uint64_t bytes = table_bytes();
     for (unsigned i = 0; i < SITE_NO_ERA * 2 + 100; i++) {
         struct caller caller = {0x1000 + i % SITES, 0, 0};
-        profile_reset();
-        profile_begin(&record, &caller, CLASS, class_size(CLASS), 1, 0, SAMPLER_EXACT_NUMBER);
+        track_reset();
+        track_begin(&record, &caller, CLASS, class_size(CLASS), 1, 0, SAMPLER_EXACT_NUMBER);
         if (i < 4)
             kept[i] = record;
         if (i % SITE_NO_ERA < 100) {
             rows_seen = 0;
-            profile_each(count_row, NULL);
+            track_each(count_row, NULL);
             assert(rows_seen == 1);
         }
         if (i >= 4 && i < 8)
-            profile_end(&kept[i - 4], NULL, class_size(CLASS), 1,
-                        false); /* of an era that is over */
-        profile_end(&record, NULL, class_size(CLASS), 1, false);
+            track_end(&kept[i - 4], NULL, class_size(CLASS), 1, false); /* of an era that is over */
+        track_end(&record, NULL, class_size(CLASS), 1, false);
     }
     assert(table_bytes() == bytes);
 }
@@ -270,21 +269,21 @@ static void a_thread_can_stay_out(void)
 {
     struct record record = {0};
     struct caller caller = {0x1000, 0, 0};
-    profile_set_thread_active(false);
-    assert(!profile_thread_active());
-    profile_begin(&record, &caller, CLASS, class_size(CLASS), 1, 0, sampler_number());
+    track_set_thread_active(false);
+    assert(!track_thread_active());
+    track_begin(&record, &caller, CLASS, class_size(CLASS), 1, 0, sampler_number());
     assert(record.site == 0);
-    profile_end(&record, NULL, class_size(CLASS), 1, false);
-    profile_set_thread_active(true);
-    profile_begin(&record, &caller, CLASS, class_size(CLASS), 1, 0, sampler_number());
+    track_end(&record, NULL, class_size(CLASS), 1, false);
+    track_set_thread_active(true);
+    track_begin(&record, &caller, CLASS, class_size(CLASS), 1, 0, sampler_number());
     assert(record.site != 0);
-    profile_end(&record, NULL, class_size(CLASS), 1, false);
+    track_end(&record, NULL, class_size(CLASS), 1, false);
 }
 
 static int in_shared_memory(void *record)
 {
     struct caller caller = {0x1000, 0, 0};
-    profile_begin(record, &caller, CLASS, class_size(CLASS), 1, 0, SAMPLER_EXACT_NUMBER);
+    track_begin(record, &caller, CLASS, class_size(CLASS), 1, 0, SAMPLER_EXACT_NUMBER);
     return 0;
 }
 
@@ -310,7 +309,7 @@ static void children_in_our_memory_take_no_row(void)
         assert(pthread_create(&thread, NULL, shares_memory, &record) == 0);
         pthread_join(thread, NULL);
         assert(record.site != 0 && site_thread(site_at(site_id(record.site))) == THREAD_OTHER);
-        profile_end(&record, NULL, class_size(CLASS), 1, false);
+        track_end(&record, NULL, class_size(CLASS), 1, false);
     }
     assert(threads_row(threads_self(), &after) && after.alive && after.id == before.id);
 }
@@ -329,11 +328,11 @@ static void large_blocks_have_ranges(void)
 
 static void series_keeps_the_whole_run(void)
 {
-    static struct profile_point points[SERIES_MOST];
+    static struct series_point points[SERIES_MOST];
     uint64_t start = os_now_ms() + 1000000, time = start;
     for (unsigned i = 0; i < 100000; i++)
-        profile_tick(time += 10);
-    unsigned count = profile_series(points);
+        totals_tick(time += 10);
+    unsigned count = series_points(points);
     assert(count > SERIES_MOST / 2 - 2 && count <= SERIES_MOST);
     for (unsigned i = 1; i < count; i++)
         assert(points[i].time_ms > points[i - 1].time_ms);
