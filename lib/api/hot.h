@@ -18,7 +18,7 @@
  * Budget of a malloc + free pair of one small size, calls and PLT included, with all these checks
  * and sampling on (tests/measure/pair.sh counts them):
  *   at most 55 instructions on x86-64
- *   at most 72 instructions on aarch64
+ *   at most 71 instructions on aarch64
  */
 #ifndef API_HOT_H
 #define API_HOT_H
