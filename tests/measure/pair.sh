@@ -5,7 +5,7 @@
 # Counts the instructions of a malloc + free pair, sampling on, against the budget that lib/api/hot.h
 # states ("at most N instructions on x86-64"), and against what was promised to users: on x86-64, 60
 # for one small size, 66 a pair where 1,000 blocks of 1 KiB are allocated and then freed.
-# callgrind counts; in the build for aarch64, a plugin of qemu (qemu_count.c).
+# callgrind counts; in the build for aarch64, a plugin of qemu (bench/qemu_count.c).
 #
 # A count is the difference of a long and a short run, which cancels start and end, divided by the
 # difference in pairs, less the same for the loop without its two calls. So calls and PLT count,
@@ -82,7 +82,7 @@ done
 plugin() {
     for interface in 1 2 3 4 5 6; do
         cc -O2 -shared -fPIC -DINTERFACE=$interface -o "$place/count.so" \
-            "$root/tests/measure/qemu_count.c"
+            "$root/bench/qemu_count.c"
         # shellcheck disable=SC2086 # a command
         ! $emulator -plugin "$place/count.so" "$place/nothing" 1 1 1 >/dev/null 2>&1 || return 0
     done

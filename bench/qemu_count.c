@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A plugin for qemu that counts the instructions a program executes and prints their number as its
- * last line on stderr. pair.sh compiles it. Debian ships no header for plugins, so the few functions
- * used are declared here; they are the same in every version of the interface since 0.
+ * A plugin for qemu that counts the instructions a program executes and prints their number as the
+ * last line on stderr. tests/measure/pair.sh and emulated.py compile it. Debian ships no header
+ * for plugins, so the few functions used are declared here; they have not changed since the first
+ * version.
  *
  * qemu translates code in blocks, and a block counts as a whole when it begins. What an exception
  * cuts off is counted too: once for a page fault that reaches the program, so hardly ever.
