@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 # emulated-too
 #
-# Counts the instructions of a malloc + free pair, sampling on, against the budget that lib/api/hot.h
-# states ("at most N instructions on x86-64"), and against what was promised to users: on x86-64, 60
-# for one small size, 66 a pair where 1,000 blocks of 1 KiB are allocated and then freed.
+# Counts the instructions of a malloc + free pair, sampling on, against the budget that
+# lib/api/hot.h states ("at most N instructions on x86-64"), and against what was promised to users:
+# on x86-64, 60 for one small size, 66 a pair where 1,000 blocks of 1 KiB are allocated, then freed.
 # callgrind counts; in the build for aarch64, a plugin of qemu (bench/qemu_count.c).
 #
 # A count is the difference of a long and a short run, which cancels start and end, divided by the
