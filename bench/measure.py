@@ -15,6 +15,7 @@ BINARIES = {
     "micro": ["micro.c", "blocks.c", "single.c", "shapes.c", "multi.c"],
     "deep": ["deep.c", "blocks.c"],
     "loops": ["loops.c", "blocks.c"],
+    "phases": ["phases.c", "blocks.c"],
     "statistic": ["statistic.c", "blocks.c"],
     "threads": ["threads.c"],
     "launch": ["launch.c"],

@@ -100,4 +100,15 @@ def table(results, paint):
             text = "%.0f / %.2f" % (one["instructions"], one["d1_misses"]) if one else "failed"
             cells.append("%*s" % (max(11, len(name)), text))
         lines.append("%-21s %s" % (row, " ".join(cells)))
+        if row in results.get("aarch64", {}):
+            lines.append(emulated_line(results["aarch64"][row], names))
     return lines
+
+
+def emulated_line(by_name, names):
+    """The same loop on aarch64 (emulated.py); `-` where there is no library for that machine."""
+    cells = []
+    for name in names:
+        text = "failed" if by_name.get(name) is None else "%.0f" % by_name[name]
+        cells.append("%*s" % (max(11, len(name)), text if name in by_name else "-"))
+    return "%-21s %s" % ("  on aarch64 (qemu)", " ".join(cells))

@@ -10,6 +10,7 @@ import sys
 
 import loops
 import misses
+import phases
 import stats
 
 GROUPS = {"single": "one thread", "multi": "several threads", "program": "real programs"}
@@ -42,6 +43,7 @@ def show(results, out=sys.stdout):
     lines += misses.counter_table(results, paint)
     lines += misses.table(results, paint)
     lines += loops.statistic_table(results, paint)
+    lines += phases.table(results, paint)
     lines += thread_table(results, paint)
     lines += summary(results, paint)
     lines += failure_lines(results, paint)
@@ -184,7 +186,9 @@ def verdicts(results):
 def verdict_lines(results, paint):
     found = verdicts(results)
     if not found:
-        return ["", "No budget is judged: there is no library of ours in this run."]
+        why = "these rows have none" if stats.role(results, "ours") else (
+            "there is no library of ours in this run")
+        return ["", "No budget is judged: %s." % why]
     return budget_lines(found, paint)
 
 

@@ -20,6 +20,7 @@ import huge
 import loops
 import measure
 import misses
+import phases
 import plot
 import profilers
 import report
@@ -181,6 +182,7 @@ def made_up_loops():
                             "threads": 1, "measures": [],
                             "samples": {a: [sample(1.0, 1, epoch_ns=2500.0)] for a in PAIR}})
     results["cachegrind"] = {"alone": {"memoir": {"instructions": 75.0, "d1_misses": 1.25}}}
+    results["aarch64"] = {"alone": {"memoir": 91.0, "memoir-off": None}}
     return results
 
 
@@ -228,7 +230,8 @@ def loop_checks():
     text = io.StringIO()
     report.show(made_up_loops(), text)
     for words in ("together              ns a pair", "lean 72.0 ns", "glibc 1.0 MiB", "75 / 1.25",
-                  "2.50", "limit 0       loops that miss their goal, of 4"):
+                  "2.50", "on aarch64 (qemu)            91      failed           -",
+                  "limit 0       loops that miss their goal, of 4"):
         checks.append(("report says " + words, words in text.getvalue(), True))
     for row in results["rows"]:
         row["pairs"] = 1000 if row["name"] == "alone" else None
@@ -269,15 +272,43 @@ def huge_checks():
                                               ["1.000", "0.500", "1.000"]])]
 
 
+PHASE_KIB = {"memoir": 20480, "memoir-off": 20480, "glibc": 30720, "quick": 10240, "lean": 10240}
+
+
+def phase_checks():
+    """The table of phases: medians, the leanest peer, and a peak without the program itself."""
+    text = "before_kib 1024 " + " ".join("%s_kib %%d %s_live_kib 2048" % (phase, phase)
+                                         for phase in phases.PHASES)
+    results = made_up()
+    samples = {a: [sample(1.0, kib + 2048, text % ((kib,) * len(phases.PHASES)))]
+               for a, kib in PHASE_KIB.items()}
+    samples["quick"] = [measure.failed("exit status 139")]
+    results["rows"].append({"name": "phases/1", "group": "phases", "what": "", "in_mean": False,
+                            "same_output": False, "command": "true", "samples": samples})
+    lines = [" ".join(line.split()) for line in phases.table(results, lambda code, text: text)]
+    return [("phase lines", len(lines), 3 + len(phases.PHASES) + 2),
+            ("a phase", lines[3], "built up 2.0 lean 10.0 20.0 20.0 30.0 - 10.0"),
+            ("the peak", lines[-2], "peak - lean 11.0 21.0 21.0 31.0 - 11.0")]
+
+
+def phase_program_checks(bench):
+    """What it says is live is what the phases say, and memory that lives is seen as resident."""
+    got = measure.run_command(bench, {}, [bench.binary("phases"), "2", "8", "0", "1"])
+    found = stats.numbers_in(got)
+    shares = [round(found[phase + "_live_kib"] / 8192, 1) for phase in phases.PHASES]
+    return [("phases, live", shares, [1.0, 0.1, 0.6, 0.0, 0.0, 0.0]),
+            ("phases, resident", found["built_kib"] >= found["built_live_kib"] * 0.95, True)]
+
+
 def program_checks():
     """Every loop, crowd and question once, with little work, and what they refuse."""
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     build = tempfile.mkdtemp(prefix="bench-self-test-")
     bench = measure.Bench(root, build)
     try:
-        measure.compile_all(bench, ("loops", "statistic", "threads", "launch"))
+        measure.compile_all(bench, ("loops", "phases", "statistic", "threads", "launch"))
         rows = loops.all_rows(bench, 0.0, True)
-        checks = []
+        checks = phase_program_checks(bench)
         for row in rows:
             argv = small(row.argv)
             got = measure.run_command(bench, {}, argv)
@@ -345,7 +376,8 @@ def main():
     report.show(made_up(), text)
     checks.append(("report names all verdicts", text.getvalue().count("met  "), 8))
     xml.etree.ElementTree.fromstring(plot.svg(made_up()))
-    checks += [*loop_checks(), *peer_checks(), *huge_checks(), *program_checks()]
+    checks += [*loop_checks(), *peer_checks(), *huge_checks(), *phase_checks(),
+               *program_checks()]
     wrong = [check for check in checks if check[1] != check[2]]
     for name, got, wanted in wrong:
         print("bench self-test: %s: got %s, wanted %s" % (name, got, wanted))

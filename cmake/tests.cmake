@@ -249,15 +249,16 @@ function(discover_stress)
 endfunction()
 
 # discover_scripts(FOLDER TIMEOUT [SERIAL]): every script of the folder but helpers is a test; with a
-# sanitizer, those that say so.
+# sanitizer or an emulator, those that say so.
 function(discover_scripts folder timeout)
     discover(${folder} *.sh)
     foreach(file IN LISTS files)
         words(${file})
         get_filename_component(name ${file} NAME_WE)
         has(sanitized sanitized-too)
+        has(emulated emulated-too)
         has(helper helper)
-        if(helper)
+        if(helper OR (CMAKE_CROSSCOMPILING AND NOT emulated))
             continue()
         endif()
         if(NOT MEMOIR_SANITIZE)

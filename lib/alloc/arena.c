@@ -48,7 +48,7 @@ struct table {
     size_t mapped, most, growing;
 };
 
-struct window window;
+_Alignas(64) struct window window; /* base, granules and kinds in one line */
 struct lock arena_lock = {0, LOCK_ARENA};
 
 enum { LIVE_TABLES = 3 };

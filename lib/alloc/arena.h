@@ -34,15 +34,16 @@
 #include "lib/alloc/sizes.h"
 
 struct window {
+    /* By mark: where the byte for address 0 would be. Its low six bits are also how many bits of an
+     * address a byte stands for, so that one load tells both. First in here: aarch64 has no address
+     * with an index and an offset. */
+    uintptr_t live[MARK_COUNT];
     uintptr_t base;
     size_t granules;    /* how far the window is open, in granules */
     uint8_t *kinds;     /* by unit: the mark of the blocks that begin there, if any does */
     uint32_t *units;    /* by unit: id of the span there (see span.h for which units count) */
     struct span *spans; /* by id */
     char *meta;         /* the allocator's own memory (meta.h) */
-    /* By mark: where the byte for address 0 would be. Its low six bits are also how many bits of an
-     * address a byte stands for, so that one load tells both. */
-    uintptr_t live[MARK_COUNT];
 };
 
 extern HIDDEN struct window window;
