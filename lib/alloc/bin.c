@@ -35,6 +35,11 @@ enum {
     CROWD = 128,        /* more threads than this share what this many may have, */
     CROWD_LARGE = 1024, /* and more than this are very many */
 
+    /* Between two looks at the time, mallocs for each block in the bin; with fewer than this it
+     * gives half of them back. One slot that is used again and again would otherwise keep all of
+     * the others, and the spans that they are in, for as long as the thread lives. */
+    LIGHT_USE = 16,
+
     STEAL_EVERY = 64, /* refills and spills between two looks for bins that could make room */
     STOCK_LEAST = 64,
     STOCK_MOST = 32768,
@@ -212,25 +217,48 @@ static struct stock *stock_make(struct heap *heap, unsigned mark)
     return stock;
 }
 
-void bins_empty_idle(struct heap *heap, unsigned except)
+/* Everything goes home, and the bin starts small again. */
+static void bin_empty(struct heap *heap, unsigned mark, struct stock *stock)
+{
+    bool hidden = heap_hide(heap);
+    size_t count = heap_cached(heap, mark);
+    if (count > 0)
+        bin_give(heap, mark, (unsigned)count);
+    heap->cache_bytes -= (stock->cap - cap_first(mark)) * size_of(mark);
+    stock->cap = cap_first(mark);
+    stock->batch = 1;
+    bin_set(heap, mark, stock, 0);
+    if (hidden)
+        heap_show(heap);
+}
+
+/* Looks at all bins but one for what happened since the last look. */
+static void bins_look(struct heap *heap, unsigned except, bool halve)
 {
     for (unsigned mark = 1; mark < MARK_COUNT; mark++) {
         struct stock *stock = heap_stock(heap, mark);
         if (stock == NULL || mark == except)
             continue;
-        uint32_t mallocs =
-            (uint32_t)(is_own(heap, mark) ? heap_mallocs(heap, mark) : (uint64_t)stock->taken);
-        if (mallocs == stock->seen) {
-            size_t count = heap_cached(heap, mark);
-            if (count > 0)
-                bin_give(heap, mark, (unsigned)count);
-            heap->cache_bytes -= (stock->cap - cap_first(mark)) * size_of(mark);
-            stock->cap = cap_first(mark);
-            stock->batch = 1;
-            bin_set(heap, mark, stock, 0);
-        }
+        bool own = is_own(heap, mark);
+        uint32_t mallocs = (uint32_t)(own ? heap_mallocs(heap, mark) : (uint64_t)stock->taken);
+        uint32_t used = mallocs - stock->seen;
+        size_t count = heap_cached(heap, mark);
+        if (used == 0)
+            bin_empty(heap, mark, stock);
+        else if (halve && own && count > 1 && used < count * LIGHT_USE)
+            bin_give(heap, mark, (unsigned)count / 2);
         stock->seen = mallocs;
     }
+}
+
+void bins_empty_idle(struct heap *heap, unsigned except)
+{
+    bins_look(heap, except, false);
+}
+
+void bins_shrink(struct heap *heap)
+{
+    bins_look(heap, 0, true);
 }
 
 static size_t used_bytes(const struct heap *heap)

@@ -25,5 +25,8 @@ void bins_settle(struct heap *heap);
 /* Bins without a malloc since the last look, but for one, give everything back and start small
  * again. */
 void bins_empty_idle(struct heap *heap, unsigned except);
+/* Called once in a while: the same for all of them, and those that were used little give half of
+ * what they have back. */
+void bins_shrink(struct heap *heap);
 
 #endif

@@ -265,7 +265,7 @@ uint64_t heap_tick(struct heap *heap)
     heap->looked_ms = (uint32_t)now;
     heap_drop_parked(now, pages_look_ms());
     pages_tick(now); /* first, or what is given back now would make its old neighbours young */
-    bins_empty_idle(heap, 0);
+    bins_shrink(heap);
     spares_give(heap);
     return now;
 }

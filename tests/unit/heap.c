@@ -326,6 +326,33 @@ static void idle_bins_are_emptied(void)
     heap_end(heap);
 }
 
+/* A slot that is used again and again does not keep the others of its bin. */
+static void bins_used_little_shrink(void)
+{
+    enum { BLOCKS = 64 };
+    struct heap *heap = unit_heap(0, 0);
+    unsigned class = class_of(64);
+    void *blocks[BLOCKS];
+    size_t most = 0;
+    for (int turn = 0; turn < 20; turn++) { /* so that the bin grows */
+        for (unsigned i = 0; i < BLOCKS; i++)
+            blocks[i] = unit_malloc(heap, class);
+        for (unsigned i = 0; i < BLOCKS; i++)
+            unit_free(heap, blocks[i]);
+    }
+    most = heap_cached(heap, class);
+    assert(most >= BLOCKS / 2);
+    config.return_delay_ms = 2;
+    for (int i = 0; i < 2000 && heap_cached(heap, class) > most / 8; i++) {
+        usleep(1000);
+        unit_free(heap, unit_malloc(heap, class));
+        heap_tick(heap);
+    }
+    assert(heap_cached(heap, class) <= most / 8 && heap_cached(heap, class) > 0);
+    config_defaults(&config);
+    heap_end(heap);
+}
+
 /* A freed watched block waits for the next sample. All sums are as if it had gone home. */
 static void spares_are_counted_and_go_home(void)
 {
@@ -484,6 +511,7 @@ int main(void)
     clocks_end_when_they_should();
     colours_do_not_mix();
     idle_bins_are_emptied();
+    bins_used_little_shrink();
     spares_are_counted_and_go_home();
     parked_heaps_serve_the_next_thread();
     only_so_many_heaps_are_parked();
