@@ -8,9 +8,9 @@
  * one, unlike the rates of sampling_is_unbiased.c, which follow the size.
  *
  * A cell is one call and one size: x of n blocks are samples. The chance to be that far off is at
- * most exp(-n * KL(x / n, p)), whatever n and p are. Over the cells of a call, the sum of 2 * n * KL
- * is about chi-square, and the sum of x is about normal. All limits together are passed by a right
- * sampler once in ten million runs. Bytes as a dump has them, by call and range of sizes, must agree
+ * most exp(-n * KL(x / n, p)), whatever n and p are. Over the cells of a call, the sum of 2 * n *
+ * KL is about chi-square, and the sum of x is about normal. A right sampler breaks any of these
+ * limits once in ten million runs. Bytes as a dump has them, by call and range of sizes, must agree
  * with the truth within the same limit.
  *
  * The control: the counts are judged again as if blocks were one class larger, as if one in eight
