@@ -138,12 +138,10 @@ static unsigned least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* Takes up to `wanted` blocks of one span, lowest first, into end[-1] and downwards. */
-static unsigned span_take(struct span *span, size_t size, void **end, unsigned wanted)
+/* Takes `count` blocks of one span, lowest first, into end[-1] and downwards. */
+static void span_take_low(struct span *span, size_t size, void **end, unsigned count)
 {
-    unsigned got = wanted < span->free ? wanted : span->free;
-    span->free = (uint16_t)(span->free - got);
-    void **stop = end - got;
+    void **stop = end - count;
     char *base = span_start(span);
     for (uint64_t *word = span->bits; end > stop; word++, base += 64 * size) {
         uint64_t bits = *word;
@@ -156,7 +154,36 @@ static unsigned span_take(struct span *span, size_t size, void **end, unsigned w
             *--end = base + (unsigned)__builtin_ctzll(bits) * size;
         *word = bits;
     }
-    return got;
+}
+
+/* The same, highest first. */
+static void span_take_high(struct span *span, size_t size, void **end, unsigned count)
+{
+    void **stop = end - count;
+    char *last = span_start(span) + (SPAN_BLOCKS_MAX - 1) * size;
+    for (uint64_t *word = span->bits + COUNT_OF(span->bits); end > stop; last -= 64 * size) {
+        uint64_t bits = *--word;
+        while (bits != 0 && end > stop) {
+            unsigned above = (unsigned)__builtin_clzll(bits);
+            *--end = last - above * size;
+            bits &= ~(UINT64_C(1) << 63 >> above);
+        }
+        *word = bits;
+    }
+}
+
+/* Takes up to `wanted` blocks of one span; how many. Two threads that take from one span in turn
+ * begin at either end of it, so that few lines, of the blocks and of the bytes that say which of
+ * them live, are written by both. */
+static unsigned span_take(struct span *span, size_t size, void **end, unsigned wanted)
+{
+    unsigned count = least(wanted, span->free);
+    span->free = (uint16_t)(span->free - count);
+    if (pages_from_high())
+        span_take_high(span, size, end, count);
+    else
+        span_take_low(span, size, end, count);
+    return count;
 }
 
 static unsigned take_locked(struct central *central, unsigned pool, unsigned list, void **slots,

@@ -31,9 +31,9 @@ struct central {
 bool central_busy(unsigned pool, unsigned list);
 /* The lists of a pool stand in a row. NULL where the pool was never used. */
 const struct central *central_peek(unsigned pool, unsigned list);
-/* Up to `wanted` blocks into slots[wanted - 1] and downwards, lowest address first; how many. 0
- * when memory is out. `list` is a mark, or CENTRAL_WATCHED + class for blocks whose span has a
- * table of records. */
+/* Up to `wanted` blocks into slots[wanted - 1] and downwards, lowest address first, or highest
+ * first where `pages_from_high` says so; how many. 0 when memory is out. `list` is a mark, or
+ * CENTRAL_WATCHED + class for blocks whose span has a table of records. */
 unsigned central_take(unsigned pool, unsigned list, void **slots, unsigned wanted);
 /* Blocks of any marks and pools come home. Aborts on one that is home already. */
 void central_give(void *const *slots, unsigned count);

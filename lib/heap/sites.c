@@ -11,9 +11,9 @@
 #include "lib/watch/watch.h"
 
 enum {
-    LARGE_STEPS_SHIFT = 5, /* large sizes: ranges of 3 %, so that one weight fits */
-    LARGE_LEAST_LOG = 15,
-    LOOKS = 3,        /* sites of a stack that are tried before the table is */
+    LARGE_STEPS_SHIFT = 5,        /* large sizes: ranges of 3 %, so that one weight fits */
+    LARGE_LEAST_LOG = UNIT_SHIFT, /* shorter than BLOCK_MAX if the alignment is large */
+    LOOKS = 3,                    /* sites of a stack that are tried before the table is */
     PATIENCE = 10000, /* looks until a reader goes on, whatever a thread that folds is doing */
 };
 
@@ -27,6 +27,9 @@ struct table sites_table = {
     .entry_bytes = sizeof(struct site), .slab_shift = 3, .count = 1, .slabs = slabs};
 
 _Static_assert(TABLE_SLABS << 3 == 1 << SITE_ID_BITS, "numbers of sites have room");
+
+_Static_assert(CLASS_COUNT + ((64 - LARGE_LEAST_LOG) << LARGE_STEPS_SHIFT) <= 1 << SITE_CLASS_BITS,
+               "kinds of large blocks have room");
 
 uint32_t site_kind_large(size_t usable)
 {

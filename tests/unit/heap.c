@@ -13,6 +13,7 @@
 
 #include "base/os.h"
 #include "lib/alloc/account.h"
+#include "lib/alloc/bin.h"
 #include "lib/alloc/spare.h"
 
 enum { HELD = 3000, THREADS = 4 };
@@ -183,6 +184,37 @@ static void clocks_end_when_they_should(void)
     }
     heap_set_clock(heap, mark, UINT64_MAX);
     assert(!heap_stock(heap, mark)->armed);
+    heap_end(heap);
+}
+
+/* A wait that is cut into shorter parts, since much memory became free, stays as long as it is. */
+static void clocks_in_a_hurry_keep_their_wait(void)
+{
+    enum { WAIT = 5000, FREED = 600 };
+    struct heap *heap = unit_heap(0, 0);
+    unsigned mark = class_of(128), passed = 0;
+    unit_free(heap, unit_malloc(heap, mark));
+    heap->part = 1024;
+    heap_set_clock(heap, mark, WAIT);
+    assert(heap->clock[mark] > 100);
+    struct span *span = pages_take(0, FREED, 1);
+    assert(span != NULL);
+    span->zero = false; /* as if it had been written to */
+    heap->dirty_seen = pages_of[0].dirty_units;
+    pages_give(span);
+    bins_hurry(heap, heap->hurried_ms + 1000);
+    assert(heap->clock[mark] < 100);
+    for (bool over = false; !over;) {
+        void *block = unit_pop(heap, mark);
+        if (block != NULL) {
+            passed++;
+            unit_free(heap, block);
+        } else {
+            over = heap->clock[mark] < 0 && heap_clock_over(heap, mark);
+        }
+    }
+    assert(passed == WAIT);
+    heap_set_clock(heap, mark, UINT64_MAX);
     heap_end(heap);
 }
 
@@ -509,6 +541,7 @@ int main(void)
     bins_of_many_threads_hold_less();
     clocks_count_every_malloc();
     clocks_end_when_they_should();
+    clocks_in_a_hurry_keep_their_wait();
     colours_do_not_mix();
     idle_bins_are_emptied();
     bins_used_little_shrink();

@@ -314,10 +314,20 @@ static void children_in_our_memory_take_no_row(void)
     assert(threads_row(threads_self(), &after) && after.alive && after.id == before.id);
 }
 
+/* Those with a large alignment may be as short as a unit. One weight fits a range if its sizes
+ * differ by a thirty-second at most. */
 static void large_blocks_have_ranges(void)
 {
     uint32_t last = 0;
-    for (size_t usable = BLOCK_MAX + UNIT; usable < (size_t)1 << 46; usable += usable / 16) {
+    for (size_t usable = UNIT, least = UNIT; usable < BLOCK_MAX * 8; usable += UNIT) {
+        uint32_t kind = site_kind_large(usable);
+        if (kind != last)
+            least = usable;
+        assert(kind >= last && usable - least < least / 32 + 1);
+        last = kind;
+    }
+    last = 0;
+    for (size_t usable = UNIT; usable < (size_t)1 << 46; usable += usable / 16) {
         uint32_t kind = site_kind(CLASS_COUNT, usable, 255);
         struct site site = {.entry.b = kind};
         assert(kind >= last && site_class(&site) >= CLASS_COUNT);
