@@ -13,8 +13,11 @@
 void bin_close(struct heap *heap, unsigned mark);
 /* The same, and its stock goes. */
 void bin_end(struct heap *heap, unsigned mark);
-/* Tells the sum of all heaps (held.h) what is in the bins now. */
+/* Tells the sum of all heaps (held.h) what is in the bins now, or in one. */
 void bins_note(struct heap *heap);
+void bin_note(struct heap *heap, unsigned mark);
+/* The bin may hold more: the rest of this part of its clock's wait is not too long for that. */
+void bin_clock_bound(struct heap *heap, unsigned mark, struct stock *stock);
 /* Gives blocks back until no bin holds more than `bytes` bytes. */
 void bins_trim(struct heap *heap, size_t bytes);
 /* Many pages became free: makes the thread come by soon, to see whether they stay so. */
