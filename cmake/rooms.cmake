@@ -10,11 +10,13 @@ if(NOT CMAKE_CROSSCOMPILING AND MEMOIR_LIBC STREQUAL "glibc")
     find_library(IBERTY NAMES libiberty_pic.a libiberty.a REQUIRED)
     find_path(IBERTY_INCLUDE NAMES libiberty/demangle.h REQUIRED)
 
-    file(GLOB room_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tool/*/*.c)
+    file(GLOB room_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tool/*/*.c
+        ${PROJECT_SOURCE_DIR}/tool/*/*/*.c)
+    list(FILTER room_sources EXCLUDE REGEX /tool/command/) # its table names the verbs, above
     # What makes pictures answer is JavaScript, and part of the program.
     set(embed ${PROJECT_SOURCE_DIR}/cmake/embed.cmake)
-    foreach(pair flame.js:flame_script flame_alone.js:flame_alone_script page.js:page_script
-            page.css:page_style)
+    foreach(pair picture/flame.js:flame_script picture/flame_alone.js:flame_alone_script
+            page/page.js:page_script page/page.css:page_style)
         string(REPLACE ":" ";" pair ${pair})
         list(GET pair 0 from)
         list(GET pair 1 name)

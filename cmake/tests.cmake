@@ -110,7 +110,7 @@ function(discover_unit)
         has(with_readers with-readers)
         set(readers "")
         if(with_readers)
-            set(readers ${PROJECT_SOURCE_DIR}/tool/profile/capture.c
+            set(readers ${PROJECT_SOURCE_DIR}/tool/profile/capture/capture_records.c
                 ${PROJECT_SOURCE_DIR}/tool/profile/place.c)
         endif()
         program(unit_${name} SOURCES ${file} ${readers} $<TARGET_OBJECTS:memoir_base>

@@ -4,7 +4,8 @@
 # sanitizer it is there for the tests of tests/golden that say so, and uses the library of the
 # release build, which is beside it as a link.
 if(TARGET memoir_rooms)
-    file(GLOB tool_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tool/*.c)
+    file(GLOB tool_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tool/*.c
+        ${PROJECT_SOURCE_DIR}/tool/command/*.c)
     add_executable(memoir_tool ${tool_sources} $<TARGET_OBJECTS:memoir_base>)
     target_compile_options(memoir_tool PRIVATE ${MEMOIR_WARNINGS})
     target_compile_definitions(memoir_tool PRIVATE MEMOIR_LIBDIR="${CMAKE_INSTALL_FULL_LIBDIR}")

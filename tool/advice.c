@@ -2,7 +2,7 @@
 /* See tool/advice.h. */
 #include "tool/advice.h"
 
-#include "tool/package.h"
+#include "tool/process/process.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef TOOL_FOLDER_H
 #define TOOL_FOLDER_H
 
-#include "tool/arguments.h"
+#include "tool/command/command.h"
 
 struct folder {
     char *first, *last;

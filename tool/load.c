@@ -2,11 +2,10 @@
 /* See tool/load.h: sorting the words, reading, naming. Flags of the view are in load_view.c. */
 #include "tool/load.h"
 
-#include "tool/fetch.h"
 #include "tool/load_parts.h"
-#include "tool/progress.h"
+#include "tool/process/process.h"
 #include "tool/suggest.h"
-#include "tool/terminal.h"
+#include "tool/terminal/terminal.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -93,16 +92,6 @@ static bool looks_like_file(const char *word)
     return false;
 }
 
-bool load_missing(const char *word, struct error *error)
-{
-    if (access(word, F_OK) == 0) {
-        error_set(error, ERROR_INPUT, "%s is a folder, not a profile", word);
-        return error_hint(error, "memoir diff %s   compares its first and last profile", word);
-    }
-    error_set(error, ERROR_INPUT, "%s: %s", word, strerror(errno));
-    return suggest_file(word, "memoir run -- ./program   makes a profile", error);
-}
-
 static bool word_sort(struct loaded *loaded, char *word, bool own, struct error *error)
 {
     struct load_words *words = loaded->keep;
@@ -115,22 +104,22 @@ static bool word_sort(struct loaded *loaded, char *word, bool own, struct error 
         words->ignore[words->ignore_count++] = word + 1;
         return true;
     }
-    switch (load_kind_of(word)) {
-    case LOAD_PROGRAM:
+    switch (input_kind_of(word)) {
+    case INPUT_PROGRAM:
         if (loaded->program)
             return error_set(error, ERROR_USAGE, "two programs: %s and %s", loaded->program, word);
         loaded->program = word;
         return true;
-    case LOAD_FILE:
-    case LOAD_PROCESS:
-    case LOAD_URL:
+    case INPUT_FILE:
+    case INPUT_PROCESS:
+    case INPUT_URL:
         words->inputs[words->inputs_count++] = word;
         return true;
-    case LOAD_NOTHING:
+    case INPUT_NOTHING:
         break;
     }
     if (looks_like_file(word))
-        return load_missing(word, error);
+        return input_missing(word, error);
     if (own && words->rest_count == 0)
         words->rest[words->rest_count++] = word;
     else
@@ -144,13 +133,13 @@ static bool lone_words_fit(const struct loaded *loaded, const struct arguments *
 {
     for (size_t i = 0; i < arguments->operands_count; i++) {
         const char *word = arguments->operands[i];
-        enum load_kind kind = load_kind_of(word);
-        if (kind == LOAD_PROGRAM && word == loaded->program) {
+        enum input_kind kind = input_kind_of(word);
+        if (kind == INPUT_PROGRAM && word == loaded->program) {
             error_set(error, ERROR_USAGE, "%s is a program, not a profile", word);
             return error_hint(error, "memoir run -- %s%s", strchr(word, '/') ? "" : "./", word);
         }
-        if (kind == LOAD_NOTHING && access(word, F_OK) == 0)
-            return load_missing(word, error);
+        if (kind == INPUT_NOTHING && access(word, F_OK) == 0)
+            return input_missing(word, error);
     }
     return true;
 }
@@ -185,7 +174,7 @@ static bool words_sort(struct loaded *loaded, const struct arguments *arguments,
         return true;
     if (!lone_words_fit(loaded, arguments, error))
         return false;
-    words->newest = load_newest();
+    words->newest = input_newest();
     if (words->newest) {
         words->inputs[words->inputs_count++] = words->newest;
         return true;
@@ -205,7 +194,7 @@ static bool words_sort(struct loaded *loaded, const struct arguments *arguments,
 static char *name_of(const char *const *inputs, size_t count)
 {
     char text[512];
-    bool process = load_kind_of(inputs[0]) == LOAD_PROCESS;
+    bool process = input_kind_of(inputs[0]) == INPUT_PROCESS;
     int length = snprintf(text, sizeof text, "%s%s", process ? "process " : "", inputs[0]);
     if (count > 1 && length > 0 && (size_t)length < sizeof text)
         snprintf(text + length, sizeof text - (size_t)length, " and %zu more", count - 1);
@@ -246,7 +235,7 @@ static void same_run_warn(const struct profile *profile, const struct profile *m
 struct reading {
     const char *const *inputs;
     size_t count, at;
-    const struct load_options *options;
+    const struct input_options *options;
     int64_t *pid;
     struct profile ahead; /* inputs[at], if that was read already */
     bool is_ahead;
@@ -257,7 +246,7 @@ static bool next_read(struct reading *reading, struct profile *profile, struct e
 {
     const char *input = reading->inputs[reading->at++];
     if (!reading->is_ahead)
-        return load_input(profile, input, reading->options, reading->pid, error);
+        return input_read(profile, input, reading->options, reading->pid, error);
     profile_free(profile);
     *profile = reading->ahead;
     reading->is_ahead = false;
@@ -332,7 +321,7 @@ static bool runs_add(struct profile *profile, struct reading *reading, struct er
 }
 
 static bool inputs_read(struct profile *profile, const char *const *inputs, size_t count,
-                        const struct load_options *options, int64_t *pid, struct error *error)
+                        const struct input_options *options, int64_t *pid, struct error *error)
 {
     struct reading reading = {.inputs = inputs, .count = count, .options = options, .pid = pid};
     bool right = runs_add(profile, &reading, error);
@@ -353,7 +342,7 @@ static void given_take(struct profile *profile, char **name)
 
 /* Without a profile among the words: the given one; of two that are compared it is the first. */
 static bool given_read(struct loaded *loaded, const struct arguments *arguments,
-                       const struct load_options *options, struct error *error)
+                       const struct input_options *options, struct error *error)
 {
     const struct load_words *words = loaded->keep;
     const char *base = arguments_value(arguments, "--base");
@@ -389,14 +378,14 @@ static bool given_read(struct loaded *loaded, const struct arguments *arguments,
 
 /* --since: the base is the same capture at an earlier moment. */
 static bool since_read(struct loaded *loaded, const struct arguments *arguments, bool several,
-                       const struct load_options *options, struct error *error)
+                       const struct input_options *options, struct error *error)
 {
     const char *since = arguments_value(arguments, "--since");
     const char *input = loaded->keep->inputs[0];
-    struct load_options then = *options;
+    struct input_options then = *options;
     int64_t pid = 0;
     then.read.at = since;
-    if (several || load_kind_of(input) != LOAD_FILE || strcmp(input, "-") == 0) {
+    if (several || input_kind_of(input) != INPUT_FILE || strcmp(input, "-") == 0) {
         error_set(error, ERROR_USAGE, "--since is about one capture, a file");
         return error_hint(error, "memoir diff BEFORE AFTER   compares two");
     }
@@ -407,7 +396,7 @@ static bool since_read(struct loaded *loaded, const struct arguments *arguments,
     }
     loaded->has_base = true;
     loaded->base_name = strdup(loaded->name);
-    if (!load_input(&loaded->base, input, &then, &pid, error))
+    if (!input_read(&loaded->base, input, &then, &pid, error))
         return false;
     if (loaded->base.at_peak || loaded->base.duration_ns < loaded->profile.duration_ns)
         return true;
@@ -422,7 +411,7 @@ static bool profiles_read(struct loaded *loaded, const struct arguments *argumen
     const char *const *inputs = words->inputs, *base = arguments_value(arguments, "--base");
     const char *seconds = arguments_value(arguments, "--seconds");
     bool window = strcmp(arguments->command->verb, "time") == 0; /* it shows many moments */
-    const struct load_options options = {
+    const struct input_options options = {
         .read.at = window ? NULL
                           : arguments_value(
                                 arguments, arguments_value(arguments, "--at") ? "--at" : "--until"),
@@ -492,8 +481,8 @@ static bool names_find(struct loaded *loaded, const struct arguments *arguments,
     if (right && options->fetch)
         fetch_warn(&loaded->symbols);
     const char *input = loaded->keep->inputs[0];
-    if (right && input && load_kind_of(input) == LOAD_URL)
-        fetch_names(input, &(struct fetch_options){0}, &loaded->profile);
+    if (right && input && input_kind_of(input) == INPUT_URL)
+        http_names(input, &(struct http_options){0}, &loaded->profile);
     return right || error_set(error, ERROR_INPUT, "out of memory");
 }
 

@@ -12,11 +12,11 @@
 #ifndef TOOL_LOAD_H
 #define TOOL_LOAD_H
 
-#include "tool/arguments.h"
-#include "tool/output.h"
+#include "tool/command/command.h"
 #include "tool/profile/profile.h"
 #include "tool/report/report.h"
 #include "tool/symbol/symbol.h"
+#include "tool/terminal/terminal.h"
 
 struct loaded {
     struct profile profile;
@@ -37,20 +37,10 @@ struct loaded {
 bool load(struct loaded *loaded, const struct arguments *arguments, struct error *error);
 void load_free(struct loaded *loaded);
 /* From now on commands without a profile among their operands take this one, for good: one command
- * may (tool/shell.c, where each runs in a process of its own). */
+ * may (tool/verb_shell.c, where each runs in a process of its own). */
 void load_give(struct loaded *loaded);
 /* The word by which the user named the one profile; NULL: by none, or there were several. */
 const char *load_word(const struct loaded *loaded);
-/* Why a word that was meant as a file is none. False, for `return load_missing(...)`. */
-bool load_missing(const char *word, struct error *error);
-/* Words for columns, and the names that those may have in a profile, the first that is there. */
-struct load_metric_word {
-    const char *word;
-    const char *names[3]; /* as pprof has them; NULL: no more */
-    const char *brief;
-};
-extern const struct load_metric_word load_metrics[];
-extern const size_t load_metrics_count;
 /* The column that is meant by such a word, or by its name in the profile. */
 bool load_metric(struct loaded *loaded, const char *word, struct error *error);
 /* For `memoir time`: the part of a run that --since and --until name, as times in loaded->view. */
@@ -67,19 +57,5 @@ bool load_view(struct view *view, const struct loaded *loaded, struct error *err
 bool load_open(struct style *style, const struct arguments *arguments, struct loaded *loaded,
                struct error *error);
 bool load_close(struct style *style, struct loaded *loaded, bool whole, struct error *error);
-
-/* One operand into a profile: a file, a process, a URL (load_input.c). */
-enum load_kind { LOAD_NOTHING, LOAD_FILE, LOAD_PROGRAM, LOAD_PROCESS, LOAD_URL };
-enum load_kind load_kind_of(const char *word);
-struct load_options {
-    struct read_options read;
-    unsigned seconds; /* that a server should record for; 0: as it likes */
-    bool add_up;      /* dumps of one process, too */
-};
-/* *pid is set if it is a process. */
-bool load_input(struct profile *profile, const char *word, const struct load_options *options,
-                int64_t *pid, struct error *error);
-/* The newest capture in this folder, to be freed, or NULL. */
-char *load_newest(void);
 
 #endif

@@ -4,9 +4,10 @@
  * Each verb either does with --at, --since, --until and --base what they say, or refuses them.
  */
 #include "tool/load_parts.h"
+#include "tool/profile/read/read.h"
 
-#include "tool/commands.h"
-#include "tool/terminal.h"
+#include "tool/command/command.h"
+#include "tool/terminal/terminal.h"
 
 #include <stdlib.h>
 #include <string.h>

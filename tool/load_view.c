@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* See tool/load.h: what the flags of a view mean, and how its reports look. */
 #include "tool/load_parts.h"
+#include "tool/profile/read/read.h"
 
-#include "tool/commands.h"
-#include "tool/fit.h"
-#include "tool/picture.h"
-#include "tool/progress.h"
+#include "tool/command/command.h"
+#include "tool/render_picture.h"
 #include "tool/suggest.h"
-#include "tool/terminal.h"
+#include "tool/terminal/terminal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,61 +18,12 @@
 
 enum { CHURN_US = 1024 }; /* a block that lived shorter is short-lived; a border of the buckets */
 
-const struct load_metric_word load_metrics[] = {
-    {"live", {"inuse_space", "space"}, "bytes that are not freed yet"},
-    {"objects", {"inuse_objects", "objects"}, "blocks that are not freed yet"},
-    {"peak", {"peak_space"}, "bytes that were live when the heap was largest"},
-    {"alloc", {"alloc_space"}, "bytes that were ever allocated"},
-    {"count",
-     {"alloc_objects", "objects"},
-     "allocations: calls that ever gave a block, each realloc among them"},
-    {"requested", {"inuse_requested"}, "bytes that were asked for and are not freed yet"},
-    {"churn", {"alloc_objects"}, "blocks that lived less than a millisecond"},
-    {"cpu", {"cpu", "samples"}, "time on a processor"},
-    {"wait", {"delay"}, "time spent waiting for locks"},
-};
-const size_t load_metrics_count = COUNT_OF(load_metrics);
-
-static bool metric_type(const struct profile *profile, const char *word, unsigned *type)
-{
-    int found = profile_type_named(profile, word);
-    for (size_t i = 0; i < load_metrics_count && found < 0; i++) {
-        const struct load_metric_word *metric = &load_metrics[i];
-        for (size_t k = 0; k < COUNT_OF(metric->names) && metric->names[k] && found < 0; k++)
-            if (strcmp(metric->word, word) == 0)
-                found = profile_type_named(profile, metric->names[k]);
-    }
-    if (found >= 0)
-        *type = (unsigned)found;
-    return found >= 0;
-}
-
-/* Of the words that this profile has a column for. */
-static const char *metric_nearest(const struct loaded *loaded, const char *word)
-{
-    const struct profile *profile = &loaded->profile;
-    size_t best_distance = nearest_most(strlen(word)) + 1;
-    const char *best = NULL;
-    unsigned type;
-    for (size_t i = 0; i < load_metrics_count + profile->types; i++) {
-        const char *known = i < load_metrics_count
-                                ? load_metrics[i].word
-                                : profile_text(profile, profile->type[i - load_metrics_count].name);
-        size_t distance = nearest_distance(word, strlen(word), known, strlen(known));
-        if (distance < best_distance && metric_type(profile, known, &type)) {
-            best_distance = distance;
-            best = known;
-        }
-    }
-    return best;
-}
-
 bool load_metric(struct loaded *loaded, const char *word, struct error *error)
 {
     const struct profile *profile = &loaded->profile;
     char known[512] = "";
     size_t used = 0;
-    if (metric_type(profile, word, &loaded->view.type)) {
+    if (metric_find(profile, word, &loaded->view.type)) {
         if (strcmp(word, "churn") == 0 && loaded->view.age_most_us == 0)
             loaded->view.age_most_us = CHURN_US;
         return true;
@@ -82,7 +32,7 @@ bool load_metric(struct loaded *loaded, const char *word, struct error *error)
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
                                  profile_text(profile, profile->type[i].name));
     terminal_clean(known, strlen(known));
-    const char *nearest = metric_nearest(loaded, word);
+    const char *nearest = metric_nearest(profile, word);
     error_set(error, ERROR_USAGE, "%s has no metric '%s'%s%s%s", loaded->name, word,
               nearest ? ", the nearest is '" : "", nearest ? nearest : "", nearest ? "'" : "");
     return error_hint(error, "it has: %s   (memoir help metrics)", known);
@@ -277,8 +227,8 @@ bool load_open(struct style *style, const struct arguments *arguments, struct lo
     if (!output) {
         if (style->format == STYLE_TEXT)
             terminal_page();
-        style->out = style->format == STYLE_TEXT ? fit_output() : stdout;
-        if (style->out != stdout || !terminal_fits()) /* fit_write ends it */
+        style->out = style->format == STYLE_TEXT ? wrap_output() : stdout;
+        if (style->out != stdout || !terminal_fits()) /* wrap_write ends it */
             progress_start("drawing", loaded->name);
         return true;
     }

@@ -5,12 +5,10 @@
  * that was passed, a difference), 2 wrong usage, 3 something that can't be read or written, 4 a
  * process that is gone or refuses; `run` ends as the program does.
  */
-#include "tool/arguments.h"
-#include "tool/commands.h"
-#include "tool/help.h"
+#include "tool/command/command.h"
 #include "tool/load.h"
-#include "tool/output.h"
-#include "tool/terminal.h"
+#include "tool/process/process.h"
+#include "tool/terminal/terminal.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -83,8 +81,8 @@ static void verb_first(char **words)
 /* Something to report on: `memoir FILE` is `memoir report FILE`. */
 static bool is_profile(const char *word)
 {
-    enum load_kind kind = word[0] == '-' ? LOAD_NOTHING : load_kind_of(word);
-    return kind == LOAD_FILE || kind == LOAD_PROCESS || kind == LOAD_URL;
+    enum input_kind kind = word[0] == '-' ? INPUT_NOTHING : input_kind_of(word);
+    return kind == INPUT_FILE || kind == INPUT_PROCESS || kind == INPUT_URL;
 }
 
 static const struct command *verb_find(char *verb, struct error *error)
@@ -96,8 +94,8 @@ static const struct command *verb_find(char *verb, struct error *error)
     const struct command *command = commands_find(verb);
     if (command)
         return command;
-    if (load_kind_of(verb) == LOAD_PROGRAM ||
-        (strchr(verb, '/') && load_kind_of(verb) == LOAD_FILE && access(verb, X_OK) == 0)) {
+    if (input_kind_of(verb) == INPUT_PROGRAM ||
+        (strchr(verb, '/') && input_kind_of(verb) == INPUT_FILE && access(verb, X_OK) == 0)) {
         error_set(error, ERROR_USAGE, "'%s' is a program, not a command of memoir", verb);
         error_hint(error, "memoir run -- %s%s", strchr(verb, '/') ? "" : "./", verb);
         return NULL;
@@ -106,7 +104,7 @@ static const struct command *verb_find(char *verb, struct error *error)
         error_set(error, ERROR_USAGE, "no flag '%s' without a command", verb);
         error_hint(error, "memoir help");
     } else if (strpbrk(verb, "/.") || access(verb, F_OK) == 0) { /* meant as a file */
-        load_missing(verb, error);
+        input_missing(verb, error);
     } else {
         commands_unknown(verb, "command", error);
     }

@@ -4,11 +4,9 @@
 
 #include "base/config.h"
 #include "base/print.h"
-#include "tool/fit.h"
-#include "tool/output.h"
-#include "tool/report/report.h"
+#include "tool/process/process.h"
 #include "tool/summary.h"
-#include "tool/terminal.h"
+#include "tool/terminal/terminal.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -244,7 +242,7 @@ static void head_print(const struct child *child, const struct summary *summary,
 {
     char command[512], time[32], rate[32];
     size_t length = 0;
-    FILE *out = fit_errors();
+    FILE *out = wrap_errors();
     for (; *words && length + strlen(*words) + 1 < sizeof command; words++) {
         memcpy(command + length, *words, strlen(*words) + 1);
         length += strlen(*words) + 1;
@@ -268,7 +266,7 @@ static void head_print(const struct child *child, const struct summary *summary,
         fprintf(out, "   %s\n",
                 summary_rate(summary) == 0 ? "recorded every block" : "recorded no blocks");
     }
-    fit_end(out);
+    wrap_end(out);
 }
 
 /* Why there is no capture: as much as can be told from outside. */

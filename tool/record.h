@@ -7,9 +7,9 @@
 #ifndef TOOL_RECORD_H
 #define TOOL_RECORD_H
 
-#include "tool/arguments.h"
-#include "tool/child.h"
-#include "tool/error.h"
+#include "tool/command/command.h"
+#include "tool/process/process.h"
+#include "tool/terminal/terminal.h"
 
 #include <limits.h>
 

@@ -2,7 +2,7 @@
 /* See tool/shell_line.h. */
 #include "tool/shell_line.h"
 
-#include "tool/commands.h"
+#include "tool/command/command.h"
 
 #include <dlfcn.h>
 #include <signal.h>

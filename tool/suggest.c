@@ -2,15 +2,11 @@
 /* See tool/suggest.h. */
 #include "tool/suggest.h"
 
-#include <dirent.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/nearest.h"
-#include "tool/terminal.h"
-
-enum { NAME_ROOM = 512 };
+#include "tool/terminal/terminal.h"
 
 static bool is_nearer(const char *word, const char *name, size_t length, size_t *best)
 {
@@ -35,35 +31,15 @@ static bool function_nearest(const struct profile *profile, const char *word, ch
                 last = whole + k + 2;
         if (is_nearer(word, whole, length, &best) ||
             is_nearer(word, last, length - (size_t)(last - whole), &best))
-            snprintf(name, NAME_ROOM, "%.*s", (int)length, whole);
+            snprintf(name, SUGGEST_ROOM, "%.*s", (int)length, whole);
     }
-    terminal_clean(name, strlen(name));
-    return name[0] != '\0';
-}
-
-static bool file_nearest(const char *word, char *name)
-{
-    const char *slash = strrchr(word, '/'), *file = slash ? slash + 1 : word;
-    int folder_length = (int)(file - word);
-    char folder[NAME_ROOM / 4];
-    size_t best = nearest_most(strlen(file)) + 1;
-    name[0] = '\0';
-    if (folder_length >= NAME_ROOM / 4)
-        return false;
-    snprintf(folder, sizeof folder, "%.*s", folder_length, word);
-    DIR *listing = opendir(slash ? folder : ".");
-    for (struct dirent *entry; listing && (entry = readdir(listing)) != NULL;)
-        if (entry->d_name[0] != '.' && is_nearer(file, entry->d_name, strlen(entry->d_name), &best))
-            snprintf(name, NAME_ROOM, "%s%.*s", folder, NAME_MAX, entry->d_name);
-    if (listing)
-        closedir(listing);
     terminal_clean(name, strlen(name));
     return name[0] != '\0';
 }
 
 bool suggest_refuse(const struct loaded *loaded, const char *text, struct error *error)
 {
-    char name[NAME_ROOM];
+    char name[SUGGEST_ROOM];
     if (strncmp(text, "no function", 11) != 0) /* the word is no pattern */
         return error_set(error, ERROR_USAGE, "%s", text);
     error_set(error, ERROR_INPUT, "%s", text);
@@ -78,33 +54,10 @@ bool suggest_refuse(const struct loaded *loaded, const char *text, struct error 
                       named ? suggest_quoted(name, sizeof name, load_word(loaded)) : "");
 }
 
-bool suggest_file(const char *word, const char *otherwise, struct error *error)
-{
-    char name[NAME_ROOM];
-    return file_nearest(word, name) ? error_hint(error, "did you mean %s?", name)
-                                    : error_hint(error, "%s", otherwise);
-}
-
-const char *suggest_quoted(char *text, size_t size, const char *word)
-{
-    static const char plain[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:.,/+=@%-";
-    size_t used = 0;
-    if (word[0] && word[strspn(word, plain)] == '\0') {
-        snprintf(text, size, "%s", word);
-        return text;
-    }
-    text[used++] = '\'';
-    for (; *word && used + 6 < size; word++)
-        used += (size_t)snprintf(text + used, size - used, *word == '\'' ? "'\\''" : "%c", *word);
-    snprintf(text + used, size - used, "'");
-    return text;
-}
-
 void suggest_nothing(const struct loaded *loaded)
 {
     const struct profile *profile = &loaded->profile;
-    char name[NAME_ROOM];
+    char name[SUGGEST_ROOM];
     const char *word = load_word(loaded) ? load_word(loaded) : loaded->name;
     if (profile->samples.count == 0)
         terminal_warn("%s has no samples; memoir doctor %s   says what to do", loaded->name,
@@ -118,7 +71,7 @@ void suggest_filters(const struct loaded *loaded, const struct view *view)
 {
     const char *const *focus = loaded->view.focus;
     const struct view_value *total = &view->total, *whole = &view->whole;
-    char name[NAME_ROOM];
+    char name[SUGGEST_ROOM];
     bool nothing = loaded->profile.samples.count == 0 &&
                    (!loaded->has_base || loaded->base.samples.count == 0);
     if (nothing)
@@ -132,7 +85,7 @@ void suggest_filters(const struct loaded *loaded, const struct view *view)
         terminal_warn("nothing is left: the filters fit no stack");
     else if (commands_find(focus[0]))
         terminal_warn("no stack fits '%s'; it is a command, and one is done at a time", focus[0]);
-    else if (file_nearest(focus[0], name))
+    else if (suggest_file_nearest(focus[0], name))
         terminal_warn("no stack fits '%s'; did you mean the file %s?", focus[0], name);
     else if (function_nearest(&loaded->profile, focus[0], name))
         terminal_warn("no stack fits '%s'; did you mean %s?", focus[0], name);

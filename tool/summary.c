@@ -2,12 +2,12 @@
 /* See tool/summary.h. */
 #include "tool/summary.h"
 
-#include "tool/fit.h"
 #include "tool/profile/profile.h"
-#include "tool/progress.h"
+#include "tool/profile/read/read.h"
 #include "tool/report/report.h"
+#include "tool/report/text/text.h"
 #include "tool/symbol/symbol.h"
-#include "tool/terminal.h"
+#include "tool/terminal/terminal.h"
 
 #include <stdlib.h>
 
@@ -84,7 +84,7 @@ void summary_print(struct summary *summary, unsigned rows, uint64_t time_ms,
     const struct symbol_options options = {.progress = symbols_progress};
     struct profile *profile = &summary->profile;
     const struct style style = {
-        .out = fit_errors(),
+        .out = wrap_errors(),
         .width = terminal_error_width() > 0 ? terminal_error_width() : terminal_width(),
         .fits = terminal_error_width() > 0,
         .color = terminal_error_colors(),
@@ -102,6 +102,6 @@ void summary_print(struct summary *summary, unsigned rows, uint64_t time_ms,
         report_brief(&view, &style, (int64_t)time_ms * 1000000, rss_peak_bytes);
         view_free(&view);
     }
-    fit_end(style.out);
+    wrap_end(style.out);
     symbol_report_free(&report);
 }

@@ -3,11 +3,10 @@
  * `memoir check`: the limits of the command line and of a budget, each against the column of the
  * profile that it is about (tool/report/check.h).
  */
-#include "tool/arguments.h"
+#include "tool/command/command.h"
 #include "tool/load.h"
-#include "tool/output.h"
-#include "tool/terminal.h"
-#include "tool/text_file.h"
+#include "tool/report/text/text.h"
+#include "tool/terminal/terminal.h"
 
 #include "base/compiler.h"
 

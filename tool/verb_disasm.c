@@ -6,9 +6,9 @@
  * An address in a stack is that behind a call, unless the profile knows better: it counts at the
  * instruction before it.
  */
-#include "tool/arguments.h"
-#include "tool/disasm.h"
+#include "tool/command/command.h"
 #include "tool/load.h"
+#include "tool/symbol/symbol.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -7,18 +7,12 @@
 #include "base/compiler.h"
 #include "base/print.h"
 #include "tool/advice.h"
-#include "tool/arguments.h"
-#include "tool/attach.h"
+#include "tool/command/command.h"
 #include "tool/doctor.h"
-#include "tool/fit.h"
-#include "tool/inspect.h"
-#include "tool/launch.h"
 #include "tool/load.h"
-#include "tool/output.h"
-#include "tool/package.h"
-#include "tool/process.h"
-#include "tool/system.h"
-#include "tool/terminal.h"
+#include "tool/process/process.h"
+#include "tool/terminal/terminal.h"
+#include "tool/verb_run.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -531,7 +525,7 @@ static bool doctor_open(struct doctor *doctor, const struct arguments *arguments
     doctor->plain = path != NULL;
     if (path && !output_start(&doctor->output, path, error))
         return false;
-    doctor->out = path ? doctor->output.file : fit_output();
+    doctor->out = path ? doctor->output.file : wrap_output();
     if (doctor->as_json) {
         json_start(&doctor->json, doctor->out, true);
         json_object(&doctor->json, NULL);
@@ -550,7 +544,7 @@ static bool doctor_close(struct doctor *doctor, bool right, struct error *error)
     }
     if (doctor->plain)
         return output_end(&doctor->output, right, error) && right;
-    fit_end(doctor->out); /* standard output, whose errors are seen at the end */
+    wrap_end(doctor->out); /* standard output, whose errors are seen at the end */
     return right;
 }
 
@@ -559,7 +553,7 @@ bool verb_doctor(const struct arguments *arguments, struct error *error)
     struct doctor doctor = {0};
     const char *word = arguments->operands[0];
     char program[PATH_MAX];
-    enum load_kind kind = word ? load_kind_of(word) : LOAD_NOTHING;
+    enum input_kind kind = word ? input_kind_of(word) : INPUT_NOTHING;
     bool right = true, settings = arguments_value(arguments, "--system") != NULL;
     if (settings && word) {
         error_set(error, ERROR_USAGE, "--system is about the kernel, not about '%s'", word);
@@ -571,9 +565,9 @@ bool verb_doctor(const struct arguments *arguments, struct error *error)
         check_settings(&doctor, arguments);
     else if (!word)
         check_machine(&doctor);
-    else if (kind == LOAD_PROCESS)
+    else if (kind == INPUT_PROCESS)
         right = check_process(&doctor, atoi(word), error);
-    else if (kind == LOAD_FILE && access(word, X_OK) != 0)
+    else if (kind == INPUT_FILE && access(word, X_OK) != 0)
         right = check_profile(&doctor, arguments, error);
     else if (launch_program(program, word, error))
         check_program(&doctor, program);

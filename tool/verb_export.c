@@ -3,14 +3,12 @@
  * `memoir export`, `merge` and `redact`: profiles into files of other tools' formats, and into
  * pictures. They differ in what happens to the profile in between.
  */
-#include "tool/arguments.h"
+#include "tool/command/command.h"
 #include "tool/load.h"
-#include "tool/output.h"
-#include "tool/pack.h"
-#include "tool/picture.h"
-#include "tool/progress.h"
+#include "tool/profile/write/write.h"
+#include "tool/render_picture.h"
 #include "tool/suggest.h"
-#include "tool/terminal.h"
+#include "tool/terminal/terminal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -24,7 +22,7 @@ struct target {
     const char *path;
     char *name; /* the path without an ending that only says how it is packed */
     const struct writer *writer;
-    bool picture; /* or that (tool/picture.h) */
+    bool picture; /* or that (tool/render_picture.h) */
     bool packed;
 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The verbs that ask one question of a profile, or of two: diff, leaks, churn, sizes, ... */
-#include "tool/arguments.h"
+#include "tool/command/command.h"
 #include "tool/folder.h"
 #include "tool/load.h"
-#include "tool/picture.h"
+#include "tool/render_picture.h"
+#include "tool/report/text/text.h"
 #include "tool/suggest.h"
-#include "tool/terminal.h"
-#include "tool/text_file.h"
+#include "tool/terminal/terminal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,9 +4,10 @@
  * came from, and what would make them better.
  */
 #include "tool/advice.h"
-#include "tool/arguments.h"
+#include "tool/command/command.h"
 #include "tool/load.h"
-#include "tool/terminal.h"
+#include "tool/profile/write/write.h"
+#include "tool/terminal/terminal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The verbs that are a profile, a view and one report: top, peak, ... */
-#include "tool/arguments.h"
+#include "tool/command/command.h"
 #include "tool/load.h"
-#include "tool/picture.h"
+#include "tool/render_picture.h"
+#include "tool/report/text/text.h"
 #include "tool/suggest.h"
-#include "tool/terminal.h"
+#include "tool/terminal/terminal.h"
 
 #include <stdlib.h>
 #include <string.h>

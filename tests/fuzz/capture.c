@@ -7,7 +7,8 @@
  * With PLANT_BUG the target believes a row's stack, as a careless user would; tests/fuzz/run proves
  * with it that the fuzzer finds such things.
  */
-#include "tool/profile/capture.h"
+#include "tool/profile/capture/capture.h"
+#include "tool/profile/capture/capture_records.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,7 @@
  * With PLANT_BUG the target has the mistake that a careless user of the options makes, a path
  * copied into too small a buffer; tests/fuzz/run proves with it that the fuzzer finds such things.
  */
+
 #include "base/config.h"
 
 #include "base/config_value.h"

@@ -8,7 +8,7 @@
  * would; tests/fuzz/run proves with it that the fuzzer finds such things.
  */
 #include "tool/profile/model.h"
-#include "tool/profile/read.h"
+#include "tool/profile/read/read.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -67,7 +67,7 @@ cat >try.py <<'PY'
 import concurrent.futures, csv, glob, io, json, os, re, struct, subprocess, sys
 
 tool, root, process = os.environ["MEMOIR_TOOL"], os.environ["ROOT"], sys.argv[1]
-table = open(root + "/tool/commands.def").read()
+table = open(root + "/tool/command/commands.def").read()
 table = re.sub(r'"\s*\n\s*"', "", table)
 verbs = re.findall(r'COMMAND\(\s*"([^"]*)", \w+,\s*"([^"]*)"', table)
 flags = re.findall(r'FLAG\(\s*"([^"]*)",\s*"([^"]*)",\s*"([^"]*)"', table)

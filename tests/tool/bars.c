@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The widest error bar of a table still has a space before it, in ASCII as well; beyond 999 % it
  * says that it is more. */
+#include "tool/report/report.h"
 #include "tool/report/table.h"
 
 #include "base/compiler.h"

@@ -11,10 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/profile/profile.h"
-#include "tool/report/style.h"
-#include "tool/report/svg.h"
+#include "tool/report/picture/picture.h"
+#include "tool/report/picture/svg.h"
+#include "tool/report/report.h"
 #include "tool/report/view.h"
+#include "tool/terminal/style.h"
+#include "tool/terminal/terminal.h"
 
 static unsigned columns(const char *text)
 {

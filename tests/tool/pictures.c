@@ -4,7 +4,8 @@
  * as their values, nothing that was there before vanishes in a comparison, and a great many stacks
  * make no great file.
  */
-#include "tool/report/flame_data.h"
+#include "tool/report/picture/flame_data.h"
+#include "tool/report/picture/picture.h"
 #include "tool/report/report.h"
 
 #include "tests/unit/unit.h"

@@ -5,7 +5,7 @@
  */
 #include "tool/report/churn.h"
 #include "tool/report/report.h"
-#include "tool/report/sizes.h"
+#include "tool/report/text/report_sizes.h"
 
 #include <assert.h>
 #include <math.h>

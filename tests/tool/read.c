@@ -4,6 +4,7 @@
  * that are in them; cut and damaged ones are refused with a reason, or read as far as they go;
  * packed ones are unpacked, unless that would fill the memory; two profiles are added up.
  */
+#include "tool/profile/read/read.h"
 #include "tool/profile/profile.h"
 
 #include "tests/unit/unit.h"

@@ -6,6 +6,7 @@
  * what that program knows that it did.
  */
 #include "tool/profile/profile.h"
+#include "tool/profile/read/read.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>

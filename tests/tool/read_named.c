@@ -5,6 +5,7 @@
  * no harm.
  */
 #include "tool/profile/profile.h"
+#include "tool/profile/read/read.h"
 
 #include "tests/unit/unit.h"
 

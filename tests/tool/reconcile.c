@@ -6,7 +6,8 @@
  * never less than what was seen, unless a counter is; without classes that were sampled, all is
  * left over.
  */
-#include "tool/profile/reconcile.h"
+#include "tool/profile/capture/reconcile.h"
+#include "tool/profile/capture/capture.h"
 
 #include "base/compiler.h"
 #include "tests/unit/unit.h"

@@ -6,7 +6,9 @@
  * bytes and for counts, at sites of malloc and of realloc in place, which counts one recorded block
  * again and again. A site that is known exactly has no bar, and totals never have one.
  */
-#include "tool/profile/capture_samples.h"
+#include "tool/profile/capture/capture.h"
+#include "tool/profile/capture/capture_samples.h"
+#include "tool/report/report.h"
 #include "tool/report/view.h"
 
 #include <math.h>

@@ -10,7 +10,9 @@
  * Sites with 4 samples or more by expectation are looked at. Programs with some hundred blocks in
  * all are not here: of these most sizes have no sample at all, and no bar can tell.
  */
-#include "tool/profile/capture_samples.h"
+#include "tool/profile/capture/capture.h"
+#include "tool/profile/capture/capture_samples.h"
+#include "tool/report/report.h"
 #include "tool/report/view.h"
 
 #include <math.h>

@@ -3,7 +3,10 @@
  * A profile made here, with everything that a profile may have, is written in every format; what is
  * read back has the same totals and stacks. JSON is JSON, whatever the text.
  */
+#include "tool/profile/write/write.h"
 #include "tool/profile/profile.h"
+#include "tool/profile/read/read.h"
+#include "tool/terminal/terminal.h"
 
 #include <zlib.h>
 

@@ -5,8 +5,11 @@
  * and read again. Bytes are the same, too, in 98 of 100 files: blocks and bytes of large blocks are
  * scaled apart, so in a heap of a few blocks there may be bytes that no object fits.
  */
-#include "tool/profile/capture_samples.h"
+#include "tool/profile/capture/capture.h"
+#include "tool/profile/capture/capture_samples.h"
 #include "tool/profile/profile.h"
+#include "tool/profile/read/read.h"
+#include "tool/profile/write/write.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
  * file is not written again; a file that is cut anywhere is read up to its last whole record; a
  * file with a changed bit is never taken for a whole one.
  */
-#include "tool/profile/capture.h"
+#include "tool/profile/capture/capture_records.h"
 
 #include "lib/dump/capture.h"
 

@@ -28,7 +28,7 @@ enum { PROFILE_TYPES_MOST = 16, PROFILE_MOMENTS_MOST = 16, PROFILE_LABELS_MOST =
 
 /* The one frame, and the thread, of samples for all that no recorded block stands for
  * (reconcile.h). */
-#define PROFILE_NOT_SAMPLED "[not sampled]"
+#define PROFILE_NOT_SAMPLED   "[not sampled]"
 #define PROFILE_OTHER_THREADS "other threads"
 /* A comment in formats that have comments: the profile is `counted`. */
 #define PROFILE_COUNTED "totals are counted, sites are estimates that add up to them"

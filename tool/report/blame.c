@@ -7,6 +7,7 @@
  * Cost: a function of a profile is compared with the rows that begin with its first letter.
  */
 #include "tool/report/view.h"
+#include "tool/terminal/terminal.h"
 
 #include <limits.h>
 #include <string.h>

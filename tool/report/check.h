@@ -16,7 +16,6 @@
 #ifndef REPORT_CHECK_H
 #define REPORT_CHECK_H
 
-#include "tool/report/style.h"
 #include "tool/report/view.h"
 
 enum { CHECK_MOST = 1000 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The filters of a view, made ready: patterns with their memos, and what labels must be like. */
-#include "tool/report/parts.h"
+#include "tool/report/maker.h"
 
 #include <ctype.h>
 #include <math.h>

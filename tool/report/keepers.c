@@ -7,6 +7,7 @@
  * A row is one keeper. Nothing is known by its size: a program's own block may have the same.
  */
 #include "tool/report/leaks.h"
+#include "tool/terminal/terminal.h"
 
 #include "base/compiler.h"
 

@@ -11,7 +11,6 @@
 #ifndef REPORT_LEAKS_H
 #define REPORT_LEAKS_H
 
-#include "tool/report/style.h"
 #include "tool/report/view.h"
 
 enum leaks_rule { LEAKS_AUTO, LEAKS_EXIT, LEAKS_GROWTH, LEAKS_NONE };

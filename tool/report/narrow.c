@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/report/parts.h"
+#include "tool/report/maker.h"
 
 enum { NOT_YET, DROPPED, KEPT }; /* a stack: KEPT + its new number */
 

@@ -8,7 +8,7 @@
  *
  * Cost: a few nanoseconds a frame, once the frames of all its locations are known.
  */
-#include "tool/report/parts.h"
+#include "tool/report/maker.h"
 
 /* All frames of a stack. False: a filter drops it. */
 static bool path_fill(struct maker *maker, struct source *source, uint32_t stack, struct path *path)

@@ -3,9 +3,9 @@
 #ifndef REPORT_QUESTION_H
 #define REPORT_QUESTION_H
 
-#include "tool/report/style.h"
 #include "tool/report/table.h"
 #include "tool/report/view.h"
+#include "tool/terminal/terminal.h"
 
 enum question_paint { QUESTION_RED = 31, QUESTION_GREEN, QUESTION_YELLOW, QUESTION_BLUE };
 

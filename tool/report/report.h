@@ -1,66 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* The door of tool/report: a profile into answers, for people and for programs. */
+/* The door of tool/report: a profile into answers. Its three rooms draw them: text, picture,
+ * page. */
 #ifndef REPORT_REPORT_H
 #define REPORT_REPORT_H
 
 #include "tool/report/check.h"
+#include "tool/report/churn.h"
 #include "tool/report/diff.h"
-#include "tool/report/html.h"
 #include "tool/report/leaks.h"
+#include "tool/report/metric.h"
 #include "tool/report/narrow.h"
-
 #include "tool/report/pattern.h"
+#include "tool/report/question.h"
 #include "tool/report/source_file.h"
-#include "tool/report/style.h"
+#include "tool/report/spread.h"
+#include "tool/report/table.h"
+#include "tool/report/tree.h"
 #include "tool/report/view.h"
-
-/* Tables and trees; each in text, JSON ("schema": "memoir.top/1") and, where it is a table, CSV. */
-void report_page(const struct view *view, const struct style *style);
-/* The same in a few lines, for the end of a run that took `resident_bytes` of RSS, 0: as the
- * profile says. Times are those of the profile; `time_ns` is how long the run took, which is more
- * if the program was killed. */
-void report_brief(const struct view *view, const struct style *style, int64_t time_ns,
-                  uint64_t resident_bytes);
-void report_top(const struct view *view, const struct style *style);
-void report_tree(const struct view *view, const struct style *style);
-bool report_peek(const struct view *view, const char *pattern, const struct style *style,
-                 struct view_error *error);
-void report_traces(const struct view *view, const struct style *style);
-/* True: there are some. */
-bool report_leaks(const struct view *view, const struct leaks_options *options,
-                  const struct style *style);
-void report_churn(const struct view *view, const struct style *style);
-void report_sizes(const struct view *view, const struct style *style);
-void report_threads(const struct view *view, const struct style *style);
-void report_time(const struct view *view, const struct style *style);
-/* True: something has changed, beyond the noise. */
-bool report_diff(const struct view *view, const struct style *style);
-void report_check(const struct check *check, const struct style *style);
-void report_check_junit(const struct check *check, const char *name, FILE *file);
-/* Annotations as GitHub's runners read them, and a table for its summary. */
-void report_check_github(const struct check *check, FILE *commands, FILE *markdown);
-bool report_list(const struct view *view, const char *pattern, const char *source_path,
-                 const struct style *style, struct view_error *error);
-
-/* Pictures. */
-struct picture_options {
-    const char *title;
-    unsigned width; /* pixels; 0: 1200 */
-    bool inverted;  /* roots on top (icicle) */
-    bool reversed;  /* merged from the leaf */
-    bool inside;    /* plots: a part of a page (plot.h) */
-    /* Graphs, as in pprof; 0: its defaults. */
-    unsigned nodes_most;
-    double node_share, edge_share;
-};
-void picture_flame(const struct view *view, const struct picture_options *options, FILE *file);
-void picture_dot(const struct view *view, const struct picture_options *options, FILE *file);
-/* Through graphviz; `format` is svg, pdf, ps, png or gif. */
-bool picture_graph(const struct view *view, const struct picture_options *options,
-                   const char *format, FILE *file, struct view_error *error);
-/* The same of a text in the language of graphviz. */
-bool picture_layout(const char *text, const char *format, FILE *file, struct view_error *error);
-void picture_time(const struct view *view, const struct picture_options *options, FILE *file);
-void picture_sizes(const struct view *view, const struct picture_options *options, FILE *file);
 
 #endif

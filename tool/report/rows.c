@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/report/parts.h"
+#include "tool/report/maker.h"
+#include "tool/terminal/terminal.h"
 
 static bool is_nothing(const struct view_value *value)
 {
@@ -97,7 +98,7 @@ struct view_row *view_rows(const struct view *view, bool by_total, size_t *count
     free(seen);
     if (!all) {
         free(rows);
-        view_short();
+        output_lose();
         return NULL;
     }
     sorting = view;
@@ -119,7 +120,7 @@ struct edges {
 static size_t edge_slot(const struct edges *edges, uint32_t caller, uint32_t callee)
 {
     size_t mask = edges->slots_count - 1;
-    size_t at = maker_hash(maker_hash(0, caller), callee) & mask;
+    size_t at = view_hash(view_hash(0, caller), callee) & mask;
     for (; edges->slots[at] != 0; at = (at + 1) & mask) {
         const struct view_edge *there = &edges->items[edges->slots[at] - 1];
         if (there->caller == caller && there->callee == callee)
@@ -198,7 +199,7 @@ struct view_edge *view_edges(const struct view *view, const bool *wanted, size_t
     *count = right ? edges.count : 0;
     if (!right) {
         free(edges.items);
-        view_short();
+        output_lose();
         return NULL;
     }
     sorting = view;

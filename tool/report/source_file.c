@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tool/report/style.h"
+#include "tool/terminal/terminal.h"
 
 enum { SOURCE_MOST = 64 << 20, PATH_MOST = 4096, TAB = 8 };
 

@@ -3,8 +3,8 @@
 #ifndef REPORT_TABLE_H
 #define REPORT_TABLE_H
 
-#include "tool/report/style.h"
 #include "tool/report/view.h"
+#include "tool/terminal/terminal.h"
 
 /* "live heap": what the column of a profile is called by people. */
 const char *table_metric(const struct view *view);

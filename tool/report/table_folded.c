@@ -101,7 +101,7 @@ void table_folded(const struct view *view, const struct style *style, uint32_t f
     int64_t whole = 0;
     struct chain *chains = chains_make(view, frame, &count);
     if (!chains) {
-        view_short();
+        output_lose();
         return;
     }
     for (size_t i = 0; i < count; i++)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/report/parts.h"
+#include "tool/report/maker.h"
 
 static const uint32_t *frames_of(const void *context, uint32_t stack, uint32_t *count)
 {

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/report/parts.h"
+#include "tool/report/maker.h"
 
 static const uint32_t DROPPED = UINT32_MAX;
 
-uint64_t maker_hash(uint64_t hash, uint64_t word)
+uint64_t view_hash(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
     return hash ^ hash >> 32;
@@ -286,18 +286,6 @@ static bool maker_start(struct maker *maker)
         right = view->sample_stacks && finder_start(&maker->stacks, maker->labels ? 0 : stacks);
     }
     return right || view_refuse(maker->error, "out of memory");
-}
-
-static bool is_short;
-
-void view_short(void)
-{
-    is_short = true;
-}
-
-bool view_is_short(void)
-{
-    return is_short;
 }
 
 bool view_make(struct view *view, const struct profile *profile, const struct view_options *options,

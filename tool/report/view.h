@@ -120,10 +120,6 @@ struct view_error {
 bool view_make(struct view *view, const struct profile *profile, const struct view_options *options,
                struct view_error *error);
 void view_free(struct view *view);
-/* Memory is out, and a report or a picture is not whole: said by whoever notices it, and asked when
- * the command ends. */
-void view_short(void);
-bool view_is_short(void);
 /* The frames of a stack. They stay until the call after the next one. */
 struct view_stack view_stack(const struct view *view, size_t stack);
 struct view_value view_sum(const struct view *view, size_t stack);
@@ -161,5 +157,11 @@ const char *blame_kind_name(enum blame_kind kind);
 bool blame_is_library(const char *function, const char *file, const char *module);
 bool blame_is_allocator(const char *function);
 bool blame_is_wrapper(const char *function);
+
+/* Which share of the objects that a sample ever had ended at an age that is wanted. */
+double filter_age_share(const struct view_options *options, const struct profile *profile,
+                        size_t row);
+/* A hash of one more word. */
+uint64_t view_hash(uint64_t hash, uint64_t word);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See tool/symbol/brief.h. Brackets are told from operators by the bytes before them, as in
- * tool/profile/name.c; what follows is not there yet. */
+ * tool/terminal/name.c; what follows is not there yet. */
 #include "tool/symbol/brief.h"
 
 #include <string.h>

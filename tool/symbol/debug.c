@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/symbol/demangle.h"
+#include "tool/symbol/dwarf_tree.h"
 #include "tool/symbol/qualify.h"
 #include "tool/symbol/reach.h"
-#include "tool/symbol/symbol.h"
-#include "tool/symbol/tree.h"
 
 enum { NO_FRAME = UINT32_MAX };
 

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "tool/symbol/brief.h"
-#include "tool/symbol/symbol.h"
+#include "tool/symbol/demangle.h"
 
 enum { MANGLED_MOST = 1 << 14, TEXT_MOST = 1 << 16 };
 

@@ -5,9 +5,10 @@
  * right file is recognized wherever it is, and a wrong one is never used; without one the path is
  * all there is.
  */
-#include "tool/symbol/fetch.h"
+#include "tool/symbol/debuginfod.h"
 #include "tool/symbol/mini.h"
 #include "tool/symbol/module.h"
+#include "tool/terminal/terminal.h"
 
 #include "base/crc.h"
 

@@ -2,6 +2,8 @@
 /* See tool/symbol/jit.h. /tmp is everybody's: a file there is text that is not believed. */
 #include "tool/symbol/jit.h"
 
+#include "tool/profile/profile.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

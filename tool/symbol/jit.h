@@ -6,7 +6,8 @@
 #ifndef SYMBOL_JIT_H
 #define SYMBOL_JIT_H
 
-#include "tool/symbol/resolve.h"
+#include "tool/profile/profile.h"
+#include "tool/symbol/symbol_options.h"
 
 struct jit_entry {
     uint64_t start, size;

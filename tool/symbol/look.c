@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One file, looked at for itself: see symbol_look. */
+#include "tool/symbol/look.h"
+
 #include "tool/symbol/module.h"
 
 #include <stdio.h>

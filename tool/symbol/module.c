@@ -4,9 +4,9 @@
 
 #include "tool/symbol/cache.h"
 #include "tool/symbol/debug.h"
+#include "tool/symbol/demangle.h"
 #include "tool/symbol/entry.h"
-#include "tool/symbol/starts.h"
-#include "tool/symbol/symbol.h"
+#include "tool/symbol/unwind_starts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

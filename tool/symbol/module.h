@@ -5,8 +5,8 @@
 
 #include "tool/symbol/answers.h"
 #include "tool/symbol/image.h"
-#include "tool/symbol/resolve.h"
-#include "tool/symbol/table.h"
+#include "tool/symbol/symbol_options.h"
+#include "tool/symbol/symbol_table.h"
 
 /* A stretch of the process that the file was mapped to. */
 struct module_map {

@@ -2,6 +2,9 @@
 /* See tool/symbol/modules.h. */
 #include "tool/symbol/modules.h"
 
+#include "tool/profile/profile.h"
+#include "tool/terminal/terminal.h"
+
 #include <stdlib.h>
 #include <string.h>
 

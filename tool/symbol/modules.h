@@ -3,6 +3,7 @@
 #ifndef SYMBOL_MODULES_H
 #define SYMBOL_MODULES_H
 
+#include "tool/profile/profile.h"
 #include "tool/symbol/module.h"
 
 /* A location that wants names. */

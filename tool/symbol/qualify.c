@@ -2,9 +2,8 @@
 /* See tool/symbol/qualify.h. */
 #include "tool/symbol/qualify.h"
 
-#include "tool/symbol/tree.h"
-
-#include "tool/profile/profile.h"
+#include "tool/symbol/dwarf_tree.h"
+#include "tool/terminal/terminal.h"
 
 #include <dwarf.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
  */
 #include "tool/symbol/resolve.h"
 
-#include "tool/symbol/fetch.h"
+#include "tool/symbol/debuginfod.h"
 #include "tool/symbol/jit.h"
 #include "tool/symbol/module.h"
 #include "tool/symbol/modules.h"

@@ -4,6 +4,11 @@
 #ifndef SYMBOL_SYMBOL_H
 #define SYMBOL_SYMBOL_H
 
+#include "tool/symbol/demangle.h"
+#include "tool/symbol/disasm.h"
+#include "tool/symbol/function_code.h"
+#include "tool/symbol/function_start.h"
+#include "tool/symbol/look.h"
 #include "tool/symbol/resolve.h"
 
 #endif

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+#include "tool/profile/merge.h"
+#include "tool/profile/names.h"

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+#include "tool/terminal/wrap.h"
+#include "tool/terminal/screen.h"

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The words behind the verb, sorted into flags and operands and checked against commands.def. The
+ * flags of every command (--color, --quiet, --help) take effect here.
+ */
+#ifndef COMMAND_ARGUMENTS_H
+#define COMMAND_ARGUMENTS_H
+
+#include "tool/command/commands.h"
+#include "tool/terminal/terminal.h"
+
+struct arguments_flag {
+    const struct command_flag *flag;
+    const char *value; /* NULL where the flag takes none */
+};
+
+struct arguments {
+    const struct command *command;
+    struct arguments_flag *flags;
+    size_t flags_count;
+    char **operands; /* ends in NULL */
+    size_t operands_count;
+    bool help; /* --help was there: explain the command instead of running it */
+};
+
+/* `words` ends in NULL and is reordered. Pair with arguments_free, also after an error. */
+bool arguments_parse(struct arguments *arguments, const struct command *command, char **words,
+                     struct error *error);
+void arguments_free(struct arguments *arguments);
+
+/* The last value of a flag: NULL if it was not there, "" for a flag without argument. */
+const char *arguments_value(const struct arguments *arguments, const char *name);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* The command table as data. */
+#include "tool/command/commands.h"
+
+#include "base/compiler.h"
+#include "base/nearest.h"
+
+#include <string.h>
+
+const struct command commands[] = {
+#define COMMAND(verb, function, operands, synopsis, brief, details) \
+    {verb, function, operands, synopsis, brief, details},
+#include "tool/command/commands.def"
+};
+const size_t commands_count = sizeof commands / sizeof *commands;
+
+static const struct command_answer answers[] = {
+#define ANSWER(verb, base, table) {verb, base, table},
+#include "tool/command/commands.def"
+};
+
+const struct command_flag commands_flags[] = {
+#define FLAG(verb, name, argument, brief) {verb, name, argument, brief},
+#include "tool/command/commands.def"
+};
+const size_t commands_flags_count = sizeof commands_flags / sizeof *commands_flags;
+
+const struct command_question commands_questions[] = {
+#define QUESTION(verb, question) {verb, question},
+#include "tool/command/commands.def"
+};
+const size_t commands_questions_count = sizeof commands_questions / sizeof *commands_questions;
+
+const struct command_topic commands_topics[] = {
+#define TOPIC(name, function, brief) {name, function, brief},
+#include "tool/command/commands.def"
+};
+const size_t commands_topics_count = sizeof commands_topics / sizeof *commands_topics;
+
+const struct command *commands_find(const char *verb)
+{
+    for (size_t i = 0; i < commands_count; i++) {
+        if (strcmp(commands[i].verb, verb) == 0)
+            return &commands[i];
+    }
+    return NULL;
+}
+
+const struct command_answer *commands_answer(const char *verb)
+{
+    static const struct command_answer none;
+    for (size_t i = 0; i < COUNT_OF(answers); i++)
+        if (strcmp(answers[i].verb, verb) == 0)
+            return &answers[i];
+    return &none;
+}
+
+const char *commands_nearest(const char *verb)
+{
+    const char *best = NULL;
+    size_t best_distance = nearest_most(strlen(verb)) + 1;
+    for (size_t i = 0; i < commands_count; i++) {
+        const char *known = commands[i].verb;
+        size_t distance = nearest_distance(verb, strlen(verb), known, strlen(known));
+        if (distance < best_distance) {
+            best_distance = distance;
+            best = known;
+        }
+    }
+    return best;
+}
+
+/* What other tools, and people, call it. */
+static const char *other_name(const char *word)
+{
+    static const char *const names[][2] = {
+        {"record", "memoir run -- ./program"},
+        {"exec", "memoir run -- ./program"},
+        {"summary", "memoir report"},
+        {"show", "memoir report"},
+        {"print", "memoir report"},
+        {"text", "memoir top"},
+        {"table", "memoir top"},
+        {"flat", "memoir top"},
+        {"hot", "memoir top"},
+        {"callers", "memoir peek FUNCTION"},
+        {"callees", "memoir peek FUNCTION"},
+        {"source", "memoir list FUNCTION"},
+        {"weblist", "memoir list FUNCTION"},
+        {"stacks", "memoir traces"},
+        {"raw", "memoir traces"},
+        {"flame", "memoir export -o flame.svg"},
+        {"flamegraph", "memoir export -o flame.svg"},
+        {"svg", "memoir export -o flame.svg"},
+        {"graph", "memoir export -o graph.svg --picture graph"},
+        {"convert", "memoir export -o profile.pb.gz"},
+        {"compare", "memoir diff BEFORE AFTER"},
+        {"growth", "memoir diff BEFORE AFTER"},
+        {"leak", "memoir leaks"},
+        {"timeline", "memoir time"},
+        {"histogram", "memoir sizes"},
+        {"temporary", "memoir churn"},
+        {"attach", "memoir ctl PID start"},
+        {"snapshot", "memoir ctl PID dump"},
+        {"dump", "memoir ctl PID dump"},
+        {"add", "memoir merge A B -o sum.pb.gz"},
+        {"sum", "memoir merge A B -o sum.pb.gz"},
+        {"interactive", "memoir shell"},
+    };
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (strcmp(names[i][0], word) == 0)
+            return names[i][1];
+    return NULL;
+}
+
+bool commands_unknown(const char *word, const char *what, struct error *error)
+{
+    const char *other = other_name(word), *nearest = commands_nearest(word);
+    error_set(error, ERROR_USAGE, "no %s '%s'", what, word);
+    if (other)
+        return error_hint(error, "%s", other);
+    for (size_t i = 0; i < commands_topics_count && !nearest; i++) {
+        const char *topic = commands_topics[i].name;
+        if (nearest_distance(word, strlen(word), topic, strlen(topic)) <=
+            nearest_most(strlen(word)))
+            nearest = topic;
+    }
+    if (!nearest)
+        return error_hint(error, "memoir help -a");
+    error_set(error, ERROR_USAGE, "no %s '%s', the nearest is '%s'", what, word, nearest);
+    return error_hint(error, "memoir help %s", nearest);
+}
+
+bool commands_flag_of(const struct command_flag *flag, const char *verb, bool shared)
+{
+    if (flag->verb[0] == '\0')
+        return shared;
+    if (flag->verb[0] != '@')
+        return strcmp(flag->verb, verb) == 0;
+    const struct command *command = commands_find(verb);
+    return shared && command && commands_reads(command);
+}
+
+bool commands_reads(const struct command *command)
+{
+    return strncmp(command->operands, "PROFILE", 7) == 0;
+}

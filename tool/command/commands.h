@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rows of commands.def, and the functions that they name. A command gets its arguments already
+ * checked against the table (tool/command/arguments.h).
+ */
+#ifndef COMMAND_COMMANDS_H
+#define COMMAND_COMMANDS_H
+
+#include "tool/terminal/terminal.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct arguments;
+
+struct command {
+    const char *verb;
+    bool (*run)(const struct arguments *arguments, struct error *error);
+    const char *operands;
+    const char *synopsis;
+    const char *brief;
+    const char *details;
+};
+
+/* What a verb that reads profiles does with a second one. */
+enum command_base {
+    BASE_NONE,     /* it has no answer about two */
+    BASE_COMPARED, /* its answer has both */
+    BASE_TAKEN,    /* its answer is about the difference */
+};
+
+struct command_answer {
+    const char *verb;
+    enum command_base base;
+    bool table;
+};
+
+struct command_flag {
+    const char *verb;
+    const char *name;
+    const char *argument;
+    const char *brief;
+};
+
+struct command_question {
+    const char *verb;
+    const char *question;
+};
+
+struct command_topic {
+    const char *name;
+    void (*show)(void);
+    const char *brief;
+};
+
+extern const struct command commands[];
+extern const size_t commands_count;
+extern const struct command_flag commands_flags[];
+extern const size_t commands_flags_count;
+extern const struct command_question commands_questions[];
+extern const size_t commands_questions_count;
+extern const struct command_topic commands_topics[];
+extern const size_t commands_topics_count;
+
+/* NULL if there is none. */
+const struct command *commands_find(const char *verb);
+/* The verb that was probably meant; NULL if none is near. */
+const char *commands_nearest(const char *verb);
+/* False, for `return commands_unknown(...)`: there is no such `what`, and what may be meant. */
+bool commands_unknown(const char *word, const char *what, struct error *error);
+/* Whether the flag belongs to the verb; those of many commands only if `shared`. */
+bool commands_flag_of(const struct command_flag *flag, const char *verb, bool shared);
+
+/* What is known of its answer; without a row, that it is no table and about one profile. */
+const struct command_answer *commands_answer(const char *verb);
+/* Whether its operands are profiles (tool/load.h). */
+bool commands_reads(const struct command *command);
+
+#define COMMAND(verb, function, ...) \
+    bool function(const struct arguments *arguments, struct error *error);
+#define TOPIC(name, function, brief) void function(void);
+#include "tool/command/commands.def"
+
+#endif

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `memoir completion`: one script a shell, written from the two tables. Shared by all three: words
+ * of operands and flags, keys behind --set, and the values of flags and choices behind `key=`.
+ */
+#include "tool/command/arguments.h"
+#include "tool/command/commands.h"
+#include "tool/command/options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void show_bash(void);
+static void show_zsh(void);
+static void show_fish(void);
+
+bool completion_show(const struct arguments *arguments, struct error *error)
+{
+    const char *shell = arguments->operands[0];
+    (void)error;
+    if (strcmp(shell, "bash") == 0)
+        show_bash();
+    else if (strcmp(shell, "zsh") == 0)
+        show_zsh();
+    else
+        show_fish();
+    return true;
+}
+
+/* The words of a list joined by '|', joined by spaces. */
+static void put_words(const char *words)
+{
+    for (; *words; words++)
+        putchar(*words == '|' ? ' ' : *words);
+}
+
+/* The words of operands, without the process before them. */
+static const char *words_of(const char *operands)
+{
+    return strncmp(operands, "PID ", 4) == 0 ? operands + 4 : operands;
+}
+
+static void put_verbs(void)
+{
+    for (size_t i = 0; i < commands_count; i++)
+        printf("%s%s", i > 0 ? " " : "", commands[i].verb);
+}
+
+static void put_help_words(void)
+{
+    put_verbs();
+    for (size_t i = 0; i < commands_topics_count; i++)
+        printf(" %s", commands_topics[i].name);
+}
+
+static bool is_path(const char *argument)
+{
+    return strcmp(argument, "PATH") == 0 || strcmp(argument, "PROFILE") == 0;
+}
+
+/* The names of flags that take a file, each once. */
+static void put_path_flags(void)
+{
+    bool any = false;
+    for (size_t i = 0; i < commands_flags_count; i++) {
+        const struct command_flag *flag = &commands_flags[i];
+        bool seen = !is_path(flag->argument);
+        for (size_t k = 0; k < i && !seen; k++)
+            seen = strcmp(commands_flags[k].name, flag->name) == 0;
+        if (!seen)
+            printf("%s%s", any ? "|" : "", flag->name);
+        any = any || !seen;
+    }
+}
+
+/* The values of an option that has a list of them, or NULL. */
+static const char *option_words(const struct config_option *option)
+{
+    return option->kind == CONFIG_FLAG ? "on|off" : option->choices;
+}
+
+/* Text inside single quotes: '...' becomes '\''. */
+static void put_quoted(const char *text, const char *escaped)
+{
+    for (; *text; text++) {
+        if (*text == '\'')
+            printf("'\\''");
+        else
+            printf("%s%c", strchr(escaped, *text) ? "\\" : "", *text);
+    }
+}
+
+/* bash splits words at '=': `--set heap=o` arrives as --set, heap, =, o. */
+static void show_bash(void)
+{
+    printf("# bash completion of memoir, printed by: memoir completion bash\n"
+           "_memoir_values()\n{\n    case $1 in\n");
+    for (size_t i = 0; i < CONFIG_COUNT; i++) {
+        if (option_words(&config_options[i])) {
+            printf("    %s) echo \"", config_options[i].key);
+            put_words(option_words(&config_options[i]));
+            printf("\" ;;\n");
+        }
+    }
+    printf("    esac\n}\n\n"
+           "_memoir()\n{\n"
+           "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
+           "    local verb=${COMP_WORDS[1]} flags= operands= keys=");
+    for (size_t i = 0; i < CONFIG_COUNT; i++)
+        printf("%s%s=", i > 0 ? " " : "'", config_options[i].key);
+    printf("'\n    COMPREPLY=()\n"
+           "    if ((COMP_CWORD == 1)); then\n        COMPREPLY=($(compgen -W '");
+    put_verbs();
+    printf("' -- \"$word\"))\n        return\n    fi\n"
+           "    if [[ $word == = && ${COMP_WORDS[COMP_CWORD-2]} == --set ]]; then\n"
+           "        COMPREPLY=($(compgen -W \"$(_memoir_values \"$before\")\"))\n        return\n"
+           "    elif [[ $before == = && ${COMP_WORDS[COMP_CWORD-3]} == --set ]]; then\n"
+           "        COMPREPLY=($(compgen -W \"$(_memoir_values \"${COMP_WORDS[COMP_CWORD-2]}\")\" "
+           "-- \"$word\"))\n        return\n    fi\n"
+           "    case $before in\n"
+           "    --set) compopt -o nospace 2>/dev/null\n"
+           "        COMPREPLY=($(compgen -W \"$keys\" -- \"$word\")); return ;;\n"
+           "    -o|");
+    put_path_flags();
+    printf(")\n        COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n"
+           "    esac\n    case $verb:$before in\n");
+    for (size_t i = 0; i < commands_flags_count; i++) {
+        const struct command_flag *flag = &commands_flags[i];
+        if (strchr(flag->argument, '|')) {
+            printf("    %s:%s) COMPREPLY=($(compgen -W '",
+                   flag->verb[0] && flag->verb[0] != '@' ? flag->verb : "*", flag->name);
+            put_words(flag->argument);
+            printf("' -- \"$word\")); return ;;\n");
+        }
+    }
+    printf("    esac\n    case $verb in\n");
+    for (size_t i = 0; i < commands_count; i++) {
+        printf("    %s) flags='", commands[i].verb);
+        for (size_t j = 0; j < commands_flags_count; j++) {
+            if (commands_flag_of(&commands_flags[j], commands[i].verb, true))
+                printf("%s ", commands_flags[j].name);
+        }
+        printf("' operands='");
+        if (strcmp(commands[i].operands, "VERB") == 0)
+            put_help_words();
+        else if (strcmp(commands[i].operands, "COMMAND") != 0 && !commands_reads(&commands[i]))
+            put_words(words_of(commands[i].operands));
+        printf("' ;;\n");
+    }
+    printf("    esac\n"
+           "    if [[ $word == -* ]]; then\n"
+           "        COMPREPLY=($(compgen -W \"$flags\" -- \"$word\"))\n"
+           "    elif [[ $verb == run ]]; then\n"
+           "        COMPREPLY=($(compgen -c -- \"$word\") $(compgen -f -- \"$word\"))\n"
+           "    elif [[ -n $operands ]]; then\n"
+           "        COMPREPLY=($(compgen -W \"$operands\" -- \"$word\"))\n"
+           "    else\n"
+           "        COMPREPLY=($(compgen -f -- \"$word\"))\n"
+           "    fi\n}\n"
+           "complete -o filenames -F _memoir memoir\n");
+}
+
+/* What _arguments does for a flag's argument. */
+static void zsh_action(const char *argument)
+{
+    if (argument[0] == '\0')
+        return;
+    if (is_path(argument)) {
+        printf(":path:_files");
+    } else if (strcmp(argument, "KEY=VALUE") == 0) {
+        printf(":option:_memoir_option");
+    } else if (!strchr(argument, '|')) {
+        printf(":value:");
+    } else {
+        printf(":word:(");
+        put_words(argument);
+        printf(")");
+    }
+}
+
+static void show_zsh(void)
+{
+    printf("#compdef memoir\n# zsh completion of memoir, printed by: memoir completion zsh\n"
+           "_memoir_option() {\n    local -a keys values\n"
+           "    if compset -P '*='; then\n        case ${IPREFIX%%=} in\n");
+    for (size_t i = 0; i < CONFIG_COUNT; i++) {
+        if (option_words(&config_options[i])) {
+            printf("        (*=|)%s) values=(", config_options[i].key);
+            put_words(option_words(&config_options[i]));
+            printf(") ;;\n");
+        }
+    }
+    printf("        esac\n        compadd -a values\n        return\n    fi\n    keys=(\n");
+    for (size_t i = 0; i < CONFIG_COUNT; i++) {
+        printf("        '%s:", config_options[i].key);
+        put_quoted(options_docs[i].brief, ":");
+        printf("'\n");
+    }
+    printf("    )\n    _describe -t keys option keys -S = -q\n}\n\n"
+           "_memoir() {\n    local -a verbs\n    verbs=(\n");
+    for (size_t i = 0; i < commands_count; i++) {
+        printf("        '%s:", commands[i].verb);
+        put_quoted(commands[i].brief, ":");
+        printf("'\n");
+    }
+    printf("    )\n    if ((CURRENT == 2)); then\n        _describe -t commands command verbs\n"
+           "        return\n    fi\n    local verb=$words[2]\n    shift words\n"
+           "    ((CURRENT--))\n    case $verb in\n");
+    for (size_t i = 0; i < commands_count; i++) {
+        const char *operands = commands[i].operands;
+        printf("    %s)\n        _arguments", commands[i].verb);
+        for (size_t j = 0; j < commands_flags_count; j++) {
+            const struct command_flag *flag = &commands_flags[j];
+            if (!commands_flag_of(flag, commands[i].verb, true))
+                continue;
+            printf(" \\\n            '%s%s[", strcmp(flag->name, "--set") == 0 ? "*" : "",
+                   flag->name);
+            put_quoted(flag->brief, "[]:");
+            printf("]");
+            zsh_action(flag->argument);
+            printf("'");
+        }
+        if (strcmp(operands, "COMMAND") == 0)
+            printf(" \\\n            '(-)1:program:_command_names -e' '*::argument:_normal'");
+        else if (strcmp(operands, "VERB") == 0) {
+            printf(" \\\n            '1:command or topic:(");
+            put_help_words();
+            printf(")'");
+        } else if (commands_reads(&commands[i]))
+            printf(" \\\n            '*:profile:_files'");
+        else if (operands[0]) {
+            bool process = words_of(operands) != operands;
+            printf(" \\\n            %s", process ? "'1:process:_pids' '2:word:(" : "'1:word:(");
+            put_words(words_of(operands));
+            printf(")'");
+        }
+        printf("\n        ;;\n");
+    }
+    printf("    esac\n}\n\n"
+           "if [ \"$funcstack[1]\" = _memoir ]; then\n    _memoir \"$@\"\nelse\n"
+           "    compdef _memoir memoir\nfi\n");
+}
+
+static void show_fish(void)
+{
+    printf("# fish completion of memoir, printed by: memoir completion fish\n"
+           "function __memoir_option\n");
+    for (size_t i = 0; i < CONFIG_COUNT; i++) {
+        const char *words = option_words(&config_options[i]);
+        if (words) {
+            printf("    printf '%s=%%s\\t", config_options[i].key);
+            put_quoted(options_docs[i].brief, "");
+            printf("\\n' ");
+            put_words(words);
+            printf("\n");
+        } else {
+            printf("    printf '%s=\\t", config_options[i].key);
+            put_quoted(options_docs[i].brief, "");
+            printf("\\n'\n");
+        }
+    }
+    printf("end\n\ncomplete -c memoir -f\n");
+    for (size_t i = 0; i < commands_count; i++) {
+        const char *verb = commands[i].verb;
+        const char *operands = commands[i].operands;
+        printf("complete -c memoir -n __fish_use_subcommand -a %s -d '", verb);
+        put_quoted(commands[i].brief, "");
+        printf("'\n");
+        if (operands[0] == '\0')
+            continue;
+        if (commands_reads(&commands[i])) {
+            printf("complete -c memoir -n '__fish_seen_subcommand_from %s' -F\n", verb);
+            continue;
+        }
+        printf("complete -c memoir -n '__fish_seen_subcommand_from %s' -a '", verb);
+        if (strcmp(operands, "COMMAND") == 0)
+            printf("(__fish_complete_subcommand --fcs-skip=2)");
+        else if (strcmp(operands, "VERB") == 0)
+            put_help_words();
+        else
+            put_words(words_of(operands));
+        printf("'\n");
+    }
+    for (size_t i = 0; i < commands_flags_count; i++) {
+        const struct command_flag *flag = &commands_flags[i];
+        printf("complete -c memoir ");
+        if (flag->verb[0] == '@') {
+            printf("-n '__fish_seen_subcommand_from");
+            for (size_t k = 0; k < commands_count; k++)
+                printf("%s%s", commands_reads(&commands[k]) ? " " : "",
+                       commands_reads(&commands[k]) ? commands[k].verb : "");
+            printf("' ");
+        } else if (flag->verb[0]) {
+            printf("-n '__fish_seen_subcommand_from %s' ", flag->verb);
+        }
+        printf("-l %s -d '", flag->name + 2);
+        put_quoted(flag->brief, "");
+        printf("'");
+        if (is_path(flag->argument)) {
+            printf(" -r -F");
+        } else if (strcmp(flag->argument, "KEY=VALUE") == 0) {
+            printf(" -x -a '(__memoir_option)'");
+        } else if (flag->argument[0] && !strchr(flag->argument, '|')) {
+            printf(" -x");
+        } else if (flag->argument[0]) {
+            printf(" -x -a '");
+            put_words(flag->argument);
+            printf("'");
+        }
+        printf("\n");
+    }
+}

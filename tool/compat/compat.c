@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/compat/compat.h: how the old commands end. */
+#include "tool/compat/compat.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+void compat_end(int status)
+{
+    if (fflush(stdout) != 0 && status == 0) {
+        if (errno != EPIPE) /* who closed it has seen enough */
+            fprintf(stderr, "standard output can't be written: %s\n", strerror(errno));
+        status = 1;
+    }
+    exit(status);
+}
+
+static jmp_buf *shell;
+
+void compat_resume(jmp_buf *where)
+{
+    shell = where;
+}
+
+void compat_stop(void)
+{
+    if (shell)
+        longjmp(*shell, 1);
+    compat_end(1);
+}
+
+void compat_fail(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    vfprintf(stderr, format, list);
+    va_end(list);
+    fputc('\n', stderr);
+    compat_stop();
+}
+
+void *compat_room(void *old, size_t count, size_t size)
+{
+    void *room = reallocarray(old, count > 0 ? count : 1, size);
+    if (!room)
+        compat_fail("out of memory");
+    return room;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The labels beside the nodes of a graph of Go's pprof: what of a node's value has which texts, and
+ * with these texts which size of block. A node has at most a few of them.
+ */
+#include "tool/compat/go/go.h"
+
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/terminal/terminal.h"
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/* Each text once, so that equal ones are one address. */
+static const char *keep(struct go_tags *tags, const char *text)
+{
+    char **found = (char **)tfind(text, &tags->texts, compare_texts);
+    if (!found) {
+        char *copy = strdup(text);
+        found = copy ? (char **)tsearch(copy, &tags->texts, compare_texts) : NULL;
+    }
+    if (!found)
+        compat_fail("out of memory");
+    return *found;
+}
+
+static size_t slot_of(const struct go_tags *tags, const struct go_tag *wanted)
+{
+    uint64_t key = (uint64_t)wanted->node * 0x9e3779b97f4a7c15u;
+    key ^= (uint64_t)(uintptr_t)wanted->labels * 0xff51afd7ed558ccdu;
+    key ^= (uint64_t)(uintptr_t)wanted->name * 0xc4ceb9fe1a85ec53u;
+    size_t slot = (key ^ key >> 29) & (tags->table_size - 1);
+    for (; tags->table[slot] != 0; slot = (slot + 1) & (tags->table_size - 1)) {
+        const struct go_tag *tag = &tags->items[tags->table[slot] - 1];
+        if (tag->node == wanted->node && tag->labels == wanted->labels &&
+            tag->name == wanted->name && tag->numeric == wanted->numeric)
+            break;
+    }
+    return slot;
+}
+
+static void add(struct go_tags *tags, const struct go_tag *wanted, const struct go_sample *sample,
+                bool flat)
+{
+    if (tags->count * 2 >= tags->table_size) {
+        tags->table_size = tags->table_size > 0 ? tags->table_size * 2 : 256;
+        tags->table = compat_room(tags->table, tags->table_size, sizeof *tags->table);
+        tags->items = compat_room(tags->items, tags->table_size, sizeof *tags->items);
+        memset(tags->table, 0, tags->table_size * sizeof *tags->table);
+        for (size_t i = 0; i < tags->count; i++)
+            tags->table[slot_of(tags, &tags->items[i])] = (uint32_t)i + 1;
+    }
+    size_t slot = slot_of(tags, wanted);
+    if (tags->table[slot] == 0) {
+        tags->items[tags->count] = *wanted;
+        tags->table[slot] = (uint32_t)++tags->count;
+    }
+    struct go_tag *tag = &tags->items[tags->table[slot] - 1];
+    if (flat) {
+        tag->flat += sample->value;
+        tag->flat_divisor += sample->divisor;
+    } else {
+        tag->cum += sample->value;
+        tag->cum_divisor += sample->divisor;
+    }
+}
+
+/* What a sample is labelled with. */
+struct labelled {
+    const char *labels; /* all texts, by key, or "" */
+    struct go_tag sizes[PROFILE_LABELS_MOST + 1];
+    size_t count;
+};
+
+static void size_add(struct labelled *labelled, struct go_tags *tags, const struct go_profile *go,
+                     int64_t value, const char *unit)
+{
+    char text[64];
+    labelled->sizes[labelled->count++] =
+        (struct go_tag){.labels = labelled->labels,
+                        .name = keep(tags, go_label(value, unit, go->unit, text)),
+                        .unit = unit,
+                        .value = value,
+                        .numeric = true};
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void label(struct labelled *labelled, struct go_tags *tags, const struct go_profile *go,
+                  const struct go_sample *sample)
+{
+    struct profile_label labels[PROFILE_LABELS_MOST];
+    size_t count = go_labels(go, sample, labels), lines_count = 0, used = 0;
+    char *lines[PROFILE_LABELS_MOST], text[8192] = "";
+    for (size_t i = 0; i < count; i++) {
+        const char *key = profile_text(go->from, labels[i].key);
+        if (labels[i].text != 0 && strcmp(key, "pprof::base") != 0 &&
+            asprintf(&lines[lines_count++], "%s:%s", key, profile_text(go->from, labels[i].text)) <
+                0)
+            compat_fail("out of memory");
+    }
+    if (lines_count > 0)
+        qsort(lines, lines_count, sizeof(char *), compare_lines);
+    for (size_t i = 0; i < lines_count; i++) {
+        if (used < sizeof text)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? "\\n" : "",
+                                     lines[i]);
+        free(lines[i]);
+    }
+    terminal_clean(text, strlen(text));
+    *labelled = (struct labelled){.labels = keep(tags, text)};
+    for (size_t i = 0; i < count; i++)
+        if (labels[i].text == 0 && strcmp(profile_text(go->from, labels[i].key), "bytes") == 0)
+            size_add(labelled, tags, go, labels[i].number, go_tag_unit(go, &labels[i]));
+    if (sample->bytes > 0)
+        size_add(labelled, tags, go, sample->bytes, "bytes");
+}
+
+static void add_all(struct go_tags *tags, struct labelled *labelled, const struct go_sample *sample,
+                    uint32_t node, bool flat)
+{
+    if (labelled->labels[0]) {
+        struct go_tag tag = {.node = node, .labels = labelled->labels, .name = labelled->labels};
+        add(tags, &tag, sample, flat);
+    }
+    for (size_t i = 0; i < labelled->count; i++) {
+        labelled->sizes[i].node = node;
+        add(tags, &labelled->sizes[i], sample, flat);
+    }
+}
+
+static int compare_nodes(const void *a, const void *b)
+{
+    const struct go_tag *left = a, *right = b;
+    return (left->node > right->node) - (left->node < right->node);
+}
+
+/* Drops the small ones and sorts the rest by node. */
+static void finish(struct go_tags *tags, const struct go_graph *graph, int64_t least)
+{
+    size_t kept = 0, node = 0;
+    for (size_t i = 0; i < tags->count; i++)
+        if (llabs(tags->items[i].flat) >= least || llabs(tags->items[i].cum) >= least)
+            tags->items[kept++] = tags->items[i];
+    tags->count = kept;
+    if (kept > 0)
+        qsort(tags->items, kept, sizeof *tags->items, compare_nodes);
+    tags->starts = compat_room(NULL, graph->nodes_count + 1, sizeof *tags->starts);
+    for (size_t i = 0; i < kept; i++)
+        for (; node <= tags->items[i].node; node++)
+            tags->starts[node] = (uint32_t)i;
+    for (; node <= graph->nodes_count; node++)
+        tags->starts[node] = (uint32_t)kept;
+}
+
+void go_tags_make(struct go_tags *tags, const struct go_profile *go, const struct go_graph *graph,
+                  int64_t least)
+{
+    size_t *seen = compat_room(NULL, graph->nodes_count, sizeof *seen);
+    memset(seen, 0, graph->nodes_count * sizeof *seen);
+    memset(tags, 0, sizeof *tags);
+    for (size_t i = 0; i < go->count; i++) {
+        const struct go_sample *sample = &go->samples[i];
+        struct labelled labelled;
+        int64_t leaf = -1, above = -1;
+        if (sample->value == 0 && sample->divisor == 0)
+            continue;
+        label(&labelled, tags, go, sample);
+        if (labelled.labels[0] == '\0' && labelled.count == 0)
+            continue;
+        for (uint32_t k = sample->count; k > 0; k--) {
+            uint32_t number = go->path[sample->first + k - 1];
+            const struct go_place *place = &go->places[number];
+            uint32_t lines = place->count > 0 ? place->count : 1;
+            for (uint32_t n = lines; n > 0; n--) {
+                size_t slot = place->count > 0 ? place->first + n - 1 : go->lines_count + number;
+                uint32_t node = go_graph_node(graph, above, slot);
+                above = node;
+                leaf = graph->nodes[node].kept ? (int64_t)node : -1;
+                if (leaf >= 0 && seen[node] != i + 1)
+                    add_all(tags, &labelled, sample, node, false);
+                seen[node] = i + 1;
+            }
+        }
+        if (leaf >= 0)
+            add_all(tags, &labelled, sample, (uint32_t)leaf, true);
+    }
+    free(seen);
+    finish(tags, graph, least);
+}
+
+void go_tags_free(struct go_tags *tags)
+{
+    free(tags->items);
+    free(tags->table);
+    free(tags->starts);
+    tdestroy(tags->texts, free);
+}
+
+/* The largest first, by what they have themselves or with what they call. */
+static int64_t weight(const struct go_tag *tag, bool flat)
+{
+    return llabs(flat ? tag->flat : tag->cum);
+}
+
+static int compare_flat(const void *a, const void *b)
+{
+    const struct go_tag *left = a, *right = b;
+    if (weight(left, true) != weight(right, true))
+        return weight(left, true) < weight(right, true) ? 1 : -1;
+    return strcmp(left->name, right->name);
+}
+
+static int compare_cum(const void *a, const void *b)
+{
+    const struct go_tag *left = a, *right = b;
+    if (weight(left, false) != weight(right, false))
+        return weight(left, false) < weight(right, false) ? 1 : -1;
+    return compare_flat(a, b);
+}
+
+void go_tags_sort(struct go_tag *tags, size_t count, bool flat)
+{
+    if (count > 0)
+        qsort(tags, count, sizeof *tags, flat ? compare_flat : compare_cum);
+}

@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: MIT */
-/* The manual pages; the command `man` itself is a row of commands.def. */
-#ifndef TOOL_MAN_H
-#define TOOL_MAN_H
-
-/* memoir.conf(5) in roff. */
-void man_options(void);
-
-#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Asking the library in another process; base/attach.h has the protocol. */
+#ifndef PROCESS_ATTACH_CLIENT_H
+#define PROCESS_ATTACH_CLIENT_H
+
+#include "tool/process/proc.h"
+#include "tool/terminal/terminal.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Why a process can't be asked, a few words; NULL if it can. */
+const char *attach_refusal(const struct process *process);
+
+/* Sends one line, with the descriptor `fd` or none (-1), and brings its answer, a string to free.
+ * False: it could not be asked, or it refused; its own words are in the error then. */
+bool attach_ask(const struct process *process, const char *line, int fd, char **answer,
+                struct error *error);
+
+/* Removes this user's sockets without a listener: their processes were killed. */
+void attach_sweep(void);
+
+#endif

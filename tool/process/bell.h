@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The bell of a process (base/attach.h), found and rung through its memory. */
+#ifndef PROCESS_BELL_H
+#define PROCESS_BELL_H
+
+#include "tool/process/proc.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The description of the library's note among these notes, ATTACH_NOTE_BELL bytes of it at least;
+ * NULL if there is none. */
+const char *bell_note(const char *notes, size_t size);
+/* Looks for the bell of a process: sets its `bell` and `bell_reason`. `ring`: rings it if it hangs.
+ */
+void bell_look(struct process *process, bool ring);
+
+#endif

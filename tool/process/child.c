@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See tool/process/child.h. All signals are taken one by one while the child runs. Those that a
+ * process sent to us were meant for the child; those of the terminal went to both of us already.
+ * One that ended the child may come to us once more (timeout sends it to the process and to its
+ * group), when the summary is not printed yet: what comes that soon is left out.
+ */
+#include "tool/process/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static void child_become(char **words, const sigset_t *mask, const struct sigaction *ended,
+                         int report);
+static void child_wait(struct child *child, const sigset_t *all);
+
+enum { ECHO_MS = 250 };
+static uint64_t ended_ms;
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void on_echo(int number)
+{
+    int kept = errno;
+    if (now_ms() - ended_ms > ECHO_MS) {
+        struct sigaction plain = {.sa_handler = SIG_DFL};
+        sigaction(number, &plain, NULL);
+        raise(number);
+    }
+    errno = kept;
+}
+
+static void echoes_skip(void)
+{
+    static const int signals[] = {SIGHUP, SIGINT, SIGTERM};
+    struct sigaction skip = {.sa_handler = on_echo, .sa_flags = SA_RESTART}, now;
+    ended_ms = now_ms();
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+            sigaction(signals[i], &skip, NULL);
+}
+
+bool child_not_started(const char *path, int reason, struct error *error)
+{
+    error_set(error, reason == ENOENT ? ERROR_NOT_FOUND : ERROR_NOT_EXECUTABLE,
+              "%s can't be started: %s", path, strerror(reason));
+    if (reason == ENOENT)
+        return error_hint(error, "its interpreter or loader is missing; see: file %s", path);
+    return false;
+}
+
+bool child_run(struct child *child, char **words, const char *path, struct error *error)
+{
+    struct sigaction plain = {.sa_handler = SIG_DFL}, ended;
+    sigset_t all, before;
+    int report[2], reason = 0;
+
+    memset(child, 0, sizeof *child);
+    if (pipe2(report, O_CLOEXEC) != 0)
+        return error_set(error, ERROR_INPUT, "no pipe: %s", strerror(errno));
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    sigaction(SIGCHLD, &plain, &ended);
+    uint64_t start_ms = now_ms();
+    child->pid = fork();
+    if (child->pid == 0)
+        child_become(words, &before, &ended, report[1]);
+    int failure = errno;
+    close(report[1]);
+    ssize_t got = child->pid < 0 ? -1 : read(report[0], &reason, sizeof reason);
+    close(report[0]);
+    if (child->pid < 0 || got == (ssize_t)sizeof reason) {
+        if (child->pid > 0)
+            waitpid(child->pid, NULL, 0);
+        sigprocmask(SIG_SETMASK, &before, NULL);
+        return child->pid < 0
+                   ? error_set(error, ERROR_INPUT, "no new process: %s", strerror(failure))
+                   : child_not_started(path, reason, error);
+    }
+    child_wait(child, &all);
+    child->time_ms = now_ms() - start_ms;
+    if (WIFSIGNALED(child->status))
+        echoes_skip();
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return true;
+}
+
+static void child_become(char **words, const sigset_t *mask, const struct sigaction *ended,
+                         int report)
+{
+    sigaction(SIGCHLD, ended, NULL);
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    execvp(words[0], words); /* and not its path: a script without #! needs the shell */
+    int reason = errno;
+    ssize_t wrote = write(report, &reason, sizeof reason);
+    _exit(wrote > 0 ? 127 : 126);
+}
+
+static void child_wait(struct child *child, const sigset_t *all)
+{
+    struct rusage usage = {0};
+    for (;;) {
+        siginfo_t info;
+        pid_t got = wait4(child->pid, &child->status, WNOHANG, &usage);
+        if (got == child->pid || (got < 0 && errno != EINTR))
+            break;
+        int signal = sigwaitinfo(all, &info);
+        if (signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU)
+            kill(getpid(), SIGSTOP); /* the child has stopped as well, or will not */
+        /* Of a terminal that is gone the kernel tells the leader of the session alone. */
+        bool ours = info.si_code <= 0 || (signal == SIGHUP && getsid(0) == getpid());
+        if (signal > 0 && signal != SIGCHLD && ours)
+            kill(child->pid, signal);
+    }
+    child->rss_peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
+}
+
+_Noreturn void child_end_alike(const struct child *child)
+{
+    if (WIFSIGNALED(child->status)) {
+        struct rlimit none = {0, 0};
+        struct sigaction plain = {.sa_handler = SIG_DFL};
+        sigset_t one;
+        setrlimit(RLIMIT_CORE, &none); /* the core of the child is enough */
+        sigemptyset(&one);
+        sigaddset(&one, WTERMSIG(child->status));
+        sigaction(WTERMSIG(child->status), &plain, NULL);
+        kill(getpid(), WTERMSIG(child->status));
+        sigprocmask(SIG_UNBLOCK, &one, NULL);
+        _exit(128 + WTERMSIG(child->status));
+    }
+    exit(WEXITSTATUS(child->status));
+}

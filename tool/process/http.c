@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/process/http.h. */
+#include "tool/process/http.h"
+
+#include "tool/terminal/terminal.h"
+
+#include <curl/curl.h>
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    URL_MOST = 2048,
+    CONNECT_SECONDS = 10,
+    IDLE_SECONDS = 60,
+    REDIRECTS_MOST = 5,
+    NAMES_AT_ONCE = 1000,
+    WORD_MOST = 20, /* +0x and 16 digits */
+};
+static const curl_off_t BYTES_MOST = (curl_off_t)4 << 30;
+
+static struct {
+    void *library;
+    CURL *(*init)(void);
+    CURLcode (*set)(CURL *handle, CURLoption option, ...);
+    CURLcode (*perform)(CURL *handle);
+    CURLcode (*info)(CURL *handle, CURLINFO info, ...);
+    const char *(*reason)(CURLcode code);
+    void (*cleanup)(CURL *handle);
+} curl;
+
+static bool curl_open(struct error *error)
+{
+    if (curl.library)
+        return true;
+    void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        library = dlopen("libcurl-gnutls.so.4", RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        error_set(error, ERROR_INPUT, "URLs need libcurl, which is not installed");
+        return error_hint(error, "apt install libcurl4, dnf install libcurl or apk add libcurl; or "
+                                 "fetch the file yourself");
+    }
+    *(void **)&curl.init = dlsym(library, "curl_easy_init");
+    *(void **)&curl.set = dlsym(library, "curl_easy_setopt");
+    *(void **)&curl.perform = dlsym(library, "curl_easy_perform");
+    *(void **)&curl.info = dlsym(library, "curl_easy_getinfo");
+    *(void **)&curl.reason = dlsym(library, "curl_easy_strerror");
+    *(void **)&curl.cleanup = dlsym(library, "curl_easy_cleanup");
+    if (!curl.init || !curl.set || !curl.perform || !curl.info || !curl.reason || !curl.cleanup)
+        return error_set(error, ERROR_INPUT, "libcurl lacks functions that we need");
+    curl.library = library;
+    return true;
+}
+
+static int transfer_progress(void *context, curl_off_t all, curl_off_t done, curl_off_t up_all,
+                             curl_off_t up_done)
+{
+    (void)context, (void)up_all, (void)up_done;
+    progress_update(NULL, done > 0 ? (uint64_t)done : 0, all > 0 ? (uint64_t)all : 0);
+    return done > BYTES_MOST;
+}
+
+static const char insecure[] = "https+insecure://";
+
+/* Who is trusted, and who we say we are. */
+static void identify(CURL *handle, const struct http_options *options)
+{
+    if (options->cert)
+        curl.set(handle, CURLOPT_SSLCERT, options->cert);
+    if (options->key)
+        curl.set(handle, CURLOPT_SSLKEY, options->key);
+    if (options->authority)
+        curl.set(handle, CURLOPT_CAINFO, options->authority);
+}
+
+/* GET, or POST of `body`, into the file. The status is HTTP's; 0: there was no answer. */
+static CURLcode transfer(const char *url, const char *body, const struct http_options *options,
+                         FILE *file, long *status)
+{
+    bool anybody = strncmp(url, insecure, sizeof insecure - 1) == 0;
+    char plain[URL_MOST];
+    snprintf(plain, sizeof plain, "%s%s", anybody ? "https://" : "",
+             anybody ? url + sizeof insecure - 1 : url);
+    CURL *handle = curl.init();
+    *status = 0;
+    if (!handle)
+        return CURLE_OUT_OF_MEMORY;
+    curl.set(handle, CURLOPT_URL, plain);
+    identify(handle, options);
+    if (anybody) {
+        curl.set(handle, CURLOPT_SSL_VERIFYPEER, 0L);
+        curl.set(handle, CURLOPT_SSL_VERIFYHOST, 0L);
+    }
+    curl.set(handle, CURLOPT_TIMEOUT, (long)options->timeout);
+    curl.set(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl.set(handle, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+    curl.set(handle, CURLOPT_FOLLOWLOCATION, 1L);
+    curl.set(handle, CURLOPT_MAXREDIRS, (long)REDIRECTS_MOST);
+    curl.set(handle, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
+    curl.set(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl.set(handle, CURLOPT_LOW_SPEED_TIME, (long)options->seconds + IDLE_SECONDS);
+    curl.set(handle, CURLOPT_ACCEPT_ENCODING, "");
+    curl.set(handle, CURLOPT_NOSIGNAL, 1L);
+    curl.set(handle, CURLOPT_USERAGENT, "memoir");
+    curl.set(handle, CURLOPT_WRITEDATA, (void *)file);
+    curl.set(handle, CURLOPT_NOPROGRESS, 0L);
+    curl.set(handle, CURLOPT_XFERINFOFUNCTION, transfer_progress);
+    curl.set(handle, CURLOPT_MAXFILESIZE_LARGE, BYTES_MOST);
+    if (body)
+        curl.set(handle, CURLOPT_POSTFIELDS, body);
+    CURLcode code = curl.perform(handle);
+    curl.info(handle, CURLINFO_RESPONSE_CODE, status);
+    curl.cleanup(handle);
+    return code;
+}
+
+/* Scheme and host, then `path`, or the URL's own if that is NULL. */
+static bool url_make(char text[URL_MOST], const char *url, const char *path, unsigned seconds)
+{
+    const char *scheme = strstr(url, "://") ? "" : "http://";
+    const char *host = strstr(url, "://") ? strstr(url, "://") + 3 : url;
+    size_t length = strcspn(host, "/?#") + (size_t)(host - url);
+    const char *rest = path ? path : url + length;
+    int used = snprintf(text, URL_MOST, "%s%.*s%s", scheme, (int)length, url, rest);
+    if (used > 0 && used < URL_MOST && seconds > 0 && !strstr(rest, "seconds="))
+        used += snprintf(text + used, URL_MOST - (size_t)used, "%cseconds=%u",
+                         strchr(rest, '?') ? '&' : '?', seconds);
+    return used > 0 && used < URL_MOST;
+}
+
+static bool one_fetch(const char *url, const struct http_options *options, FILE *file, long *status,
+                      struct error *error)
+{
+    progress_start("fetching", url);
+    CURLcode code = transfer(url, NULL, options, file, status);
+    progress_end();
+    if (code != CURLE_OK)
+        return error_set(error, ERROR_TARGET, "%s: %s", url, curl.reason(code));
+    if (*status >= 400)
+        return error_set(error, ERROR_TARGET, "%s: the server answers %ld", url, *status);
+    return true;
+}
+
+/* Whether a path is a list of what there is, with this page among it: "/", "/debug/pprof/". */
+static bool leads_to(const char *path, const char *page)
+{
+    size_t length = strlen(path);
+    length -= length > 0 && path[length - 1] == '/';
+    return length == 0 || (strncmp(path, page, length) == 0 && strcmp(page + length, "/heap") == 0);
+}
+
+bool http_profile(const char *url, const struct http_options *options, FILE *file,
+                  struct error *error)
+{
+    static const char *const pages[] = {"/debug/pprof/heap", "/pprof/heap"};
+    char text[URL_MOST];
+    long status = 0;
+    const char *host = strstr(url, "://") ? strstr(url, "://") + 3 : url;
+    const char *path = host + strcspn(host, "/?#");
+    if (!curl_open(error))
+        return false;
+    bool bare = leads_to(path, pages[0]) || leads_to(path, pages[1]);
+    for (size_t i = 0; i < (bare ? sizeof pages / sizeof *pages : 1); i++) {
+        if (bare && !leads_to(path, pages[i]))
+            continue;
+        if (!url_make(text, url, bare ? pages[i] : NULL, options->seconds))
+            return error_set(error, ERROR_USAGE, "the URL is too long");
+        if (one_fetch(text, options, file, &status, error))
+            return fflush(file) == 0 || error_set(error, ERROR_INPUT, "the file can't be written");
+        /* What the server says instead may be longer than the next page. */
+        if (status != 404 || fseek(file, 0, SEEK_SET) != 0 || ftruncate(fileno(file), 0) != 0)
+            break;
+    }
+    return error_hint(error, "curl -v '%s' shows what the server says", text);
+}
+
+/* "0x1234\tname" a line. */
+static size_t names_take(struct profile *profile, FILE *answer)
+{
+    char *line = NULL;
+    size_t room = 0, known = 0;
+    rewind(answer);
+    while (getline(&line, &room, answer) > 0) {
+        char *end;
+        uint64_t address = strtoull(line, &end, 16);
+        size_t length;
+        end += strspn(end, " \t");
+        length = strcspn(end, "\r\n");
+        if (address == 0 || length == 0 || strncmp(end, "0x", 2) == 0)
+            continue;
+        struct profile_function function = {.name = profile_string(profile, end, length)};
+        function.system_name = function.name;
+        struct profile_line named = {profile_function(profile, &function), 0, 0};
+        for (uint32_t i = 0; i < profile->locations.count; i++) {
+            const struct profile_location *location = profile_location_at(profile, i);
+            if (location->lines == 0 && location->address == address) {
+                profile_set_lines(profile, i, &named, 1, LOCATION_LOOKED);
+                known++;
+            }
+        }
+    }
+    free(line);
+    return known;
+}
+
+size_t http_names(const char *url, const struct http_options *options, struct profile *profile)
+{
+    struct error error;
+    char text[URL_MOST], *body = malloc((size_t)NAMES_AT_ONCE * WORD_MOST);
+    const char *page = strstr(url, "/debug/pprof") ? "/debug/pprof/symbol" : "/pprof/symbol";
+    size_t known = 0, used = 0, count = 0;
+    bool right = body && curl_open(&error) && url_make(text, url, page, 0);
+    uint32_t all = (uint32_t)profile->locations.count;
+    progress_start("names", text);
+    for (uint32_t i = 0; i <= all && right; i++) {
+        const struct profile_location *location = i < all ? profile_location_at(profile, i) : NULL;
+        if (location && (location->lines > 0 || location->address == 0))
+            continue;
+        if (location) {
+            used += (size_t)snprintf(body + used, WORD_MOST, "%s0x%lx", count > 0 ? "+" : "",
+                                     (unsigned long)location->address);
+            count++;
+        }
+        if (count == 0 || (location && count < NAMES_AT_ONCE))
+            continue;
+        FILE *answer = tmpfile();
+        long status;
+        right =
+            answer && transfer(text, body, options, answer, &status) == CURLE_OK && status < 400;
+        known += right ? names_take(profile, answer) : 0;
+        if (answer)
+            fclose(answer);
+        used = count = 0;
+    }
+    progress_end();
+    free(body);
+    return known;
+}

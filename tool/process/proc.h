@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What /proc tells about a process, as far as control from outside must know it: who owns it, what
+ * it is called inside its own namespaces, whether the library is in it and could answer. Nothing
+ * here touches the process.
+ */
+#ifndef PROCESS_PROC_H
+#define PROCESS_PROC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum process_library {
+    PROCESS_UNKNOWN, /* its files may not be looked at */
+    PROCESS_WITHOUT,
+    PROCESS_WITH,
+};
+
+/* The bell of base/attach.h, by which those can be called that do not hear the signal. */
+enum process_bell {
+    PROCESS_BELL_NONE,   /* not looked for, or an older library */
+    PROCESS_BELL_CLOSED, /* its memory may not be looked at: `bell_reason` */
+    PROCESS_BELL_OFF,    /* nobody listens: control is off */
+    PROCESS_BELL_HANGS,
+};
+
+struct process {
+    pid_t pid;
+    pid_t inner_pid; /* in its own namespace */
+    unsigned user;   /* effective */
+    unsigned inner_user;
+    bool nobody;   /* its user has no number in its user namespace, where it can make no file */
+    bool headless; /* its first thread has ended, others run: /proc shows nothing of it */
+    char state;    /* R S D T Z ... */
+    bool listens;  /* has some handler for the signal */
+    bool deaf;     /* all of its threads block the signal */
+    bool secure;   /* runs with rights of its own */
+    bool filtered; /* has a seccomp filter, of its own or from before its start */
+    bool closed;   /* the kernel protects it from its own user: only root may ask */
+    enum process_bell bell;
+    int bell_reason;  /* an errno value */
+    unsigned wait_ms; /* for it to hear the bell; 0: as long as somebody who asks for it waits */
+    enum process_library library;
+    char version[32]; /* of the library */
+    uint64_t rss_bytes;
+    char command[512];
+};
+
+/* A look at it, some time after process_read: the state that all of its threads are in, 'D' say;
+ * '?' if they are in different ones, 0 if there is no such process any more. */
+char process_state(pid_t pid);
+/* False: there is no such process. */
+bool process_read(struct process *process, pid_t pid);
+/* The thread that a signal disturbs least, or 0 if that can't be told: signals interrupt some
+ * waits for good (epoll_wait, sleep), others are restarted, and a busy thread notices nothing. */
+pid_t process_calmest_thread(const struct process *process);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads memoir's own files (docs/FORMATS.md): the bytes of a capture become calls, one a thing that
+ * was recorded, in the order of the file. Nothing is allocated, nothing is believed: a length or a
+ * number that makes no sense ends the reading, and the answer says where and why.
+ *
+ * A program may have been killed while it wrote: what stands behind the last whole record is left
+ * out, and everything before it counts.
+ *
+ * Texts are pointers into the bytes and have no 0 at their end. Times in ms are those of the
+ * kernel's monotonic clock; a process has one of them and the wall's time of the same moment.
+ */
+#ifndef PROFILE_CAPTURE_CAPTURE_RECORDS_H
+#define PROFILE_CAPTURE_CAPTURE_RECORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/format.h"
+
+struct capture_text {
+    const char *bytes;
+    size_t length;
+};
+
+struct capture_process {
+    unsigned machine; /* as in ELF */
+    uint64_t pid, page_size;
+    int64_t rate; /* 0: exact; -1: off */
+    uint64_t time_ms, wall_ns;
+    struct capture_text host, version, program;
+    struct capture_text command; /* arguments, each ended by 0; may be cut */
+};
+
+struct capture_map {
+    uint64_t start, end, offset, device, inode;
+    unsigned flags; /* MAP_... */
+    struct capture_text path, build_id;
+};
+
+struct capture_thread {
+    uint32_t number; /* what this snapshot's rows call it; later it may be another thread's */
+    uint32_t id, tid;
+    bool alive;
+    uint64_t since_ms;
+    struct capture_text name;
+};
+
+struct capture_point {
+    uint64_t time_ms, live_bytes, allocated_bytes, allocated_objects, resident_bytes;
+};
+
+struct capture_snapshot {
+    uint64_t number, time_ms, wall_ns;
+    int64_t rate;
+    struct capture_text reason;
+};
+
+struct capture_sum {
+    uint64_t objects, requested, usable;
+};
+
+/* What was seen; times `weight` it is the estimate. */
+struct capture_row {
+    uint32_t stack, thread; /* UINT32_MAX: one that has ended, or one of too many */
+    uint64_t size;          /* 0: they differ */
+    int64_t rate;
+    double weight;
+    struct capture_sum allocated, live, peak;
+    uint64_t moved_in, moved_out, lives[FORMAT_LIVES];
+    uint64_t again; /* of `allocated`: resized in place by realloc, and counted here before */
+};
+
+/* Estimates. */
+struct capture_totals {
+    struct capture_sum live, allocated, peak;
+    uint64_t peak_ms, seen_live, seen_allocated, lost, refused;
+    bool covered;    /* every block since the start was subject to sampling */
+    uint64_t off_ms; /* when sampling was switched off; 0: it is on */
+};
+
+/* Blocks and usable bytes, counted one by one. */
+struct capture_count {
+    uint64_t blocks, bytes;
+};
+
+/* All blocks of one size; size 0: all large ones. */
+struct capture_class {
+    uint64_t size;
+    struct capture_count allocated, live, peak;
+};
+
+struct capture_mark {
+    uint64_t time_ms;
+    struct capture_text name;
+    bool counted; /* an older library did not write the following */
+    struct capture_count live, allocated;
+};
+
+struct capture_allocator {
+    uint64_t allocs, frees, alloc_bytes, free_bytes, live_blocks, live_bytes, cached_bytes,
+        fragmented_bytes, dirty_bytes, metadata_bytes, mapped_bytes, resident_bytes, returned_bytes,
+        heaps;
+    uint64_t process_peak_bytes; /* resident memory of the process at its largest; 0: not known */
+};
+
+/* Each may be NULL. */
+struct capture_calls {
+    void (*process)(void *context, const struct capture_process *process);
+    void (*maps)(void *context); /* a new list begins, which replaces the one before */
+    void (*map)(void *context, const struct capture_map *map);
+    void (*node)(void *context, uint32_t node, uint32_t caller, uint64_t pc); /* caller < node */
+    void (*thread)(void *context, const struct capture_thread *thread);
+    void (*point)(void *context, const struct capture_point *point);
+    void (*snapshot)(void *context, const struct capture_snapshot *snapshot);
+    void (*row)(void *context, const struct capture_row *row); /* of nodes that were there before */
+    void (*whole)(void *context, uint64_t rows);               /* the snapshot is complete */
+    void (*totals)(void *context, const struct capture_totals *totals);
+    void (*allocator)(void *context, const struct capture_allocator *allocator);
+    void (*class)(void *context, const struct capture_class *class); /* before the rows */
+    void (*mark)(void *context, const struct capture_mark *mark);
+    void (*end)(void *context, uint64_t time_ms);
+    /* Whether the rows of the present snapshot are to be read; NULL: if there is `row`. */
+    bool (*wanted)(void *context);
+    bool checked; /* the checksums were found right when these bytes were read before */
+};
+
+enum capture_result {
+    CAPTURE_WHOLE,   /* up to its last record */
+    CAPTURE_TORN,    /* up to `offset`: the program went on, was killed, or the file is damaged */
+    CAPTURE_REFUSED, /* no capture, or one that lies */
+};
+
+struct capture_error {
+    uint64_t offset;
+    const char *reason; /* NULL: none */
+};
+
+enum capture_result capture_read(const void *bytes, size_t size, const struct capture_calls *calls,
+                                 void *context, struct capture_error *error);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/render_page.h. */
+#include "tool/render_page.h"
+
+#include "tool/doctor.h"
+#include "tool/report/page/page.h"
+#include "tool/terminal/terminal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+
+/* What the doctor has found, and the names of a list that grows. */
+struct notes {
+    struct html_note *items;
+    size_t count;
+    bool failed;
+};
+
+static void note_add(void *context, const char *text, const char *fix)
+{
+    struct notes *notes = context;
+    void *items = realloc(notes->items, (notes->count + 1) * sizeof *notes->items);
+    if (!items) {
+        notes->failed = true;
+        return;
+    }
+    notes->items = items;
+    struct html_note *note = &notes->items[notes->count++];
+    *note = (struct html_note){strdup(text), strdup(fix)};
+    notes->failed = notes->failed || !note->text || !note->fix;
+}
+
+static void notes_free(struct notes *notes)
+{
+    for (size_t i = 0; i < notes->count; i++) {
+        free(notes->items[i].text);
+        free(notes->items[i].fix);
+    }
+    free(notes->items);
+}
+
+/* The flags that leave something out, as they were written; words count as --focus and --ignore. */
+static char *filters_text(const struct arguments *arguments, const struct loaded *loaded)
+{
+    static const char *const flags[] = {
+        "--show", "--hide",      "--from",       "--prune", "--thread", "--module", "--size",
+        "--age",  "--tag-focus", "--tag-ignore", "--at",    "--since",  "--until",  "--no-inlines"};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    if (!file)
+        return NULL;
+    for (const char *const *word = loaded->view.focus; word && *word; word++)
+        fprintf(file, "%s--focus %s", ftell(file) > 0 ? ", " : "", *word);
+    for (const char *const *word = loaded->view.ignore; word && *word; word++)
+        fprintf(file, "%s--ignore %s", ftell(file) > 0 ? ", " : "", *word);
+    for (size_t i = 0; i < COUNT_OF(flags); i++) {
+        const char *value = arguments_value(arguments, flags[i]);
+        if (value)
+            fprintf(file, "%s%s%s%s", ftell(file) > 0 ? ", " : "", flags[i], value[0] ? " " : "",
+                    value);
+    }
+    return fclose(file) == 0 ? text : NULL;
+}
+
+bool page_write(const struct arguments *arguments, const struct loaded *loaded, FILE *file,
+                struct error *error)
+{
+    struct notes notes = {0};
+    struct view_error reason = {""};
+    char *filters = filters_text(arguments, loaded);
+    doctor_profile(loaded, note_add, &notes);
+    struct html_options options = {
+        .title = arguments_value(arguments, "--title"),
+        .name = loaded->name,
+        .base_name = loaded->base_name,
+        .filters = filters,
+        .version = MEMOIR_VERSION,
+        .notes = notes.items,
+        .notes_count = notes.count,
+        .by_given = arguments_value(arguments, "--by") != NULL,
+        .frames_given = arguments_value(arguments, "--frames") != NULL,
+        .reversed = arguments_value(arguments, "--reversed") != NULL,
+    };
+    progress_start("drawing", loaded->name);
+    bool right = filters && !notes.failed &&
+                 html_write(&loaded->profile, &loaded->view, &options, file, &reason);
+    progress_end();
+    free(filters);
+    notes_free(&notes);
+    return right || error_set(error, reason.text[0] ? ERROR_USAGE : ERROR_INPUT, "%s",
+                              reason.text[0] ? reason.text : "out of memory");
+}

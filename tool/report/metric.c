@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/report/metric.h. */
+#include "tool/report/metric.h"
+
+#include "base/compiler.h"
+#include "base/nearest.h"
+
+#include <string.h>
+
+const struct metric metrics[] = {
+    {"live", {"inuse_space", "space"}, "bytes that are not freed yet"},
+    {"objects", {"inuse_objects", "objects"}, "blocks that are not freed yet"},
+    {"peak", {"peak_space"}, "bytes that were live when the heap was largest"},
+    {"alloc", {"alloc_space"}, "bytes that were ever allocated"},
+    {"count",
+     {"alloc_objects", "objects"},
+     "allocations: calls that ever gave a block, each realloc among them"},
+    {"requested", {"inuse_requested"}, "bytes that were asked for and are not freed yet"},
+    {"churn", {"alloc_objects"}, "blocks that lived less than a millisecond"},
+    {"cpu", {"cpu", "samples"}, "time on a processor"},
+    {"wait", {"delay"}, "time spent waiting for locks"},
+};
+const size_t metrics_count = COUNT_OF(metrics);
+
+bool metric_find(const struct profile *profile, const char *word, unsigned *type)
+{
+    int found = profile_type_named(profile, word);
+    for (size_t i = 0; i < metrics_count && found < 0; i++) {
+        const struct metric *metric = &metrics[i];
+        for (size_t k = 0; k < COUNT_OF(metric->names) && metric->names[k] && found < 0; k++)
+            if (strcmp(metric->word, word) == 0)
+                found = profile_type_named(profile, metric->names[k]);
+    }
+    if (found >= 0)
+        *type = (unsigned)found;
+    return found >= 0;
+}
+
+const char *metric_nearest(const struct profile *profile, const char *word)
+{
+    size_t best_distance = nearest_most(strlen(word)) + 1;
+    const char *best = NULL;
+    unsigned type;
+    for (size_t i = 0; i < metrics_count + profile->types; i++) {
+        const char *known = i < metrics_count
+                                ? metrics[i].word
+                                : profile_text(profile, profile->type[i - metrics_count].name);
+        size_t distance = nearest_distance(word, strlen(word), known, strlen(known));
+        if (distance < best_distance && metric_find(profile, known, &type)) {
+            best_distance = distance;
+            best = known;
+        }
+    }
+    return best;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Words for the columns of a profile, whichever names its format has for them. */
+#ifndef REPORT_METRIC_H
+#define REPORT_METRIC_H
+
+#include "tool/profile/profile.h"
+
+struct metric {
+    const char *word;
+    const char *names[3]; /* as pprof has them, the first that is there; NULL: no more */
+    const char *brief;
+};
+extern const struct metric metrics[];
+extern const size_t metrics_count;
+
+/* The column that is meant by such a word, or by its name in the profile. */
+bool metric_find(const struct profile *profile, const char *word, unsigned *type);
+/* The nearest of the words that this profile has a column for; NULL: none is near. */
+const char *metric_nearest(const struct profile *profile, const char *word);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* The leaks of a page, or what is live where leaks can't be told: a table that needs no scripts. */
+#include "tool/report/page/html_sections.h"
+
+#include <inttypes.h>
+
+#include "tool/report/report.h"
+
+enum { LEAKS_MOST = 40, FRAMES_MOST = 40 };
+
+static const char *rule_sentence(const struct leaks *leaks, const struct view *view)
+{
+    if (leaks->rule == LEAKS_EXIT)
+        return "Every block was recorded and the program ended in order: this was never freed.";
+    if (leaks->rule == LEAKS_NONE)
+        return "Samples of one moment do not tell a leak from what is in use. The largest that are "
+               "live:";
+    return view->base ? "Sites that grew from the first profile to the second, beyond the noise of "
+                        "sampling."
+                      : "Sites that grew in the second half of the run, beyond the noise of "
+                        "sampling.";
+}
+
+static void stack_put(FILE *file, const struct view *view, const struct leaks_row *row)
+{
+    struct view_stack stack = view_stack(view, row->stack);
+    fputs("<ol class=\"stack\">", file);
+    for (uint32_t i = 0; i < stack.count && i < FRAMES_MOST; i++) {
+        fputs("<li>", file);
+        html_site(file, question_frame(view, stack.frames[i]));
+        fputs("</li>\n", file);
+    }
+    if (stack.count > FRAMES_MOST)
+        fprintf(file, "<li>\xe2\x80\xa6 %u more frames</li>\n", stack.count - FRAMES_MOST);
+    fputs("</ol>", file);
+    if (row->stacks > 1)
+        fprintf(file, "<p class=\"quiet\">The largest of %" PRIu64 " stacks.</p>", row->stacks);
+}
+
+static void course_put(FILE *file, const struct view *view, const struct leaks_row *row)
+{
+    char first[32], last[32], rate[32];
+    const char *shape = leaks_shape_word(row->shape);
+    if (view->base) {
+        fprintf(file, "%s%s", row->growth > 0 ? "+" : "", style_value(rate, row->growth, "bytes"));
+        return;
+    }
+    if (row->shape != LEAKS_UNKNOWN)
+        fprintf(file, "%s%s", leaks_grows(row) ? "\xe2\x97\xa2 " : "", shape);
+    if (row->growth > 0)
+        fprintf(file, ", %s/min", style_value(rate, row->growth * 60, "bytes"));
+    if (row->first_ns >= 0)
+        fprintf(file, " <span class=\"quiet\">first seen %s, last grew %s</span>",
+                style_time(first, row->first_ns), style_time(last, row->last_ns));
+}
+
+static void row_put(FILE *file, const struct view *view, const struct leaks_row *row)
+{
+    char text[32];
+    fprintf(file, "<tr><td class=\"num\">%s",
+            style_value(text, (double)row->value.value, view->unit));
+    html_error(file, &row->value);
+    fprintf(file, "</td><td class=\"num more\">%s</td><td class=\"course\">",
+            row->value.objects > 0 ? question_count(text, (uint64_t)row->value.objects) : "");
+    course_put(file, view, row);
+    fputs("</td><td class=\"site\"><details><summary>", file);
+    html_site(file, question_frame(view, row->frame));
+    fputs("</summary>", file);
+    stack_put(file, view, row);
+    fputs("</details></td></tr>\n", file);
+}
+
+static void table_put(FILE *file, const struct view *view, const struct leaks *leaks)
+{
+    char text[32];
+    size_t most = leaks->rule == LEAKS_NONE ? leaks->count : leaks->found, shown = 0;
+    bool none = leaks->rule == LEAKS_NONE;
+    if (leaks->found == 0 && !none) {
+        fprintf(file, "<h2>Leaks</h2>\n<p>None: %s</p>\n",
+                leaks->rule == LEAKS_EXIT
+                    ? "all that was recorded was freed, or is kept by libraries "
+                      "on purpose."
+                    : "no site grew beyond the noise of sampling.");
+        return;
+    }
+    fprintf(file, "<h2>%s <small>%s in %zu %s</small></h2>\n<p>%s</p>\n",
+            none ? "Live at the end" : "Leaks",
+            style_value(text, (double)(none ? view->total.value : leaks->found_bytes), "bytes"),
+            most, most == 1 ? "place" : "places", rule_sentence(leaks, view));
+    fprintf(file,
+            "<table class=\"leaks\"><thead><tr><th class=\"num\">bytes</th><th class=\"num more\">"
+            "objects</th><th>%s</th><th>site, and its largest stack</th></tr></thead>\n<tbody>\n",
+            view->base ? "change" : "course");
+    for (; shown < most && shown < LEAKS_MOST; shown++)
+        row_put(file, view, &leaks->rows[shown]);
+    fputs("</tbody></table>\n", file);
+    if (shown < most)
+        fprintf(file, "<p class=\"quiet\">%zu smaller ones are left out.</p>\n", most - shown);
+    if (leaks->suppressed > 0)
+        fprintf(file,
+                "<p class=\"quiet\">Left out: %zu %s of libraries that keep it on purpose "
+                "(%s).</p>\n",
+                leaks->suppressed, leaks->suppressed == 1 ? "stack" : "stacks",
+                style_value(text, (double)leaks->suppressed_bytes, "bytes"));
+}
+
+bool html_leaks_make(struct html *html)
+{
+    struct leaks leaks = {0};
+    const struct profile *base = html->view.base;
+    if (profile_type_named(html->profile, "inuse_space") < 0 ||
+        html->profile->kind != PROFILE_HEAP ||
+        (base && profile_type_named(base, "inuse_space") < 0))
+        return true;
+    const struct view *view = html_past(html);
+    if (!view)
+        return false;
+    bool right = leaks_make(&leaks, view, &(struct leaks_options){.rule = LEAKS_AUTO});
+    if (right && (leaks.rule != LEAKS_NONE || view->total.value > 0)) {
+        right = html_text_start(&html->leaks);
+        if (right)
+            table_put(html->leaks.file, view, &leaks);
+        right = right && html_text_end(&html->leaks);
+    }
+    leaks_free(&leaks);
+    return right;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* The pictures, each into a file. */
+#ifndef REPORT_PICTURE_DRAW_H
+#define REPORT_PICTURE_DRAW_H
+
+#include "tool/report/report.h"
+
+#include <stdio.h>
+
+struct picture_options {
+    const char *title;
+    unsigned width; /* pixels; 0: 1200 */
+    bool inverted;  /* roots on top (icicle) */
+    bool reversed;  /* merged from the leaf */
+    bool inside;    /* plots: a part of a page (plot.h) */
+    /* Graphs, as in pprof; 0: its defaults. */
+    unsigned nodes_most;
+    double node_share, edge_share;
+};
+void picture_flame(const struct view *view, const struct picture_options *options, FILE *file);
+void picture_dot(const struct view *view, const struct picture_options *options, FILE *file);
+/* Through graphviz; `format` is svg, pdf, ps, png or gif. */
+bool picture_graph(const struct view *view, const struct picture_options *options,
+                   const char *format, FILE *file, struct view_error *error);
+/* The same of a text in the language of graphviz. */
+bool picture_layout(const char *text, const char *format, FILE *file, struct view_error *error);
+void picture_time(const struct view *view, const struct picture_options *options, FILE *file);
+void picture_sizes(const struct view *view, const struct picture_options *options, FILE *file);
+
+#endif

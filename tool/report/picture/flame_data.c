@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/report/picture/flame_data.h. */
+#include "tool/report/picture/flame_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/report/picture/svg.h"
+
+enum { NAME_COLUMNS = 300, TEXTS_ROOM = 65536 };
+
+/* Bytes of copied texts; a long one has a piece of its own. */
+struct flame_text {
+    struct flame_text *next;
+    size_t used, room;
+    char bytes[];
+};
+
+static const char *data_text(struct flame_data *data, const char *text)
+{
+    size_t length = strlen(text) + 1;
+    if (length == 1)
+        return "";
+    struct flame_text *piece = data->texts;
+    if (!piece || piece->room - piece->used < length) {
+        size_t room = length > TEXTS_ROOM ? length : TEXTS_ROOM;
+        piece = malloc(sizeof *piece + room);
+        if (!piece) {
+            data->failed = true;
+            return "";
+        }
+        *piece = (struct flame_text){.next = data->texts, .room = room};
+        data->texts = piece;
+    }
+    char *copy = memcpy(piece->bytes + piece->used, text, length);
+    piece->used += length;
+    return copy;
+}
+
+/* Where there are very many, the last of them is no module, which has the frames of all others. */
+static uint32_t data_module(struct flame_data *data, const char *path)
+{
+    for (unsigned i = 0; i < data->modules_count; i++)
+        if (strcmp(data->modules[i].path, path) == 0)
+            return i;
+    if (data->modules_count >= FLAME_MODULES_MOST - 1 && path[0] != '\0')
+        return data_module(data, "");
+    data->modules[data->modules_count] = (struct flame_module){.path = data_text(data, path)};
+    return data->modules_count++;
+}
+
+static bool data_same(const struct flame_data_frame *one, const struct flame_data_frame *other)
+{
+    return one->line == other->line && one->module == other->module && one->flags == other->flags &&
+           strcmp(one->name, other->name) == 0 && strcmp(one->file, other->file) == 0;
+}
+
+static uint32_t data_hash(const struct flame_data_frame *frame)
+{
+    return svg_hash(frame->name) * 31 + svg_hash(frame->file) + frame->line * 7919 + frame->flags;
+}
+
+static bool data_room(struct flame_data *data)
+{
+    if (data->count < data->room)
+        return true;
+    uint32_t room = data->room ? data->room * 2 : 1024;
+    void *frames = realloc(data->frames, room * sizeof *data->frames);
+    uint32_t *slots = calloc(room * 2, sizeof *slots);
+    if (frames)
+        data->frames = frames;
+    if (!frames || !slots) {
+        free(slots);
+        return false;
+    }
+    free(data->slots);
+    data->slots = slots;
+    data->slots_count = room * 2;
+    data->room = room;
+    for (uint32_t i = 0; i < data->count; i++) {
+        size_t at = data_hash(&data->frames[i]) % data->slots_count;
+        while (slots[at])
+            at = (at + 1) % data->slots_count;
+        slots[at] = i + 1;
+    }
+    return true;
+}
+
+uint32_t flame_data_frame(struct flame_data *data, const struct view_frame *frame)
+{
+    struct flame_data_frame wanted = {
+        .name = frame->name, .file = frame->file, .line = frame->line, .flags = frame->flags};
+    wanted.module = data_module(data, frame->module);
+    if (!data_room(data)) {
+        data->failed = true;
+        return 1;
+    }
+    size_t at = data_hash(&wanted) % data->slots_count;
+    for (; data->slots[at]; at = (at + 1) % data->slots_count)
+        if (data_same(&data->frames[data->slots[at] - 1], &wanted))
+            return data->slots[at] + 1;
+    wanted.name = data_text(data, wanted.name);
+    wanted.file = data_text(data, wanted.file);
+    data->frames[data->count++] = wanted;
+    data->slots[at] = data->count;
+    return data->count + 1;
+}
+
+void flame_data_free(struct flame_data *data)
+{
+    while (data->texts) {
+        struct flame_text *piece = data->texts;
+        data->texts = piece->next;
+        free(piece);
+    }
+    free(data->frames);
+    free(data->slots);
+    memset(data, 0, sizeof *data);
+}
+
+void flame_data_add(struct flame_data *data, const struct view *view, const struct flame_tree *tree)
+{
+    double whole = tree->nodes[0].width;
+    for (uint32_t i = 1; i < tree->count && whole > 0; i++) {
+        const struct flame_node *node = &tree->nodes[i];
+        if (node->frame == FLAME_REST)
+            continue;
+        flame_data_frame(data, &view->frames[node->frame]);
+        uint32_t module = data_module(data, view->frames[node->frame].module);
+        data->modules[module].area += node->width / whole;
+    }
+}
+
+static int module_compare(const void *left, const void *right)
+{
+    const struct flame_module *a = left, *b = right;
+    if ((a->path[0] == '\0') != (b->path[0] == '\0'))
+        return a->path[0] == '\0' ? 1 : -1;
+    if (a->area != b->area)
+        return a->area > b->area ? -1 : 1;
+    return strcmp(a->path, b->path);
+}
+
+void flame_data_rank(struct flame_data *data)
+{
+    uint32_t now[FLAME_MODULES_MOST] = {0};
+    for (unsigned i = 0; i < data->modules_count; i++)
+        data->modules[i].was = i;
+    qsort(data->modules, data->modules_count, sizeof *data->modules, module_compare);
+    for (unsigned i = 0; i < data->modules_count; i++) {
+        struct flame_module *module = &data->modules[i];
+        bool named = module->path[0] != '\0' || data->modules_count == 1;
+        now[module->was] = i;
+        module->family = named && i < SVG_FAMILIES - 1 ? i : SVG_FAMILIES - 1;
+    }
+    for (uint32_t i = 0; i < data->count; i++)
+        data->frames[i].module = now[data->frames[i].module];
+}
+
+static void frame_class(const struct flame_module *module, const char *name, char text[16])
+{
+    snprintf(text, 16, "c%u%u", module->family, svg_hash(name) % SVG_SHADES);
+}
+
+void flame_data_class(const struct flame_data *data, const struct view *view,
+                      const struct flame_node *node, char text[16])
+{
+    unsigned module = 0;
+    if (node->frame == FLAME_ALL || node->frame == FLAME_REST) {
+        snprintf(text, 16, "c72");
+        return;
+    }
+    const struct view_frame *frame = &view->frames[node->frame];
+    while (module + 1 < data->modules_count &&
+           strcmp(data->modules[module].path, frame->module) != 0)
+        module++;
+    frame_class(&data->modules[module], frame->name, text);
+}
+
+void flame_data_write(const struct flame_data *data, FILE *file)
+{
+    fputs("\"modules\":[", file);
+    for (unsigned i = 0; i < data->modules_count; i++) {
+        fputs(i > 0 ? "," : "", file);
+        svg_json_text(file, svg_base_name(data->modules[i].path));
+    }
+    fputs("],\"frames\":[[\"all\",\"\",-1,0,\"c72\"],[\"\xe2\x80\xa6 smaller ones\",\"\",-1,0,"
+          "\"c72\"]",
+          file);
+    for (uint32_t i = 0; i < data->count; i++) {
+        const struct flame_data_frame *frame = &data->frames[i];
+        char class[16], text[SVG_NAME_MOST], place[1024] = "";
+        frame_class(&data->modules[frame->module], frame->name, class);
+        fputs(",\n[", file);
+        svg_json_text(file, svg_name(text, frame->name, NAME_COLUMNS));
+        if (frame->file[0] != '\0')
+            snprintf(place, sizeof place, frame->line != 0 ? "%s:%u" : "%s", frame->file,
+                     frame->line);
+        fputc(',', file);
+        svg_json_text(file, place);
+        fprintf(file, ",%u,%u,\"%s\"]", frame->module, frame->flags, class);
+    }
+    fputc(']', file);
+}
+
+static void put_base36(FILE *file, int64_t number)
+{
+    char text[16];
+    unsigned at = sizeof text;
+    uint64_t left = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    for (; left > 0; left /= 36)
+        text[--at] = "0123456789abcdefghijklmnopqrstuvwxyz"[left % 36];
+    if (number < 0)
+        fputc('-', file);
+    fwrite(text + at, 1, sizeof text - at, file);
+}
+
+struct nodes_context {
+    struct flame_data *data;
+    const struct view *view;
+    const struct flame_tree *tree;
+    FILE *file;
+};
+
+static void put_node(void *context, const struct flame_node *node, double left, unsigned up)
+{
+    struct nodes_context *to = context;
+    (void)left;
+    int64_t frame = node->frame == FLAME_ALL ? 0
+                    : node->frame == FLAME_REST
+                        ? 1
+                        : flame_data_frame(to->data, &to->view->frames[node->frame]);
+    int64_t plain[] = {up, frame, node->sum.value, node->sum.objects, node->more};
+    for (unsigned i = 0; i < 5; i++) {
+        if (i > 0)
+            fputc(',', to->file);
+        put_base36(to->file, plain[i]);
+    }
+    if (to->tree->compared) {
+        int64_t more[] = {node->width < 9e18 ? (int64_t)node->width : INT64_MAX, node->sum.base,
+                          node->sum.base_objects, flame_tree_level(to->tree, node)};
+        for (unsigned i = 0; i < 4; i++) {
+            fputc(',', to->file);
+            put_base36(to->file, more[i]);
+        }
+    }
+    fputc(' ', to->file);
+}
+
+void flame_data_nodes(struct flame_data *data, const struct view *view,
+                      const struct flame_tree *tree, FILE *file)
+{
+    struct nodes_context context = {data, view, tree, file};
+    if (!flame_tree_walk(tree, put_node, &context))
+        data->failed = true;
+}

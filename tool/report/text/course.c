@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/report/text/course.h. */
+#include "tool/report/text/course.h"
+
+#include "tool/profile/profile.h"
+
+enum { WIDTH_MOST = 120, POINTS_LEAST = 4 };
+
+/* The last point holds until the end. */
+static int64_t course_end(const struct profile *profile)
+{
+    const struct profile_point *points = profile->points.items;
+    size_t count = profile->points.count;
+    int64_t last = count > 0 ? points[count - 1].time_ns : 0;
+    return last > profile->duration_ns ? last : profile->duration_ns;
+}
+
+/* The live bytes of `count` equal parts of the time, each the largest in it. A point holds until
+ * the next one. False: not known. */
+static bool course_values(const struct profile *profile, float *values, unsigned count)
+{
+    const struct profile_point *points = profile->points.items;
+    int64_t end = course_end(profile);
+    size_t at = 0;
+    float live = 0;
+    if (profile->points.count < POINTS_LEAST || end <= 0)
+        return false;
+    for (unsigned i = 0; i < count; i++) {
+        double until = (double)end * (i + 1) / count;
+        values[i] = live;
+        for (; at < profile->points.count && ((double)points[at].time_ns < until || i + 1 == count);
+             at++) {
+            live = (float)points[at].live_bytes;
+            values[i] = live > values[i] ? live : values[i];
+        }
+    }
+    return true;
+}
+
+void course_print(const struct profile *profile, const struct style *style, unsigned indent)
+{
+    float values[WIDTH_MOST], most = 0;
+    char text[4 * WIDTH_MOST], size[32], time[32];
+    unsigned used = indent + 34, least = style->fits && style->width < 56 ? 8 : 20;
+    unsigned width = style->width > used + least ? style->width - used : least;
+    width = width < WIDTH_MOST ? width : WIDTH_MOST;
+    if (!course_values(profile, values, width))
+        return;
+    for (unsigned i = 0; i < width; i++)
+        most = values[i] > most ? values[i] : most;
+    if (most <= 0)
+        return;
+    fprintf(style->out, "\n%*sheap %9s |%s| %s\n", (int)indent, "",
+            style_value(size, (double)most, "bytes"),
+            style_trend(style, text, sizeof text, values, width),
+            style_time(time, course_end(profile)));
+}

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `memoir report`: one page. Totals, the course of the heap, and a list for each question that the
+ * profile can answer. `memoir run` ends with the short form.
+ */
+#include "tool/report/text/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/compiler.h"
+#include "tool/report/report.h"
+#include "tool/report/text/course.h"
+#include "tool/report/text/resident.h"
+
+enum { ROWS_EACH = 5, ROWS_BRIEF = 3, SHORT_US = 1024, VALUE_WIDTH = 10, SHARE_WIDTH = 7 };
+
+struct list {
+    const char *key, *title, *brief, *type;
+    bool is_short; /* blocks that ended early only */
+};
+
+enum { LIST_PEAK, LIST_LIVE, LIST_ALLOCATED };
+
+static const struct list lists[] = {
+    {"peak", "alive at the peak", "biggest at peak", "peak_space", false},
+    {"live", "still alive at the end", "still alive at end", "inuse_space", false},
+    {"allocated", "allocated in all", NULL, "alloc_space", false},
+    {"calls", "allocations", NULL, "alloc_objects", false},
+    {"short_lived", "short-lived blocks (below 1 ms)", "most short-lived", "alloc_objects", true},
+};
+
+/* The view of one list. False: the profile has no such numbers. */
+static bool list_view(const struct view *view, const struct list *list, struct view *own)
+{
+    struct view_error error = {""};
+    struct view_options options = view->options;
+    int type = profile_type_named(view->profile, list->type);
+    if (type < 0 || (list->is_short && !view->profile->samples.lives))
+        return false;
+    options.type = (unsigned)type;
+    if (list->is_short)
+        options.age_most_us = SHORT_US;
+    bool made = view_make(own, view->profile, &options, &error);
+    if (!made) /* the words are those of a view that there is */
+        output_lose();
+    return made;
+}
+
+/* Which sites grow, by the rule of `memoir leaks` (leaks.h). */
+struct growing {
+    struct view live;
+    struct leaks leaks;
+};
+
+static void growing_make(struct growing *growing, const struct view *view)
+{
+    const struct profile *profile = view->profile;
+    struct view all = *view;
+    *growing = (struct growing){0};
+    all.options.age_least_us = all.options.age_most_us = 0;
+    all.options.base = NULL;
+    all.options.rows_only = false;
+    all.options.apart = true; /* as for memoir leaks */
+    if (profile->kind != PROFILE_HEAP || !profile->samples.history ||
+        profile->history_moments < 2 || !list_view(&all, &lists[LIST_LIVE], &growing->live))
+        return;
+    if (!leaks_make(&growing->leaks, &growing->live, &(struct leaks_options){.rule = LEAKS_AUTO}))
+        output_lose();
+}
+
+static void growing_free(struct growing *growing)
+{
+    leaks_free(&growing->leaks);
+    view_free(&growing->live);
+}
+
+/* Of a frame of any view with the same filters. */
+static bool is_growing(const struct growing *growing, const struct view_frame *frame)
+{
+    for (size_t i = 0; i < growing->leaks.count; i++) {
+        const struct leaks_row *row = &growing->leaks.rows[i];
+        if (!leaks_grows(row) || row->frame >= growing->live.frames_count)
+            continue;
+        const struct view_frame *of = &growing->live.frames[row->frame];
+        if (of->line == frame->line && of->address == frame->address &&
+            strcmp(of->name, frame->name) == 0 && strcmp(of->file, frame->file) == 0 &&
+            strcmp(of->module, frame->module) == 0)
+            return true;
+    }
+    return false;
+}
+
+static unsigned room_left(const struct style *style, unsigned used)
+{
+    unsigned least = style->fits ? 16 : 44;
+    return style->width > used + least ? style->width - used : least;
+}
+
+/* The sites of a sampled profile have bars. */
+static unsigned error_width(const struct view *view, const struct style *style)
+{
+    return view->profile->samples.weights ? table_error_width(style) : 0;
+}
+
+static void row_print(const struct view *view, const struct growing *sites,
+                      const struct style *style, const struct view_row *row, unsigned name,
+                      unsigned room)
+{
+    bool growing = room > 28 && is_growing(sites, &view->frames[row->frame]);
+    table_value(view, style, row->self.value, VALUE_WIDTH);
+    if (error_width(view, style) > 0)
+        table_error(style, &row->self);
+    table_value_share(view, style, row->self.value, SHARE_WIDTH);
+    fputs("  ", style->out);
+    table_site(view, style, row->frame, name, growing ? room - 12 : room);
+    if (growing)
+        fputs(style->utf8 ? "   ◢ growing" : "   growing", style->out);
+    putc('\n', style->out);
+}
+
+static void list_print(const struct view *view, const struct growing *growing,
+                       const struct style *style, const char *title)
+{
+    char value[32];
+    size_t count, most = style->rows > 0 ? style->rows : ROWS_EACH;
+    struct view_row *rows = view_rows(view, false, &count);
+    double error = view_error_share(view->total.value, view->total.variance);
+    putc('\n', style->out);
+    style_paint(style, "1", title);
+    fprintf(style->out, ": %s", style_value(value, (double)view->total.value, view->unit));
+    if (error > 0.02)
+        fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-", 100 * error);
+    putc('\n', style->out);
+    unsigned room = room_left(style, VALUE_WIDTH + error_width(view, style) + SHARE_WIDTH + 2);
+    most = most < count ? most : count;
+    unsigned name = rows ? table_name_width(view, rows, most, table_name_most(style, room)) : 0;
+    for (size_t i = 0; rows && i < most && rows[i].self.value != 0; i++)
+        row_print(view, growing, style, &rows[i], name, room);
+    free(rows);
+}
+
+static int64_t type_sum(const struct profile *profile, const char *name)
+{
+    int type = profile_type_named(profile, name);
+    uint64_t sum = 0;
+    for (size_t i = 0; type >= 0 && i < profile->samples.count; i++)
+        sum += (uint64_t)profile->samples.values[type][i];
+    return (int64_t)sum;
+}
+
+static void allocated_print(const struct profile *profile, const struct style *style)
+{
+    char size[32], count[32], rate[32];
+    int64_t bytes = profile->exact_alloc_bytes, blocks = profile->exact_allocs;
+    bool every = profile->counted || (profile->period == 0 && !profile->samples.weights);
+    if (bytes < 0 || every) /* the lists are exact as well */
+        bytes = type_sum(profile, "alloc_space");
+    if (blocks < 0 || every)
+        blocks = type_sum(profile, "alloc_objects");
+    if (bytes <= 0)
+        return;
+    fprintf(style->out, "     allocated %s in %s allocation%s",
+            style_value(size, (double)bytes, "bytes"), style_value(count, (double)blocks, "count"),
+            blocks == 1 ? "" : "s");
+    if (profile->duration_ns > 0)
+        fprintf(style->out, " (%s/s)",
+                style_value(rate, (double)blocks * 1e9 / (double)profile->duration_ns, "count"));
+}
+
+/* "214 MiB"; "below 1.50 MiB" where no sample says how much, or one says far more than there can
+ * be: so much would have had a sample in 19 of 20 runs, and more than all was never live. */
+static bool total_print(const struct profile *profile, const struct style *style, int64_t value)
+{
+    char size[32];
+    int64_t most = profile->exact_alloc_bytes, unseen = 3 * profile->period;
+    bool known =
+        profile->counted || profile->period <= 0 || most < 0 || (value > 0 && value / 2 <= most);
+    if (!known && value == 0 && unseen < most)
+        most = unseen;
+    fprintf(style->out, "%s%s", known ? "" : "below ",
+            style_value(size, (double)(known ? value : most), "bytes"));
+    return known;
+}
+
+/* peak 1.31 GiB at 1m02s     end 214 MiB     allocated 88.4 GiB in 412 M allocations (3.1 M/s) */
+static void totals_print(const struct view *view, const struct style *style)
+{
+    const struct profile *profile = view->profile;
+    char time[32], live[32];
+    struct view peak = {0}, all = *view;
+    all.options.age_least_us = all.options.age_most_us = 0; /* which none of the live ones has */
+    if (list_view(&all, &lists[LIST_PEAK], &peak)) {
+        double error = view_error_share(peak.whole.value, peak.whole.variance);
+        fputs("    peak ", style->out);
+        if (total_print(profile, style, peak.whole.value) && error > 0.02)
+            fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-", 100 * error);
+        if (profile->peak_time_ns >= 1000000)
+            fprintf(style->out, " at %s", style_time(time, profile->peak_time_ns));
+        view_free(&peak);
+    }
+    fputs(profile->ended ? "     end " : "     last seen ", style->out);
+    if (!profile->counted && profile->period > 0 && profile->exact_live_bytes >= 0 &&
+        !profile->at_peak)
+        fputs(style_value(live, (double)profile->exact_live_bytes, "bytes"), style->out);
+    else
+        total_print(profile, style, type_sum(profile, "inuse_space"));
+    if (profile->torn && profile->duration_ns > 0)
+        fprintf(style->out, " at %s", style_time(time, profile->duration_ns));
+    allocated_print(profile, style);
+    putc('\n', style->out);
+}
+
+static void warnings_print(const struct view *view, const struct style *style)
+{
+    const struct profile *profile = view->profile;
+    char time[32];
+    if (profile->torn)
+        fputs("    the file ends early: what follows is as far as it goes\n", style->out);
+    if (profile->off_time_ns > 0)
+        fprintf(style->out, "    sampling is off since %s after the start\n",
+                style_time(time, profile->off_time_ns));
+    if (profile->refused + profile->lost > 0)
+        fprintf(style->out, "    not recorded for want of memory: %lu stacks, %lu blocks\n",
+                (unsigned long)profile->refused, (unsigned long)profile->lost);
+    if (view->unnamed > 0.05)
+        fprintf(style->out, "    %.0f %% of the frames have no name: memoir doctor says why\n",
+                100 * view->unnamed);
+}
+
+static void page_json(const struct view *view, const struct style *style)
+{
+    const struct profile *profile = view->profile;
+    size_t most = style->rows > 0 ? style->rows : ROWS_EACH;
+    struct json json;
+    struct growing growing;
+    growing_make(&growing, view);
+    json_start(&json, style->out, true);
+    json_object(&json, NULL);
+    table_json_head(&json, view, style, "memoir.report/1");
+    json_number(&json, "duration_ns", profile->duration_ns);
+    json_number(&json, "peak_time_ns", profile->peak_time_ns);
+    json_number(&json, "resident_bytes", (int64_t)profile->resident_bytes);
+    json_number(&json, "resident_peak_bytes", (int64_t)resident_most(profile));
+    json_number(&json, "allocations", profile->exact_allocs);
+    json_number(&json, "frees", profile->exact_frees);
+    json_number(&json, "allocated_bytes", profile->exact_alloc_bytes);
+    json_number(&json, "live_bytes", profile->at_peak ? -1 : profile->exact_live_bytes);
+    json_flag(&json, "torn", profile->torn);
+    json_object(&json, "lists");
+    for (size_t k = 0; k < COUNT_OF(lists); k++) {
+        struct view own = {0};
+        size_t count;
+        if (!list_view(view, &lists[k], &own))
+            continue;
+        struct view_row *rows = view_rows(&own, false, &count);
+        json_object(&json, lists[k].key);
+        json_number(&json, "total", own.total.value);
+        json_real(&json, "total_error", view_error_share(own.total.value, own.total.variance));
+        json_array(&json, "rows");
+        for (size_t i = 0; rows && i < count && i < most && rows[i].self.value != 0; i++) {
+            json_object(&json, NULL);
+            table_json_frame(&json, &own, rows[i].frame);
+            json_number(&json, "self", rows[i].self.value);
+            json_number(&json, "total", rows[i].total.value);
+            json_flag(&json, "growing", is_growing(&growing, &own.frames[rows[i].frame]));
+            json_end(&json);
+        }
+        json_end(&json);
+        json_end(&json);
+        free(rows);
+        view_free(&own);
+    }
+    json_end(&json);
+    json_end(&json);
+    growing_free(&growing);
+}
+
+static void head_print(const struct view *view, const struct style *style)
+{
+    const struct profile *profile = view->profile;
+    char text[1024], time[32], size[32];
+    bool bytes = strcmp(profile_text(profile, profile->period_type.unit), "bytes") == 0;
+    style_cell(style, text, sizeof text, style->name ? style->name : "", style->width);
+    style_paint(style, "1", text);
+    fprintf(style->out, "   %s", profile->format);
+    if (profile->duration_ns > 0)
+        fprintf(style->out, "   %s", style_time(time, profile->duration_ns));
+    if (profile->period > 1 && bytes)
+        fprintf(style->out, "   recorded 1 in %s",
+                style_value(size, (double)profile->period, "bytes"));
+    else if (profile->kind == PROFILE_HEAP && !profile->samples.weights)
+        fputs("   recorded every block", style->out);
+    putc('\n', style->out);
+    if (profile->command || profile->program)
+        fprintf(style->out, "    %s\n",
+                style_name(
+                    text, sizeof text,
+                    profile_text(profile, profile->command ? profile->command : profile->program),
+                    style->width - 4));
+}
+
+void report_page(const struct view *view, const struct style *style)
+{
+    const struct profile *profile = view->profile;
+    struct growing growing;
+    bool any = false;
+    if (style->format == STYLE_JSON) {
+        page_json(view, style);
+        return;
+    }
+    growing_make(&growing, view);
+    head_print(view, style);
+    if (profile->kind == PROFILE_HEAP)
+        totals_print(view, style);
+    resident_print(profile, style, 0);
+    warnings_print(view, style);
+    course_print(profile, style, 4);
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
+        struct view own = {0};
+        if (!list_view(view, &lists[i], &own))
+            continue;
+        const char *title =
+            i == LIST_LIVE && !profile->ended ? "alive when last seen" : lists[i].title;
+        if (own.total.value != 0)
+            list_print(&own, &growing, style, title);
+        any = any || own.total.value != 0;
+        view_free(&own);
+    }
+    if (!any)
+        list_print(view, &growing, style, table_metric(view));
+    growing_free(&growing);
+}
+
+/* A program that was killed has no end in its capture. */
+static void early_print(const struct profile *profile, const struct style *style, int64_t time_ns)
+{
+    char last[32], end[32];
+    if (profile->torn && profile->duration_ns > 0 && time_ns > profile->duration_ns)
+        fprintf(style->out,
+                "    what came after %s of %s was not recorded: --every TIME takes snapshots more "
+                "often\n",
+                style_time(last, profile->duration_ns), style_time(end, time_ns));
+}
+
+/* Numbers of a few samples are hardly any: what gives better ones. */
+static void few_print(const struct view *view, const struct style *style)
+{
+    static const double wide = 0.3;
+    const struct profile *profile = view->profile;
+    struct view peak = {0};
+    double error = 1;
+    if (profile->period <= 0 || !list_view(view, &lists[LIST_PEAK], &peak))
+        return;
+    bool none = peak.whole.spread.raw <= 0;
+    if (!none) /* of all samples together: no single site has a smaller error */
+        error = view_error_share((int64_t)peak.whole.spread.sampled, peak.whole.spread.raw);
+    view_free(&peak);
+    if (error > wide)
+        fprintf(style->out, "    %s: memoir run --exact records every block\n",
+                none ? "no block was recorded, since it allocated little"
+                     : "few blocks were recorded, so the numbers of sites are rough");
+}
+
+/* A list of the short form, made before any is printed so that their columns fit together. */
+struct brief {
+    struct view view;
+    struct view_row *rows;
+    size_t count; /* to be shown */
+};
+
+static void brief_make(const struct view *view, const struct style *style, const struct list *list,
+                       struct brief *brief)
+{
+    size_t count, most = style->rows > 0 ? style->rows : ROWS_BRIEF;
+    if (!list->brief || !list_view(view, list, &brief->view))
+        return;
+    brief->rows = view_rows(&brief->view, false, &count);
+    for (; brief->rows && brief->count < count && brief->count < most; brief->count++) {
+        int64_t value = brief->rows[brief->count].self.value;
+        bool little = style->rows == 0 && table_share(&brief->view, value) < 0.01;
+        if (value == 0 || little)
+            break;
+    }
+}
+
+void report_brief(const struct view *view, const struct style *style, int64_t time_ns,
+                  uint64_t resident_bytes)
+{
+    enum { TITLE_WIDTH = 20 };
+    struct brief briefs[COUNT_OF(lists)] = {0};
+    bool beside = !style->fits || style->width >= 76; /* titles: or above their rows */
+    unsigned used =
+        4 + (beside ? TITLE_WIDTH : 0) + VALUE_WIDTH + error_width(view, style) + SHARE_WIDTH + 2;
+    unsigned room = room_left(style, used), name = 0;
+    bool first = true;
+    struct growing growing;
+    growing_make(&growing, view);
+    totals_print(view, style);
+    resident_print(view->profile, style, resident_bytes);
+    few_print(view, style);
+    early_print(view->profile, style, time_ns);
+    course_print(view->profile, style, 4);
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
+        struct brief *brief = &briefs[i];
+        brief_make(view, style, &lists[i], brief);
+        unsigned wanted = table_name_wanted(&brief->view, brief->rows, brief->count, room);
+        name = wanted > name ? wanted : name;
+    }
+    bool nameless = false;
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
+        struct brief *brief = &briefs[i];
+        for (size_t k = 0; k < brief->count; k++) {
+            uint8_t flags = brief->view.frames[brief->rows[k].frame].flags;
+            nameless = nameless || flags & (FRAME_UNNAMED | FRAME_GUESS);
+            if (first)
+                putc('\n', style->out);
+            first = false;
+            const char *title = k > 0 ? "" : lists[i].brief;
+            if (k == 0 && i == LIST_LIVE && view->profile->torn)
+                title = "alive when last seen";
+            if (beside || k == 0)
+                fprintf(style->out, "    %-*s", TITLE_WIDTH, title);
+            if (!beside)
+                fprintf(style->out, "%s    ", k == 0 ? "\n" : "");
+            row_print(&brief->view, &growing, style, &brief->rows[k], name, room);
+        }
+        free(brief->rows);
+        view_free(&brief->view);
+    }
+    growing_free(&growing);
+    if (nameless)
+        fputs("    places without a name: memoir symbols says how to get them\n", style->out);
+}

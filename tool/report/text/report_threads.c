@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The answer of `memoir threads`: what each thread has allocated and what of it is live; JSON is
+ * memoir.threads/1. Threads of one name are told apart by the kernel's number.
+ */
+#include "tool/report/report.h"
+#include "tool/report/text/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS_USUAL = 40 };
+
+/* The columns that are shown, where the profile has them. */
+enum { LIVE, LIVE_OBJECTS, ALLOCATED, ALLOCATIONS, SHOWN };
+
+struct thread_row {
+    const char *name; /* "" if it has none */
+    int64_t id;       /* -1: not known */
+    int64_t text;     /* the name's number; each text has one */
+    int64_t values[SHOWN];
+};
+
+struct threads {
+    struct finder known; /* rows by id and text */
+    struct thread_row *rows;
+    size_t count;
+    int columns[SHOWN];
+    int64_t sums[SHOWN];
+};
+
+static int row_order(const void *left, const void *right)
+{
+    const struct thread_row *a = left, *b = right;
+    for (unsigned i = 0; i < SHOWN; i++)
+        if (a->values[i] != b->values[i])
+            return a->values[i] > b->values[i] ? -1 : 1;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+static const void *row_bytes(const void *context, uint32_t number, size_t *size)
+{
+    const struct threads *threads = context;
+    *size = sizeof threads->rows->id + sizeof threads->rows->text;
+    return &threads->rows[number].id;
+}
+
+/* By label set of the profile: which row; made when it is first met. NULL when memory is out. */
+static struct thread_row *row_find(struct threads *threads, const struct profile *profile,
+                                   uint32_t set)
+{
+    const struct profile_label *name = profile_label_of(profile, set, "thread");
+    const struct profile_label *id = profile_label_of(profile, set, "tid"); /* of captures */
+    if (!id)
+        id = profile_label_of(profile, set, "thread_id");
+    struct thread_row key = {.name = "", .id = -1};
+    if (name && name->text) {
+        key.name = profile_text(profile, name->text);
+        key.text = name->text;
+    }
+    if (id)
+        key.id = id->text ? strtoll(profile_text(profile, id->text), NULL, 10) : id->number;
+    else if (name && !name->text)
+        key.id = name->number;
+    uint32_t number;
+    if (!finder_find(&threads->known, threads, row_bytes, &key.id, 2 * sizeof key.id, &number))
+        return NULL;
+    if (number != FINDER_NONE)
+        return &threads->rows[number];
+    finder_add(&threads->known, (uint32_t)threads->count);
+    threads->rows[threads->count] = key;
+    return &threads->rows[threads->count++];
+}
+
+static bool threads_make(struct threads *threads, const struct view *view)
+{
+    static const char *const names[SHOWN] = {"inuse_space", "inuse_objects", "alloc_space",
+                                             "alloc_objects"};
+    const struct profile *profile = view->profile;
+    const struct profile_samples *samples = &profile->samples;
+    uint32_t *row_of = calloc(profile->label_sets.count + 1, sizeof *row_of);
+    *threads = (struct threads){0};
+    threads->rows = calloc(profile->label_sets.count + 2, sizeof *threads->rows);
+    bool any = false;
+    for (unsigned i = 0; i < SHOWN; i++) {
+        threads->columns[i] = profile_type_named(profile, names[i]);
+        any |= threads->columns[i] >= 0;
+    }
+    if (!any) { /* CPU and others */
+        threads->columns[LIVE] = (int)view->options.type;
+        threads->columns[LIVE_OBJECTS] = profile_type_partner(profile, view->options.type);
+    }
+    if (!threads->rows || !row_of) {
+        free(threads->rows);
+        free(row_of);
+        return false;
+    }
+    bool right = true;
+    for (size_t i = 0; i < samples->count && right; i++) {
+        uint32_t set = samples->label_sets[i];
+        if (question_stack(view, i) == UINT32_MAX)
+            continue;
+        struct thread_row *row =
+            row_of[set] ? &threads->rows[row_of[set] - 1] : row_find(threads, profile, set);
+        right = row != NULL;
+        row_of[set] = right ? (uint32_t)(row - threads->rows) + 1 : 0;
+        double share = filter_age_share(&view->options, profile, i);
+        for (unsigned k = 0; k < SHOWN && right; k++)
+            if (threads->columns[k] >= 0) {
+                int64_t value = samples->values[threads->columns[k]][i];
+                if (share < 1) /* those that have not ended have no age at that */
+                    value = k < ALLOCATED ? 0 : llround((double)value * share);
+                row->values[k] += value;
+                threads->sums[k] += value;
+            }
+    }
+    free(row_of);
+    finder_free(&threads->known);
+    qsort(threads->rows, threads->count, sizeof *threads->rows, row_order);
+    if (!right)
+        free(threads->rows);
+    return right;
+}
+
+static const char *column_word(const struct view *view, const struct threads *threads, unsigned k)
+{
+    static const char *const words[SHOWN] = {"live", "objects", "allocated", "allocations"};
+    bool heap = threads->columns[k] < 0 ||
+                strstr("inuse_space alloc_space inuse_objects alloc_objects",
+                       profile_text(view->profile, view->profile->type[threads->columns[k]].name));
+    return heap ? words[k]
+                : profile_text(view->profile, view->profile->type[threads->columns[k]].name);
+}
+
+/* Which columns there are, and room for: rates go first, then counts, then shares. */
+struct columns {
+    bool shown[SHOWN], rate, shares;
+};
+
+static struct columns columns_choose(const struct threads *threads, const struct style *style,
+                                     double seconds)
+{
+    enum { VALUE = 12, SHARE = 7, RATE = 11, NAME = 18 };
+    struct columns columns = {.shares = true,
+                              .rate = seconds > 0 && threads->columns[ALLOCATIONS] >= 0};
+    unsigned used = NAME + (columns.rate ? RATE : 0);
+    for (unsigned k = 0; k < SHOWN; k++) {
+        columns.shown[k] = threads->columns[k] >= 0;
+        used += !columns.shown[k] ? 0 : VALUE + (k % 2 ? 0 : SHARE);
+    }
+    if (style->fits && used > style->width && columns.rate) {
+        columns.rate = false;
+        used -= RATE;
+    }
+    for (unsigned k = 1; k < SHOWN && style->fits && used > style->width; k += 2) {
+        used -= columns.shown[k] ? VALUE : 0;
+        columns.shown[k] = false;
+    }
+    columns.shares = !style->fits || used <= style->width;
+    return columns;
+}
+
+/* Without rows that are no thread. */
+static size_t threads_count(const struct threads *threads)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < threads->count; i++)
+        count += strcmp(threads->rows[i].name, PROFILE_NOT_SAMPLED) != 0 &&
+                 strcmp(threads->rows[i].name, PROFILE_OTHER_THREADS) != 0;
+    return count;
+}
+
+static void put_text(const struct view *view, const struct threads *threads,
+                     const struct style *style)
+{
+    size_t most = style->rows > 0 ? style->rows : ROWS_USUAL;
+    double seconds = question_seconds(view->profile);
+    struct columns columns = columns_choose(threads, style, seconds);
+    char text[32], share[16];
+    size_t count = threads_count(threads);
+    fprintf(style->out, "%s    %zu %s\n", style->name ? style->name : "?", count,
+            count == 1 ? "thread" : "threads");
+    if (threads->count == 0)
+        return;
+    for (unsigned k = 0; k < SHOWN; k++)
+        if (columns.shown[k])
+            fprintf(style->out, "%12s%s", column_word(view, threads, k),
+                    k % 2 || !columns.shares ? "" : "       ");
+    fprintf(style->out, "%s  thread\n", columns.rate ? "         /s" : "");
+    for (size_t i = 0; i < threads->count && i < most; i++) {
+        const struct thread_row *row = &threads->rows[i];
+        for (unsigned k = 0; k < SHOWN; k++) {
+            if (!columns.shown[k])
+                continue;
+            double sum = (double)threads->sums[k];
+            const char *unit =
+                profile_text(view->profile, view->profile->type[threads->columns[k]].unit);
+            style_value(text, (double)row->values[k], unit);
+            if (k % 2 == 0) {
+                style_heat(style, sum > 0 ? (double)row->values[k] / sum : 0, text, 12);
+                if (columns.shares)
+                    fprintf(style->out, "%7s", style_share(share, (double)row->values[k], sum));
+            } else {
+                question_pad(style, text, 12);
+            }
+        }
+        if (columns.rate)
+            question_pad(
+                style, style_value(text, (double)row->values[ALLOCATIONS] / seconds, "count"), 11);
+        char name[128];
+        snprintf(name, sizeof name, "%s", row->name[0] ? row->name : "(no name)");
+        style_clean(name);
+        fprintf(style->out, "  %s", name);
+        if (row->id >= 0)
+            fprintf(style->out, "  %lld", (long long)row->id);
+        fputs("\n", style->out);
+    }
+    if (threads->count > most)
+        fprintf(style->out, "  %s %zu more threads\n", question_glyph(style, "…", "..."),
+                threads->count - most);
+}
+
+static void put_json(const struct view *view, const struct threads *threads,
+                     const struct style *style)
+{
+    struct json json;
+    json_start(&json, style->out, true);
+    json_object(&json, NULL);
+    table_json_head(&json, view, style, "memoir.threads/1");
+    json_real(&json, "seconds", question_seconds(view->profile));
+    json_array(&json, "threads");
+    for (size_t i = 0; i < threads->count; i++) {
+        const struct thread_row *row = &threads->rows[i];
+        json_object(&json, NULL);
+        json_text(&json, "name", row->name);
+        json_number(&json, "id", row->id);
+        for (unsigned k = 0; k < SHOWN; k++)
+            if (threads->columns[k] >= 0)
+                json_number(
+                    &json,
+                    profile_text(view->profile, view->profile->type[threads->columns[k]].name),
+                    row->values[k]);
+        json_end(&json);
+    }
+    json_end(&json);
+    json_end(&json);
+    fputs("\n", style->out);
+}
+
+static void put_csv(const struct view *view, const struct threads *threads,
+                    const struct style *style)
+{
+    fputs("thread,id", style->out);
+    for (unsigned k = 0; k < SHOWN; k++)
+        if (threads->columns[k] >= 0)
+            fprintf(style->out, ",%s",
+                    profile_text(view->profile, view->profile->type[threads->columns[k]].name));
+    fputs("\n", style->out);
+    for (size_t i = 0; i < threads->count; i++) {
+        question_field(style, threads->rows[i].name, ',');
+        fprintf(style->out, "%lld", (long long)threads->rows[i].id);
+        for (unsigned k = 0; k < SHOWN; k++)
+            if (threads->columns[k] >= 0)
+                fprintf(style->out, ",%lld", (long long)threads->rows[i].values[k]);
+        fputs("\n", style->out);
+    }
+}
+
+void report_threads(const struct view *view, const struct style *style)
+{
+    struct threads threads;
+    if (!threads_make(&threads, view)) {
+        output_lose();
+        return;
+    }
+    if (style->format == STYLE_JSON)
+        put_json(view, &threads, style);
+    else if (style->format == STYLE_CSV)
+        put_csv(view, &threads, style);
+    else
+        put_text(view, &threads, style);
+    free(threads.rows);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* `memoir top`: the sites with the most, one line each. */
+#include "tool/report/text/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/report/report.h"
+
+enum { ROWS_MOST = 25, ROWS_LEAST = 10 };
+
+/* So many rows are worth a line: those above one per cent, but some in any case. */
+static size_t rows_shown(const struct view *view, const struct style *style,
+                         const struct view_row *rows, size_t count)
+{
+    size_t shown = 0;
+    if (style->rows > 0)
+        return count < style->rows ? count : style->rows;
+    if (style->format != STYLE_TEXT)
+        return count;
+    while (shown < count && shown < ROWS_MOST) {
+        const struct view_value *value = style->by_total ? &rows[shown].total : &rows[shown].self;
+        if (shown >= ROWS_LEAST && table_share(view, value->value) < 0.01)
+            break;
+        if (value->value == 0 && !view->base)
+            break;
+        shown++;
+    }
+    return shown;
+}
+
+static void json_value(struct json *json, const struct view *view, const char *name,
+                       const struct view_value *value)
+{
+    char key[64];
+    json_number(json, name, value->value);
+    snprintf(key, sizeof key, "%s_objects", name);
+    json_number(json, key, value->objects);
+    snprintf(key, sizeof key, "%s_error", name);
+    json_real(json, key, view_error_share(value->value, value->variance));
+    if (view->base) {
+        snprintf(key, sizeof key, "%s_base", name);
+        json_number(json, key, value->base);
+    }
+}
+
+static void top_json(const struct view *view, const struct style *style,
+                     const struct view_row *rows, size_t shown, size_t count)
+{
+    struct json json;
+    json_start(&json, style->out, true);
+    json_object(&json, NULL);
+    table_json_head(&json, view, style, "memoir.top/1");
+    json_number(&json, "rows_count", (int64_t)count);
+    json_array(&json, "rows");
+    for (size_t i = 0; i < shown; i++) {
+        json_object(&json, NULL);
+        table_json_frame(&json, view, rows[i].frame);
+        json_value(&json, view, "self", &rows[i].self);
+        json_value(&json, view, "total", &rows[i].total);
+        json_number(&json, "stacks", (int64_t)rows[i].stacks);
+        if (view->profile->history_moments > 1) {
+            json_array(&json, "trend");
+            for (unsigned k = 0; k < view->profile->history_moments; k++)
+                json_real(&json, NULL, (double)rows[i].history[k]);
+            json_end(&json);
+        }
+        json_end(&json);
+    }
+    json_end(&json);
+    json_end(&json);
+}
+
+static void top_csv(const struct view *view, const struct style *style, const struct view_row *rows,
+                    size_t shown)
+{
+    fputs("self,self_objects,self_error,total,total_objects,total_error,name,file,line,module\n",
+          style->out);
+    for (size_t i = 0; i < shown; i++) {
+        const struct view_frame *frame = &view->frames[rows[i].frame];
+        const struct view_value *self = &rows[i].self, *total = &rows[i].total;
+        fprintf(style->out, "%ld,%ld,%.6g,%ld,%ld,%.6g,", (long)self->value, (long)self->objects,
+                view_error_share(self->value, self->variance), (long)total->value,
+                (long)total->objects, view_error_share(total->value, total->variance));
+        table_csv_text(style, frame->name);
+        putc(',', style->out);
+        table_csv_text(style, frame->file);
+        fprintf(style->out, ",%u,", frame->line);
+        table_csv_text(style, frame->module);
+        putc('\n', style->out);
+    }
+}
+
+/* Which columns there is room and data for. */
+struct columns {
+    bool self, total, error, objects;
+    unsigned trend, site, name; /* widths; 0: none */
+};
+
+enum {
+    VALUE_WIDTH = 10,
+    SHARE_WIDTH = 7,
+    TREND_MOST = 8,
+    TREND_NARROW = 6,
+    OBJECTS_WIDTH = 9,
+    AVERAGE_WIDTH = 10,
+    SITE_LEAST = 36,
+    SITE_NARROW = 20, /* before the less important of self and total goes */
+};
+
+/* In so much room, with what is between it and the next. */
+static unsigned trend_width(const struct view *view, unsigned room)
+{
+    unsigned moments = view->profile->history_moments, most = moments > 1 ? moments : 0;
+    most = most < TREND_MOST ? most : TREND_MOST;
+    if (most + 2 > room && most > TREND_NARROW)
+        most = TREND_NARROW;
+    return most + 2 > room ? 0 : most;
+}
+
+static struct columns columns_choose(const struct view *view, const struct style *style,
+                                     const struct view_row *rows, size_t shown)
+{
+    struct columns columns = {0};
+    unsigned used = 2 * (VALUE_WIDTH + SHARE_WIDTH) + 2;
+    for (size_t i = 0; i < shown; i++) {
+        columns.objects = columns.objects || rows[i].self.objects != 0;
+        columns.error =
+            columns.error || view_error_share(rows[i].self.value, rows[i].self.variance) > 0.02;
+    }
+    used += columns.error ? table_error_width(style) : 0;
+    unsigned objects = OBJECTS_WIDTH + AVERAGE_WIDTH;
+    unsigned least = used + SITE_LEAST + (columns.objects ? objects : 0);
+    columns.trend = least < style->width ? trend_width(view, style->width - least) : 0;
+    if (least > style->width)
+        columns.objects = false;
+    used += (columns.trend ? columns.trend + 2 : 0) + (columns.objects ? objects : 0);
+    columns.self = columns.total = true;
+    if (used + SITE_NARROW > style->width && columns.error) {
+        columns.error = false;
+        used -= table_error_width(style);
+    }
+    if (used + SITE_NARROW > style->width) {
+        *(style->by_total ? &columns.self : &columns.total) = false;
+        used -= VALUE_WIDTH + SHARE_WIDTH;
+    }
+    columns.site = used + 16 < style->width ? style->width - used : 16;
+    columns.name = table_name_width(view, rows, shown, table_name_most(style, columns.site));
+    return columns;
+}
+
+static void top_line(const struct view *view, const struct style *style, const struct view_row *row,
+                     const struct columns *columns)
+{
+    char text[32], trend[128];
+    if (columns->self) {
+        table_value(view, style, row->self.value, VALUE_WIDTH);
+        if (columns->error)
+            table_error(style, &row->self);
+        table_value_share(view, style, row->self.value, SHARE_WIDTH);
+    }
+    if (columns->total) {
+        table_value(view, style, row->total.value, VALUE_WIDTH);
+        table_value_share(view, style, row->total.value, SHARE_WIDTH);
+    }
+    if (columns->trend) {
+        style_trend(style, trend, sizeof trend, row->history, view->profile->history_moments);
+        fprintf(style->out, "  %s",
+                table_squeeze(trend, view->profile->history_moments, columns->trend));
+    }
+    if (columns->objects) {
+        const struct view_value *self = &row->self;
+        double average = self->objects ? (double)self->value / (double)self->objects : NAN;
+        fprintf(style->out, "%*s", OBJECTS_WIDTH,
+                style_value(text, (double)self->objects, "count"));
+        fprintf(style->out, "%*s", AVERAGE_WIDTH, style_value(text, round(average), view->unit));
+    }
+    fputs("  ", style->out);
+    table_site(view, style, row->frame, columns->name, columns->site);
+    putc('\n', style->out);
+    if (style->verbose)
+        table_folded(view, style, row->frame);
+}
+
+static void top_text(const struct view *view, const struct style *style,
+                     const struct view_row *rows, size_t shown, size_t count)
+{
+    char share[16];
+    struct columns columns = columns_choose(view, style, rows, shown);
+    table_head(view, style);
+    if (count == 0)
+        return;
+    if (columns.self)
+        fprintf(style->out, "%*s%*s", VALUE_WIDTH, "self",
+                (int)(SHARE_WIDTH + (columns.error ? table_error_width(style) : 0)), "");
+    if (columns.total)
+        fprintf(style->out, "%*s%*s", VALUE_WIDTH, "total", SHARE_WIDTH, "");
+    if (columns.trend)
+        fprintf(style->out, "  %-*s", (int)columns.trend, columns.trend < 5 ? "" : "trend");
+    if (columns.objects)
+        fprintf(style->out, "%*s%*s", OBJECTS_WIDTH, "objects", AVERAGE_WIDTH, "avg");
+    fprintf(style->out, "  %s\n", table_by_word(view->options.by));
+    double left = (double)view->total.value;
+    for (size_t i = 0; i < shown; i++) {
+        top_line(view, style, &rows[i], &columns);
+        left -= (double)rows[i].self.value;
+    }
+    if (count > shown)
+        fprintf(style->out, "%*s  %zu more (%s)\n", VALUE_WIDTH, style->utf8 ? "  …" : "...",
+                count - shown, style_share(share, left, (double)view->total.value));
+    table_foot(view, style);
+}
+
+void report_top(const struct view *view, const struct style *style)
+{
+    size_t count;
+    if (view->base && style->format == STYLE_TEXT) { /* which is what one wants to see then */
+        report_diff(view, style);
+        return;
+    }
+    struct view_row *rows = view_rows(view, style->by_total, &count);
+    size_t shown = rows ? rows_shown(view, style, rows, count) : 0;
+    if (style->format == STYLE_JSON)
+        top_json(view, style, rows, shown, count);
+    else if (style->format == STYLE_CSV)
+        top_csv(view, style, rows, shown);
+    else
+        top_text(view, style, rows, shown, count);
+    free(rows);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/report/text/resident.h. */
+#include "tool/report/text/resident.h"
+
+#include "tool/profile/profile.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/compiler.h"
+
+enum { MOST_SHARE = 2, MOST_BYTES = 16 << 20 }; /* what any program has: code, stacks, libraries */
+
+/* Programs and libraries with a heap of their own, by the beginning of the file's name. */
+static const struct {
+    const char *module, *advice;
+} heaps[] = {
+    {"libjvm", "Java's objects are in the JVM's own heap: jcmd PID GC.class_histogram shows them"},
+    {"node", "JavaScript's objects are in V8's own heap: node --heap-prof shows them"},
+    {"libnode", "JavaScript's objects are in V8's own heap: node --heap-prof shows them"},
+    {"python", "Python has its own pools for small objects; to see them: PYTHONMALLOC=malloc "
+               "memoir run ..."},
+    {"libpython", "Python has its own pools for small objects; to see them: PYTHONMALLOC=malloc "
+                  "memoir run ..."},
+    {"pypy", "PyPy's objects are in a heap of its own: gc.get_stats() shows it"},
+    {"ruby", "Ruby's objects are in a heap of its own: ObjectSpace.memsize_of_all shows it"},
+    {"libruby", "Ruby's objects are in a heap of its own: ObjectSpace.memsize_of_all shows it"},
+    {"php", "PHP has a heap of its own; to see into it: USE_ZEND_ALLOC=0 memoir run ..."},
+    {"libphp", "PHP has a heap of its own; to see into it: USE_ZEND_ALLOC=0 memoir run ..."},
+    {"postgres", "shared_buffers and other shared memory of PostgreSQL are among it"},
+    {"beam",
+     "Erlang's processes have heaps of their own: recon_alloc:memory(allocated) shows them"},
+    {"libcoreclr", ".NET's objects are in a heap of its own: dotnet-gcdump collect shows them"},
+    {"libmonosgen", "Mono's objects are in a heap of its own: its --profile option shows them"},
+    {"cc1", "GCC's trees are in its garbage-collected heap: -fmem-report shows it"},
+    {"libjemalloc", "jemalloc serves a part of the program: see MALLOC_CONF=prof:true"},
+    {"libtcmalloc", "tcmalloc serves a part of the program: see HEAPPROFILE"},
+    {"libmimalloc", "mimalloc serves a part of the program: see MIMALLOC_SHOW_STATS=1"},
+};
+
+uint64_t resident_most(const struct profile *profile)
+{
+    const struct profile_point *points = profile->points.items;
+    uint64_t most = profile->resident_bytes;
+    if (profile->resident_peak_bytes > 0)
+        return profile->resident_peak_bytes;
+    for (size_t i = 0; i < profile->points.count; i++)
+        most = points[i].resident_bytes > most ? points[i].resident_bytes : most;
+    return most;
+}
+
+static uint64_t heap_most(const struct profile *profile)
+{
+    int type = profile_type_named(profile, "peak_space");
+    uint64_t sum = 0;
+    for (size_t i = 0; type >= 0 && i < profile->samples.count; i++)
+        sum += (uint64_t)profile->samples.values[type][i];
+    return sum > profile->heap_resident_bytes ? sum : profile->heap_resident_bytes;
+}
+
+static const char *advice_for(const struct profile *profile)
+{
+    for (size_t k = 0; k < COUNT_OF(heaps); k++)
+        for (size_t i = 1; i < profile->mappings.count; i++) {
+            const char *path =
+                profile_text(profile, profile_mapping_at(profile, (uint32_t)i)->path);
+            const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+            size_t length = strlen(heaps[k].module);
+            if (strncmp(name, heaps[k].module, length) == 0 &&
+                !isalpha((unsigned char)name[length]))
+                return heaps[k].advice;
+        }
+    return "mapped files, code, or an allocator of its own, which the lists do not show";
+}
+
+void resident_print(const struct profile *profile, const struct style *style,
+                    uint64_t resident_bytes)
+{
+    char size[32], rest[32];
+    bool counted = resident_bytes > 0 || profile->resident_peak_bytes > 0;
+    if (resident_bytes == 0 || (profile->ended && profile->resident_peak_bytes > 0))
+        resident_bytes = resident_most(profile);
+    if (resident_bytes == 0)
+        return;
+    uint64_t heap = heap_most(profile), seen = resident_bytes;
+    if (profile->torn && resident_most(profile) < seen) /* what came later may be of malloc */
+        seen = resident_most(profile);
+    uint64_t other = seen > heap ? seen - heap : 0;
+    fprintf(style->out, "    RSS  %s%s peak", counted ? "" : "at least ",
+            style_value(size, (double)resident_bytes, "bytes"));
+    if (other >= MOST_BYTES && other > resident_bytes / MOST_SHARE)
+        fprintf(style->out, ", %s of it (%.0f %%) not from malloc\n         %s",
+                style_value(rest, (double)other, "bytes"),
+                100 * (double)other / (double)resident_bytes, advice_for(profile));
+    putc('\n', style->out);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* What `memoir run` looks for, for others who want to know whether it would find it. */
+#ifndef TOOL_VERB_RUN_H
+#define TOOL_VERB_RUN_H
+
+#include "tool/terminal/terminal.h"
+
+#include <limits.h>
+#include <stdbool.h>
+
+/* libmemoir.so: `wanted`, or where it is looked for. */
+bool launch_library(char path[PATH_MAX], const char *wanted, struct error *error);
+/* A program as the shell would find it. */
+bool launch_program(char path[PATH_MAX], const char *name, struct error *error);
+
+#endif

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `memoir shell`: every verb without `memoir` and without the profile, which is loaded once. Each
+ * command runs in a child made by fork: it has the profile in memory already, Ctrl-C ends it and
+ * not the shell, and whatever it does to its output or its copy of the profile is gone with it.
+ *
+ *      focus=Parser     a setting: goes as --focus Parser with every verb that has such a flag
+ *      top20            pprof's way of saying top --rows 20
+ *      top > file       also >> file and | command
+ */
+#include "tool/command/command.h"
+#include "tool/load.h"
+#include "tool/shell_line.h"
+#include "tool/shell_words.h"
+#include "tool/terminal/terminal.h"
+
+#include "base/compiler.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SETTINGS_MOST = 24 };
+
+struct setting {
+    const char *flag; /* of commands.def */
+    char *value;      /* NULL: not set */
+};
+
+struct shell {
+    struct loaded *loaded;
+    struct setting settings[SETTINGS_MOST];
+    size_t settings_count;
+    bool ended;
+};
+
+/* Flags that make no sense for a whole session. */
+static bool is_setting(const struct command_flag *flag)
+{
+    static const char *const others[] = {"--base",    "--json",       "--csv",      "--output",
+                                         "--at",      "--program",    "--fetch",    "--sysroot",
+                                         "--verbose", "--debug-path", "--no-cache", "--seconds",
+                                         "--since",   "--until"};
+    for (size_t i = 0; i < COUNT_OF(others); i++)
+        if (strcmp(flag->name, others[i]) == 0)
+            return false;
+    return strcmp(flag->verb, "@") == 0;
+}
+
+static struct setting *setting_find(struct shell *shell, const char *name, size_t length)
+{
+    static const char *const also[][2] = {
+        {"sample_index", "metric"}, {"nodecount", "rows"},     {"n", "rows"},
+        {"granularity", "by"},      {"tagfocus", "tag-focus"}, {"tagignore", "tag-ignore"},
+        {"show_from", "from"},      {"prune_from", "prune"},
+    };
+    for (size_t i = 0; i < COUNT_OF(also); i++)
+        if (strlen(also[i][0]) == length && memcmp(also[i][0], name, length) == 0) {
+            name = also[i][1];
+            length = strlen(name);
+            break;
+        }
+    for (size_t i = 0; i < shell->settings_count; i++) {
+        const char *flag = shell->settings[i].flag + 2;
+        if (strlen(flag) == length && memcmp(flag, name, length) == 0)
+            return &shell->settings[i];
+    }
+    return NULL;
+}
+
+static void setting_set(struct shell *shell, const char *name, const char *value)
+{
+    struct setting *setting = setting_find(shell, name, strlen(name));
+    if (!setting)
+        return;
+    free(setting->value);
+    setting->value = *value ? strdup(value) : NULL;
+}
+
+/* Whether a verb would take the value; says why not. */
+static bool setting_fits(const struct shell *shell, const struct setting *setting, char *value)
+{
+    struct error error = {.status = ERROR_USAGE};
+    struct arguments arguments = {0};
+    struct loaded like = *shell->loaded;
+    char flag[64], *words[] = {flag, value, NULL};
+    snprintf(flag, sizeof flag, "%s", setting->flag);
+    if (*value == '\0' || strcmp(setting->flag, "--no-inlines") == 0)
+        return true;
+    bool right = arguments_parse(&arguments, commands_find("top"), words, &error) &&
+                 (strcmp(setting->flag, "--metric") != 0 || load_metric(&like, value, &error));
+    arguments_free(&arguments);
+    if (!right)
+        terminal_error(&error);
+    return right;
+}
+
+static void settings_show(const struct shell *shell)
+{
+    for (size_t i = 0; i < shell->settings_count; i++)
+        printf("%s=%s\n", shell->settings[i].flag + 2,
+               shell->settings[i].value ? shell->settings[i].value : "");
+}
+
+/* `name=value`, and the words of pprof's shell that are settings by themselves. */
+static bool setting_take(struct shell *shell, char **words)
+{
+    static const char *const alone[][3] = {
+        {"cum", "sort", "total"},         {"flat", "sort", "self"}, {"functions", "by", "function"},
+        {"lines", "by", "line"},          {"files", "by", "file"},  {"addresses", "by", "address"},
+        {"noinlines", "no-inlines", "1"},
+    };
+    size_t length = strcspn(words[0], "=");
+    if (words[0][length] == '=') {
+        struct setting *setting = setting_find(shell, words[0], length);
+        if (!setting) {
+            fprintf(stderr, "there is no setting '%.*s'; 'set' lists them\n", (int)length,
+                    words[0]);
+            return true;
+        }
+        char *value = words[0] + length + 1;
+        if (*value == '\0' && words[1])
+            value = words[1];
+        if (setting_fits(shell, setting, value))
+            setting_set(shell, setting->flag + 2, value);
+        return true;
+    }
+    for (size_t i = 0; i < COUNT_OF(alone) && !words[1]; i++)
+        if (strcmp(words[0], alone[i][0]) == 0) {
+            setting_set(shell, alone[i][1], alone[i][2]);
+            return true;
+        }
+    return false;
+}
+
+/* The flags of the settings, then the user's words. `top20` has become top and --rows 20. */
+static char **command_words(const struct shell *shell, const struct command *command, char **words,
+                            const char *rows)
+{
+    size_t count = 0, most = 2 * SETTINGS_MOST + 8;
+    while (words[count])
+        count++;
+    char **all = calloc(count + most, sizeof *all);
+    size_t at = 0;
+    bool profile = strncmp(command->operands, "PROFILE", 7) == 0;
+    if (!all)
+        return NULL;
+    for (size_t i = 0; i < shell->settings_count && profile; i++) {
+        if (!shell->settings[i].value)
+            continue;
+        all[at++] = (char *)(uintptr_t)shell->settings[i].flag;
+        if (strcmp(shell->settings[i].flag, "--no-inlines") != 0)
+            all[at++] = shell->settings[i].value;
+    }
+    if (rows && profile) {
+        all[at++] = "--rows";
+        all[at++] = (char *)(uintptr_t)rows;
+    }
+    for (size_t i = 0; i < count; i++) {
+        bool number = profile && !rows && words[i][0] &&
+                      words[i][strspn(words[i], "0123456789")] == '\0' &&
+                      (i == 0 || words[i - 1][0] != '-');
+        if (number) /* `top 20` */
+            all[at++] = "--rows";
+        all[at++] = words[i];
+    }
+    return all;
+}
+
+/* Standard output as the line says. */
+static bool output_divert(const struct shell_words *line)
+{
+    FILE *file = line->file ? output_open(line->file, line->append) : NULL;
+    if (line->file && (!file || dup2(fileno(file), 1) < 0)) {
+        fprintf(stderr, "%s can't be written: %s\n", line->file, strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+/* Runs in the child, whose end is the end of the command. */
+static _Noreturn void command_run(struct shell *shell, const struct command *command, char **words,
+                                  const struct shell_words *line)
+{
+    struct error error = {.status = ERROR_USAGE};
+    struct arguments arguments = {0};
+    bool right = false;
+    FILE *pipe = NULL;
+    signal(SIGINT, SIG_DFL);
+    if (!output_divert(line))
+        _exit(ERROR_INPUT);
+    if (line->pipe) {
+        pipe = popen(line->pipe, "we");
+        if (!pipe || dup2(fileno(pipe), 1) < 0)
+            _exit(ERROR_INPUT);
+    }
+    terminal_start();
+    if (arguments_parse(&arguments, command, words, &error)) {
+        load_give(shell->loaded);
+        right = true;
+        if (arguments.help)
+            help_command(command);
+        else
+            right = command->run(&arguments, &error) || error.status == ERROR_FOUND;
+        right = right && output_whole(&error) && terminal_end(&error);
+    }
+    if (!right && error.status == ERROR_USAGE && error.hint[0] == '\0')
+        error_hint(&error, "help %s", command->verb);
+    if (!right)
+        terminal_error(&error);
+    fflush(stdout);
+    if (pipe) {
+        close(1);
+        pclose(pipe);
+    }
+    _exit(right ? 0 : (int)error.status);
+}
+
+static void command_start(struct shell *shell, const struct command *command, char **words,
+                          const struct shell_words *line)
+{
+    int status = 0;
+    fflush(stdout);
+    fflush(stderr);
+    pid_t child = fork();
+    if (child < 0) {
+        fprintf(stderr, "the command can't be started: %s\n", strerror(errno));
+        return;
+    }
+    if (child == 0) {
+        int nothing = isatty(0) ? -1 : open("/dev/null", O_RDONLY | O_CLOEXEC);
+        if (nothing >= 0)
+            dup2(nothing, 0); /* our lines are not its input */
+        command_run(shell, command, words, line);
+    }
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        continue;
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
+        fputc('\n', stderr);
+    else if (WIFSIGNALED(status) && WTERMSIG(status) != SIGPIPE) /* of `top | head` */
+        fprintf(stderr, "the command was ended by %s\n", strsignal(WTERMSIG(status)));
+}
+
+/* The verb of a word, and the number behind it: top20. */
+static const struct command *command_find(char *word, char **rows)
+{
+    const struct command *command = commands_find(word);
+    size_t length = strlen(word);
+    *rows = NULL;
+    while (!command && length > 1 && isdigit((unsigned char)word[length - 1]))
+        length--;
+    if (!command && word[length] != '\0') {
+        char digit = word[length];
+        word[length] = '\0';
+        command = commands_find(word);
+        word[length] = digit;
+        *rows = word + length;
+    }
+    return command;
+}
+
+/* The commands that have an answer about the profile that is open, and what is of this place. */
+static void help_here(void)
+{
+    enum { WIDTH = 16 };
+    static const char *const ways[][2] = {
+        {"WORD -WORD", "behind a command: stacks that have this, and not that"},
+        {"focus=RE", "for all that follows; focus= ends it, set shows what there is to set"},
+        {"top5", "so many rows"},
+        {"... > FILE", "into a file; ... | PROGRAM into a program"},
+        {"help COMMAND", "more about one; help -a lists those that ask no profile as well"},
+        {"quit", "or the end of input"},
+    };
+    for (size_t i = 0; i < commands_count; i++)
+        if (strncmp(commands[i].operands, "PROFILE", 7) == 0 &&
+            strcmp(commands[i].verb, "shell") != 0)
+            terminal_row(stdout, commands[i].verb, commands[i].brief, WIDTH);
+    putchar('\n');
+    for (size_t i = 0; i < COUNT_OF(ways); i++)
+        terminal_row(stdout, ways[i][0], ways[i][1], WIDTH);
+    fflush(stdout);
+}
+
+static void line_run(struct shell *shell, struct shell_words *line)
+{
+    char **words = line->words, *rows;
+    if (!words[0])
+        return;
+    if (strcmp(words[0], "quit") == 0 || strcmp(words[0], "exit") == 0 ||
+        strcmp(words[0], "q") == 0) {
+        shell->ended = true;
+        return;
+    }
+    if (!words[1] && (strcmp(words[0], "set") == 0 || strcmp(words[0], "o") == 0)) {
+        settings_show(shell);
+        return;
+    }
+    if (setting_take(shell, words))
+        return;
+    if (!words[1] && !line->file && !line->pipe &&
+        (strcmp(words[0], "help") == 0 || strcmp(words[0], "?") == 0)) {
+        help_here();
+        return;
+    }
+    const struct command *command = command_find(words[0], &rows);
+    if (command && strcmp(command->verb, "shell") == 0) {
+        fprintf(stderr, "this is it; 'quit' leaves it\n");
+        return;
+    }
+    if (!command) {
+        const char *nearest = commands_nearest(words[0]);
+        fprintf(stderr, "no command '%s'%s%s%s; 'help' lists them\n", words[0],
+                nearest ? ", the nearest is '" : "", nearest ? nearest : "", nearest ? "'" : "");
+        return;
+    }
+    char **all = command_words(shell, command, words + 1, rows);
+    if (all)
+        command_start(shell, command, all, line);
+    free(all);
+}
+
+/* memoir:a.out live 1.3G> */
+static void prompt_make(const struct shell *shell, char *prompt, size_t size)
+{
+    const struct profile *profile = &shell->loaded->profile;
+    const char *name = profile_text(profile, profile->program);
+    const char *slash, *unit = "";
+    unsigned type = profile->default_type;
+    double sum = 0;
+    char value[32] = "", program[64];
+    if (*name == '\0')
+        name = shell->loaded->name;
+    slash = strrchr(name, '/');
+    snprintf(program, sizeof program, "%s", slash ? slash + 1 : name);
+    terminal_clean(program, strlen(program));
+    for (size_t i = 0; i < shell->settings_count; i++)
+        if (strcmp(shell->settings[i].flag, "--metric") == 0 && shell->settings[i].value) {
+            struct error ignored;
+            struct loaded other = *shell->loaded;
+            if (load_metric(&other, shell->settings[i].value, &ignored))
+                type = other.view.type;
+        }
+    if (type < profile->types) {
+        const char *of_type = profile_text(profile, profile->type[type].name);
+        for (size_t i = 0; i < profile->samples.count; i++)
+            sum += (double)profile->samples.values[type][i];
+        style_value(value, sum, profile_text(profile, profile->type[type].unit));
+        unit = strncmp(of_type, "inuse", 5) == 0   ? "live "
+               : strncmp(of_type, "alloc", 5) == 0 ? "alloc "
+               : strncmp(of_type, "peak", 4) == 0  ? "peak "
+                                                   : "";
+    }
+    char *space = strchr(value, ' ');
+    if (space && strchr("KMGTP", space[1]) && space[1])
+        snprintf(space, 3, "%c", space[1]);
+    snprintf(prompt, size, "memoir:%s %s%s> ", program, unit, value);
+}
+
+static void interrupted(int signal)
+{
+    (void)signal;
+    shell_line_interrupt();
+}
+
+bool verb_shell(const struct arguments *arguments, struct error *error)
+{
+    struct loaded loaded;
+    struct shell shell = {.loaded = &loaded};
+    struct sigaction action = {.sa_handler = interrupted}, before;
+    char prompt[160];
+    if (!load(&loaded, arguments, error)) {
+        load_free(&loaded);
+        return false;
+    }
+    loaded.profile.warnings.count = loaded.base.warnings.count = 0; /* told once */
+    for (size_t i = 0; i < commands_flags_count && shell.settings_count < SETTINGS_MOST; i++)
+        if (is_setting(&commands_flags[i]))
+            shell.settings[shell.settings_count++].flag = commands_flags[i].name;
+    sigaction(SIGINT, &action, &before);
+    shell_line_start(&loaded.profile);
+    while (!shell.ended) {
+        struct shell_words line;
+        prompt_make(&shell, prompt, sizeof prompt);
+        char *text = shell_line_read(prompt);
+        if (!text)
+            break;
+        if (!shell_words_split(&line, text))
+            fprintf(stderr, "%s\n", line.error);
+        else
+            line_run(&shell, &line);
+        shell_words_free(&line);
+        free(text);
+    }
+    shell_line_end();
+    sigaction(SIGINT, &before, NULL);
+    for (size_t i = 0; i < shell.settings_count; i++)
+        free(shell.settings[i].value);
+    load_free(&loaded);
+    return true;
+}
