@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The demo's server. It answers made-up requests for six seconds unless told otherwise, and its heap
+ * The demo's server. It answers made-up requests for six seconds unless told otherwise. Its heap
  * has every shape that a heap over time can have, one function each:
  *
  *   session_begin   the leak: a session that begins again loses the name that it had before
- *   cache_find      a cache: grows until it is full, then replaces what it has; never freed, no leak
+ *   cache_find      a cache: grows until it is full, then replaces entries; never freed, no leak
  *   report_write    a report half-way through: large for a second, then freed
  *   reply_send      replies: many, and each gone after microseconds
  *
  *     demo_server [SECONDS]
  *
- * Requests come at a steady pace, so that the curve is the same on fast and slow machines; a machine
- * that can't keep up answers fewer.
+ * Requests come at a steady pace, so that the curve is the same on fast and slow machines; a
+ * machine that can't keep up answers fewer.
  */
 #include <stdio.h>
 #include <stdlib.h>

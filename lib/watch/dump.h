@@ -78,6 +78,8 @@ int dump_capture(const char *path);
 int dump_mark(const char *name);
 /* What went wrong and what a person can do about it. `style`: whose name it was, or NULL. */
 void dump_advice(struct print *out, const struct dump_style *style, int error);
+/* What went wrong, for a caller that has a next step of its own. */
+void dump_cause(struct print *out, int error);
 uint64_t dumps_written(void);
 uint64_t dumps_failed(void);
 
