@@ -77,7 +77,7 @@ complete -c memoir -n '__fish_seen_subcommand_from shell' -F
 complete -c memoir -n __fish_use_subcommand -a doctor -d 'why is there no data, why are there no names'
 complete -c memoir -n '__fish_seen_subcommand_from doctor' -F
 complete -c memoir -n __fish_use_subcommand -a ctl -d 'control memoir in a running process'
-complete -c memoir -n '__fish_seen_subcommand_from ctl' -a 'start stop rate dump snapshot mark reset purge stats show set version'
+complete -c memoir -n '__fish_seen_subcommand_from ctl' -a 'start stop rate dump snapshot mark reset purge stats show set version help'
 complete -c memoir -n __fish_use_subcommand -a ps -d 'list the processes that run with memoir'
 complete -c memoir -n __fish_use_subcommand -a jeprof -d 'as jemalloc'\''s jeprof: the same options, tables and shell'
 complete -c memoir -n '__fish_seen_subcommand_from jeprof' -a 'WORDS'
@@ -130,7 +130,8 @@ complete -c memoir -n '__fish_seen_subcommand_from check' -l junit -d 'write the
 complete -c memoir -n '__fish_seen_subcommand_from check' -l github -d 'as GitHub'\''s annotations; a table in Markdown goes to $GITHUB_STEP_SUMMARY'
 complete -c memoir -n '__fish_seen_subcommand_from symbols' -l embed -d 'write the profile with its names to --output, for pprof and memoir'
 complete -c memoir -n '__fish_seen_subcommand_from doctor' -l system -d 'the kernel'\''s settings for huge pages and overcommit'
-complete -c memoir -n '__fish_seen_subcommand_from ctl' -l format -d 'what a dump is written as' -x -a 'memoir pprof jemalloc gperftools'
+complete -c memoir -n '__fish_seen_subcommand_from ctl' -l format -d 'what a dump is written as; without it, as FILE ends: .memoir, .pb.gz or .heap' -x -a 'memoir pprof jemalloc gperftools'
+complete -c memoir -n '__fish_seen_subcommand_from ctl' -l json -d 'as JSON, schema memoir.ctl/1'
 complete -c memoir -n '__fish_seen_subcommand_from ps' -l all -d 'as root, ask the processes of other users as well (-a)'
 complete -c memoir -n '__fish_seen_subcommand_from ps' -l json -d 'as JSON, schema memoir.ps/1'
 complete -c memoir -n '__fish_seen_subcommand_from options' -l markdown -d 'as Markdown'
