@@ -72,10 +72,22 @@ function(register name timeout)
         set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
     endif()
     string(REGEX MATCH "^[a-z]+" folder ${name})
+    set(labels ${folder})
+    has(quick quick)
+    if(quick OR folder MATCHES "${quick_folders}")
+        list(APPEND labels quick)
+    endif()
     set_tests_properties(${name} PROPERTIES
-        TIMEOUT ${timeout} SKIP_RETURN_CODE 77 LABELS ${folder}
+        TIMEOUT ${timeout} SKIP_RETURN_CODE 77 LABELS "${labels}"
         ENVIRONMENT "TMPDIR=${place};MEMOIR_EMULATOR=${emulator};${arg_ENVIRONMENT}")
 endfunction()
+
+# The core tests, `./dev test --quick`, and what they need to be built.
+set(quick_folders "^(unit|tool|api|misuse|tidy)")
+add_custom_target(quick)
+if(TARGET products)
+    add_dependencies(quick products)
+endif()
 
 # program(TARGET SOURCES ... FLAGS ... LINK ...): one test program. Position independent, like users' programs.
 function(program target)
@@ -86,6 +98,10 @@ function(program target)
     set_target_properties(${target} PROPERTIES
         POSITION_INDEPENDENT_CODE ON
         RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/bin)
+    has(quick quick)
+    if(quick OR target MATCHES "${quick_folders}")
+        add_dependencies(quick ${target})
+    endif()
 endfunction()
 
 string(REPLACE ";" " " emulator "${CMAKE_CROSSCOMPILING_EMULATOR}")

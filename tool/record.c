@@ -319,11 +319,16 @@ static const char *size_short(char text[16], uint64_t bytes)
     return text;
 }
 
-/* The name of a process's program, from its command line, in letters that any file may have. */
+/* The name of a process's program, from its command line, in letters that any file may have. An
+ * argument with spaces is in quotes: a path, or what setproctitle made, "nginx: worker process". */
 static const char *program_of(const struct summary *summary, char *text, size_t size)
 {
     const char *command = summary_command(summary);
+    bool quoted = command[0] == '\'';
+    command += quoted;
     size_t length = strcspn(command, " "), from = 0;
+    bool titled = length > 1 && command[length - 1] == ':';
+    length = titled ? length - 1 : quoted ? strcspn(command, "'") : length;
     for (size_t i = 0; i + 1 < length; i++)
         from = command[i] == '/' ? i + 1 : from;
     snprintf(text, size, "%.*s", (int)(length - from), command + from);
@@ -333,13 +338,14 @@ static const char *program_of(const struct summary *summary, char *text, size_t 
     return text[0] ? text : "process";
 }
 
-/* A name that tells what it is, in `folder`. */
-static void file_name(const char *program, const struct summary *summary, const char *folder,
-                      const char *suffix, char *path, size_t size)
+/* A name that tells what it is, in `folder`. Its time is when the recording `from` ended. */
+static void file_name(const char *program, const struct summary *summary, const char *from,
+                      const char *folder, const char *suffix, char *path, size_t size)
 {
     char date[32] = "", peak[16];
-    time_t seconds = time(NULL);
+    struct stat ended;
     struct tm now;
+    time_t seconds = stat(from, &ended) == 0 ? ended.st_mtim.tv_sec : time(NULL);
     if (localtime_r(&seconds, &now))
         strftime(date, sizeof date, "%Y%m%d-%H%M%S", &now);
     bool known = summary_counted(summary) || summary_peak(summary) > 0 ||
@@ -378,16 +384,16 @@ static void file_keep(const struct record *record, const struct summary *summary
     snprintf(beside, sizeof beside, "%s", record->folder);
     *strrchr(beside, '/') = '\0';
     if (place == PLACE_FOLDER && record->wanted[0])
-        file_name(program_of(summary, program, sizeof program), summary, record->wanted, suffix,
-                  path, size);
+        file_name(program_of(summary, program, sizeof program), summary, from, record->wanted,
+                  suffix, path, size);
     else if (place == PLACE_FOLDER)
-        file_name(record->program, summary, beside, suffix, path, size);
+        file_name(record->program, summary, from, beside, suffix, path, size);
     else
         snprintf(path, size, "%s", record->wanted);
     if (place == PLACE_OTHER ? file_copy(from, path) : rename(from, path) == 0)
         return;
     terminal_warn("%s can't be made: %s", path, strerror(errno));
-    file_name(record->program, summary, beside, suffix, path, size);
+    file_name(record->program, summary, from, beside, suffix, path, size);
     if (rename(from, path) != 0)
         path[0] = '\0';
 }
@@ -405,8 +411,8 @@ static size_t others_keep(const struct record *record)
         struct summary *summary = entry->d_name[0] == '.' ? NULL : summary_read(from);
         if (!summary)
             continue;
-        file_name(program_of(summary, program, sizeof program), summary, record->wanted, ".memoir",
-                  path, sizeof path);
+        file_name(program_of(summary, program, sizeof program), summary, from, record->wanted,
+                  ".memoir", path, sizeof path);
         count += rename(from, path) == 0;
         summary_free(summary);
     }

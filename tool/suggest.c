@@ -42,7 +42,7 @@ bool suggest_refuse(const struct loaded *loaded, const char *text, struct error 
     char name[SUGGEST_ROOM];
     if (strncmp(text, "no function", 11) != 0) /* the word is no pattern */
         return error_set(error, ERROR_USAGE, "%s", text);
-    error_set(error, ERROR_INPUT, "%s", text);
+    error_set(error, ERROR_INPUT, "%s in %s", text, loaded->name);
     if (function_nearest(&loaded->profile, loaded->rest[0], name) &&
         strcmp(name, loaded->rest[0]) == 0)
         error_set(error, ERROR_INPUT, "'%s' %s", name,

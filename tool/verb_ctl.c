@@ -4,49 +4,85 @@
  * rights of whoever asks, and only its descriptor goes to the process.
  */
 #include "base/attach.h"
+#include "base/compiler.h"
+#include "base/config.h"
+#include "base/nearest.h"
 #include "tool/command/command.h"
 #include "tool/process/process.h"
+#include "tool/profile/profile.h"
+#include "tool/profile/write/write.h"
+#include "tool/render_picture.h"
 #include "tool/terminal/terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* One process to ask, and where its answers go. */
+struct asking {
+    struct process process;
+    bool as_json, begun; /* the object is open: it begins with the first answer */
+    struct json json;
+    struct error *error;
+};
+
 static bool pid_read(const char *word, pid_t *pid, struct error *error);
-static bool words_send(const struct process *process, const char *verb, char **words, int fd,
-                       struct error *error);
-static bool dump_make(const struct process *process, const char *file, const char *format,
-                      struct error *error);
+static bool answers_print(struct asking *asking, const struct arguments *arguments);
+static bool words_send(struct asking *asking, const char *verb, char **words, int fd);
+static bool word_refused(struct asking *asking);
+static void answer_print(struct asking *asking, const char *answer);
+static void json_begin(struct asking *asking);
+static void fact_put(struct asking *asking, const char *key, const char *value);
+static bool format_choose(const char *file, pid_t pid, const char **format, struct error *error);
+static bool dump_make(struct asking *asking, const char *file, const char *format);
+static bool dump_refused(struct asking *asking);
 static bool file_make(const char *path, int *fd, struct error *error);
 
 bool ctl_run(const struct arguments *arguments, struct error *error)
 {
-    char **words = arguments->operands + 1;
-    struct process process;
+    struct asking asking = {.error = error};
     pid_t pid = 0;
 
     if (!pid_read(arguments->operands[0], &pid, error))
         return false;
-    if (!process_read(&process, pid)) {
+    if (!process_read(&asking.process, pid)) {
         attach_sweep();
         error_set(error, ERROR_TARGET, "no process %d", pid);
         return error_hint(error, "memoir ps");
     }
-    if (words[0] && strcmp(words[0], "dump") == 0)
-        return dump_make(&process, words[1], arguments_value(arguments, "--format"), error);
+    asking.as_json = arguments_value(arguments, "--json");
+    bool done = answers_print(&asking, arguments);
+    if (done && asking.as_json)
+        json_begin(&asking);
+    if (asking.begun) {
+        json_end(&asking.json);
+        json_end(&asking.json);
+    }
+    return done;
+}
+
+static bool answers_print(struct asking *asking, const struct arguments *arguments)
+{
+    char **words = arguments->operands + 1;
+    if (words[0] && strcmp(words[0], "dump") == 0) {
+        const char *format = arguments_value(arguments, "--format");
+        return format_choose(words[1], asking->process.pid, &format, asking->error) &&
+               dump_make(asking, words[1], format);
+    }
     if (words[0] && strcmp(words[0], "set") == 0 && words[1])
         words++;
     if (words[0] && strchr(words[0], '=')) {
         for (; *words; words++)
-            if (!words_send(&process, "set", (char *[]){*words, NULL}, -1, error))
+            if (!words_send(asking, "set", (char *[]){*words, NULL}, -1))
                 return false;
         return true;
     }
-    return words_send(&process, words[0] ? "" : "show", words, -1, error);
+    return words_send(asking, words[0] ? "" : "show", words, -1);
 }
 
 static bool pid_read(const char *word, pid_t *pid, struct error *error)
@@ -62,38 +98,155 @@ static bool pid_read(const char *word, pid_t *pid, struct error *error)
 }
 
 /* Sends `verb` (or "") and the words as one line, and prints the answer. */
-static bool words_send(const struct process *process, const char *verb, char **words, int fd,
-                       struct error *error)
+static bool words_send(struct asking *asking, const char *verb, char **words, int fd)
 {
     char line[ATTACH_LINE_MAX + 1];
     char *answer = NULL;
     size_t length = (size_t)snprintf(line, sizeof line, "%s", verb);
     for (; *words; words++) {
         if (strchr(*words, '\n') || length + strlen(*words) + 2 > sizeof line)
-            return error_set(error, ERROR_USAGE, "the words are too long, or of several lines");
+            return error_set(asking->error, ERROR_USAGE,
+                             "the words are too long, or of several lines");
         length += (size_t)snprintf(line + length, sizeof line - length, "%s%s",
                                    length > 0 ? " " : "", *words);
     }
-    if (!attach_ask(process, line, fd, &answer, error))
-        return false;
-    fputs(answer, stdout);
+    if (!attach_ask(&asking->process, line, fd, &answer, asking->error))
+        return word_refused(asking);
+    answer_print(asking, answer);
     free(answer);
     return true;
 }
 
-static bool dump_make(const struct process *process, const char *file, const char *format,
-                      struct error *error)
+/* Names the nearest verb or option if the process does not know one. */
+static bool word_refused(struct asking *asking)
+{
+    static const char *const verbs[] = {"dump",  "help", "mark",   "purge",    "rate",
+                                        "reset", "set",  "show",   "snapshot", "start",
+                                        "stats", "stop", "version"};
+    const char *verb = strstr(asking->error->text, "no verb '");
+    const char *option = strstr(asking->error->text, "no option '");
+    if (!verb && !option)
+        return false;
+    const char *word = strchr(verb ? verb : option, '\'') + 1, *best = NULL;
+    size_t length = strcspn(word, "'"), best_distance = nearest_most(length) + 1;
+    for (size_t i = 0; i < (verb ? COUNT_OF(verbs) : CONFIG_COUNT); i++) {
+        const char *known = verb ? verbs[i] : config_options[i].key;
+        size_t distance = nearest_distance(word, length, known, strlen(known));
+        if (distance < best_distance) {
+            best_distance = distance;
+            best = known;
+        }
+    }
+    return best ? error_hint(asking->error, "did you mean %s?", best)
+                : error_hint(asking->error, "memoir ctl %d %s", asking->process.pid,
+                             verb ? "help" : "show");
+}
+
+/* A relative name is relative to the folder of the process, which the kernel tells. */
+static void path_complete(const struct process *process, const char *name, char path[PATH_MAX])
+{
+    char link[32], folder[PATH_MAX];
+    snprintf(link, sizeof link, "/proc/%d/cwd", process->pid);
+    ssize_t length = name[0] == '/' ? -1 : readlink(link, folder, sizeof folder - 1);
+    if (length <= 0 || (size_t)length + strlen(name) + 2 > PATH_MAX)
+        snprintf(path, PATH_MAX, "%s", name);
+    else
+        snprintf(path, PATH_MAX, "%.*s/%s", (int)length, folder, name);
+}
+
+/* Lines "key:value"; those of `help` have a space behind the colon. */
+static void answer_print(struct asking *asking, const char *answer)
+{
+    char key[128], value[PATH_MAX], path[PATH_MAX];
+    for (const char *end; *answer; answer = end) {
+        size_t name = strcspn(answer, ":\n");
+        end = answer + strcspn(answer, "\n");
+        const char *rest = answer[name] == ':' ? answer + name + 1 : end;
+        snprintf(key, sizeof key, "%.*s", (int)name, answer);
+        snprintf(value, sizeof value, "%.*s", (int)(end - rest), rest);
+        end += *end == '\n';
+        if (strcmp(key, "dump") == 0)
+            path_complete(&asking->process, value, path);
+        else
+            memcpy(path, value, sizeof path);
+        if (asking->as_json)
+            fact_put(asking, key, path);
+        else
+            printf("%s:%s\n", key, path);
+    }
+}
+
+/* Once: a command that fails before its first answer prints no object. */
+static void json_begin(struct asking *asking)
+{
+    struct json *json = &asking->json;
+    if (asking->begun)
+        return;
+    asking->begun = true;
+    json_start(json, stdout, true);
+    json_object(json, NULL);
+    json_text(json, "schema", "memoir.ctl/1");
+    json_number(json, "pid", asking->process.pid);
+    json_object(json, "answer");
+}
+
+static void fact_put(struct asking *asking, const char *key, const char *value)
+{
+    struct json *json = &asking->json;
+    json_begin(asking);
+    bool number = value[0] && strlen(value) < 19 && value[strspn(value, "0123456789")] == '\0';
+    for (size_t i = 0; i < CONFIG_COUNT; i++) /* of an option: as it is written */
+        number = number && strcmp(config_options[i].key, key) != 0;
+    if (number)
+        json_number(json, key, strtoll(value, NULL, 10));
+    else
+        json_text(json, key, value + (value[0] == ' '));
+}
+
+/* The format of the ending, unless --format says it. Endings that only `memoir export` can write
+ * are refused, because a file should be what its name says. */
+static bool format_choose(const char *file, pid_t pid, const char **format, struct error *error)
+{
+    const struct writer *writer = file && !*format ? write_find(file) : NULL;
+    if (writer == &writer_pprof || writer == &writer_gperftools)
+        *format = writer->word;
+    else if (file && !*format && (writer || picture_ending(file))) {
+        error_set(error, ERROR_USAGE, "%s: a process writes .memoir, .pb.gz and .heap", file);
+        return error_hint(error, "memoir export %d -o %s", pid, file);
+    } else if (file && !*format && strlen(file) > 7 &&
+               strcmp(file + strlen(file) - 7, ".memoir") == 0)
+        *format = "memoir";
+    return true;
+}
+
+static bool dump_make(struct asking *asking, const char *file, const char *format)
 {
     char *words[] = {(char *)format, NULL};
     int fd = -1;
-    if (file && !file_make(file, &fd, error))
+    if (file && !file_make(file, &fd, asking->error))
         return false;
-    bool right = words_send(process, "dump", words, fd, error);
+    bool right = words_send(asking, "dump", words, fd);
     if (fd >= 0 && close(fd) != 0 && right)
-        right = error_set(error, ERROR_INPUT, "%s: %s", file, strerror(errno));
+        right = error_set(asking->error, ERROR_INPUT, "%s: %s", file, strerror(errno));
     if (fd >= 0 && !right)
         unlink(file);
-    return right;
+    if (fd >= 0 && right && asking->as_json)
+        fact_put(asking, "dump", file);
+    return right || (fd < 0 && dump_refused(asking));
+}
+
+/* Where the process puts its dumps can't change while it runs; a file of the caller's can. */
+static bool dump_refused(struct asking *asking)
+{
+    char path[PATH_MAX];
+    const char *name = strstr(asking->error->text, "no dump ");
+    if (!name)
+        return false;
+    path_complete(&asking->process, name + strlen("no dump "), path);
+    error_set(asking->error, asking->error->status, "process %d: no dump %s", asking->process.pid,
+              path);
+    return error_hint(asking->error, "memoir ctl %d dump FILE   writes it to a file of yours",
+                      asking->process.pid);
 }
 
 static bool file_make(const char *path, int *fd, struct error *error)

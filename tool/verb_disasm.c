@@ -461,7 +461,8 @@ static bool answer_make(struct answer *answer, struct loaded *loaded, struct err
                  !base_make(answer, loaded, &wanted)))
         done = error_set(error, ERROR_INPUT, "out of memory");
     if (done && count == 0) {
-        error_set(error, ERROR_INPUT, "no function with code fits '%s'", loaded->rest[0]);
+        error_set(error, ERROR_INPUT, "no function with code fits '%s' in %s", loaded->rest[0],
+                  loaded->name);
         done = error_hint(error, "memoir symbols says which programs and libraries were found");
     }
     if (done && load_open(&answer->style, answer->arguments, loaded, error)) {

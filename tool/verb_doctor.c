@@ -230,7 +230,7 @@ static void check_answers(struct doctor *doctor, const struct process *process)
 static bool check_process(struct doctor *doctor, pid_t pid, struct error *error)
 {
     struct process process;
-    char path[64], program[PATH_MAX];
+    char path[64], program[PATH_MAX], sudo[48];
     if (!process_read(&process, pid)) {
         error_set(error, ERROR_TARGET, "there is no process %d", pid);
         return error_hint(error, "memoir ps");
@@ -239,10 +239,11 @@ static bool check_process(struct doctor *doctor, pid_t pid, struct error *error)
     ssize_t length = readlink(path, program, sizeof program - 1);
     program[length > 0 ? length : 0] = '\0';
     doctor_say(doctor, MARK_GOOD, NULL, "process %d: %s", pid, process.command);
+    snprintf(sudo, sizeof sudo, "sudo memoir doctor %d", pid);
     if (process.library == PROCESS_WITH)
         doctor_say(doctor, MARK_GOOD, NULL, "libmemoir %s is in it", process.version);
     else if (process.library == PROCESS_UNKNOWN)
-        doctor_say(doctor, MARK_BAD, "sudo memoir doctor PID",
+        doctor_say(doctor, MARK_BAD, sudo,
                    "its files may not be looked at: it is another user's, or protected");
     else
         doctor_say(doctor, MARK_BAD, "start it with   memoir run -- COMMAND",

@@ -312,7 +312,11 @@ static int verb_dump(struct request *request)
         char buffer[200];
         struct print text;
         print_start(&text, buffer, sizeof buffer);
-        dump_advice(&text, request->fd < 0 ? &style : NULL, error);
+        if (request->fd >= 0)
+            dump_advice(&text, NULL, error);
+        else
+            dump_cause(&text,
+                       error); /* dump.prefix can't change now: the client has other advice */
         sink_format(request->out, "error: no dump%s%s: %s\n", name[0] ? " " : "", name,
                     print_string(&text));
         return error;

@@ -11,8 +11,8 @@
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
 #include "lib/dump/capture.h"
-#include "lib/dump/dump.h"
 #include "lib/dump/dump_file.h"
+#include "lib/dump/style.h"
 #include "lib/heap/observer.h"
 
 enum { MODE = 0600, BUFFER_SIZE = 16 << 10 };

@@ -172,6 +172,16 @@ static const char *setting_of(const struct dump_style *style)
     return settings[style->names];
 }
 
+void dump_cause(struct print *out, int error)
+{
+    const char *text = advice(error);
+    size_t length = 0;
+    while (text[length] != '\0' && text[length] != ';')
+        length++;
+    print_bytes(out, text, length);
+    print_format(out, " (error %d)", error);
+}
+
 void dump_advice(struct print *out, const struct dump_style *style, int error)
 {
     bool place = error == ENOENT || error == ENOTDIR || error == EACCES || error == EPERM ||

@@ -14,48 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/config.h"
 #include "lib/dump/format.h"
+#include "lib/dump/style.h"
 
 struct print;
-
-enum dump_names {
-    DUMP_NAMES_MEMOIR,     /* PREFIX-YYYYMMDD-HHMMSS-PID-SEQ-REASON-LIVE.SUFFIX */
-    DUMP_NAMES_JEMALLOC,   /* PREFIX.PID.SEQ.iN.heap, .mN. .uN. .f. */
-    DUMP_NAMES_GPERFTOOLS, /* PREFIX.NNNN.heap */
-    DUMP_NAMES_CAPTURE,    /* no file of its own: a snapshot in the capture of the run */
-};
-
-enum dump_reason {
-    DUMP_CALL,
-    DUMP_ALLOCATED, /* so many bytes allocated since the last one */
-    DUMP_FREED,
-    DUMP_IN_USE, /* the high-water mark rose by so much */
-    DUMP_PEAK,   /* a new maximum, by a step */
-    DUMP_TIME,
-    DUMP_ABOVE,   /* a threshold was crossed */
-    DUMP_FAILURE, /* an allocation failed */
-    DUMP_SIGNAL,
-    DUMP_EXIT,
-    DUMP_OUTSIDE, /* the control channel asked */
-    DUMP_REASONS
-};
-
-enum { DUMP_NAME_SIZE = CONFIG_PATH_SIZE + 128 };
-
-struct dump_style {
-    enum dump_source source;
-    enum dump_names names;
-    enum format_kind format;
-    struct format_options options;
-    char prefix[CONFIG_PATH_SIZE]; /* may hold a folder; empty: the program's name */
-    unsigned keep;                 /* files of this process that are kept; 0: all */
-    uint64_t keep_bytes;           /* and their size in all; 0: any */
-    bool pid_namespace;            /* jemalloc's names: the namespace before the pid */
-    int owner;                     /* gperftools' names: the process that the plain prefix belongs
-                                      to; any other one, a forked child say, has its id in them */
-    bool announce;                 /* "Dumping heap profile to FILE (REASON)" on standard error */
-};
 
 /* *style = *value, between two dumps. */
 void dump_style_set(struct dump_style *style, const struct dump_style *value);
@@ -79,6 +41,8 @@ int dump_capture(const char *path);
 int dump_mark(const char *name);
 /* What went wrong and what a person can do about it. `style`: whose name it was, or NULL. */
 void dump_advice(struct print *out, const struct dump_style *style, int error);
+/* What went wrong, for a caller that has a next step of its own. */
+void dump_cause(struct print *out, int error);
 /* Ends the log of blocks (lib/heap/block_log.h) and writes it as JSON. 0 or an errno value; EINVAL
  * if it does not run. */
 int dump_block_log(const char *path, const char *version, unsigned lg_sample);

@@ -9,7 +9,7 @@
 #include "base/compiler.h"
 #include "base/os.h"
 #include "base/print.h"
-#include "lib/dump/dump.h"
+#include "lib/dump/style.h"
 
 enum {
     MODE = 0600,

@@ -10,7 +10,7 @@
 #ifndef DUMP_DUMP_NAME_H
 #define DUMP_DUMP_NAME_H
 
-#include "lib/dump/dump.h"
+#include "lib/dump/style.h"
 
 /* What a name may say about the moment. */
 struct dump_moment {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See lib/heap/scale.h. */
 #include "lib/heap/scale.h"
+#include "lib/heap/track.h"
 
 #include <string.h>
 

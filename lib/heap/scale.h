@@ -17,8 +17,8 @@
 #define HEAP_SCALE_H
 
 #include "base/fit.h"
+#include "lib/heap/site_row.h"
 #include "lib/heap/totals.h"
-#include "lib/heap/track.h"
 
 struct scale {
     struct totals_peak peak;

@@ -11,7 +11,7 @@
 #define HEAP_SITES_H
 
 #include "base/compiler.h"
-#include "lib/heap/track.h"
+#include "lib/heap/site_row.h"
 #include "lib/watch/watch.h"
 
 struct site_ends {

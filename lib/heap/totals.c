@@ -8,6 +8,7 @@
 #include "lib/heap/recorder.h"
 #include "lib/heap/sampler.h"
 #include "lib/heap/series.h"
+#include "lib/heap/track.h"
 
 enum {
     BATCH_BYTES = 16 << 10, /* events are shared at the latest after this many bytes, */

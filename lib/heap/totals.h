@@ -30,7 +30,6 @@
 #include "base/compiler.h"
 #include "lib/alloc/alloc.h"
 #include "lib/heap/sites.h"
-#include "lib/heap/track.h"
 
 /*
  * Limits that the counters may reach; when one is reached `totals_due` becomes true, by whichever

@@ -17,30 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Lifetimes: bucket i holds those below 4^i microseconds, the last one all longer ones (above 268
- * s). */
-enum { LIFE_BUCKETS = 16 };
-
-/* Blocks and their bytes: as asked for, and as malloc_usable_size says. */
-struct track_sum {
-    uint64_t objects, requested, usable;
-};
-
-struct track_row {
-    uint32_t stack;  /* stacks.h */
-    uint32_t thread; /* threads.h: number of its row, or THREAD_OTHER: threads that have ended */
-    unsigned class;  /* of the allocator, or ACCOUNT_LARGE */
-    uint32_t size;   /* usable size of a block, 0 for large ones: these differ */
-    int64_t rate;    /* mean bytes between samples; 0: every block was recorded */
-    double weight;   /* 1 / p: multiply a sum of what was seen by it */
-    /* Seen: */
-    struct track_sum live, allocated, peak;
-    uint64_t moved_out; /* objects that went on in a realloc */
-    /* Of the allocated objects, those that realloc resized in place and that this stack had before:
-     * they are no new samples. */
-    uint64_t again;
-    uint64_t lives[LIFE_BUCKETS]; /* objects that ended here, by their age */
-};
+#include "lib/heap/site_row.h"
 
 struct caller;
 struct record;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-#
+# quick
 # Words, files and lines that make no sense: each is refused with its cause and the next step, with
 # the status for it (2 usage, 3 input, 4 target), and with nothing on standard output.
 . "$(dirname "$0")/../programs/common.sh"
@@ -70,7 +70,8 @@ done <<'E'
 2~has no metric 'peak'~peak few.folded
 2~has no metric 'live'~leaks few.folded
 2~peek needs a function~peek few.folded
-3~no function fits 'nosuch'~peek few.folded nosuch
+3~no function fits 'nosuch' in few.folded~peek few.folded nosuch
+3~no function fits 'nosuch' in few.folded~list few.folded nosuch
 4~no file and no process 999999999~top 999999999
 4~Couldn't connect to server~top http://localhost:1/x
 2~export needs a file to write~export few.folded
@@ -164,7 +165,7 @@ a quote is not closed
 no/such/file can't be written
 a command must follow |
 a file must follow >
-no function fits 'nosuch'
+no function fits 'nosuch' in few.folded
 top has no flag '--flub'
 --at needs the file
 x.foo: no format has this ending

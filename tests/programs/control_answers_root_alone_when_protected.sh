@@ -10,7 +10,7 @@ user=54322
 rm -rf "/tmp/memoir-$user" "/dev/shm/memoir-$user" "/var/tmp/memoir-$user"
 running=''
 trap 'for p in $running; do kill "$p" 2>/dev/null; done; rm -rf "$place" "/tmp/memoir-$user"' EXIT
-chmod 755 "$place"
+open_place
 build "$root/tests/programs/control_target.c" -o "$place/target"
 cp "$root/tests/programs/control_client.py" "$MEMOIR_TOOL" "$place"
 cp "$(readlink -f "$MEMOIR_LIB")" "$place/libmemoir.so"

@@ -186,6 +186,39 @@ for wrong in 'set nonsense=1' 'rate lots' 'set numa.nodes=1' nothing 'start now'
     "$MEMOIR_TOOL" ctl "$pid" $wrong >"$place/answer" 2>&1 || got=$?
     case $got in 2 | 4) ;; *) fail "ctl $wrong: exit code $got: $(cat "$place/answer")" ;; esac
 done
+for slip in 'rte rate' 'heap.rat=4K heap.rate' 'set heap.rat=4K heap.rate' 'show heap.rat heap.rate' 'zzzz help'; do
+    # shellcheck disable=SC2086 # words
+    expect 4 "$MEMOIR_TOOL" ctl "$pid" ${slip% *} 2>"$place/answer"
+    grep -q -- "^→ .*${slip##* }" "$place/answer" || fail "ctl $slip: $(cat "$place/answer")"
+done
+
+# the ending of the file says the format; one that a process can't write is refused
+ctl dump "$place/a.pb.gz" && gzip -t "$place/a.pb.gz" || fail "no gzip"
+ctl dump "$place/a.heap" && grep -q '^heap profile: ' "$place/a.heap" || fail "no text of gperftools"
+ctl dump --format jemalloc "$place/b.heap" && grep -q '^heap_v2/' "$place/b.heap" || fail "no heap_v2"
+expect 2 "$MEMOIR_TOOL" ctl "$pid" dump "$place/a.svg" 2>"$place/answer"
+grep -q "memoir export $pid -o $place/a.svg" "$place/answer" || fail "a.svg: $(cat "$place/answer")"
+[ ! -e "$place/a.svg" ] || fail "a.svg was made"
+
+# --json: the same facts
+for words in show stats "dump $place/j.memoir" 'rate 16K' version 'mark here'; do
+    # shellcheck disable=SC2086 # words
+    ctl $words --json
+    python3 -c "
+import json, sys
+page = json.load(open('$place/answer'))
+answer = page['answer']
+verb = '$words'.split()[0]
+good = {'show': lambda: answer['heap.rate'] == '16K' and answer['dump.keep'] == '3',
+        'stats': lambda: answer['live_bytes'] > 0 and answer['profile.lost'] == 0,
+        'dump': lambda: answer['dump'] == '$place/j.memoir',
+        'rate': lambda: answer['heap.rate'] == '16K', 'version': lambda: answer['version'],
+        'mark': lambda: answer == {}}[verb]()
+sys.exit(page['schema'] != 'memoir.ctl/1' or page['pid'] != $pid or not good)" ||
+        fail "ctl $words --json: $(cat "$place/answer")"
+done
+expect 4 "$MEMOIR_TOOL" ctl "$pid" rte --json >"$place/answer" 2>/dev/null
+[ ! -s "$place/answer" ] || fail "--json of nothing: $(cat "$place/answer")"
 expect 3 "$MEMOIR_TOOL" ctl "$pid" dump "$place/file1" 2>/dev/null
 expect 3 "$MEMOIR_TOOL" ctl "$pid" dump /nowhere/file 2>"$place/answer"
 grep -q 'make its folder' "$place/answer" || fail "no next step: $(cat "$place/answer")"
@@ -204,6 +237,23 @@ stop forks
 launch "$place/static" idle
 answers static
 stop static
+
+# the process knows where it is: a name relative to there is told in full; where it may not write, a
+# file of the client's is the way
+mkdir "$place/inside"
+launch env LD_PRELOAD="$MEMOIR_LIB" sh -c "cd '$place/inside' && exec '$target' idle"
+ctl dump
+written=$(sed -n 's/^dump://p' "$place/answer")
+case $written in "$place"/inside/?*) ;; *) fail "not in full: $written" ;; esac
+[ -s "$written" ] || fail "no dump $written"
+rm -r "$place/inside"
+expect 4 "$MEMOIR_TOOL" ctl "$pid" dump 2>"$place/answer"
+grep -q "no dump $place/inside" "$place/answer" && grep -q "^→ memoir ctl $pid dump FILE" "$place/answer" ||
+    fail "a refused dump: $(cat "$place/answer")"
+grep -q 'dump.prefix' "$place/answer" && fail "advice that can't be followed: $(cat "$place/answer")"
+ctl dump "$place/elsewhere"
+: >"$place/errors" # it says there, too, that it can't
+stop relative
 
 with "$target" fork
 child=$(sed -n 's/^ready //p' "$place/out" | head -n 1)

@@ -5,6 +5,7 @@
 # slow or mad, stalls the program or brings it down.
 . "$(dirname "$0")/common.sh"
 need python3 prlimit
+open_place
 target=$place/target
 build "$root/tests/programs/control_target.c" -o "$target"
 client=$root/tests/programs/control_client.py
@@ -111,7 +112,6 @@ if [ "$(id -u)" -ne 0 ] || ! command -v setpriv >/dev/null; then
     finish
 fi
 nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
-chmod 755 "$place"
 cp "$MEMOIR_TOOL" "$client" "$target" "$place" 2>/dev/null
 cp "$MEMOIR_LIB" "$place/libmemoir.so"
 MEMOIR_LIB=$place/libmemoir.so

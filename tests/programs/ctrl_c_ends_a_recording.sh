@@ -5,6 +5,7 @@
 # signals themselves do it as ever.
 . "$(dirname "$0")/common.sh"
 need python3 bash
+open_place
 build "$root/tests/programs/ctrl_c_target.c" -o "$place/target"
 mkdir "$place/here"
 cd "$place/here" || exit 2
@@ -152,7 +153,6 @@ said 'ended by signal 15 '
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && command -v prlimit >/dev/null; then
     what='no thread'
     mkdir "$place/open"
-    chmod 755 "$place"
     chmod 777 "$place/open"
     cp "$(readlink -f "$MEMOIR_LIB")" "$place/libmemoir.so"
     press 15 prlimit --nproc=0 setpriv --reuid 65534 --regid 65534 --clear-groups env \

@@ -11,7 +11,7 @@ need nginx memcached setpriv python3
 id www-data >/dev/null 2>&1 || skip "there is no user www-data"
 running=''
 trap 'for p in $running; do kill "$p" 2>/dev/null; done; rm -rf "$place"' EXIT
-chmod 755 "$place"
+open_place
 cp "$(readlink -f "$MEMOIR_LIB")" "$place/libmemoir.so"
 cp "$MEMOIR_TOOL" "$place/memoir"
 chmod 755 "$place"/*

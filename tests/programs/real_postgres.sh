@@ -7,7 +7,7 @@
 need psql
 programs=$(find /usr/lib/postgresql -maxdepth 2 -name bin 2>/dev/null | sort -V | tail -n 1)
 [ -x "$programs/postgres" ] || skip "postgres is not installed"
-chmod 755 "$place"
+open_place
 folder=$place/data
 stop() { as_user "$programs/pg_ctl" -D "$folder" -m "$1" -w -t 60 stop >"$place/stopped" 2>&1; }
 trap '[ ! -e "$folder/postmaster.pid" ] || stop immediate; rm -rf "$place"' EXIT
@@ -24,10 +24,12 @@ if [ "$(id -u)" -eq 0 ]; then
     id postgres >/dev/null 2>&1 || skip "there is no user postgres"
     mkdir "$folder"
     chown postgres "$folder"
-    # The library may lie where that user can't look.
+    # The library and the command may lie where that user can't look.
     cp "$(readlink -f "$MEMOIR_LIB")" "$place/libmemoir.so"
+    cp "$MEMOIR_TOOL" "$place/memoir"
     MEMOIR_LIB=$place/libmemoir.so
-    chmod 755 "$MEMOIR_LIB"
+    MEMOIR_TOOL=$place/memoir
+    chmod 755 "$MEMOIR_LIB" "$MEMOIR_TOOL"
 fi
 ask() { as_user "$programs/psql" -X -q -A -t -h "$folder" -U tester postgres "$@"; }
 

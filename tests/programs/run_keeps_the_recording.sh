@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
+# quick
 # `memoir run` loses no recording and leaves nothing else behind, wherever it is started and whatever
 # becomes of its own words: a closed stream, a folder nobody may write to, one without room, names
 # with spaces, a file that can't be made where it was wanted.
@@ -54,6 +55,34 @@ expect 3 memoir run --exact --output "$place/out put" bash -c '../target; ../tar
 grep -Eq '^    and [23] more there, of the other processes$' "$place/errors" || fail "all: $(cat "$place/errors")"
 [ "$(files "$place/out put" | grep -c '/target-[-0-9]*-peak[0-9]*M.memoir$')" -ge 1 ] || fail "all: $(files "$place/out put")"
 [ -z "$(files)" ] || fail "all: left behind $(files)"
+
+# a process that gave itself a title, as daemons do, has its program's name, and the time of its own end
+cat >"$place/titled.c" <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    (void)argc;
+    memset(argv[0], 0, strlen(argv[0]));
+    strcpy(argv[0], "titled: worker"); /* shorter than the path */
+    if (fork() == 0) {
+        void *volatile block = malloc(5000000);
+        return block == NULL;
+    }
+    wait(NULL);
+    void *volatile block = malloc(3000000);
+    sleep(2);
+    return block == NULL;
+}
+END
+build "$place/titled.c" -o "$place/titled"
+rm -f "$place/out put/"*
+expect 0 memoir run --exact --output "$place/out put" "$place/titled" 2>"$place/errors"
+[ "$(files "$place/out put" | grep -c '/titled-[-0-9]*-peak')" -eq 2 ] || fail "titled: $(files "$place/out put")"
+times=$(files "$place/out put" | sed 's|.*/titled-[0-9]*-\([0-9]*\)-.*|\1|' | sort -u | wc -l)
+[ "$times" -eq 2 ] || fail "titled: the time of the same end: $(files "$place/out put")"
 
 # what goes on when the program has ended is recorded on
 expect 0 memoir run --exact ../target daemon >"$place/out" 2>"$place/errors"

@@ -9,7 +9,7 @@
 need stat
 
 # The folder must be one where the bits count.
-chmod 755 "$place"
+open_place
 source=$root/tests/programs/secure_program.c
 cp "$MEMOIR_LIB" "$place/libmemoir.so.1"
 chmod 755 "$place/libmemoir.so.1"

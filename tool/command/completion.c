@@ -6,11 +6,13 @@
 #include "tool/command/arguments.h"
 #include "tool/command/commands.h"
 #include "tool/command/options.h"
+#include "tool/report/report.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static void show_bash(void);
+static void bash_operands(void);
 static void show_zsh(void);
 static void show_fish(void);
 
@@ -90,11 +92,44 @@ static void put_quoted(const char *text, const char *escaped)
     }
 }
 
-/* bash splits words at '=': `--set heap=o` arrives as --set, heap, =, o. */
-static void show_bash(void)
+static void put_metrics(void)
 {
-    printf("# bash completion of memoir, printed by: memoir completion bash\n"
-           "_memoir_values()\n{\n    case $1 in\n");
+    for (size_t i = 0; i < metrics_count; i++)
+        printf("%s%s", i > 0 ? " " : "", metrics[i].word);
+}
+
+/* Flags whose argument is of one kind, as patterns of `case`. */
+static void put_flags_of(const char *argument)
+{
+    bool any = false;
+    for (size_t i = 0; i < commands_flags_count; i++) {
+        if (strcmp(commands_flags[i].argument, argument) != 0 || commands_flags[i].verb[0] != '@')
+            continue;
+        printf("%s%s", any ? "|" : "", commands_flags[i].name);
+        any = true;
+    }
+}
+
+static bool takes_function(const struct command *command)
+{
+    return strcmp(command->operands, "PROFILE RE") == 0;
+}
+
+/* What the processes and the files of the command line have: asked when it is wanted. Names that a
+ * regular expression would take for something else are left out. */
+static const char helpers[] =
+    "_memoir_pids()\n{\n"
+    "    grep -ls libmemoir /proc/[0-9]*/maps 2>/dev/null | sed 's|/proc/||; s|/maps||'\n}\n\n"
+    "_memoir_functions()\n{\n"
+    "    local word files=()\n"
+    "    for word in \"$@\"; do [[ -f $word ]] && files+=(\"$word\"); done\n"
+    "    memoir export \"${files[@]}\" --format folded -o - --quiet 2>/dev/null |\n"
+    "        sed 's/ [0-9]*$//' | tr ';' '\\n' | grep -E '^[A-Za-z_][A-Za-z0-9_:~]*$' | sort -u\n"
+    "}\n\n";
+
+static void bash_values(void)
+{
+    printf("_memoir_values()\n{\n    case $1 in\n");
     for (size_t i = 0; i < CONFIG_COUNT; i++) {
         if (option_words(&config_options[i])) {
             printf("    %s) echo \"", config_options[i].key);
@@ -102,27 +137,25 @@ static void show_bash(void)
             printf("\" ;;\n");
         }
     }
-    printf("    esac\n}\n\n"
-           "_memoir()\n{\n"
-           "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-           "    local verb=${COMP_WORDS[1]} flags= operands= keys=");
-    for (size_t i = 0; i < CONFIG_COUNT; i++)
-        printf("%s%s=", i > 0 ? " " : "'", config_options[i].key);
-    printf("'\n    COMPREPLY=()\n"
-           "    if ((COMP_CWORD == 1)); then\n        COMPREPLY=($(compgen -W '");
-    put_verbs();
-    printf("' -- \"$word\"))\n        return\n    fi\n"
-           "    if [[ $word == = && ${COMP_WORDS[COMP_CWORD-2]} == --set ]]; then\n"
-           "        COMPREPLY=($(compgen -W \"$(_memoir_values \"$before\")\"))\n        return\n"
-           "    elif [[ $before == = && ${COMP_WORDS[COMP_CWORD-3]} == --set ]]; then\n"
-           "        COMPREPLY=($(compgen -W \"$(_memoir_values \"${COMP_WORDS[COMP_CWORD-2]}\")\" "
-           "-- \"$word\"))\n        return\n    fi\n"
-           "    case $before in\n"
+    printf("    esac\n}\n\n%s", helpers);
+}
+
+/* Answers of flags, by the word before. */
+static void bash_flags(void)
+{
+    printf("    case $before in\n"
            "    --set) compopt -o nospace 2>/dev/null\n"
            "        COMPREPLY=($(compgen -W \"$keys\" -- \"$word\")); return ;;\n"
            "    -o|");
     put_path_flags();
-    printf(")\n        COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n"
+    printf(")\n        COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n    ");
+    put_flags_of("METRIC");
+    printf(") COMPREPLY=($(compgen -W '");
+    put_metrics();
+    printf("' -- \"$word\")); return ;;\n    --at|--since|--until)\n"
+           "        COMPREPLY=($(compgen -W 'peak end' -- \"$word\")); return ;;\n    ");
+    put_flags_of("RE");
+    printf(") _memoir_function; return ;;\n"
            "    esac\n    case $verb:$before in\n");
     for (size_t i = 0; i < commands_flags_count; i++) {
         const struct command_flag *flag = &commands_flags[i];
@@ -133,7 +166,39 @@ static void show_bash(void)
             printf("' -- \"$word\")); return ;;\n");
         }
     }
-    printf("    esac\n    case $verb in\n");
+    printf("    esac\n");
+}
+
+/* bash splits words at '=' and ':': `--set heap=o` arrives as --set, heap, =, o. */
+static void show_bash(void)
+{
+    printf("# bash completion of memoir, printed by: memoir completion bash\n");
+    bash_values();
+    printf("_memoir_function()\n{\n"
+           "    local whole=${COMP_LINE:0:COMP_POINT} word=${COMP_WORDS[COMP_CWORD]} i\n"
+           "    whole=${whole##* }\n"
+           "    COMPREPLY+=($(compgen -W \"$(_memoir_functions \"${COMP_WORDS[@]:2}\")\" "
+           "-- \"$whole\"))\n"
+           "    for i in \"${!COMPREPLY[@]}\"; do\n"
+           "        COMPREPLY[i]=${COMPREPLY[i]#\"${whole%%\"$word\"}\"}\n    done\n}\n\n"
+           "_memoir()\n{\n"
+           "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
+           "    local verb=${COMP_WORDS[1]} flags= operands= keys=");
+    for (size_t i = 0; i < CONFIG_COUNT; i++)
+        printf("%s%s=", i > 0 ? " " : "'", config_options[i].key);
+    printf("'\n    COMPREPLY=()\n"
+           "    if ((COMP_CWORD == 1)); then\n        COMPREPLY=($(compgen -W '");
+    put_verbs();
+    printf("' -- \"$word\"))\n        return\n    fi\n"
+           "    if [[ $word == = && ${COMP_WORDS[COMP_CWORD-2]} == --set || "
+           "$verb:$word == ctl:= ]]; then\n"
+           "        COMPREPLY=($(compgen -W \"$(_memoir_values \"$before\")\"))\n        return\n"
+           "    elif [[ $before == = && ${COMP_WORDS[COMP_CWORD-3]} == --set || "
+           "$verb:$before == ctl:= ]]; then\n"
+           "        COMPREPLY=($(compgen -W \"$(_memoir_values \"${COMP_WORDS[COMP_CWORD-2]}\")\" "
+           "-- \"$word\"))\n        return\n    fi\n");
+    bash_flags();
+    printf("    case $verb in\n");
     for (size_t i = 0; i < commands_count; i++) {
         printf("    %s) flags='", commands[i].verb);
         for (size_t j = 0; j < commands_flags_count; j++) {
@@ -147,15 +212,40 @@ static void show_bash(void)
             put_words(words_of(commands[i].operands));
         printf("' ;;\n");
     }
+    bash_operands();
+}
+
+/* What is no flag and not the answer of one. */
+static void bash_operands(void)
+{
     printf("    esac\n"
            "    if [[ $word == -* ]]; then\n"
            "        COMPREPLY=($(compgen -W \"$flags\" -- \"$word\"))\n"
            "    elif [[ $verb == run ]]; then\n"
            "        COMPREPLY=($(compgen -c -- \"$word\") $(compgen -f -- \"$word\"))\n"
+           "    elif [[ $verb == ctl ]] && ((COMP_CWORD == 2)); then\n"
+           "        COMPREPLY=($(compgen -W \"$(_memoir_pids)\" -- \"$word\"))\n"
+           "    elif [[ $verb:$before == ctl:dump ]]; then\n"
+           "        COMPREPLY=($(compgen -f -- \"$word\"))\n"
+           "    elif [[ $verb:$before == ctl:show ]]; then\n"
+           "        COMPREPLY=($(compgen -W \"${keys//=/}\" -- \"$word\"))\n"
+           "    elif [[ $verb == ctl ]]; then\n"
+           "        COMPREPLY=($(compgen -W \"$operands $keys\" -- \"$word\"))\n"
+           "        [[ $COMPREPLY == *= ]] && compopt -o nospace 2>/dev/null\n"
            "    elif [[ -n $operands ]]; then\n"
            "        COMPREPLY=($(compgen -W \"$operands\" -- \"$word\"))\n"
            "    else\n"
            "        COMPREPLY=($(compgen -f -- \"$word\"))\n"
+           "        [[ $word == [0-9]* ]] && "
+           "COMPREPLY+=($(compgen -W \"$(_memoir_pids)\" -- \"$word\"))\n"
+           "        case $verb in ");
+    bool any = false;
+    for (size_t i = 0; i < commands_count; i++) {
+        if (takes_function(&commands[i]))
+            printf("%s%s", any ? "|" : "", commands[i].verb);
+        any = any || takes_function(&commands[i]);
+    }
+    printf(") _memoir_function ;; esac\n"
            "    fi\n}\n"
            "complete -o filenames -F _memoir memoir\n");
 }
@@ -169,6 +259,10 @@ static void zsh_action(const char *argument)
         printf(":path:_files");
     } else if (strcmp(argument, "KEY=VALUE") == 0) {
         printf(":option:_memoir_option");
+    } else if (strcmp(argument, "METRIC") == 0) {
+        printf(":metric:(");
+        put_metrics();
+        printf(")");
     } else if (!strchr(argument, '|')) {
         printf(":value:");
     } else {
@@ -279,7 +373,7 @@ static void show_fish(void)
             put_help_words();
         else
             put_words(words_of(operands));
-        printf("'\n");
+        printf("%s'\n", words_of(operands) == operands ? "" : " (__fish_complete_pids)");
     }
     for (size_t i = 0; i < commands_flags_count; i++) {
         const struct command_flag *flag = &commands_flags[i];
@@ -300,6 +394,10 @@ static void show_fish(void)
             printf(" -r -F");
         } else if (strcmp(flag->argument, "KEY=VALUE") == 0) {
             printf(" -x -a '(__memoir_option)'");
+        } else if (strcmp(flag->argument, "METRIC") == 0) {
+            printf(" -x -a '");
+            put_metrics();
+            printf("'");
         } else if (flag->argument[0] && !strchr(flag->argument, '|')) {
             printf(" -x");
         } else if (flag->argument[0]) {

@@ -129,7 +129,10 @@ void go_start(char **arguments)
     }
     check(&words, given);
     if (compat_text(&words, COMPAT_HTTP)[0] != '\0') {
-        fputs("pages in a browser come with: memoir view PROFILE\n", stderr);
+        size_t count = words.operands_count;
+        fprintf(stderr,
+                "-http is not served; a page for the browser: memoir report %s -o report.html\n",
+                count > 0 ? words.operands[count - 1] : "PROFILE");
         compat_end(2);
     }
     go_fetch(&profile, &words, &program);

@@ -280,17 +280,21 @@
         }
         if (expression)
             list = list.filter(r => fits(expression, frames[r[0]]));
+        // Largest self first: those without any come when they are asked for.
+        const zeros = data.two || expression || by !== "self" || state.sort.endsWith("-") ? -1
+                    : list.findIndex(r => r[1] === 0);
+        const shown = rows === Infinity || zeros < 0 ? rows : Math.min(rows, zeros);
         body.replaceChildren();
-        for (const r of list.slice(0, rows)) {
+        for (const r of list.slice(0, shown)) {
             const row = element("tr", data.two ? {"class": r[5]} : {}, body);
             for (const column of used)
                 column[3](row, r, metric);
         }
-        rest(metric, list);
+        rest(metric, list, shown);
     }
 
-    function rest(metric, list) {
-        const line = at("rest"), more = list.length - rows;
+    function rest(metric, list, shown) {
+        const line = at("rest"), more = list.length - shown;
         line.replaceChildren();
         if (more > 0) {
             const button = element("button", {type: "button"}, line, count(more) + " more");

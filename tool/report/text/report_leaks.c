@@ -319,9 +319,9 @@ static void put_line(const struct view *view, const struct leaks *leaks,
         fprintf(style->out, "# is elsewhere in every run: ");
     else if (!named && !placed)
         fprintf(style->out,
-                "# no name, would hide all leaks of %s; memoir doctor says what names "
+                "# no name, would hide all leaks of %s; memoir doctor %s says what names "
                 "need: ",
-                module);
+                module, style->name ? style->name : "FILE");
     if (named || placed)
         fprintf(style->out, "leak:^%s$\n", frame->name);
     else

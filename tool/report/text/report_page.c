@@ -224,8 +224,8 @@ static void warnings_print(const struct view *view, const struct style *style)
         fprintf(style->out, "    not recorded for want of memory: %lu stacks, %lu blocks\n",
                 (unsigned long)profile->refused, (unsigned long)profile->lost);
     if (view->unnamed > 0.05)
-        fprintf(style->out, "    %.0f %% of the frames have no name: memoir doctor says why\n",
-                100 * view->unnamed);
+        fprintf(style->out, "    %.0f %% of the frames have no name: memoir doctor %s says why\n",
+                100 * view->unnamed, style->name ? style->name : "FILE");
 }
 
 static void page_json(const struct view *view, const struct style *style)

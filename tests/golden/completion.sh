@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# quick
+#
+# What the tabulator offers in bash: verbs, flags and their values, options and theirs, metrics, files,
+# functions of the profile that was named, and processes that run with the library.
+. "$(dirname "$0")/../programs/common.sh"
+need bash
+settle
+PATH=$(dirname "$MEMOIR_TOOL"):$PATH
+printf 'main;parse;Cache::insert 5\nmain;parse_line;operator new 7\n' >few.folded
+memoir completion bash >script || fail "no script"
+LD_PRELOAD=$MEMOIR_LIB sleep 60 &
+pid=$!
+trap 'kill $pid; rm -rf "$place"' EXIT
+for _ in $(seq 50); do
+    grep -q libmemoir "/proc/$pid/maps" && break
+    sleep 0.1
+done
+
+cat >ask.sh <<'END'
+. ./script
+compopt() { :; } # it works on the command line only
+COMP_WORDS=("$@") # as bash cuts them: = and : are words
+COMP_CWORD=$(($# - 1))
+COMP_LINE=$LINE COMP_POINT=${#LINE}
+_memoir
+printf '%s\n' "${COMPREPLY[@]}"
+END
+offers() { # EXPECTED LINE WORDS...: the line, and its words
+    wanted=$1
+    LINE=$2 export LINE
+    shift 2
+    got=$(bash ask.sh "$@" | sort | tr '\n' ' ')
+    [ "$got" = "$wanted " ] || fail "$LINE: offers '$got', not '$wanted'"
+}
+offers 'top' 'memoir to' memoir to
+offers '--metric' 'memoir top --met' memoir top --met
+offers 'churn count cpu' 'memoir top --metric c' memoir top --metric c
+offers 'peak' 'memoir top --at p' memoir top --at p
+offers 'module' 'memoir top --by m' memoir top --by m
+offers 'few.folded' 'memoir top few' memoir top few
+offers 'parse parse_line' 'memoir peek few.folded par' memoir peek few.folded par
+offers 'insert' 'memoir peek few.folded Cache::ins' memoir peek few.folded Cache :: ins
+offers 'parse parse_line' 'memoir top few.folded --focus pars' memoir top few.folded --focus pars
+offers "$pid" "memoir ctl $pid" memoir ctl "$pid"
+offers "$pid" "memoir top $pid" memoir top "$pid"
+offers 'rate' "memoir ctl $pid ra" memoir ctl "$pid" ra
+offers 'heap.rate=' "memoir ctl $pid heap.ra" memoir ctl "$pid" heap.ra
+offers 'off on' "memoir ctl $pid heap=" memoir ctl "$pid" heap =
+offers 'on' "memoir ctl $pid heap=on" memoir ctl "$pid" heap = on
+offers 'heap.rate' "memoir ctl $pid show heap.r" memoir ctl "$pid" show heap.r
+offers 'few.folded' "memoir ctl $pid dump few" memoir ctl "$pid" dump few
+offers 'off' 'memoir run --set heap=of' memoir run --set heap = of
+finish

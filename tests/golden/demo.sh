@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# ./dev demo shows what it says: the leak and the cache are told apart, every command is printed as it
+# must be typed and works when it is typed again, and the page and the flame graph are there.
+. "$(dirname "$0")/../programs/common.sh"
+settle
+mkdir build
+ln -s "$MEMOIR_TOOL" build/memoir
+ln -s "$MEMOIR_LIB" build/libmemoir.so
+MEMOIR_BUILD=$place/build "$root/bench/demo" >said 2>errors || fail "status $?: $(tail -n 3 errors)"
+shown() { # PATTERN
+    grep -q -- "$1" said || fail "no '$1' in: $(cat said)"
+}
+shown '^peak memory  *[0-9.]* MiB'
+shown '^ 1\. .*linear$'
+shown '^ *session_begin '
+shown '^     *[0-9.]* MiB  cache_find .*bounded$'
+shown '^✗ leaks '
+shown '^ *[0-9.]*MB .*cache_find$' # of the dump while it ran
+grep -q session_begin build/bench/report.html || fail "no page"
+grep -q '<svg' build/bench/flame.svg && grep -q session_begin build/bench/flame.svg || fail "no flame graph"
+grep '^[$] .*/memoir ' said >commands
+[ "$(wc -l <commands)" -eq 9 ] || fail "commands: $(cat commands)"
+sed -n 's/^[$] //; / leaks \| time \| list \| check /p' commands >again
+while read -r line; do
+    sh -c "$line" >out 2>&1
+    [ $? -le 1 ] || fail "$line: $(cat out)"
+done <again
+finish

@@ -1,0 +1,39 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# quick
+#
+# ./dev says what is meant: help for each verb, the nearest word of a slip, and what to do where a
+# folder can't be written. Nothing is built here.
+. "$(dirname "$0")/../programs/common.sh"
+dev=$root/dev
+
+said() { # STATUS TEXT WORDS...
+    status=$1 text=$2
+    shift 2
+    "$dev" "$@" >"$place/out" 2>&1 </dev/null
+    got=$?
+    [ "$got" -eq "$status" ] || fail "./dev $*: status $got, not $status: $(cat "$place/out")"
+    grep -q -- "$text" "$place/out" || fail "./dev $*: no '$text' in: $(cat "$place/out")"
+}
+
+said 0 'test --quick' help
+said 0 '^  ./dev test --quick ' test --help
+said 0 'N passed, N failed' test -h
+said 0 '^  ./dev build .PRESET' build --help
+said 0 '^  ./dev install ' install --help
+said 2 "no verb 'tset'; did you mean:  ./dev test" tset
+said 2 "no verb 'insatll'; did you mean:  ./dev install" insatll
+said 2 "no verb 'xyzzy'" xyzzy
+said 2 "no preset 'relaese'; did you mean release" test relaese
+said 2 "tests by name:  ./dev test -R golden" test golden
+said 2 "install does not take '--prefx'" install --prefx
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && cp "$dev" /tmp/memoir-dev-$$; then
+    chmod 755 /tmp/memoir-dev-$$
+    setpriv --reuid=65534 --regid=65534 --clear-groups /tmp/memoir-dev-$$ install --prefix /usr/nowhere \
+        >"$place/out" 2>&1
+    got=$?
+    rm /tmp/memoir-dev-$$
+    [ $got -eq 2 ] && grep -q "/usr can't be written by" "$place/out" && grep -q 'sudo ./dev install' "$place/out" ||
+        fail "install as a user: $(cat "$place/out")"
+fi
+finish
