@@ -112,7 +112,7 @@ static unsigned live_table(unsigned mark)
                       ? UNIT
                       : class_size(mark_class(mark));
     unsigned i = LIVE_TABLES - 1;
-    while (size >> live_shifts[i] == 0)
+    while (i > 0 && size >> live_shifts[i] == 0)
         i--;
     return i;
 }

@@ -12,10 +12,10 @@
 
 #include "lib/dump/dump.h"
 #include "lib/dump/format.h"
-#include "lib/heap/track.h"
 #include "lib/heap/observer.h"
 #include "lib/heap/threads.h"
 #include "lib/heap/totals.h"
+#include "lib/heap/track.h"
 #include "lib/watch/stacks.h"
 #include "lib/watch/watch.h"
 

@@ -99,7 +99,7 @@ static size_t row_find(const char *name, size_t numbers[MALLCTL_NUMBERS])
     size_t differs = 0;
     for (size_t row = 0; row < ROWS; row++) {
         const struct node *node = &nodes[row];
-        if (differs > LONG && node->text == other->text &&
+        if (other != NULL && differs > LONG && node->text == other->text &&
             strncmp(node->name, other->name, differs + 1) == 0)
             continue; /* the same as one that did not match, up to where it did not */
         if (name_matches(node, name, numbers, &differs))
