@@ -14,13 +14,16 @@ struct arguments_flag {
     const char *value; /* NULL where the flag takes none */
 };
 
+struct session;
+
 struct arguments {
     const struct command *command;
     struct arguments_flag *flags;
     size_t flags_count;
     char **operands; /* ends in NULL */
     size_t operands_count;
-    bool help; /* --help was there: explain the command instead of running it */
+    struct session *session; /* that is asked (tool/session.h); NULL: the operands name it */
+    bool help;               /* --help was there: explain the command instead of running it */
 };
 
 /* `words` ends in NULL and is reordered. Pair with arguments_free, also after an error. */

@@ -193,6 +193,10 @@ struct profile {
 
 void profile_start(struct profile *profile);
 void profile_free(struct profile *profile);
+/* `to` is all of `from`, to be changed. False when memory is out; free it in any case. */
+bool profile_copy(struct profile *to, const struct profile *from);
+/* The columns become copies of what they are. False when memory is out. */
+bool profile_samples_copy(struct profile_samples *samples);
 
 /* Each thing is there once: adding it again answers the same number. */
 uint32_t profile_string(struct profile *profile, const char *text, size_t length);

@@ -234,7 +234,7 @@ static void module_codes(struct codes *codes, struct module *module,
     free(found);
 }
 
-bool symbol_codes(struct profile *profile, const struct symbol_options *options,
+bool symbol_codes(const struct profile *profile, const struct symbol_options *options,
                   bool (*fits)(void *context, const char *name), void *context,
                   struct symbol_code **items, size_t *count)
 {
