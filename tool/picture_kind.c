@@ -33,7 +33,7 @@ const char *picture_ending(const char *path)
 
 const struct picture_kind *picture_kind_of(const struct arguments *arguments, const char *format)
 {
-    const char *word = arguments_value(arguments, "--picture");
+    const char *word = arguments_value(arguments, FLAG_PICTURE);
     for (size_t i = 0; word && i < COUNT_OF(kinds); i++)
         if (strcmp(kinds[i].word, word) == 0)
             return &kinds[i];
@@ -45,7 +45,7 @@ const struct picture_kind *picture_kind_of(const struct arguments *arguments, co
 
 bool picture_wanted(const struct arguments *arguments, const char *path)
 {
-    return arguments_value(arguments, "--picture") || picture_ending(path);
+    return arguments_value(arguments, FLAG_PICTURE) || picture_ending(path);
 }
 
 bool picture_check(const struct arguments *arguments, const char *path, struct error *error)
@@ -58,7 +58,7 @@ bool picture_check(const struct arguments *arguments, const char *path, struct e
         return error_hint(error, "endings of pictures are:%s", picture_endings);
     }
     if (strcmp(format, "html") == 0) {
-        if (!arguments_value(arguments, "--picture"))
+        if (!arguments_value(arguments, FLAG_PICTURE))
             return true;
         error_set(error, ERROR_USAGE, "a page has all pictures, and takes no --picture");
         return error_hint(error, "-o %s without it, or a picture: -o picture.svg", path);
@@ -67,7 +67,7 @@ bool picture_check(const struct arguments *arguments, const char *path, struct e
     if (kind->draw && strcmp(format, "svg") != 0) {
         error_set(error, ERROR_USAGE, "the picture '%s' is written as .svg only, not as .%s",
                   kind->word, format);
-        if (!arguments_value(arguments, "--picture"))
+        if (!arguments_value(arguments, FLAG_PICTURE))
             return error_hint(error, "-o %s.svg", kind->word);
         return error_hint(error, "only the call graph has other formats: --picture graph");
     }

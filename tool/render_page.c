@@ -45,9 +45,10 @@ static void notes_free(struct notes *notes)
 static char *filters_text(const struct request *request)
 {
     const struct arguments *arguments = request->arguments;
-    static const char *const flags[] = {
-        "--show", "--hide",      "--from",       "--prune", "--thread", "--module", "--size",
-        "--age",  "--tag-focus", "--tag-ignore", "--at",    "--since",  "--until",  "--no-inlines"};
+    static const enum flag_id flags[] = {FLAG_SHOW,      FLAG_HIDE,       FLAG_FROM, FLAG_PRUNE,
+                                         FLAG_THREAD,    FLAG_MODULE,     FLAG_SIZE, FLAG_AGE,
+                                         FLAG_TAG_FOCUS, FLAG_TAG_IGNORE, FLAG_AT,   FLAG_SINCE,
+                                         FLAG_UNTIL,     FLAG_NO_INLINES};
     char *text = NULL;
     size_t size = 0;
     FILE *file = open_memstream(&text, &size);
@@ -60,8 +61,8 @@ static char *filters_text(const struct request *request)
     for (size_t i = 0; i < COUNT_OF(flags); i++) {
         const char *value = arguments_value(arguments, flags[i]);
         if (value)
-            fprintf(file, "%s%s%s%s", ftell(file) > 0 ? ", " : "", flags[i], value[0] ? " " : "",
-                    value);
+            fprintf(file, "%s%s%s%s", ftell(file) > 0 ? ", " : "", commands_flag_name(flags[i]),
+                    value[0] ? " " : "", value);
     }
     return fclose(file) == 0 ? text : NULL;
 }
@@ -74,16 +75,16 @@ bool page_write(const struct request *request, FILE *file, struct error *error)
     char *filters = filters_text(request);
     doctor_profile(request, note_add, &notes);
     struct html_options options = {
-        .title = arguments_value(arguments, "--title"),
+        .title = arguments_value(arguments, FLAG_TITLE),
         .name = request->name,
         .base_name = request->base_name,
         .filters = filters,
         .version = MEMOIR_VERSION,
         .notes = notes.items,
         .notes_count = notes.count,
-        .by_given = arguments_value(arguments, "--by") != NULL,
-        .frames_given = arguments_value(arguments, "--frames") != NULL,
-        .reversed = arguments_value(arguments, "--reversed") != NULL,
+        .by_given = arguments_value(arguments, FLAG_BY) != NULL,
+        .frames_given = arguments_value(arguments, FLAG_FRAMES) != NULL,
+        .reversed = arguments_value(arguments, FLAG_REVERSED) != NULL,
     };
     progress_start("drawing", request->name);
     bool right = filters && !notes.failed &&

@@ -17,12 +17,12 @@ static bool picture_options_read(struct picture_options *options, const struct r
                                  struct error *error)
 {
     const struct arguments *arguments = request->arguments;
-    const char *width = arguments_value(arguments, "--width");
-    const char *title = arguments_value(arguments, "--title");
+    const char *width = arguments_value(arguments, FLAG_WIDTH);
+    const char *title = arguments_value(arguments, FLAG_TITLE);
     *options = (struct picture_options){
         .title = title ? title : request->name,
-        .inverted = arguments_value(arguments, "--inverted") != NULL,
-        .reversed = arguments_value(arguments, "--reversed") != NULL,
+        .inverted = arguments_value(arguments, FLAG_INVERTED) != NULL,
+        .reversed = arguments_value(arguments, FLAG_REVERSED) != NULL,
     };
     if (width) {
         char *end;
@@ -54,9 +54,9 @@ static bool picture_draw(const struct request *request, const char *path, bool m
     const struct picture_kind *kind = picture_kind_of(arguments, format);
     like.options.rows_only = false;
     like.options.past = kind->draw == picture_time;
-    if (!arguments_value(arguments, "--by"))
+    if (!arguments_value(arguments, FLAG_BY))
         like.options.by = kind->by;
-    if (!arguments_value(arguments, "--frames"))
+    if (!arguments_value(arguments, FLAG_FRAMES))
         like.options.frames = kind->frames;
     if (moment && !like.options.past)
         request_moment(&like);

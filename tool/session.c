@@ -47,7 +47,7 @@ bool session_ask(const struct arguments *arguments, const struct answer *answer,
 /* What is wrong with the flags is said before anything is read. */
 static bool request_start(struct request *request, struct error *error)
 {
-    const char *output = arguments_value(request->arguments, "--output");
+    const char *output = arguments_value(request->arguments, FLAG_OUTPUT);
     profile_start(&request->own.profile);
     profile_start(&request->own.base);
     if (request->own.profile.failed || request->own.base.failed)
@@ -148,15 +148,15 @@ static bool words_sort(struct request *request, struct error *error)
     words->rest = calloc(most, sizeof *words->rest);
     if (!words->inputs || !words->focus || !words->ignore || !words->rest)
         return error_set(error, ERROR_INPUT, "out of memory");
-    request->program = arguments_value(arguments, "--program");
+    request->program = arguments_value(arguments, FLAG_PROGRAM);
     for (size_t i = 0; i < arguments->operands_count; i++)
         if (!word_sort(request, arguments->operands[i], error))
             return false;
     for (size_t i = 0; i < arguments->flags_count; i++) {
         const struct arguments_flag *flag = &arguments->flags[i];
-        if (strcmp(flag->flag->name, "--focus") == 0)
+        if (flag->flag->id == FLAG_FOCUS)
             words->focus[words->focus_count++] = flag->value;
-        else if (strcmp(flag->flag->name, "--ignore") == 0)
+        else if (flag->flag->id == FLAG_IGNORE)
             words->ignore[words->ignore_count++] = flag->value;
     }
     request->rest = words->rest;
@@ -187,7 +187,7 @@ static bool since_read(struct request *request, bool several, const struct input
                        struct error *error)
 {
     struct session *own = &request->own;
-    const char *since = arguments_value(request->arguments, "--since");
+    const char *since = arguments_value(request->arguments, FLAG_SINCE);
     const char *input = request->words.inputs[0];
     struct input_options then = *options;
     int64_t pid = 0;
@@ -218,10 +218,10 @@ static bool session_take(struct request *request, const struct input_options *op
 {
     const struct session_words *words = &request->words;
     const struct arguments *arguments = request->arguments;
-    const char *base = arguments_value(arguments, "--base");
+    const char *base = arguments_value(arguments, FLAG_BASE);
     struct session *own = &request->own, *session = request->session;
     int64_t base_pid = 0;
-    if (options->read.at || arguments_value(arguments, "--since")) {
+    if (options->read.at || arguments_value(arguments, FLAG_SINCE)) {
         error_set(error, ERROR_USAGE, "%s needs the file: the profile is loaded already",
                   options->read.at ? "--at" : "--since");
         return error_hint(error, "memoir %s FILE %s ...   outside of this shell",
@@ -251,7 +251,7 @@ static bool words_read(struct request *request, const struct input_options *opti
 {
     const struct arguments *arguments = request->arguments;
     const char *const *inputs = request->words.inputs;
-    const char *base = arguments_value(arguments, "--base");
+    const char *base = arguments_value(arguments, FLAG_BASE);
     struct session *own = &request->own;
     size_t count = request->words.inputs_count;
     int64_t base_pid = 0;
@@ -265,7 +265,7 @@ static bool words_read(struct request *request, const struct input_options *opti
     request->profile = &own->profile;
     if (!input_read_all(&own->profile, inputs, count, options, &own->symbol_options.pid, error))
         return false;
-    if (arguments_value(arguments, "--since") && !request->answer->window)
+    if (arguments_value(arguments, FLAG_SINCE) && !request->answer->window)
         return since_read(request, base || count > 1, options, error);
     if (!base)
         return true;
@@ -291,21 +291,21 @@ static bool names_take(struct request *request, struct error *error)
 static bool request_read(struct request *request, struct error *error)
 {
     const struct arguments *arguments = request->arguments;
-    const char *seconds = arguments_value(arguments, "--seconds");
+    const char *seconds = arguments_value(arguments, FLAG_SECONDS);
     const char *at =
-        arguments_value(arguments, arguments_value(arguments, "--at") ? "--at" : "--until");
+        arguments_value(arguments, arguments_value(arguments, FLAG_AT) ? FLAG_AT : FLAG_UNTIL);
     bool two = strcmp(arguments->command->operands, "PROFILE PROFILE") == 0;
     if (!words_sort(request, error))
         return false;
     const struct input_options options = {
         .read.at = request->answer->window ? NULL : at, /* it shows many moments */
-        .read.thread = arguments_value(arguments, "--thread"),
+        .read.thread = arguments_value(arguments, FLAG_THREAD),
         .seconds = seconds ? (unsigned)strtoul(seconds, NULL, 10) : 0,
         .add_up = request->answer->add_up,
     };
     size_t count = request->words.inputs_count;
     bool taken = request->session &&
-                 (count == 0 || (count == 1 && two && !arguments_value(arguments, "--base")));
+                 (count == 0 || (count == 1 && two && !arguments_value(arguments, FLAG_BASE)));
     bool right =
         taken ? session_take(request, &options, error) : words_read(request, &options, two, error);
     if (!right && request->words.newest && error->status == ERROR_INPUT)
@@ -333,10 +333,10 @@ static bool request_name(struct request *request, struct error *error)
     struct symbol_report base_report = {0};
     bool right = true;
     options->program = request->program;
-    options->sysroot = arguments_value(arguments, "--sysroot");
-    options->debug_path = arguments_value(arguments, "--debug-path");
-    options->fetch = arguments_value(arguments, "--fetch") != NULL;
-    options->no_cache = arguments_value(arguments, "--no-cache") != NULL;
+    options->sysroot = arguments_value(arguments, FLAG_SYSROOT);
+    options->debug_path = arguments_value(arguments, FLAG_DEBUG_PATH);
+    options->fetch = arguments_value(arguments, FLAG_FETCH) != NULL;
+    options->no_cache = arguments_value(arguments, FLAG_NO_CACHE) != NULL;
     options->progress = symbols_progress;
     progress_start("symbols", "");
     if (request->profile == &own->profile)
@@ -380,7 +380,7 @@ static bool request_choose(struct request *request, struct error *error)
                           request->name);
     }
     bool always = answer->metric_always && !request->picture;
-    if (arguments_value(request->arguments, "--metric") && !always)
+    if (arguments_value(request->arguments, FLAG_METRIC) && !always)
         metric = NULL;
     if (metric && !request_metric(request, metric, error))
         return false;
@@ -431,20 +431,20 @@ static bool request_view(struct request *request, struct error *error)
 static struct style style_of(const struct request *request)
 {
     const struct arguments *arguments = request->arguments;
-    const char *rows = arguments_value(arguments, "--rows");
+    const char *rows = arguments_value(arguments, FLAG_ROWS);
     struct style style = {
         .out = stdout,
-        .format = arguments_value(arguments, "--json")  ? STYLE_JSON
-                  : arguments_value(arguments, "--csv") ? STYLE_CSV
-                                                        : STYLE_TEXT,
+        .format = arguments_value(arguments, FLAG_JSON)  ? STYLE_JSON
+                  : arguments_value(arguments, FLAG_CSV) ? STYLE_CSV
+                                                         : STYLE_TEXT,
         .width = terminal_width(),
         .rows = rows ? (unsigned)strtoul(rows, NULL, 10) : 0,
         .color = terminal_colors(),
         .utf8 = terminal_utf8(),
         .links = terminal_links(),
         .fits = terminal_fits(),
-        .verbose = arguments_value(arguments, "--verbose") != NULL,
-        .by_total = request_choice(request, "--sort", "self|total", 0) == 1,
+        .verbose = arguments_value(arguments, FLAG_VERBOSE) != NULL,
+        .by_total = arguments_choice(arguments, FLAG_SORT, 0) == 1,
         .name = request->name,
         .base_name = request->base_name,
     };
@@ -463,7 +463,7 @@ bool request_open(struct request *request, struct error *error)
 {
     const struct arguments *arguments = request->arguments;
     struct style *style = &request->style;
-    const char *output = arguments_value(arguments, "--output");
+    const char *output = arguments_value(arguments, FLAG_OUTPUT);
     if (output && strcmp(output, "-") == 0)
         output = NULL;
     *style = style_of(request);
@@ -510,8 +510,8 @@ bool request_close(struct request *request, bool whole, struct error *error)
 static bool request_render(struct request *request, struct error *error)
 {
     const struct answer *answer = request->answer;
-    const char *output = arguments_value(request->arguments, "--output");
-    bool metric = answer->picture_metric && !arguments_value(request->arguments, "--metric");
+    const char *output = arguments_value(request->arguments, FLAG_OUTPUT);
+    bool metric = answer->picture_metric && !arguments_value(request->arguments, FLAG_METRIC);
     if (request->picture)
         return answer->draw(request, output, !metric, error);
     if (answer->render)

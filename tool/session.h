@@ -125,8 +125,5 @@ bool request_metric(struct request *request, const char *word, struct error *err
 /* Without --metric: a program that has ended has little left; what it had at its peak is of more
  * interest then. */
 void request_moment(struct request *request);
-/* Which of several words, joined by '|', is the value of the flag. */
-unsigned request_choice(const struct request *request, const char *flag, const char *words,
-                        unsigned otherwise);
 
 #endif

@@ -13,17 +13,18 @@
 #include <string.h>
 #include <strings.h>
 
-static bool moment_check(const struct arguments *arguments, const char *flag, uint64_t *time_ms,
+static bool moment_check(const struct arguments *arguments, enum flag_id flag, uint64_t *time_ms,
                          struct error *error)
 {
     const char *value = arguments_value(arguments, flag);
     if (!value || read_is_moment(value, time_ms))
         return true;
-    error_set(error, ERROR_USAGE, "%s can't be '%s'", flag, value);
+    const char *name = commands_flag_name(flag);
+    error_set(error, ERROR_USAGE, "%s can't be '%s'", name, value);
     return error_hint(error,
                       "%s peak, %s end, %s 1m30s, or the number of a snapshot: memoir help "
                       "moments",
-                      flag, flag, flag);
+                      name, name, name);
 }
 
 static bool both_refuse(const char *a, const char *b, const char *hint, struct error *error)
@@ -36,15 +37,15 @@ bool request_check(const struct request *request, struct error *error)
 {
     const struct arguments *arguments = request->arguments;
     const char *verb = arguments->command->verb;
-    const char *at = arguments_value(arguments, "--at"),
-               *base = arguments_value(arguments, "--base");
-    const char *since = arguments_value(arguments, "--since"),
-               *until = arguments_value(arguments, "--until");
+    const char *at = arguments_value(arguments, FLAG_AT),
+               *base = arguments_value(arguments, FLAG_BASE);
+    const char *since = arguments_value(arguments, FLAG_SINCE),
+               *until = arguments_value(arguments, FLAG_UNTIL);
     uint64_t at_ms, since_ms = UINT64_MAX, until_ms = UINT64_MAX;
     bool window = request->answer->window;
-    if (!moment_check(arguments, "--at", &at_ms, error) ||
-        !moment_check(arguments, "--since", &since_ms, error) ||
-        !moment_check(arguments, "--until", &until_ms, error))
+    if (!moment_check(arguments, FLAG_AT, &at_ms, error) ||
+        !moment_check(arguments, FLAG_SINCE, &since_ms, error) ||
+        !moment_check(arguments, FLAG_UNTIL, &until_ms, error))
         return false;
     if (at && until)
         return both_refuse("--at", "--until", "they mean the same: one moment", error);
@@ -70,7 +71,7 @@ bool request_check(const struct request *request, struct error *error)
 }
 
 /* The time of the part of a run that `time` shows, since its start. */
-static bool window_end(const struct request *request, const char *flag, const char *value,
+static bool window_end(const struct request *request, enum flag_id flag, const char *value,
                        int64_t *time_ns, struct error *error)
 {
     uint64_t time_ms = UINT64_MAX;
@@ -86,7 +87,7 @@ static bool window_end(const struct request *request, const char *flag, const ch
         return error_set(error, ERROR_USAGE,
                          "%s takes a time here, such as 10s, not the number of "
                          "a snapshot",
-                         flag);
+                         commands_flag_name(flag));
     else
         *time_ns = time_ms < INT64_MAX / 1000000 ? (int64_t)time_ms * 1000000 : INT64_MAX;
     if (*time_ns <= profile->duration_ns)
@@ -103,9 +104,9 @@ static bool window_choose(struct request *request, struct error *error)
     struct view_options *view = &request->options;
     if (!request->answer->window || request->picture)
         return true;
-    return window_end(request, "--since", arguments_value(arguments, "--since"), &view->since_ns,
+    return window_end(request, FLAG_SINCE, arguments_value(arguments, FLAG_SINCE), &view->since_ns,
                       error) &&
-           window_end(request, "--until", arguments_value(arguments, "--until"), &view->until_ns,
+           window_end(request, FLAG_UNTIL, arguments_value(arguments, FLAG_UNTIL), &view->until_ns,
                       error);
 }
 
@@ -113,13 +114,13 @@ void request_moment(struct request *request)
 {
     const struct arguments *arguments = request->arguments;
     const struct profile *profile = request->profile;
-    int peak = profile_type_named(profile, "peak_space");
-    bool base = !request->base || (profile_type_named(request->base, "peak_space") >= 0 &&
+    int peak = profile_type_named(profile, TYPE_PEAK_SPACE);
+    bool base = !request->base || (profile_type_named(request->base, TYPE_PEAK_SPACE) >= 0 &&
                                    (request->base->ended || !profile->ended));
-    bool live = (int)profile->default_type == profile_type_named(profile, "inuse_space");
-    if (profile->ended && live && base && peak >= 0 && !arguments_value(arguments, "--metric") &&
-        !arguments_value(arguments, "--age") && !arguments_value(arguments, "--at") &&
-        !arguments_value(arguments, "--until") && !arguments_value(arguments, "--since"))
+    bool live = (int)profile->default_type == profile_type_named(profile, TYPE_INUSE_SPACE);
+    if (profile->ended && live && base && peak >= 0 && !arguments_value(arguments, FLAG_METRIC) &&
+        !arguments_value(arguments, FLAG_AGE) && !arguments_value(arguments, FLAG_AT) &&
+        !arguments_value(arguments, FLAG_UNTIL) && !arguments_value(arguments, FLAG_SINCE))
         request->options.type = (unsigned)peak;
 }
 
@@ -129,9 +130,9 @@ static void moment_type(struct request *request)
     const struct arguments *arguments = request->arguments;
     const struct profile *profile = request->profile;
     const char *at =
-        arguments_value(arguments, arguments_value(arguments, "--at") ? "--at" : "--until");
-    int live = profile_type_named(profile, "inuse_space"),
-        peak = profile_type_named(profile, "peak_space");
+        arguments_value(arguments, arguments_value(arguments, FLAG_AT) ? FLAG_AT : FLAG_UNTIL);
+    int live = profile_type_named(profile, TYPE_INUSE_SPACE),
+        peak = profile_type_named(profile, TYPE_PEAK_SPACE);
     bool several = profile->moments.count > 0;
     if (!at || profile->kind != PROFILE_HEAP)
         return;
@@ -174,7 +175,7 @@ static bool base_take(struct request *request, struct error *error)
 {
     const struct arguments *arguments = request->arguments;
     const struct profile *profile = request->profile, *base = request->base;
-    bool since = arguments_value(arguments, "--since") != NULL;
+    bool since = arguments_value(arguments, FLAG_SINCE) != NULL;
     programs_compare(request);
     if (!base || commands_answer(arguments->command->verb)->base != BASE_TAKEN)
         return true;
@@ -256,7 +257,7 @@ static bool part_read(const char *text, size_t length, const struct suffix *suff
 }
 
 /* 1K:64K, :1s, 10s:, or one number. */
-static bool range_read(const struct arguments *arguments, const char *flag,
+static bool range_read(const struct arguments *arguments, enum flag_id flag,
                        const struct suffix *suffixes, uint64_t *least, uint64_t *most,
                        struct error *error)
 {
@@ -276,23 +277,9 @@ static bool range_read(const struct arguments *arguments, const char *flag,
     }
     if (right && (*most == 0 || *least <= *most))
         return true;
-    error_set(error, ERROR_USAGE, "%s can't be '%s'", flag, text);
+    error_set(error, ERROR_USAGE, "%s can't be '%s'", commands_flag_name(flag), text);
     return error_hint(error, suffixes == bytes ? "--size 1K:64K, --size :4096, --size 1M:"
                                                : "--age :1ms, --age 10s:, --age 1s:1m");
-}
-
-unsigned request_choice(const struct request *request, const char *flag, const char *words,
-                        unsigned otherwise)
-{
-    const char *value = arguments_value(request->arguments, flag);
-    unsigned index = 0;
-    for (; value && *words; index++) {
-        size_t length = strcspn(words, "|");
-        if (strlen(value) == length && memcmp(words, value, length) == 0)
-            return index;
-        words += length + (words[length] == '|');
-    }
-    return otherwise;
 }
 
 bool request_flags(struct request *request, struct error *error)
@@ -300,34 +287,32 @@ bool request_flags(struct request *request, struct error *error)
     const struct arguments *arguments = request->arguments;
     const struct profile *profile = request->profile;
     struct view_options *view = &request->options;
-    const char *metric = arguments_value(arguments, "--metric");
+    const char *metric = arguments_value(arguments, FLAG_METRIC);
     view->type = profile->default_type;
     moment_type(request);
-    view->by = (enum view_by)request_choice(
-        request, "--by", "site|function|line|file|module|address|thread|size", VIEW_SITE);
-    view->frames =
-        (enum view_frames)request_choice(request, "--frames", "blame|leaf|all", VIEW_BLAME);
-    view->show = arguments_value(arguments, "--show");
-    view->hide = arguments_value(arguments, "--hide");
-    view->from = arguments_value(arguments, "--from");
-    view->prune = arguments_value(arguments, "--prune");
-    view->module = arguments_value(arguments, "--module");
-    view->tag_focus = arguments_value(arguments, "--tag-focus");
-    view->tag_ignore = arguments_value(arguments, "--tag-ignore");
-    view->no_inlines = arguments_value(arguments, "--no-inlines") != NULL;
-    if (strncmp(profile->format, "jemalloc", 8) != 0) /* its reader has picked them */
-        view->thread = arguments_value(arguments, "--thread");
+    view->by = (enum view_by)arguments_choice(arguments, FLAG_BY, VIEW_SITE);
+    view->frames = (enum view_frames)arguments_choice(arguments, FLAG_FRAMES, VIEW_BLAME);
+    view->show = arguments_value(arguments, FLAG_SHOW);
+    view->hide = arguments_value(arguments, FLAG_HIDE);
+    view->from = arguments_value(arguments, FLAG_FROM);
+    view->prune = arguments_value(arguments, FLAG_PRUNE);
+    view->module = arguments_value(arguments, FLAG_MODULE);
+    view->tag_focus = arguments_value(arguments, FLAG_TAG_FOCUS);
+    view->tag_ignore = arguments_value(arguments, FLAG_TAG_IGNORE);
+    view->no_inlines = arguments_value(arguments, FLAG_NO_INLINES) != NULL;
+    if (!(profile->traits & TRAIT_THREAD)) /* its reader has picked them */
+        view->thread = arguments_value(arguments, FLAG_THREAD);
     view->base = request->base;
-    bool capture = strcmp(profile->format, reader_capture.name) == 0; /* or none ended */
-    if (arguments_value(arguments, "--age") && !profile->samples.lives && !capture) {
+    bool capture = profile->traits & TRAIT_CAPTURE; /* or none ended */
+    if (arguments_value(arguments, FLAG_AGE) && !profile->samples.lives && !capture) {
         error_set(error, ERROR_USAGE, "%s does not say how long blocks lived", request->name);
         return error_hint(error, "memoir run -- ./program   records it; --age needs that");
     }
-    int allocated = profile_type_named(profile, "alloc_space");
-    if (arguments_value(arguments, "--age") && allocated >= 0) /* blocks that have ended */
+    int allocated = profile_type_named(profile, TYPE_ALLOC_SPACE);
+    if (arguments_value(arguments, FLAG_AGE) && allocated >= 0) /* blocks that have ended */
         view->type = (unsigned)allocated;
-    return range_read(arguments, "--size", bytes, &view->size_least, &view->size_most, error) &&
-           range_read(arguments, "--age", microseconds, &view->age_least_us, &view->age_most_us,
+    return range_read(arguments, FLAG_SIZE, bytes, &view->size_least, &view->size_most, error) &&
+           range_read(arguments, FLAG_AGE, microseconds, &view->age_least_us, &view->age_most_us,
                       error) &&
            (!metric || request_metric(request, metric, error)) && base_take(request, error) &&
            window_choose(request, error);

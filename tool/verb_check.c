@@ -101,8 +101,8 @@ static void item_sum(struct check_item *item, const struct request *request,
 /* What was counted of a metric, or of the peak the largest point of the series; -1: neither. */
 static double exact_of(const struct profile *profile, unsigned metric)
 {
-    static const char *const types[METRICS] = {"inuse_space", "peak_space", "alloc_space",
-                                               "alloc_objects"};
+    static const char *const types[METRICS] = {TYPE_INUSE_SPACE, TYPE_PEAK_SPACE, TYPE_ALLOC_SPACE,
+                                               TYPE_ALLOC_OBJECTS};
     double exact = (double)profile_exact(profile, types[metric]);
     if (exact < 0 && metric == PEAK && profile_type_named(profile, types[PEAK]) < 0 &&
         points_peak(profile) > 0)
@@ -134,8 +134,8 @@ static bool add_metric(struct checking *checking, unsigned metric, struct check_
 {
     static const char *const names[METRICS] = {"live at end", "peak", "allocated", "allocations"};
     const struct profile *profile = checking->request->profile;
-    bool by_points =
-        metric == PEAK && profile_type_named(profile, "peak_space") < 0 && points_peak(profile) > 0;
+    bool by_points = metric == PEAK && profile_type_named(profile, TYPE_PEAK_SPACE) < 0 &&
+                     points_peak(profile) > 0;
     const struct view *view = view_of(checking, by_points ? LIVE : metric);
     if (!view || (limit.relative && !need_base(checking, flag)))
         return false;
@@ -165,13 +165,13 @@ static bool has_metric(struct checking *checking, unsigned metric)
 static bool add_limits(struct checking *checking)
 {
     static const struct {
-        const char *flag;
+        enum flag_id flag;
         unsigned metric;
-    } flags[] = {{"--max-allocs", ALLOCS}, {"--max-peak", PEAK}, {"--max-live", LIVE}};
-    const char *growth_text = arguments_value(checking->arguments, "--max-growth");
+    } flags[] = {{FLAG_MAX_ALLOCS, ALLOCS}, {FLAG_MAX_PEAK, PEAK}, {FLAG_MAX_LIVE, LIVE}};
+    const char *growth_text = arguments_value(checking->arguments, FLAG_MAX_GROWTH);
     struct check_limit growth = {5, true}, limit;
-    bool any = arguments_value(checking->arguments, "--no-leaks") ||
-               arguments_value(checking->arguments, "--budget");
+    bool any = arguments_value(checking->arguments, FLAG_NO_LEAKS) ||
+               arguments_value(checking->arguments, FLAG_BUDGET);
     if (growth_text && (!check_limit_read(growth_text, &growth) || !growth.relative))
         return error_set(checking->error, ERROR_USAGE, "--max-growth can't be '%s', say 5%%",
                          growth_text);
@@ -188,11 +188,11 @@ static bool add_limits(struct checking *checking)
         if (text && !check_limit_read(text, &limit))
             return error_set(checking->error, ERROR_USAGE,
                              "%s can't be '%s'; accepted: 4096, 200M, 1.5G, or 5%% with --base",
-                             flags[i].flag, text);
+                             commands_flag_name(flags[i].flag), text);
         if (!text && (!all || (flags[i].metric != LIVE && !has_metric(checking, flags[i].metric))))
             continue;
         if (!add_metric(checking, flags[i].metric, text ? limit : growth,
-                        text ? flags[i].flag : "--max-growth"))
+                        commands_flag_name(text ? flags[i].flag : FLAG_MAX_GROWTH)))
             return false;
     }
     return true;
@@ -203,7 +203,7 @@ static bool add_leaks(struct checking *checking)
     struct leaks leaks;
     struct suppressions *suppressions = suppressions_new();
     struct leaks_options options = {.rule = LEAKS_AUTO, .suppressions = suppressions};
-    const char *path = arguments_value(checking->arguments, "--suppressions");
+    const char *path = arguments_value(checking->arguments, FLAG_SUPPRESSIONS);
     struct view_error reason = {"out of memory"};
     struct view view = {0};
     struct request *request = checking->request;
@@ -295,7 +295,7 @@ static bool budget_stale(const struct checking *checking, const char *path,
 
 static bool add_budget(struct checking *checking)
 {
-    const char *path = arguments_value(checking->arguments, "--budget");
+    const char *path = arguments_value(checking->arguments, FLAG_BUDGET);
     struct view_error reason = {""};
     size_t count = 0, fitting, stale_count = 0;
     char *text = text_file_read(path, checking->error);
@@ -322,7 +322,7 @@ static bool add_budget(struct checking *checking)
 /* For the machines: --junit FILE, --github. */
 static bool put_files(struct checking *checking)
 {
-    const char *junit = arguments_value(checking->arguments, "--junit");
+    const char *junit = arguments_value(checking->arguments, FLAG_JUNIT);
     const char *summary = getenv("GITHUB_STEP_SUMMARY");
     struct error *error = checking->error;
     if (junit) {
@@ -333,7 +333,7 @@ static bool put_files(struct checking *checking)
         if (!output_end(&output, true, error))
             return false;
     }
-    if (!arguments_value(checking->arguments, "--github"))
+    if (!arguments_value(checking->arguments, FLAG_GITHUB))
         return true;
     if (!summary || *summary == '\0') {
         report_check_github(&checking->check, stdout, stdout);
@@ -360,11 +360,11 @@ static bool check_render(struct request *request, struct error *error)
     struct check *check = &checking->check;
     checking->request = request;
     bool right = add_limits(checking) &&
-                 (!arguments_value(arguments, "--no-leaks") || add_leaks(checking)) &&
-                 (!arguments_value(arguments, "--budget") || add_budget(checking)) &&
+                 (!arguments_value(arguments, FLAG_NO_LEAKS) || add_leaks(checking)) &&
+                 (!arguments_value(arguments, FLAG_BUDGET) || add_budget(checking)) &&
                  put_files(checking) && request_open(request, error);
     if (right) {
-        if (!arguments_value(arguments, "--github") || request->style.format != STYLE_TEXT)
+        if (!arguments_value(arguments, FLAG_GITHUB) || request->style.format != STYLE_TEXT)
             report_check(check, &request->style);
         right = request_close(request, true, error);
     }
@@ -382,7 +382,7 @@ bool verb_check(const struct arguments *arguments, struct error *error)
     static const struct answer answer = {
         .viewless = true, .adjust = check_adjust, .render = check_render};
     struct checking checking = {.arguments = arguments, .error = error};
-    checking.check.strict = arguments_value(arguments, "--strict") != NULL;
+    checking.check.strict = arguments_value(arguments, FLAG_STRICT) != NULL;
     bool right = session_ask(arguments, &answer, &checking, error);
     bool failed = !check_passes(&checking.check);
     check_free(&checking.check);

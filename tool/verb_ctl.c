@@ -37,7 +37,7 @@ bool ctl_run(const struct arguments *arguments, struct error *error)
         return error_hint(error, "memoir ps");
     }
     if (words[0] && strcmp(words[0], "dump") == 0)
-        return dump_make(&process, words[1], arguments_value(arguments, "--format"), error);
+        return dump_make(&process, words[1], arguments_value(arguments, FLAG_FORMAT), error);
     if (words[0] && strcmp(words[0], "set") == 0 && words[1])
         words++;
     if (words[0] && strchr(words[0], '=')) {

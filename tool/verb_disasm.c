@@ -190,7 +190,7 @@ static void source_print(struct disassembly *answer, const struct symbol_code_li
         free(answer->file_name);
         answer->file_name = strdup(line->file);
         source_file_open(&answer->file, line->file,
-                         arguments_value(answer->arguments, "--source-path"), "", 0);
+                         arguments_value(answer->arguments, FLAG_SOURCE_PATH), "", 0);
     }
     const char *slash = strrchr(line->file, '/');
     source_file_line(&answer->file, line->line, text, sizeof text);
@@ -209,7 +209,7 @@ static bool *instructions_choose(const struct disassembly *answer, const struct 
                                  const struct disasm_instruction *instructions, size_t count)
 {
     bool *shown = calloc(count + 1, sizeof *shown);
-    bool all = arguments_value(answer->arguments, "--verbose") != NULL || count <= 2 * GAP;
+    bool all = arguments_value(answer->arguments, FLAG_VERBOSE) != NULL || count <= 2 * GAP;
     for (size_t i = 0; shown && i < count; i++) {
         struct place sums[2];
         sums_find(answer, function, &instructions[i], sums);
@@ -486,7 +486,7 @@ static bool answer_make(struct disassembly *answer, struct request *request, str
 static void disasm_adjust(struct request *request)
 {
     request->options.by = VIEW_ADDRESS;
-    if (!arguments_value(request->arguments, "--frames"))
+    if (!arguments_value(request->arguments, FLAG_FRAMES))
         request->options.frames = VIEW_CALLERS;
 }
 

@@ -509,18 +509,18 @@ static void setting_found(void *context, const struct system_setting *setting)
 
 static void check_settings(struct doctor *doctor, const struct arguments *arguments)
 {
-    const char *root = arguments_value(arguments, "--sysroot");
+    const char *root = arguments_value(arguments, FLAG_SYSROOT);
     system_settings(root ? root : "", setting_found, doctor);
 }
 
 static bool doctor_open(struct doctor *doctor, const struct arguments *arguments,
                         struct error *error)
 {
-    const char *path = arguments_value(arguments, "--output");
+    const char *path = arguments_value(arguments, FLAG_OUTPUT);
     const char *ending = path ? strrchr(path, '.') : NULL;
     doctor->as_json =
-        arguments_value(arguments, "--json") || (ending && strcmp(ending, ".json") == 0);
-    if (arguments_value(arguments, "--csv") || (ending && strcmp(ending, ".csv") == 0)) {
+        arguments_value(arguments, FLAG_JSON) || (ending && strcmp(ending, ".json") == 0);
+    if (arguments_value(arguments, FLAG_CSV) || (ending && strcmp(ending, ".csv") == 0)) {
         error_set(error, ERROR_USAGE, "doctor is no table, and has no CSV");
         return error_hint(error, "--json has all that it says");
     }
@@ -556,7 +556,7 @@ bool verb_doctor(const struct arguments *arguments, struct error *error)
     const char *word = arguments->operands[0];
     char program[PATH_MAX];
     enum input_kind kind = word ? input_kind_of(word) : INPUT_NOTHING;
-    bool right = true, settings = arguments_value(arguments, "--system") != NULL;
+    bool right = true, settings = arguments_value(arguments, FLAG_SYSTEM) != NULL;
     if (settings && word) {
         error_set(error, ERROR_USAGE, "--system is about the kernel, not about '%s'", word);
         return error_hint(error, "memoir doctor --system");

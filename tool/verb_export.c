@@ -57,10 +57,10 @@ static bool format_unknown(const char *verb, const char *path, struct error *err
 static bool target_find(struct target *target, const struct arguments *arguments,
                         struct error *error)
 {
-    const char *word = arguments_value(arguments, "--format");
+    const char *word = arguments_value(arguments, FLAG_FORMAT);
     const char *verb = arguments->command->verb;
     memset(target, 0, sizeof *target);
-    target->path = arguments_value(arguments, "--output");
+    target->path = arguments_value(arguments, FLAG_OUTPUT);
     if (!target->path && word)
         target->path = "-";
     if (!target->path) {
@@ -79,13 +79,11 @@ static bool target_find(struct target *target, const struct arguments *arguments
     target->writer = write_find(word ? word : target->path);
     if (!target->writer)
         target->writer = write_find(target->name);
-    else if (!word || strcmp(target->writer->word, "pprof") == 0)
+    else if (!word || target->writer->packed)
         target->packed = false; /* the ending is the format's own */
     if (!target->writer)
         return format_unknown(verb, target->name, error);
-    const char *format = target->writer->word;
-    bool text = strcmp(format, "pprof") != 0 && strcmp(format, "pftrace") != 0;
-    if (!text && strcmp(target->path, "-") == 0 && isatty(STDOUT_FILENO))
+    if (target->writer->binary && strcmp(target->path, "-") == 0 && isatty(STDOUT_FILENO))
         return error_set(error, ERROR_USAGE, "this format is not for terminals: -o FILE");
     return true;
 }
@@ -215,7 +213,7 @@ static bool keepers_make(struct keepers *keepers, const struct arguments *argume
         return error_set(error, ERROR_INPUT, "out of memory");
     for (size_t i = 0; i < arguments->flags_count; i++) {
         const struct arguments_flag *flag = &arguments->flags[i];
-        if (strcmp(flag->flag->name, "--keep") == 0 &&
+        if (flag->flag->id == FLAG_KEEP &&
             !pattern_make(&keepers->patterns[keepers->count++], "--keep", flag->value, &reason))
             return error_set(error, ERROR_USAGE, "%s", reason.text);
     }

@@ -45,9 +45,9 @@ bool verb_time(const struct arguments *arguments, struct error *error)
 {
     static const struct answer answer = {
         .window = true, .draw = picture_write, .adjust = request_adjust, .report = report_time};
-    const char *output = arguments_value(arguments, "--output");
+    const char *output = arguments_value(arguments, FLAG_OUTPUT);
     if (output && picture_ending(output) && picture_check(arguments, output, error) &&
-        (arguments_value(arguments, "--since") || arguments_value(arguments, "--until"))) {
+        (arguments_value(arguments, FLAG_SINCE) || arguments_value(arguments, FLAG_UNTIL))) {
         error_set(error, ERROR_USAGE,
                   "a picture of time shows the whole run, without --since and "
                   "--until");
@@ -94,10 +94,10 @@ static void diff_next(const struct request *request)
 /* *context becomes whether something has changed. */
 static bool diff_render(struct request *request, struct error *error)
 {
-    const char *output = arguments_value(request->arguments, "--output");
+    const char *output = arguments_value(request->arguments, FLAG_OUTPUT);
     bool *changed = request->context;
     if (!need_two(request, error) ||
-        (arguments_value(request->arguments, "--normalize") && !normalize(request, error)))
+        (arguments_value(request->arguments, FLAG_NORMALIZE) && !normalize(request, error)))
         return false;
     if (output && picture_ending(output))
         return picture_write(request, output, true, error);
@@ -115,7 +115,7 @@ bool verb_diff(const struct arguments *arguments, struct error *error)
 {
     static const struct answer answer = {
         .moment = true, .adjust = request_adjust, .render = diff_render};
-    const char *output = arguments_value(arguments, "--output");
+    const char *output = arguments_value(arguments, FLAG_OUTPUT);
     struct arguments words;
     struct folder folder = {0};
     bool changed = false;
@@ -123,7 +123,7 @@ bool verb_diff(const struct arguments *arguments, struct error *error)
                  folder_operands(&folder, &words, arguments, error) &&
                  session_ask(&words, &answer, &changed, error);
     folder_free(&folder);
-    if (right && changed && arguments_value(arguments, "--exit-code"))
+    if (right && changed && arguments_value(arguments, FLAG_EXIT_CODE))
         return error_found(error);
     return right;
 }
@@ -133,7 +133,7 @@ bool verb_diff(const struct arguments *arguments, struct error *error)
 static bool suppressions_read(struct suppressions **suppressions, const struct arguments *arguments,
                               struct error *error)
 {
-    const char *path = arguments_value(arguments, "--suppressions");
+    const char *path = arguments_value(arguments, FLAG_SUPPRESSIONS);
     struct view_error reason = {""};
     *suppressions = suppressions_new();
     if (!*suppressions)
@@ -170,13 +170,13 @@ bool verb_leaks(const struct arguments *arguments, struct error *error)
                                          .draw = picture_write,
                                          .adjust = request_adjust,
                                          .render = leaks_render};
-    const char *rule = arguments_value(arguments, "--rule");
+    const char *rule = arguments_value(arguments, FLAG_RULE);
     struct suppressions *suppressions = NULL;
     struct leaks_asked asked = {
         .options.rule = !rule || strcmp(rule, "auto") == 0 ? LEAKS_AUTO
                         : strcmp(rule, "exit") == 0        ? LEAKS_EXIT
                                                            : LEAKS_GROWTH,
-        .options.list = arguments_value(arguments, "--suppress") != NULL,
+        .options.list = arguments_value(arguments, FLAG_SUPPRESS) != NULL,
     };
     bool right = suppressions_read(&suppressions, arguments, error);
     asked.options.suppressions = suppressions;

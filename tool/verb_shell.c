@@ -30,7 +30,8 @@
 enum { SETTINGS_MOST = 24 };
 
 struct setting {
-    const char *flag; /* of commands.def */
+    enum flag_id id;
+    const char *flag; /* its name */
     char *value;      /* NULL: not set */
 };
 
@@ -44,12 +45,12 @@ struct shell {
 /* Flags that make no sense for a whole session. */
 static bool is_setting(const struct command_flag *flag)
 {
-    static const char *const others[] = {"--base",    "--json",       "--csv",      "--output",
-                                         "--at",      "--program",    "--fetch",    "--sysroot",
-                                         "--verbose", "--debug-path", "--no-cache", "--seconds",
-                                         "--since",   "--until"};
+    static const enum flag_id others[] = {
+        FLAG_BASE,     FLAG_JSON,    FLAG_CSV,     FLAG_OUTPUT,  FLAG_AT,
+        FLAG_PROGRAM,  FLAG_FETCH,   FLAG_SYSROOT, FLAG_VERBOSE, FLAG_DEBUG_PATH,
+        FLAG_NO_CACHE, FLAG_SECONDS, FLAG_SINCE,   FLAG_UNTIL};
     for (size_t i = 0; i < COUNT_OF(others); i++)
-        if (strcmp(flag->name, others[i]) == 0)
+        if (flag->id == others[i])
             return false;
     return strcmp(flag->verb, "@") == 0;
 }
@@ -92,10 +93,10 @@ static bool setting_fits(const struct shell *shell, const struct setting *settin
     struct request like = *shell->request;
     char flag[64], *words[] = {flag, value, NULL};
     snprintf(flag, sizeof flag, "%s", setting->flag);
-    if (*value == '\0' || strcmp(setting->flag, "--no-inlines") == 0)
+    if (*value == '\0' || setting->id == FLAG_NO_INLINES)
         return true;
     bool right = arguments_parse(&arguments, commands_find("top"), words, &error) &&
-                 (strcmp(setting->flag, "--metric") != 0 || request_metric(&like, value, &error));
+                 (setting->id != FLAG_METRIC || request_metric(&like, value, &error));
     arguments_free(&arguments);
     if (!right)
         terminal_error(&error);
@@ -156,7 +157,7 @@ static char **command_words(const struct shell *shell, const struct command *com
         if (!shell->settings[i].value)
             continue;
         all[at++] = (char *)(uintptr_t)shell->settings[i].flag;
-        if (strcmp(shell->settings[i].flag, "--no-inlines") != 0)
+        if (shell->settings[i].id != FLAG_NO_INLINES)
             all[at++] = shell->settings[i].value;
     }
     if (rows && profile) {
@@ -419,7 +420,7 @@ static void prompt_make(const struct shell *shell, char *prompt, size_t size)
     snprintf(program, sizeof program, "%s", slash ? slash + 1 : name);
     terminal_clean(program, strlen(program));
     for (size_t i = 0; i < shell->settings_count; i++)
-        if (strcmp(shell->settings[i].flag, "--metric") == 0 && shell->settings[i].value) {
+        if (shell->settings[i].id == FLAG_METRIC && shell->settings[i].value) {
             struct error ignored;
             struct request other = *shell->request;
             if (request_metric(&other, shell->settings[i].value, &ignored))
@@ -456,7 +457,8 @@ static bool shell_render(struct request *request, struct error *error)
     (void)error;
     for (size_t i = 0; i < commands_flags_count && shell.settings_count < SETTINGS_MOST; i++)
         if (is_setting(&commands_flags[i]))
-            shell.settings[shell.settings_count++].flag = commands_flags[i].name;
+            shell.settings[shell.settings_count++] =
+                (struct setting){commands_flags[i].id, commands_flags[i].name, NULL};
     sigaction(SIGINT, &action, &before);
     shell_line_start(request->profile);
     while (!shell.ended) {

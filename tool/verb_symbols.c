@@ -122,8 +122,8 @@ static bool profile_embed(const struct request *request, const char *path, struc
 
 static bool symbols_render(struct request *request, struct error *error)
 {
-    const char *output = arguments_value(request->arguments, "--output");
-    if (arguments_value(request->arguments, "--embed")) {
+    const char *output = arguments_value(request->arguments, FLAG_OUTPUT);
+    if (arguments_value(request->arguments, FLAG_EMBED)) {
         if (!profile_embed(request, output, error))
             return false;
         if (strcmp(output, "-") != 0)
@@ -144,7 +144,7 @@ static bool symbols_render(struct request *request, struct error *error)
 bool verb_symbols(const struct arguments *arguments, struct error *error)
 {
     static const struct answer answer = {.viewless = true, .render = symbols_render};
-    if (arguments_value(arguments, "--embed") && !arguments_value(arguments, "--output"))
+    if (arguments_value(arguments, FLAG_EMBED) && !arguments_value(arguments, FLAG_OUTPUT))
         return error_set(error, ERROR_USAGE, "--embed needs a file to write, -o FILE.pb.gz") &&
                error_hint(error, "memoir symbols PROFILE --embed -o named.pb.gz");
     return session_ask(arguments, &answer, NULL, error);

@@ -43,13 +43,13 @@ static void top_next(const struct request *request)
 
 static bool is_verbose(const struct request *request)
 {
-    return arguments_value(request->arguments, "--verbose") != NULL;
+    return arguments_value(request->arguments, FLAG_VERBOSE) != NULL;
 }
 
 static void top_adjust(struct request *request)
 {
     const struct arguments *arguments = request->arguments;
-    bool json = arguments_value(arguments, "--json") || arguments_value(arguments, "--output");
+    bool json = arguments_value(arguments, FLAG_JSON) || arguments_value(arguments, FLAG_OUTPUT);
     request->options.rows_only = !is_verbose(request) && !json;
     request->options.apart = is_verbose(request) || json;
 }
@@ -106,7 +106,7 @@ bool verb_page(const struct arguments *arguments, struct error *error)
 
 static void peek_adjust(struct request *request)
 {
-    if (!arguments_value(request->arguments, "--by"))
+    if (!arguments_value(request->arguments, FLAG_BY))
         request->options.by = VIEW_FUNCTION;
 }
 
@@ -135,7 +135,7 @@ static void list_adjust(struct request *request)
 
 static bool list_render(struct request *request, struct error *error)
 {
-    const char *folders = arguments_value(request->arguments, "--source-path");
+    const char *folders = arguments_value(request->arguments, FLAG_SOURCE_PATH);
     struct view_error reason = {""};
     if (!request_open(request, error))
         return false;
@@ -148,7 +148,7 @@ bool verb_list(const struct arguments *arguments, struct error *error)
 {
     static const struct answer answer = {
         .moment = true, .function = true, .adjust = list_adjust, .render = list_render};
-    if (arguments_value(arguments, "--asm"))
+    if (arguments_value(arguments, FLAG_ASM))
         return verb_disasm(arguments, error);
     return session_ask(arguments, &answer, NULL, error);
 }

@@ -32,6 +32,8 @@ bool arguments_parse(struct arguments *arguments, const struct command *command,
 void arguments_free(struct arguments *arguments);
 
 /* The last value of a flag: NULL if it was not there, "" for a flag without argument. */
-const char *arguments_value(const struct arguments *arguments, const char *name);
+const char *arguments_value(const struct arguments *arguments, enum flag_id flag);
+/* Which of its words the value of a flag is, as commands.def has them; `otherwise` without it. */
+unsigned arguments_choice(const struct arguments *arguments, enum flag_id flag, unsigned otherwise);
 
 #endif

@@ -100,18 +100,16 @@ static bool file_read(struct profile *profile, const char *path, const char *nam
         return true;
     if (reason.asked) {
         error_set(error, ERROR_USAGE, "%s: %s", name, reason.reason);
-        bool several = profile->format == reader_capture.name ||
-                       profile->format == reader_massif.name ||
-                       profile->format == reader_heaptrack.name;
-        return several ? error_hint(error, "memoir time %s   shows what there is", name)
-                       : error_hint(error, "memoir run --every 1s -- ./program   records several "
-                                           "moments");
+        return profile->traits & TRAIT_MOMENTS
+                   ? error_hint(error, "memoir time %s   shows what there is", name)
+                   : error_hint(error, "memoir run --every 1s -- ./program   records several "
+                                       "moments");
     }
     error_set(error, ERROR_INPUT, "%s: %s", name, reason.reason);
     if (reason.offset > 0)
         error_set(error, ERROR_INPUT, "%s: %s, at byte %lu", name, reason.reason,
                   (unsigned long)reason.offset);
-    return profile->format == reader_capture.name
+    return profile->traits & TRAIT_CAPTURE
                ? error_hint(error, "memoir doctor %s", name)
                : error_hint(error, "memoir help formats lists what can be read");
 }
@@ -221,10 +219,8 @@ static bool names_alike(const char *a, const char *b)
 static void same_run_warn(const struct profile *profile, const struct profile *more, const char *a,
                           const char *b)
 {
-    bool dumps =
-        profile->kind == PROFILE_HEAP && profile->format == more->format &&
-        (profile->format == reader_jemalloc.name || profile->format == reader_heap_text.name) &&
-        names_alike(a, b);
+    bool dumps = profile->kind == PROFILE_HEAP && profile->format == more->format &&
+                 (profile->traits & TRAIT_DUMP) && names_alike(a, b);
     if (!dumps)
         return;
     terminal_warn("%s and %s look like dumps of one run: what is live in both counts twice; "

@@ -88,15 +88,15 @@ unsigned profile_type(struct profile *profile, const char *name, const char *uni
 int profile_type_partner(const struct profile *profile, unsigned type)
 {
     static const char *const pairs[][2] = {
-        {"alloc_objects", "alloc_space"},
-        {"inuse_objects", "inuse_space"},
-        {"peak_objects", "peak_space"},
-        {"alloc_objects", "alloc_requested"},
-        {"inuse_objects", "inuse_requested"},
-        {"peak_objects", "peak_requested"},
-        {"objects", "space"},
-        {"samples", "cpu"},
-        {"contentions", "delay"},
+        {TYPE_ALLOC_OBJECTS, TYPE_ALLOC_SPACE},
+        {TYPE_INUSE_OBJECTS, TYPE_INUSE_SPACE},
+        {TYPE_PEAK_OBJECTS, TYPE_PEAK_SPACE},
+        {TYPE_ALLOC_OBJECTS, TYPE_ALLOC_REQUESTED},
+        {TYPE_INUSE_OBJECTS, TYPE_INUSE_REQUESTED},
+        {TYPE_PEAK_OBJECTS, TYPE_PEAK_REQUESTED},
+        {TYPE_OBJECTS, TYPE_SPACE},
+        {TYPE_SAMPLES, TYPE_CPU},
+        {TYPE_CONTENTIONS, TYPE_DELAY},
     };
     const char *name = profile_text(profile, profile->type[type].name);
     for (size_t i = 0; i < COUNT_OF(pairs); i++)

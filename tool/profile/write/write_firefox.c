@@ -485,5 +485,10 @@ static bool firefox(const struct profile *profile, const struct write_options *o
     return done && !fox.failed;
 }
 
-const struct writer writer_firefox = {"firefox",  ".firefox.json", "for profiler.firefox.com",
-                                      WRITES_ALL, firefox,         false};
+const struct writer writer_firefox = {
+    .word = "firefox",
+    .ending = ".firefox.json",
+    .brief = "for profiler.firefox.com",
+    .values = WRITES_ALL,
+    .write = firefox,
+};

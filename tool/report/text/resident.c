@@ -51,7 +51,7 @@ uint64_t resident_most(const struct profile *profile)
 
 static uint64_t heap_most(const struct profile *profile)
 {
-    int type = profile_type_named(profile, "peak_space");
+    int type = profile_type_named(profile, TYPE_PEAK_SPACE);
     uint64_t sum = 0;
     for (size_t i = 0; type >= 0 && i < profile->samples.count; i++)
         sum += (uint64_t)profile->samples.values[type][i];
