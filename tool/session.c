@@ -263,6 +263,8 @@ static bool words_read(struct request *request, const struct input_options *opti
     own->name = input_name_of(inputs, count);
     request->of = own;
     request->profile = &own->profile;
+    if (!own->name)
+        return error_set(error, ERROR_INPUT, "out of memory");
     if (!input_read_all(&own->profile, inputs, count, options, &own->symbol_options.pid, error))
         return false;
     if (arguments_value(arguments, FLAG_SINCE) && !request->answer->window)

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
+# sanitized-too
 #
 # `memoir shell` loads a profile once and asks it again and again: every answer is that of the command
 # outside of the shell, whatever was asked before, and no process is made for it.
