@@ -5,8 +5,8 @@
 #include "tool/symbol/answers.h"
 #include "tool/symbol/debug.h"
 #include "tool/symbol/demangle.h"
+#include "tool/symbol/elf/elf.h"
 #include "tool/symbol/modules.h"
-#include "tool/symbol/unwind_starts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
