@@ -321,9 +321,8 @@ static bool request_read(struct request *request, struct error *error)
 
 static void symbols_progress(void *context, const char *module, uint64_t done, uint64_t all)
 {
-    const char *slash = strrchr(module, '/');
     (void)context;
-    progress_update(slash ? slash + 1 : module, done, all);
+    progress_update(name_base(module), done, all);
 }
 
 /* Those of the profiles that were read for this request: a session has its names. */

@@ -156,8 +156,7 @@ static bool moment_name(char **name, const struct profile *profile)
 /* The last part of the program's path, or "". */
 static const char *program_of(const struct profile *profile)
 {
-    const char *path = profile_text(profile, profile->program), *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
+    return name_base(profile_text(profile, profile->program));
 }
 
 /* A difference between two programs is rarely what is wanted, and looks like any other. */

@@ -192,9 +192,8 @@ static void source_print(struct disassembly *answer, const struct symbol_code_li
         source_file_open(&answer->file, line->file,
                          arguments_value(answer->arguments, FLAG_SOURCE_PATH), "", 0);
     }
-    const char *slash = strrchr(line->file, '/');
     source_file_line(&answer->file, line->line, text, sizeof text);
-    snprintf(place, sizeof place, "%.300s:%u  %s", slash ? slash + 1 : line->file, line->line,
+    snprintf(place, sizeof place, "%.300s:%u  %s", name_base(line->file), line->line,
              text + strspn(text, " "));
     style_clean(place);
     if (answer->style.fits)

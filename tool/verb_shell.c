@@ -410,14 +410,13 @@ static void prompt_make(const struct shell *shell, char *prompt, size_t size)
 {
     const struct profile *profile = shell->request->profile;
     const char *name = profile_text(profile, profile->program);
-    const char *slash, *unit = "";
+    const char *unit = "";
     unsigned type = profile->default_type;
     double sum = 0;
     char value[32] = "", program[64];
     if (*name == '\0')
         name = shell->request->name;
-    slash = strrchr(name, '/');
-    snprintf(program, sizeof program, "%s", slash ? slash + 1 : name);
+    snprintf(program, sizeof program, "%s", name_base(name));
     terminal_clean(program, strlen(program));
     for (size_t i = 0; i < shell->settings_count; i++)
         if (shell->settings[i].id == FLAG_METRIC && shell->settings[i].value) {

@@ -179,8 +179,7 @@ static bool site_place(const struct view *view, const struct view_frame *frame, 
     if (place)
         snprintf(text, size, frame->line > 0 ? "%s:%u" : "%s", frame->file, frame->line);
     else if (module)
-        snprintf(text, size, "%s",
-                 strrchr(frame->module, '/') ? strrchr(frame->module, '/') + 1 : frame->module);
+        snprintf(text, size, "%s", name_base(frame->module));
     style_clean(text);
     return place;
 }
