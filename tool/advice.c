@@ -5,6 +5,7 @@
 #include "tool/process/process.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void advice_of(const struct symbol_module *module, char text[ADVICE_SIZE])
@@ -48,4 +49,18 @@ void advice_of(const struct symbol_module *module, char text[ADVICE_SIZE])
                  module->quality == SYMBOL_TABLE
                      ? "build it with -g for lines and inlined functions"
                      : "it is stripped: build it with -g and leave its symbols, or --fetch");
+}
+
+void advice_fetch(const struct symbol_report *report)
+{
+    const char *urls = getenv("DEBUGINFOD_URLS");
+    if (report->fetch == SYMBOL_FETCH_NO_LIBRARY)
+        terminal_warn("--fetch needs libdebuginfod: apt-get install libdebuginfod1");
+    else if (!urls || !*urls)
+        terminal_warn("--fetch: DEBUGINFOD_URLS is not set, so there is nobody to ask; for "
+                      "example DEBUGINFOD_URLS=https://debuginfod.elfutils.org");
+    else if (report->fetch == SYMBOL_FETCH_LATE)
+        terminal_warn("--fetch: no answer from %s in %s seconds (DEBUGINFOD_TIMEOUT); names are "
+                      "what is here",
+                      urls, getenv("DEBUGINFOD_TIMEOUT"));
 }

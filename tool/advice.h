@@ -9,5 +9,7 @@ enum { ADVICE_SIZE = 512 };
 
 /* "" if nothing would. */
 void advice_of(const struct symbol_module *module, char text[ADVICE_SIZE]);
+/* A warning, if asking debuginfod brought nothing. */
+void advice_fetch(const struct symbol_report *report);
 
 #endif

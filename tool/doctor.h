@@ -3,10 +3,10 @@
 #ifndef TOOL_DOCTOR_H
 #define TOOL_DOCTOR_H
 
-#include "tool/load.h"
+struct request;
 
 /* A finding, and what to do about it ("": nothing). */
 typedef void doctor_found(void *context, const char *text, const char *fix);
-void doctor_profile(const struct loaded *loaded, doctor_found *found, void *context);
+void doctor_profile(const struct request *request, doctor_found *found, void *context);
 
 #endif

@@ -6,7 +6,6 @@
  * process that is gone or refuses; `run` ends as the program does.
  */
 #include "tool/command/command.h"
-#include "tool/load.h"
 #include "tool/process/process.h"
 #include "tool/terminal/terminal.h"
 

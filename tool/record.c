@@ -41,16 +41,16 @@ static void file_print(const struct record *record, const char *path, size_t oth
 
 bool record_start(struct record *record, const struct arguments *arguments, struct error *error)
 {
-    const char *output = arguments_value(arguments, "--output");
+    const char *output = arguments_value(arguments, FLAG_OUTPUT);
     const char *slash = strrchr(arguments->operands[0], '/');
     memset(record, 0, sizeof *record);
     snprintf(record->program, sizeof record->program, "%s",
              slash ? slash + 1 : arguments->operands[0]);
-    record->silent = terminal_is_quiet() || arguments_value(arguments, "--no-summary");
-    const char *rows = arguments_value(arguments, "--rows");
+    record->silent = terminal_is_quiet() || arguments_value(arguments, FLAG_NO_SUMMARY);
+    const char *rows = arguments_value(arguments, FLAG_ROWS);
     if (rows)
         record->rows = strtoul(rows, NULL, 10) > 0 ? (unsigned)strtoul(rows, NULL, 10) : UINT_MAX;
-    record->format = arguments_value(arguments, "--format");
+    record->format = arguments_value(arguments, FLAG_FORMAT);
     if (record->format && strcmp(record->format, "memoir") == 0)
         record->format = NULL;
     if (output) {

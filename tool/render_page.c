@@ -42,51 +42,53 @@ static void notes_free(struct notes *notes)
 }
 
 /* The flags that leave something out, as they were written; words count as --focus and --ignore. */
-static char *filters_text(const struct arguments *arguments, const struct loaded *loaded)
+static char *filters_text(const struct request *request)
 {
-    static const char *const flags[] = {
-        "--show", "--hide",      "--from",       "--prune", "--thread", "--module", "--size",
-        "--age",  "--tag-focus", "--tag-ignore", "--at",    "--since",  "--until",  "--no-inlines"};
+    const struct arguments *arguments = request->arguments;
+    static const enum flag_id flags[] = {FLAG_SHOW,      FLAG_HIDE,       FLAG_FROM, FLAG_PRUNE,
+                                         FLAG_THREAD,    FLAG_MODULE,     FLAG_SIZE, FLAG_AGE,
+                                         FLAG_TAG_FOCUS, FLAG_TAG_IGNORE, FLAG_AT,   FLAG_SINCE,
+                                         FLAG_UNTIL,     FLAG_NO_INLINES};
     char *text = NULL;
     size_t size = 0;
     FILE *file = open_memstream(&text, &size);
     if (!file)
         return NULL;
-    for (const char *const *word = loaded->view.focus; word && *word; word++)
+    for (const char *const *word = request->options.focus; word && *word; word++)
         fprintf(file, "%s--focus %s", ftell(file) > 0 ? ", " : "", *word);
-    for (const char *const *word = loaded->view.ignore; word && *word; word++)
+    for (const char *const *word = request->options.ignore; word && *word; word++)
         fprintf(file, "%s--ignore %s", ftell(file) > 0 ? ", " : "", *word);
     for (size_t i = 0; i < COUNT_OF(flags); i++) {
         const char *value = arguments_value(arguments, flags[i]);
         if (value)
-            fprintf(file, "%s%s%s%s", ftell(file) > 0 ? ", " : "", flags[i], value[0] ? " " : "",
-                    value);
+            fprintf(file, "%s%s%s%s", ftell(file) > 0 ? ", " : "", commands_flag_name(flags[i]),
+                    value[0] ? " " : "", value);
     }
     return fclose(file) == 0 ? text : NULL;
 }
 
-bool page_write(const struct arguments *arguments, const struct loaded *loaded, FILE *file,
-                struct error *error)
+bool page_write(const struct request *request, FILE *file, struct error *error)
 {
+    const struct arguments *arguments = request->arguments;
     struct notes notes = {0};
     struct view_error reason = {""};
-    char *filters = filters_text(arguments, loaded);
-    doctor_profile(loaded, note_add, &notes);
+    char *filters = filters_text(request);
+    doctor_profile(request, note_add, &notes);
     struct html_options options = {
-        .title = arguments_value(arguments, "--title"),
-        .name = loaded->name,
-        .base_name = loaded->base_name,
+        .title = arguments_value(arguments, FLAG_TITLE),
+        .name = request->name,
+        .base_name = request->base_name,
         .filters = filters,
         .version = MEMOIR_VERSION,
         .notes = notes.items,
         .notes_count = notes.count,
-        .by_given = arguments_value(arguments, "--by") != NULL,
-        .frames_given = arguments_value(arguments, "--frames") != NULL,
-        .reversed = arguments_value(arguments, "--reversed") != NULL,
+        .by_given = arguments_value(arguments, FLAG_BY) != NULL,
+        .frames_given = arguments_value(arguments, FLAG_FRAMES) != NULL,
+        .reversed = arguments_value(arguments, FLAG_REVERSED) != NULL,
     };
-    progress_start("drawing", loaded->name);
+    progress_start("drawing", request->name);
     bool right = filters && !notes.failed &&
-                 html_write(&loaded->profile, &loaded->view, &options, file, &reason);
+                 html_write(request->profile, &request->options, &options, file, &reason);
     progress_end();
     free(filters);
     notes_free(&notes);

@@ -3,11 +3,9 @@
 #ifndef TOOL_RENDER_PAGE_H
 #define TOOL_RENDER_PAGE_H
 
-#include "tool/command/command.h"
-#include "tool/load.h"
+#include "tool/session.h"
 
-/* loaded->view has the metric that is shown first. */
-bool page_write(const struct arguments *arguments, const struct loaded *loaded, FILE *file,
-                struct error *error);
+/* request->options has the metric that is shown first. */
+bool page_write(const struct request *request, FILE *file, struct error *error);
 
 #endif

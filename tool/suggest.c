@@ -2,6 +2,8 @@
 /* See tool/suggest.h. */
 #include "tool/suggest.h"
 
+#include "tool/session.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -37,57 +39,59 @@ static bool function_nearest(const struct profile *profile, const char *word, ch
     return name[0] != '\0';
 }
 
-bool suggest_refuse(const struct loaded *loaded, const char *text, struct error *error)
+bool suggest_refuse(const struct request *request, const char *text, struct error *error)
 {
     char name[SUGGEST_ROOM];
     if (strncmp(text, "no function", 11) != 0) /* the word is no pattern */
         return error_set(error, ERROR_USAGE, "%s", text);
-    error_set(error, ERROR_INPUT, "%s in %s", text, loaded->name);
-    if (function_nearest(&loaded->profile, loaded->rest[0], name) &&
-        strcmp(name, loaded->rest[0]) == 0)
+    error_set(error, ERROR_INPUT, "%s in %s", text, request->name);
+    if (function_nearest(request->profile, request->rest[0], name) &&
+        strcmp(name, request->rest[0]) == 0)
         error_set(error, ERROR_INPUT, "'%s' %s", name,
-                  loaded->base_name ? "has the same in both" : "has nothing here");
+                  request->base_name ? "has the same in both" : "has nothing here");
     else if (name[0])
         return error_hint(error, "did you mean %s?", name);
-    bool named = load_word(loaded) != NULL;
+    bool named = request_word(request) != NULL;
     return error_hint(error, "memoir top%s%s --by function   lists what there is", named ? " " : "",
-                      named ? suggest_quoted(name, sizeof name, load_word(loaded)) : "");
+                      named ? suggest_quoted(name, sizeof name, request_word(request)) : "");
 }
 
-void suggest_nothing(const struct loaded *loaded)
+void suggest_nothing(const struct request *request)
 {
-    const struct profile *profile = &loaded->profile;
+    const struct profile *profile = request->profile;
     char name[SUGGEST_ROOM];
-    const char *word = load_word(loaded) ? load_word(loaded) : loaded->name;
+    const char *word = request_word(request) ? request_word(request) : request->name;
     if (profile->samples.count == 0)
-        terminal_warn("%s has no samples; memoir doctor %s   says what to do", loaded->name,
+        terminal_warn("%s has no samples; memoir doctor %s   says what to do", request->name,
                       suggest_quoted(name, sizeof name, word));
     else
         terminal_warn("%s has nothing of %s; --metric picks another: memoir help metrics",
-                      loaded->name, profile_text(profile, profile->type[loaded->view.type].name));
+                      request->name,
+                      profile_text(profile, profile->type[request->options.type].name));
 }
 
-void suggest_filters(const struct loaded *loaded, const struct view *view)
+void suggest_filters(const struct request *request, const struct view *view)
 {
-    const char *const *focus = loaded->view.focus;
+    const char *const *focus = request->options.focus;
     const struct view_value *total = &view->total, *whole = &view->whole;
     char name[SUGGEST_ROOM];
-    bool nothing = loaded->profile.samples.count == 0 &&
-                   (!loaded->has_base || loaded->base.samples.count == 0);
+    bool nothing = request->profile->samples.count == 0 &&
+                   (!request->base || request->base->samples.count == 0);
     if (nothing)
-        suggest_nothing(loaded);
+        suggest_nothing(request);
     if (nothing || total->value || total->base || total->objects || (!whole->value && !whole->base))
         return;
     if (view->kept > 0)
-        terminal_warn("what fits the filters has nothing of %s; --metric picks another",
-                      profile_text(&loaded->profile, loaded->profile.type[loaded->view.type].name));
+        terminal_warn(
+            "what fits the filters has nothing of %s; --metric picks another",
+            profile_text(request->profile, request->profile->type[request->options.type].name));
     else if (!focus || !focus[0])
         terminal_warn("nothing is left: the filters fit no stack");
     else if (commands_find(focus[0]))
         terminal_warn("no stack fits '%s'; it is a command, and one is done at a time", focus[0]);
     else if (suggest_file_nearest(focus[0], name))
         terminal_warn("no stack fits '%s'; did you mean the file %s?", focus[0], name);
-    else if (function_nearest(&loaded->profile, focus[0], name))
+    else if (function_nearest(request->profile, focus[0], name))
         terminal_warn("no stack fits '%s'; did you mean %s?", focus[0], name);
     else
         terminal_warn("no stack fits '%s'%s", focus[0], focus[1] ? " and the other words" : "");

@@ -3,14 +3,17 @@
 #ifndef TOOL_SUGGEST_H
 #define TOOL_SUGGEST_H
 
-#include "tool/load.h"
+#include "tool/report/report.h"
+#include "tool/terminal/terminal.h"
 
-/* A verb about one function, loaded->rest[0], was refused with this text. False, for `return
+struct request;
+
+/* A verb about one function, request->rest[0], was refused with this text. False, for `return
  * suggest_...`; the hint names the nearest, where one is near. */
-bool suggest_refuse(const struct loaded *loaded, const char *text, struct error *error);
+bool suggest_refuse(const struct request *request, const char *text, struct error *error);
 /* A warning: there is nothing in the profile, or nothing of its metric, and what to do. */
-void suggest_nothing(const struct loaded *loaded);
+void suggest_nothing(const struct request *request);
 /* A warning, if the filters left nothing: which word fits nothing, and what may be meant. */
-void suggest_filters(const struct loaded *loaded, const struct view *view);
+void suggest_filters(const struct request *request, const struct view *view);
 
 #endif

@@ -44,7 +44,7 @@ int64_t summary_pid(const struct summary *summary)
 uint64_t summary_peak(const struct summary *summary)
 {
     const struct profile *profile = &summary->profile;
-    int type = profile_type_named(profile, "peak_space");
+    int type = profile_type_named(profile, TYPE_PEAK_SPACE);
     uint64_t sum = 0;
     for (size_t i = 0; type >= 0 && i < profile->samples.count; i++)
         sum += (uint64_t)profile->samples.values[type][i];

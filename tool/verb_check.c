@@ -4,8 +4,8 @@
  * profile that it is about (tool/report/check.h).
  */
 #include "tool/command/command.h"
-#include "tool/load.h"
 #include "tool/report/text/text.h"
+#include "tool/session.h"
 #include "tool/terminal/terminal.h"
 
 #include "base/compiler.h"
@@ -21,7 +21,7 @@ static const char *const metric_words[METRICS] = {"live", "peak", "alloc", "allo
 
 struct checking {
     const struct arguments *arguments;
-    struct loaded loaded;
+    struct request *request;
     struct view views[METRICS];
     bool has_view[METRICS];
     struct check check;
@@ -30,10 +30,10 @@ struct checking {
 
 static const char *const view_words[METRICS] = {"live", "peak", "alloc", "count"};
 
-static bool has_samples(const struct loaded *loaded)
+static bool has_samples(const struct request *request)
 {
-    return loaded->profile.samples.count > 0 ||
-           (loaded->has_base && loaded->base.samples.count > 0);
+    return request->profile->samples.count > 0 ||
+           (request->base && request->base->samples.count > 0);
 }
 
 /* The view of a metric, made when first asked for. NULL: see the error. */
@@ -41,16 +41,17 @@ static const struct view *view_of(struct checking *checking, unsigned metric)
 {
     if (checking->has_view[metric])
         return &checking->views[metric];
-    if (!load_metric(&checking->loaded, view_words[metric], checking->error) ||
-        !load_view(&checking->views[metric], &checking->loaded, checking->error))
+    if (!request_metric(checking->request, view_words[metric], checking->error) ||
+        !request_view_make(&checking->views[metric], checking->request, checking->error))
         return NULL;
     checking->has_view[metric] = true;
-    if (checking->views[metric].kept == 0 && has_samples(&checking->loaded)) {
+    if (checking->views[metric].kept == 0 && has_samples(checking->request)) {
         error_set(checking->error, ERROR_USAGE,
                   "no stack of %s fits the filters: there is nothing "
                   "to check",
-                  checking->loaded.name);
-        error_hint(checking->error, "memoir tree %s   shows what there is", checking->loaded.name);
+                  checking->request->name);
+        error_hint(checking->error, "memoir tree %s   shows what there is",
+                   checking->request->name);
         return NULL;
     }
     return &checking->views[metric];
@@ -78,7 +79,7 @@ static double points_peak(const struct profile *profile)
 
 static bool need_base(const struct checking *checking, const char *what)
 {
-    if (checking->loaded.has_base)
+    if (checking->request->base)
         return true;
     error_set(checking->error, ERROR_USAGE, "%s is relative, and there is nothing to compare with",
               what);
@@ -86,22 +87,22 @@ static bool need_base(const struct checking *checking, const char *what)
 }
 
 /* The numbers of an item as samples have them. */
-static void item_sum(struct check_item *item, const struct loaded *loaded,
+static void item_sum(struct check_item *item, const struct request *request,
                      const struct view_value *sum)
 {
     item->after = (double)sum->value;
     item->before = (double)sum->base;
     item->noise = noise_of(sum->variance);
     item->noise_before = noise_of(sum->base_variance);
-    item->unseen = check_unseen(&loaded->profile, item->unit);
-    item->unseen_before = loaded->has_base ? check_unseen(&loaded->base, item->unit) : 0;
+    item->unseen = check_unseen(request->profile, item->unit);
+    item->unseen_before = request->base ? check_unseen(request->base, item->unit) : 0;
 }
 
 /* What was counted of a metric, or of the peak the largest point of the series; -1: neither. */
 static double exact_of(const struct profile *profile, unsigned metric)
 {
-    static const char *const types[METRICS] = {"inuse_space", "peak_space", "alloc_space",
-                                               "alloc_objects"};
+    static const char *const types[METRICS] = {TYPE_INUSE_SPACE, TYPE_PEAK_SPACE, TYPE_ALLOC_SPACE,
+                                               TYPE_ALLOC_OBJECTS};
     double exact = (double)profile_exact(profile, types[metric]);
     if (exact < 0 && metric == PEAK && profile_type_named(profile, types[PEAK]) < 0 &&
         points_peak(profile) > 0)
@@ -110,13 +111,13 @@ static double exact_of(const struct profile *profile, unsigned metric)
 }
 
 /* The numbers of an item: the sums of the view, or those that were counted. */
-static void item_fill(struct check_item *item, const struct loaded *loaded, unsigned metric,
+static void item_fill(struct check_item *item, const struct request *request, unsigned metric,
                       const struct view *view)
 {
-    const struct profile *base = loaded->has_base ? &loaded->base : NULL;
-    double exact = is_filtered(view) ? -1 : exact_of(&loaded->profile, metric);
+    const struct profile *base = request->base;
+    double exact = is_filtered(view) ? -1 : exact_of(request->profile, metric);
     double exact_base = is_filtered(view) || !base ? -1 : exact_of(base, metric);
-    item_sum(item, loaded, &view->total);
+    item_sum(item, request, &view->total);
     item->has_before = base != NULL;
     if (exact >= 0) {
         item->after = exact;
@@ -132,9 +133,9 @@ static bool add_metric(struct checking *checking, unsigned metric, struct check_
                        const char *flag)
 {
     static const char *const names[METRICS] = {"live at end", "peak", "allocated", "allocations"};
-    const struct profile *profile = &checking->loaded.profile;
-    bool by_points =
-        metric == PEAK && profile_type_named(profile, "peak_space") < 0 && points_peak(profile) > 0;
+    const struct profile *profile = checking->request->profile;
+    bool by_points = metric == PEAK && profile_type_named(profile, TYPE_PEAK_SPACE) < 0 &&
+                     points_peak(profile) > 0;
     const struct view *view = view_of(checking, by_points ? LIVE : metric);
     if (!view || (limit.relative && !need_base(checking, flag)))
         return false;
@@ -142,7 +143,7 @@ static bool add_metric(struct checking *checking, unsigned metric, struct check_
         check_add(&checking->check, names[metric], metric == ALLOCS ? "count" : "bytes");
     if (!item)
         return error_set(checking->error, ERROR_INPUT, "out of memory");
-    item_fill(item, &checking->loaded, metric, view);
+    item_fill(item, checking->request, metric, view);
     item->limit = limit;
     check_judge(&checking->check, item);
     if (item->verdict == CHECK_FAIL)
@@ -154,9 +155,9 @@ static bool add_metric(struct checking *checking, unsigned metric, struct check_
 static bool has_metric(struct checking *checking, unsigned metric)
 {
     struct error unsaid = {0};
-    const struct profile *profile = &checking->loaded.profile;
+    const struct profile *profile = checking->request->profile;
     return (metric == PEAK && points_peak(profile) > 0) ||
-           load_metric(&checking->loaded, view_words[metric], &unsaid);
+           request_metric(checking->request, view_words[metric], &unsaid);
 }
 
 /* --max-peak, --max-live, --max-allocs; --max-growth for those that were not named and that there
@@ -164,19 +165,19 @@ static bool has_metric(struct checking *checking, unsigned metric)
 static bool add_limits(struct checking *checking)
 {
     static const struct {
-        const char *flag;
+        enum flag_id flag;
         unsigned metric;
-    } flags[] = {{"--max-allocs", ALLOCS}, {"--max-peak", PEAK}, {"--max-live", LIVE}};
-    const char *growth_text = arguments_value(checking->arguments, "--max-growth");
+    } flags[] = {{FLAG_MAX_ALLOCS, ALLOCS}, {FLAG_MAX_PEAK, PEAK}, {FLAG_MAX_LIVE, LIVE}};
+    const char *growth_text = arguments_value(checking->arguments, FLAG_MAX_GROWTH);
     struct check_limit growth = {5, true}, limit;
-    bool any = arguments_value(checking->arguments, "--no-leaks") ||
-               arguments_value(checking->arguments, "--budget");
+    bool any = arguments_value(checking->arguments, FLAG_NO_LEAKS) ||
+               arguments_value(checking->arguments, FLAG_BUDGET);
     if (growth_text && (!check_limit_read(growth_text, &growth) || !growth.relative))
         return error_set(checking->error, ERROR_USAGE, "--max-growth can't be '%s', say 5%%",
                          growth_text);
     for (size_t i = 0; i < COUNT_OF(flags); i++)
         any |= arguments_value(checking->arguments, flags[i].flag) != NULL;
-    bool all = growth_text || (checking->loaded.has_base && !any);
+    bool all = growth_text || (checking->request->base && !any);
     if (!all && !any) {
         error_set(checking->error, ERROR_USAGE,
                   "check needs a limit, or a profile to compare with");
@@ -187,11 +188,11 @@ static bool add_limits(struct checking *checking)
         if (text && !check_limit_read(text, &limit))
             return error_set(checking->error, ERROR_USAGE,
                              "%s can't be '%s'; accepted: 4096, 200M, 1.5G, or 5%% with --base",
-                             flags[i].flag, text);
+                             commands_flag_name(flags[i].flag), text);
         if (!text && (!all || (flags[i].metric != LIVE && !has_metric(checking, flags[i].metric))))
             continue;
         if (!add_metric(checking, flags[i].metric, text ? limit : growth,
-                        text ? flags[i].flag : "--max-growth"))
+                        commands_flag_name(text ? flags[i].flag : FLAG_MAX_GROWTH)))
             return false;
     }
     return true;
@@ -202,19 +203,19 @@ static bool add_leaks(struct checking *checking)
     struct leaks leaks;
     struct suppressions *suppressions = suppressions_new();
     struct leaks_options options = {.rule = LEAKS_AUTO, .suppressions = suppressions};
-    const char *path = arguments_value(checking->arguments, "--suppressions");
+    const char *path = arguments_value(checking->arguments, FLAG_SUPPRESSIONS);
     struct view_error reason = {"out of memory"};
     struct view view = {0};
-    struct loaded *loaded = &checking->loaded;
+    struct request *request = checking->request;
     char *text = path ? text_file_read(path, checking->error) : NULL;
     bool right = suppressions && (!path || text);
     if (right && text && !suppressions_add(suppressions, path, text, &reason))
         right = error_set(checking->error, ERROR_USAGE, "%s", reason.text);
     /* The leaks of this profile alone: what the base has is no excuse. */
-    right = right && load_metric(loaded, "live", checking->error);
-    loaded->view.base = NULL;
-    right = right && load_view(&view, loaded, checking->error);
-    loaded->view.base = loaded->has_base ? &loaded->base : NULL;
+    right = right && request_metric(request, "live", checking->error);
+    request->options.base = NULL;
+    right = right && request_view_make(&view, request, checking->error);
+    request->options.base = request->base;
     struct check_item *item = right ? check_add(&checking->check, "leaks", "bytes") : NULL;
     if (right && (!item || !leaks_make(&leaks, &view, &options))) {
         right = error_set(checking->error, ERROR_INPUT, "out of memory");
@@ -244,7 +245,7 @@ static bool add_leaks(struct checking *checking)
 static bool add_budget_line(struct checking *checking, const char *path,
                             const struct check_budget *line, size_t *stacks)
 {
-    const struct loaded *loaded = &checking->loaded;
+    const struct request *request = checking->request;
     unsigned metric = 0;
     while (metric + 1 < METRICS && strcmp(metric_words[metric], line->metric) != 0)
         metric++;
@@ -256,12 +257,12 @@ static bool add_budget_line(struct checking *checking, const char *path,
     if (!item)
         return error_set(checking->error, ERROR_INPUT, "out of memory");
     struct view_value sum = check_sum(view, line->pattern, stacks);
-    double exact = exact_of(&loaded->profile, metric);
+    double exact = exact_of(request->profile, metric);
     snprintf(item->subject, sizeof item->subject, "%s", line->pattern);
     snprintf(item->detail, sizeof item->detail, "(%.200s:%u)", path, line->line);
     snprintf(item->file, sizeof item->file, "%s", path);
     item->line = line->line;
-    item_sum(item, loaded, &sum);
+    item_sum(item, request, &sum);
     item->has_before = line->limit.relative;
     item->bounded = exact >= 0;
     item->most = exact;
@@ -284,17 +285,17 @@ static bool budget_stale(const struct checking *checking, const char *path,
                 (size_t)snprintf(more + used, sizeof more - used, "%s%u",
                                  used > 0 ? ", " : "; nor do the patterns of line ", lines[i].line);
     error_set(checking->error, ERROR_USAGE, "%s:%u: '%s' fits no stack of %s%s", path,
-              lines[first].line, lines[first].pattern, checking->loaded.name, more);
-    return checking->loaded.profile.period > 1
+              lines[first].line, lines[first].pattern, checking->request->name, more);
+    return checking->request->profile->period > 1
                ? error_hint(checking->error, "was it renamed? Samples may have missed it, too: "
                                              "memoir run --exact records every block")
                : error_hint(checking->error, "was it renamed? memoir tree %s   shows what there is",
-                            checking->loaded.name);
+                            checking->request->name);
 }
 
 static bool add_budget(struct checking *checking)
 {
-    const char *path = arguments_value(checking->arguments, "--budget");
+    const char *path = arguments_value(checking->arguments, FLAG_BUDGET);
     struct view_error reason = {""};
     size_t count = 0, fitting, stale_count = 0;
     char *text = text_file_read(path, checking->error);
@@ -307,7 +308,7 @@ static bool add_budget(struct checking *checking)
     for (size_t i = 0; right && i < count; i++) {
         fitting = 0;
         right = add_budget_line(checking, path, &lines[i], &fitting);
-        stale[i] = right && fitting == 0 && has_samples(&checking->loaded);
+        stale[i] = right && fitting == 0 && has_samples(checking->request);
         stale_count += stale[i];
     }
     if (right && stale_count > 0)
@@ -321,18 +322,18 @@ static bool add_budget(struct checking *checking)
 /* For the machines: --junit FILE, --github. */
 static bool put_files(struct checking *checking)
 {
-    const char *junit = arguments_value(checking->arguments, "--junit");
+    const char *junit = arguments_value(checking->arguments, FLAG_JUNIT);
     const char *summary = getenv("GITHUB_STEP_SUMMARY");
     struct error *error = checking->error;
     if (junit) {
         struct output output;
         if (!output_start(&output, junit, error))
             return false;
-        report_check_junit(&checking->check, checking->loaded.name, output.file);
+        report_check_junit(&checking->check, checking->request->name, output.file);
         if (!output_end(&output, true, error))
             return false;
     }
-    if (!arguments_value(checking->arguments, "--github"))
+    if (!arguments_value(checking->arguments, FLAG_GITHUB))
         return true;
     if (!summary || *summary == '\0') {
         report_check_github(&checking->check, stdout, stdout);
@@ -347,31 +348,43 @@ static bool put_files(struct checking *checking)
            error_set(error, ERROR_INPUT, "%s can't be written: %s", summary, strerror(errno));
 }
 
+static void check_adjust(struct request *request)
+{
+    request->options.apart = true; /* budgets look at library frames */
+}
+
+static bool check_render(struct request *request, struct error *error)
+{
+    const struct arguments *arguments = request->arguments;
+    struct checking *checking = request->context;
+    struct check *check = &checking->check;
+    checking->request = request;
+    bool right = add_limits(checking) &&
+                 (!arguments_value(arguments, FLAG_NO_LEAKS) || add_leaks(checking)) &&
+                 (!arguments_value(arguments, FLAG_BUDGET) || add_budget(checking)) &&
+                 put_files(checking) && request_open(request, error);
+    if (right) {
+        if (!arguments_value(arguments, FLAG_GITHUB) || request->style.format != STYLE_TEXT)
+            report_check(check, &request->style);
+        right = request_close(request, true, error);
+    }
+    if (right && check->unsure > 0)
+        terminal_warn("%zu of %zu limits can't be decided from samples%s", check->unsure,
+                      check->count, check->strict ? "" : "; --strict makes that a failure");
+    for (unsigned i = 0; i < METRICS; i++)
+        if (checking->has_view[i])
+            view_free(&checking->views[i]);
+    return right;
+}
+
 bool verb_check(const struct arguments *arguments, struct error *error)
 {
+    static const struct answer answer = {
+        .viewless = true, .adjust = check_adjust, .render = check_render};
     struct checking checking = {.arguments = arguments, .error = error};
-    checking.check.strict = arguments_value(arguments, "--strict") != NULL;
-    struct style style;
-    bool right = load(&checking.loaded, arguments, error);
-    checking.loaded.view.apart = true; /* budgets look at library frames */
-    right = right && add_limits(&checking) &&
-            (!arguments_value(arguments, "--no-leaks") || add_leaks(&checking)) &&
-            (!arguments_value(arguments, "--budget") || add_budget(&checking)) &&
-            put_files(&checking) && load_open(&style, arguments, &checking.loaded, error);
-    if (right) {
-        if (!arguments_value(arguments, "--github") || style.format != STYLE_TEXT)
-            report_check(&checking.check, &style);
-        right = load_close(&style, &checking.loaded, true, error);
-    }
-    if (right && checking.check.unsure > 0)
-        terminal_warn("%zu of %zu limits can't be decided from samples%s", checking.check.unsure,
-                      checking.check.count,
-                      checking.check.strict ? "" : "; --strict makes that a failure");
+    checking.check.strict = arguments_value(arguments, FLAG_STRICT) != NULL;
+    bool right = session_ask(arguments, &answer, &checking, error);
     bool failed = !check_passes(&checking.check);
-    for (unsigned i = 0; i < METRICS; i++)
-        if (checking.has_view[i])
-            view_free(&checking.views[i]);
     check_free(&checking.check);
-    load_free(&checking.loaded);
     return right && failed ? error_found(error) : right;
 }

@@ -8,10 +8,10 @@
 #include "base/config.h"
 #include "base/nearest.h"
 #include "tool/command/command.h"
+#include "tool/picture_kind.h"
 #include "tool/process/process.h"
 #include "tool/profile/profile.h"
 #include "tool/profile/write/write.h"
-#include "tool/render_picture.h"
 #include "tool/terminal/terminal.h"
 
 #include <errno.h>
@@ -55,7 +55,7 @@ bool ctl_run(const struct arguments *arguments, struct error *error)
         error_set(error, ERROR_TARGET, "no process %d", pid);
         return error_hint(error, "memoir ps");
     }
-    asking.as_json = arguments_value(arguments, "--json");
+    asking.as_json = arguments_value(arguments, FLAG_JSON);
     bool done = answers_print(&asking, arguments);
     if (done && asking.as_json)
         json_begin(&asking);
@@ -70,7 +70,7 @@ static bool answers_print(struct asking *asking, const struct arguments *argumen
 {
     char **words = arguments->operands + 1;
     if (words[0] && strcmp(words[0], "dump") == 0) {
-        const char *format = arguments_value(arguments, "--format");
+        const char *format = arguments_value(arguments, FLAG_FORMAT);
         return format_choose(words[1], asking->process.pid, &format, asking->error) &&
                dump_make(asking, words[1], format);
     }

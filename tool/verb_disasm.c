@@ -7,7 +7,7 @@
  * instruction before it.
  */
 #include "tool/command/command.h"
-#include "tool/load.h"
+#include "tool/session.h"
 #include "tool/symbol/symbol.h"
 
 #include <inttypes.h>
@@ -36,9 +36,9 @@ struct function {
     size_t last_stack;
 };
 
-struct answer {
+struct disassembly {
     const struct arguments *arguments;
-    const struct loaded *loaded;
+    const struct request *request;
     const struct view *view;
     struct style style;
     struct places places, base_places;
@@ -151,7 +151,7 @@ static struct place places_sum(const struct places *places, uint64_t from, uint6
 }
 
 /* What is at an instruction: now, and in the base. */
-static void sums_find(const struct answer *answer, const struct function *function,
+static void sums_find(const struct disassembly *answer, const struct function *function,
                       const struct disasm_instruction *instruction, struct place sums[2])
 {
     uint64_t start = instruction->address + function->code->bias;
@@ -171,7 +171,7 @@ static const struct symbol_code_line *line_at(const struct symbol_code *code, ui
     return line;
 }
 
-static void number_print(const struct answer *answer, int64_t value)
+static void number_print(const struct disassembly *answer, int64_t value)
 {
     char text[32] = ".";
     double whole = (double)answer->view->total.value;
@@ -181,7 +181,7 @@ static void number_print(const struct answer *answer, int64_t value)
 }
 
 /* The line that the next instructions come from. */
-static void source_print(struct answer *answer, const struct symbol_code_line *line)
+static void source_print(struct disassembly *answer, const struct symbol_code_line *line)
 {
     FILE *out = answer->style.out;
     char text[SOURCE_LINE], place[SOURCE_LINE + 400];
@@ -190,11 +190,10 @@ static void source_print(struct answer *answer, const struct symbol_code_line *l
         free(answer->file_name);
         answer->file_name = strdup(line->file);
         source_file_open(&answer->file, line->file,
-                         arguments_value(answer->arguments, "--source-path"), "", 0);
+                         arguments_value(answer->arguments, FLAG_SOURCE_PATH), "", 0);
     }
-    const char *slash = strrchr(line->file, '/');
     source_file_line(&answer->file, line->line, text, sizeof text);
-    snprintf(place, sizeof place, "%.300s:%u  %s", slash ? slash + 1 : line->file, line->line,
+    snprintf(place, sizeof place, "%.300s:%u  %s", name_base(line->file), line->line,
              text + strspn(text, " "));
     style_clean(place);
     if (answer->style.fits)
@@ -205,11 +204,11 @@ static void source_print(struct answer *answer, const struct symbol_code_line *l
 }
 
 /* Which instructions are worth a line: those with numbers, and some around them. */
-static bool *instructions_choose(const struct answer *answer, const struct function *function,
+static bool *instructions_choose(const struct disassembly *answer, const struct function *function,
                                  const struct disasm_instruction *instructions, size_t count)
 {
     bool *shown = calloc(count + 1, sizeof *shown);
-    bool all = arguments_value(answer->arguments, "--verbose") != NULL || count <= 2 * GAP;
+    bool all = arguments_value(answer->arguments, FLAG_VERBOSE) != NULL || count <= 2 * GAP;
     for (size_t i = 0; shown && i < count; i++) {
         struct place sums[2];
         sums_find(answer, function, &instructions[i], sums);
@@ -221,7 +220,7 @@ static bool *instructions_choose(const struct answer *answer, const struct funct
     return shown;
 }
 
-static void function_text(struct answer *answer, const struct function *function,
+static void function_text(struct disassembly *answer, const struct function *function,
                           const struct disasm_instruction *instructions, size_t count)
 {
     const struct symbol_code *code = function->code;
@@ -229,7 +228,7 @@ static void function_text(struct answer *answer, const struct function *function
     char name[1024], value[32], share[16];
     const struct symbol_code_line *last = NULL;
     bool *shown = instructions_choose(answer, function, instructions, count);
-    bool two = answer->loaded->has_base;
+    bool two = answer->request->base;
     size_t left_out = 0;
     style_cell(&answer->style, name, sizeof name, code->name, answer->style.width);
     fputc('\n', out);
@@ -267,7 +266,7 @@ static void function_text(struct answer *answer, const struct function *function
     free(shown);
 }
 
-static void function_json(struct answer *answer, const struct function *function,
+static void function_json(struct disassembly *answer, const struct function *function,
                           const struct disasm_instruction *instructions, size_t count)
 {
     const struct symbol_code *code = function->code;
@@ -291,7 +290,7 @@ static void function_json(struct answer *answer, const struct function *function
         json_text(json, "text", instructions[i].text);
         json_number(json, "self", sums[0].self);
         json_number(json, "total", sums[0].total);
-        if (answer->loaded->has_base) {
+        if (answer->request->base) {
             json_number(json, "base_self", sums[1].self);
             json_number(json, "base_total", sums[1].total);
         }
@@ -312,7 +311,7 @@ static int function_compare(const void *left, const void *right)
 }
 
 /* The same function in the base: the addresses of another build mean other instructions. */
-static const struct symbol_code *base_code(const struct answer *answer,
+static const struct symbol_code *base_code(const struct disassembly *answer,
                                            const struct symbol_code *code)
 {
     for (size_t i = 0; i < answer->base_count; i++) {
@@ -326,8 +325,8 @@ static const struct symbol_code *base_code(const struct answer *answer,
 }
 
 /* The functions with their numbers, in which a stack counts once, the largest first. */
-static struct function *functions_make(const struct answer *answer, const struct symbol_code *codes,
-                                       size_t count)
+static struct function *functions_make(const struct disassembly *answer,
+                                       const struct symbol_code *codes, size_t count)
 {
     const struct places *places = &answer->places;
     const struct view *view = answer->view;
@@ -372,8 +371,8 @@ static bool target_name(const void *context, uint64_t address, char *text, size_
     return symbol_code_name(context, address, text, size);
 }
 
-static bool functions_show(struct answer *answer, const struct symbol_code *codes, size_t count,
-                           struct error *error)
+static bool functions_show(struct disassembly *answer, const struct symbol_code *codes,
+                           size_t count, struct error *error)
 {
     bool is_json = answer->style.format == STYLE_JSON;
     struct function *functions = functions_make(answer, codes, count);
@@ -384,7 +383,7 @@ static bool functions_show(struct answer *answer, const struct symbol_code *code
         json_start(&answer->json, answer->style.out, true);
         json_object(&answer->json, NULL);
         json_text(&answer->json, "schema", "memoir.disasm/1");
-        json_text(&answer->json, "input", answer->loaded->name);
+        json_text(&answer->json, "input", answer->request->name);
         json_text(&answer->json, "unit", answer->view->unit);
         json_number(&answer->json, "total", answer->view->total.value);
         json_array(&answer->json, "functions");
@@ -428,46 +427,47 @@ static bool name_fits(void *context, const char *name)
 }
 
 /* The base, whose process had other addresses, for itself. */
-static bool base_make(struct answer *answer, struct loaded *loaded, struct wanted *wanted)
+static bool base_make(struct disassembly *answer, struct request *request, struct wanted *wanted)
 {
     struct view view = {0};
-    struct view_options options = loaded->view;
+    struct view_options options = request->options;
     struct view_error reason;
-    const char *type = profile_text(&loaded->profile, loaded->profile.type[options.type].name);
-    int found = profile_type_named(&loaded->base, type);
-    if (!loaded->has_base || found < 0)
+    const char *type = profile_text(request->profile, request->profile->type[options.type].name);
+    int found = request->base ? profile_type_named(request->base, type) : -1;
+    if (found < 0)
         return true;
     options.type = (unsigned)found;
     options.base = NULL;
-    bool done = view_make(&view, &loaded->base, &options, &reason) &&
+    bool done = view_make(&view, request->base, &options, &reason) &&
                 places_make(&answer->base_places, &view) &&
-                symbol_codes(&loaded->base, &loaded->symbol_options, name_fits, wanted,
+                symbol_codes(request->base, request_symbol_options(request), name_fits, wanted,
                              &answer->base_codes, &answer->base_count);
     view_free(&view);
     return done;
 }
 
-static bool answer_make(struct answer *answer, struct loaded *loaded, struct error *error)
+static bool answer_make(struct disassembly *answer, struct request *request, struct error *error)
 {
-    struct wanted wanted = {.text = loaded->rest[0]};
+    struct wanted wanted = {.text = request->rest[0]};
     struct view_error reason = {""};
     struct symbol_code *codes = NULL;
     size_t count = 0;
-    bool done = pattern_make(&wanted.pattern, "the function", loaded->rest[0], &reason) ||
+    bool done = pattern_make(&wanted.pattern, "the function", request->rest[0], &reason) ||
                 error_set(error, ERROR_USAGE, "%s", reason.text);
     if (done && (!places_make(&answer->places, answer->view) ||
-                 !symbol_codes(&loaded->profile, &loaded->symbol_options, name_fits, &wanted,
-                               &codes, &count) ||
-                 !base_make(answer, loaded, &wanted)))
+                 !symbol_codes(request->profile, request_symbol_options(request), name_fits,
+                               &wanted, &codes, &count) ||
+                 !base_make(answer, request, &wanted)))
         done = error_set(error, ERROR_INPUT, "out of memory");
     if (done && count == 0) {
-        error_set(error, ERROR_INPUT, "no function with code fits '%s' in %s", loaded->rest[0],
-                  loaded->name);
+        error_set(error, ERROR_INPUT, "no function with code fits '%s' in %s", request->rest[0],
+                  request->name);
         done = error_hint(error, "memoir symbols says which programs and libraries were found");
     }
-    if (done && load_open(&answer->style, answer->arguments, loaded, error)) {
+    if (done && request_open(request, error)) {
+        answer->style = request->style;
         done = functions_show(answer, codes, count, error);
-        done = load_close(&answer->style, loaded, done, error);
+        done = request_close(request, done, error);
     } else {
         done = false;
     }
@@ -483,23 +483,23 @@ static bool answer_make(struct answer *answer, struct loaded *loaded, struct err
     return done;
 }
 
+static void disasm_adjust(struct request *request)
+{
+    request->options.by = VIEW_ADDRESS;
+    if (!arguments_value(request->arguments, FLAG_FRAMES))
+        request->options.frames = VIEW_CALLERS;
+}
+
+static bool disasm_render(struct request *request, struct error *error)
+{
+    struct disassembly answer = {
+        .arguments = request->arguments, .request = request, .view = &request->view};
+    return answer_make(&answer, request, error);
+}
+
 bool verb_disasm(const struct arguments *arguments, struct error *error)
 {
-    struct loaded loaded;
-    struct view view = {0};
-    struct answer answer = {.arguments = arguments, .loaded = &loaded, .view = &view};
-    bool right = load(&loaded, arguments, error);
-    if (right && !loaded.rest[0]) {
-        error_set(error, ERROR_USAGE, "disasm needs a function");
-        right = error_hint(error, "memoir disasm %s main", loaded.name);
-    }
-    if (right)
-        load_moment(&loaded, arguments);
-    loaded.view.by = VIEW_ADDRESS;
-    if (!arguments_value(arguments, "--frames"))
-        loaded.view.frames = VIEW_CALLERS;
-    right = right && load_view(&view, &loaded, error) && answer_make(&answer, &loaded, error);
-    view_free(&view);
-    load_free(&loaded);
-    return right;
+    static const struct answer answer = {
+        .moment = true, .function = true, .adjust = disasm_adjust, .render = disasm_render};
+    return session_ask(arguments, &answer, NULL, error);
 }

@@ -9,8 +9,8 @@
 #include "tool/advice.h"
 #include "tool/command/command.h"
 #include "tool/doctor.h"
-#include "tool/load.h"
 #include "tool/process/process.h"
+#include "tool/session.h"
 #include "tool/terminal/terminal.h"
 #include "tool/verb_run.h"
 
@@ -293,11 +293,11 @@ static void check_modules(struct doctor *doctor, const struct symbol_report *rep
     }
 }
 
-static void check_names(struct doctor *doctor, const struct loaded *loaded)
+static void check_names(struct doctor *doctor, const struct request *request)
 {
-    const struct symbol_report *report = &loaded->symbols;
-    struct profile_names names = profile_names_of(&loaded->profile);
-    double named = 100 * profile_names_share(&loaded->profile);
+    const struct symbol_report *report = request_symbols(request);
+    struct profile_names names = profile_names_of(request->profile);
+    double named = 100 * profile_names_share(request->profile);
     doctor_say(doctor,
                named >= 90   ? MARK_GOOD
                : named >= 50 ? MARK_NOTE
@@ -332,13 +332,13 @@ static double blocks_seen(const struct profile *profile, int type)
 }
 
 /* How well a sampled heap is known: all of it, and the places that matter. */
-static void check_samples(struct doctor *doctor, const struct loaded *loaded)
+static void check_samples(struct doctor *doctor, const struct request *request)
 {
     static const double good = 0.1, fair = 0.25, share_least = 0.01;
-    const struct profile *profile = &loaded->profile;
+    const struct profile *profile = request->profile;
     struct view view = {0};
     struct view_error reason = {""};
-    struct view_options options = loaded->view;
+    struct view_options options = request->options;
     char size[32], rate[32], advice[100];
     size_t count = 0, large = 0, known = 0;
     if (profile->period <= 1 || profile->kind != PROFILE_HEAP || profile->samples.count == 0)
@@ -349,7 +349,7 @@ static void check_samples(struct doctor *doctor, const struct loaded *loaded)
         return;
     /* The error of all samples together: no single site has a smaller one. */
     double whole = view_error_share((int64_t)view.total.spread.sampled, view.total.spread.raw);
-    double seen = blocks_seen(profile, profile_type_partner(profile, loaded->view.type));
+    double seen = blocks_seen(profile, profile_type_partner(profile, request->options.type));
     struct view_row *rows = view_rows(&view, false, &count);
     for (size_t i = 0; rows && i < count; i++) {
         const struct view_value *self = &rows[i].self;
@@ -428,10 +428,10 @@ static void check_depth(struct doctor *doctor, const struct profile *profile)
                    cut, most);
 }
 
-static void check_loaded(struct doctor *doctor, const struct loaded *loaded)
+static void check_question(struct doctor *doctor, const struct request *request)
 {
-    const struct profile *profile = &loaded->profile;
-    doctor_say(doctor, MARK_GOOD, NULL, "%s: %s, %zu stacks", loaded->name, profile->format,
+    const struct profile *profile = request->profile;
+    doctor_say(doctor, MARK_GOOD, NULL, "%s: %s, %zu stacks", request->name, profile->format,
                profile->samples.count);
     doctor_say(doctor, profile->torn ? MARK_BAD : MARK_GOOD,
                "the program was killed or still runs, or the disk is full: what is there is right",
@@ -439,33 +439,35 @@ static void check_loaded(struct doctor *doctor, const struct loaded *loaded)
     if (profile->samples.count == 0)
         doctor_say(doctor, MARK_BAD, "run longer, or with a smaller rate: memoir run --exact",
                    "it has no samples");
-    check_samples(doctor, loaded);
+    check_samples(doctor, request);
     check_depth(doctor, profile);
     if (profile->lost > 0 || profile->refused > 0)
         doctor_say(doctor, MARK_BAD, "memoir run --set heap.memory=256M, or a larger rate",
                    "%lu stacks and %lu blocks had no room in the recorder", profile->refused,
                    profile->lost);
     if (profile->samples.count > 0)
-        check_names(doctor, loaded);
+        check_names(doctor, request);
+}
+
+static bool profile_render(struct request *request, struct error *error)
+{
+    (void)error;
+    check_question(request->context, request);
+    return true;
 }
 
 static bool check_profile(struct doctor *doctor, const struct arguments *arguments,
                           struct error *error)
 {
-    struct loaded loaded;
-    bool right = load(&loaded, arguments, error);
-    if (right) {
-        load_moment(&loaded, arguments);
-        check_loaded(doctor, &loaded);
-    }
-    load_free(&loaded);
-    return right;
+    static const struct answer answer = {
+        .moment = true, .viewless = true, .render = profile_render};
+    return session_ask(arguments, &answer, doctor, error);
 }
 
-void doctor_profile(const struct loaded *loaded, doctor_found *found, void *context)
+void doctor_profile(const struct request *request, doctor_found *found, void *context)
 {
     struct doctor doctor = {.found = found, .context = context};
-    check_loaded(&doctor, loaded);
+    check_question(&doctor, request);
 }
 
 /* One setting in JSON: as a check, with its parts. */
@@ -508,18 +510,18 @@ static void setting_found(void *context, const struct system_setting *setting)
 
 static void check_settings(struct doctor *doctor, const struct arguments *arguments)
 {
-    const char *root = arguments_value(arguments, "--sysroot");
+    const char *root = arguments_value(arguments, FLAG_SYSROOT);
     system_settings(root ? root : "", setting_found, doctor);
 }
 
 static bool doctor_open(struct doctor *doctor, const struct arguments *arguments,
                         struct error *error)
 {
-    const char *path = arguments_value(arguments, "--output");
+    const char *path = arguments_value(arguments, FLAG_OUTPUT);
     const char *ending = path ? strrchr(path, '.') : NULL;
     doctor->as_json =
-        arguments_value(arguments, "--json") || (ending && strcmp(ending, ".json") == 0);
-    if (arguments_value(arguments, "--csv") || (ending && strcmp(ending, ".csv") == 0)) {
+        arguments_value(arguments, FLAG_JSON) || (ending && strcmp(ending, ".json") == 0);
+    if (arguments_value(arguments, FLAG_CSV) || (ending && strcmp(ending, ".csv") == 0)) {
         error_set(error, ERROR_USAGE, "doctor is no table, and has no CSV");
         return error_hint(error, "--json has all that it says");
     }
@@ -555,7 +557,7 @@ bool verb_doctor(const struct arguments *arguments, struct error *error)
     const char *word = arguments->operands[0];
     char program[PATH_MAX];
     enum input_kind kind = word ? input_kind_of(word) : INPUT_NOTHING;
-    bool right = true, settings = arguments_value(arguments, "--system") != NULL;
+    bool right = true, settings = arguments_value(arguments, FLAG_SYSTEM) != NULL;
     if (settings && word) {
         error_set(error, ERROR_USAGE, "--system is about the kernel, not about '%s'", word);
         return error_hint(error, "memoir doctor --system");

@@ -4,9 +4,10 @@
  * pictures. They differ in what happens to the profile in between.
  */
 #include "tool/command/command.h"
-#include "tool/load.h"
+#include "tool/picture_kind.h"
 #include "tool/profile/write/write.h"
 #include "tool/render_picture.h"
+#include "tool/session.h"
 #include "tool/suggest.h"
 #include "tool/terminal/terminal.h"
 
@@ -56,10 +57,10 @@ static bool format_unknown(const char *verb, const char *path, struct error *err
 static bool target_find(struct target *target, const struct arguments *arguments,
                         struct error *error)
 {
-    const char *word = arguments_value(arguments, "--format");
+    const char *word = arguments_value(arguments, FLAG_FORMAT);
     const char *verb = arguments->command->verb;
     memset(target, 0, sizeof *target);
-    target->path = arguments_value(arguments, "--output");
+    target->path = arguments_value(arguments, FLAG_OUTPUT);
     if (!target->path && word)
         target->path = "-";
     if (!target->path) {
@@ -78,13 +79,11 @@ static bool target_find(struct target *target, const struct arguments *arguments
     target->writer = write_find(word ? word : target->path);
     if (!target->writer)
         target->writer = write_find(target->name);
-    else if (!word || strcmp(target->writer->word, "pprof") == 0)
+    else if (!word || target->writer->packed)
         target->packed = false; /* the ending is the format's own */
     if (!target->writer)
         return format_unknown(verb, target->name, error);
-    const char *format = target->writer->word;
-    bool text = strcmp(format, "pprof") != 0 && strcmp(format, "pftrace") != 0;
-    if (!text && strcmp(target->path, "-") == 0 && isatty(STDOUT_FILENO))
+    if (target->writer->binary && strcmp(target->path, "-") == 0 && isatty(STDOUT_FILENO))
         return error_set(error, ERROR_USAGE, "this format is not for terminals: -o FILE");
     return true;
 }
@@ -110,23 +109,21 @@ static bool target_write(const struct target *target, const struct profile *prof
     return done;
 }
 
-static bool profile_filter(struct loaded *loaded, struct profile *profile, struct error *error)
+/* What the filters leave of both profiles, which are this request's own from here on. */
+static bool profiles_filter(struct request *request, struct error *error)
 {
     struct view_error reason = {""};
-    return narrow(profile, &loaded->view, &reason) ||
+    if (!request_change(request, error))
+        return false;
+    return (narrow(&request->changed, &request->options, &reason) &&
+            (!request->base || narrow(&request->changed_base, &request->options, &reason))) ||
            error_set(error, ERROR_USAGE, "%s", reason.text);
 }
 
-static bool profiles_filter(struct loaded *loaded, struct error *error)
-{
-    return profile_filter(loaded, &loaded->profile, error) &&
-           (!loaded->has_base || profile_filter(loaded, &loaded->base, error));
-}
-
 /* The profile becomes what it has more than the base. */
-static bool base_take(struct loaded *loaded, struct error *error)
+static bool base_take(struct request *request, struct error *error)
 {
-    return !loaded->has_base || profile_merge(&loaded->profile, &loaded->base, -1) ||
+    return !request->base || profile_merge(&request->changed, request->base, -1) ||
            error_set(error, ERROR_INPUT, "out of memory");
 }
 
@@ -139,46 +136,56 @@ static bool is_nothing(const struct profile *profile, const struct target *targe
     return !any;
 }
 
-static bool export_profile(struct loaded *loaded, const struct arguments *arguments,
-                           const struct target *target, struct error *error)
+static bool export_profile(struct request *request, const struct target *target,
+                           struct error *error)
 {
     if (!target->writer)
-        return format_unknown(arguments->command->verb, target->path, error);
+        return format_unknown(request->arguments->command->verb, target->path, error);
     if (target->writer->values != WRITES_ALL) /* the same as in tables and pictures */
-        load_moment(loaded, arguments);
-    struct write_options options = {.type = loaded->view.type};
-    if (!profiles_filter(loaded, error))
+        request_moment(request);
+    struct write_options options = {.type = request->options.type};
+    if (!profiles_filter(request, error))
         return false;
     if (target->writer->values == WRITES_TWO) {
-        if (!loaded->has_base) {
+        if (!request->base) {
             error_set(error, ERROR_USAGE, "%s compares two profiles: --base FILE is missing",
                       target->writer->word);
             return error_hint(error, "memoir export AFTER --base BEFORE -o %s", target->path);
         }
-        options.base = &loaded->base;
-    } else if (!base_take(loaded, error)) {
+        options.base = request->base;
+    } else if (!base_take(request, error)) {
         return false;
     }
-    if (is_nothing(&loaded->profile, target, options.type))
-        suggest_nothing(loaded);
-    return target_write(target, &loaded->profile, &options, error);
+    if (is_nothing(request->profile, target, options.type))
+        suggest_nothing(request);
+    return target_write(target, request->profile, &options, error);
+}
+
+static bool export_render(struct request *request, struct error *error)
+{
+    const struct target *target = request->context;
+    return target->picture ? picture_write(request, target->path, true, error)
+                           : export_profile(request, target, error);
 }
 
 bool verb_export(const struct arguments *arguments, struct error *error)
 {
-    struct loaded loaded = {0};
+    static const struct answer answer = {.viewless = true, .render = export_render};
     struct target target;
-    bool done = target_find(&target, arguments, error) && load(&loaded, arguments, error) &&
-                (target.picture ? picture_write(arguments, &loaded, target.path, true, error)
-                                : export_profile(&loaded, arguments, &target, error));
-    load_free(&loaded);
+    bool done =
+        target_find(&target, arguments, error) && session_ask(arguments, &answer, &target, error);
     target_free(&target);
     return done;
 }
 
 bool verb_merge(const struct arguments *arguments, struct error *error)
 {
-    return verb_export(arguments, error);
+    static const struct answer answer = {.viewless = true, .add_up = true, .render = export_render};
+    struct target target;
+    bool done =
+        target_find(&target, arguments, error) && session_ask(arguments, &answer, &target, error);
+    target_free(&target);
+    return done;
 }
 
 /* The patterns of --keep. */
@@ -206,7 +213,7 @@ static bool keepers_make(struct keepers *keepers, const struct arguments *argume
         return error_set(error, ERROR_INPUT, "out of memory");
     for (size_t i = 0; i < arguments->flags_count; i++) {
         const struct arguments_flag *flag = &arguments->flags[i];
-        if (strcmp(flag->flag->name, "--keep") == 0 &&
+        if (flag->flag->id == FLAG_KEEP &&
             !pattern_make(&keepers->patterns[keepers->count++], "--keep", flag->value, &reason))
             return error_set(error, ERROR_USAGE, "%s", reason.text);
     }
@@ -229,43 +236,50 @@ static void counts_say(const struct redact_counts *counts)
                 counts->functions, counts->files, counts->paths, counts->texts, counts->kept);
 }
 
-/* What is to be redacted: with a base, the differences. */
-static bool redact_load(struct loaded *loaded, const struct target *target,
-                        const struct arguments *arguments, struct error *error)
+struct redaction {
+    struct target target;
+    struct keepers keepers;
+    struct redact_counts counts;
+};
+
+/* With a base, the differences. */
+static bool redact_render(struct request *request, struct error *error)
 {
-    if (target->writer->values == WRITES_TWO) {
-        error_set(error, ERROR_USAGE, "%s compares two profiles, and redact writes one",
-                  target->writer->word);
-        return error_hint(error, "redact both, then   memoir export AFTER --base BEFORE -o %s",
-                          target->path);
-    }
-    return load(loaded, arguments, error) && profiles_filter(loaded, error) &&
-           base_take(loaded, error);
+    struct redaction *redaction = request->context;
+    const struct target *target = &redaction->target;
+    const struct redact_options how = {.keep = keeps, .context = &redaction->keepers};
+    if (!profiles_filter(request, error) || !base_take(request, error))
+        return false;
+    if (!profile_redact(&request->changed, &how, &redaction->counts))
+        return error_set(error, ERROR_INPUT, "out of memory");
+    if (target->writer->values != WRITES_ALL)
+        request_moment(request);
+    struct write_options options = {.type = request->options.type};
+    if (!target_write(target, request->profile, &options, error))
+        return false;
+    counts_say(&redaction->counts);
+    return true;
+}
+
+static bool redact_check(const struct target *target, struct error *error)
+{
+    if (target->writer->values != WRITES_TWO)
+        return true;
+    error_set(error, ERROR_USAGE, "%s compares two profiles, and redact writes one",
+              target->writer->word);
+    return error_hint(error, "redact both, then   memoir export AFTER --base BEFORE -o %s",
+                      target->path);
 }
 
 bool verb_redact(const struct arguments *arguments, struct error *error)
 {
-    struct loaded loaded = {0};
-    struct target target;
-    struct keepers keepers = {0};
-    struct redact_counts counts;
-    bool done = target_find(&target, arguments, error) && target.writer &&
-                keepers_make(&keepers, arguments, error) &&
-                redact_load(&loaded, &target, arguments, error);
-    if (done &&
-        !profile_redact(&loaded.profile,
-                        &(struct redact_options){.keep = keeps, .context = &keepers}, &counts))
-        done = error_set(error, ERROR_INPUT, "out of memory");
-    if (done) {
-        if (target.writer->values != WRITES_ALL)
-            load_moment(&loaded, arguments);
-        struct write_options options = {.type = loaded.view.type};
-        done = target_write(&target, &loaded.profile, &options, error);
-    }
-    if (done)
-        counts_say(&counts);
-    keepers_free(&keepers);
-    load_free(&loaded);
-    target_free(&target);
+    static const struct answer answer = {.viewless = true, .render = redact_render};
+    struct redaction redaction = {0};
+    bool done = target_find(&redaction.target, arguments, error) && redaction.target.writer &&
+                keepers_make(&redaction.keepers, arguments, error) &&
+                redact_check(&redaction.target, error) &&
+                session_ask(arguments, &answer, &redaction, error);
+    keepers_free(&redaction.keepers);
+    target_free(&redaction.target);
     return done;
 }

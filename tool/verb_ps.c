@@ -42,11 +42,11 @@ bool ps_show(const struct arguments *arguments, struct error *error)
     struct row *rows = NULL;
     size_t count = 0, unseen = 0;
     attach_sweep();
-    if (!rows_collect(&rows, &count, &unseen, arguments_value(arguments, "--all"), error)) {
+    if (!rows_collect(&rows, &count, &unseen, arguments_value(arguments, FLAG_ALL), error)) {
         free(rows);
         return false;
     }
-    if (arguments_value(arguments, "--json")) {
+    if (arguments_value(arguments, FLAG_JSON)) {
         rows_print_json(rows, count, unseen);
     } else {
         rows_print(rows, count);

@@ -57,12 +57,12 @@ bool launch_run(const struct arguments *arguments, struct error *error)
     struct child child;
 
     if (!options_check(arguments, error) ||
-        !launch_library(library, arguments_value(arguments, "--lib"), error) ||
+        !launch_library(library, arguments_value(arguments, FLAG_LIB), error) ||
         !launch_program(program, name, error))
         return false;
     bool fine = program_judge(program);
-    bool silent = terminal_is_quiet() || arguments_value(arguments, "--no-summary");
-    bool recorded = fine && (!silent || arguments_value(arguments, "--output"));
+    bool silent = terminal_is_quiet() || arguments_value(arguments, FLAG_NO_SUMMARY);
+    bool recorded = fine && (!silent || arguments_value(arguments, FLAG_OUTPUT));
     if ((recorded && !record_start(&record, arguments, error)) ||
         !environment_prepare(arguments, library, recorded ? &record : NULL, error))
         return false;
@@ -81,16 +81,17 @@ bool launch_run(const struct arguments *arguments, struct error *error)
 static const char *option_of(const struct arguments_flag *flag, char *text, size_t size)
 {
     static const struct {
-        const char *flag, *format;
+        enum flag_id flag;
+        const char *format;
     } options[] = {
-        {"--set", "%s"},
-        {"--rate", "heap.rate=%s"},
-        {"--exact", "heap.rate=0"},
-        {"--every", "capture.interval=%s"},
+        {FLAG_SET, "%s"},
+        {FLAG_RATE, "heap.rate=%s"},
+        {FLAG_EXACT, "heap.rate=0"},
+        {FLAG_EVERY, "capture.interval=%s"},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         const char *mark = strstr(options[i].format, "%s");
-        if (strcmp(flag->flag->name, options[i].flag) != 0)
+        if (flag->flag->id != options[i].flag)
             continue;
         snprintf(text, size, "%.*s%s", mark ? (int)(mark - options[i].format) : INT_MAX,
                  options[i].format, mark ? flag->value : "");

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `memoir shell`: every verb without `memoir` and without the profile, which is loaded once. Each
- * command runs in a child made by fork: it has the profile in memory already, Ctrl-C ends it and
- * not the shell, and whatever it does to its output or its copy of the profile is gone with it.
+ * `memoir shell`: every verb without `memoir` and without the profile, which is loaded once: each
+ * command that reads profiles asks this session again. Its output may go elsewhere, which is undone
+ * after it, and Ctrl-C ends the command and not the shell. Commands that read no profile (run, ctl,
+ * jeprof, ...) may end the process or become another: they run in a child.
  *
  *      focus=Parser     a setting: goes as --focus Parser with every verb that has such a flag
  *      top20            pprof's way of saying top --rows 20
  *      top > file       also >> file and | command
  */
 #include "tool/command/command.h"
-#include "tool/load.h"
+#include "tool/session.h"
 #include "tool/shell_line.h"
 #include "tool/shell_words.h"
 #include "tool/terminal/terminal.h"
@@ -20,6 +21,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -28,12 +30,13 @@
 enum { SETTINGS_MOST = 24 };
 
 struct setting {
-    const char *flag; /* of commands.def */
+    enum flag_id id;
+    const char *flag; /* its name */
     char *value;      /* NULL: not set */
 };
 
 struct shell {
-    struct loaded *loaded;
+    struct request *request; /* of the shell itself */
     struct setting settings[SETTINGS_MOST];
     size_t settings_count;
     bool ended;
@@ -42,12 +45,12 @@ struct shell {
 /* Flags that make no sense for a whole session. */
 static bool is_setting(const struct command_flag *flag)
 {
-    static const char *const others[] = {"--base",    "--json",       "--csv",      "--output",
-                                         "--at",      "--program",    "--fetch",    "--sysroot",
-                                         "--verbose", "--debug-path", "--no-cache", "--seconds",
-                                         "--since",   "--until"};
+    static const enum flag_id others[] = {
+        FLAG_BASE,     FLAG_JSON,    FLAG_CSV,     FLAG_OUTPUT,  FLAG_AT,
+        FLAG_PROGRAM,  FLAG_FETCH,   FLAG_SYSROOT, FLAG_VERBOSE, FLAG_DEBUG_PATH,
+        FLAG_NO_CACHE, FLAG_SECONDS, FLAG_SINCE,   FLAG_UNTIL};
     for (size_t i = 0; i < COUNT_OF(others); i++)
-        if (strcmp(flag->name, others[i]) == 0)
+        if (flag->id == others[i])
             return false;
     return strcmp(flag->verb, "@") == 0;
 }
@@ -87,13 +90,13 @@ static bool setting_fits(const struct shell *shell, const struct setting *settin
 {
     struct error error = {.status = ERROR_USAGE};
     struct arguments arguments = {0};
-    struct loaded like = *shell->loaded;
+    struct request like = *shell->request;
     char flag[64], *words[] = {flag, value, NULL};
     snprintf(flag, sizeof flag, "%s", setting->flag);
-    if (*value == '\0' || strcmp(setting->flag, "--no-inlines") == 0)
+    if (*value == '\0' || setting->id == FLAG_NO_INLINES)
         return true;
     bool right = arguments_parse(&arguments, commands_find("top"), words, &error) &&
-                 (strcmp(setting->flag, "--metric") != 0 || load_metric(&like, value, &error));
+                 (setting->id != FLAG_METRIC || request_metric(&like, value, &error));
     arguments_free(&arguments);
     if (!right)
         terminal_error(&error);
@@ -154,7 +157,7 @@ static char **command_words(const struct shell *shell, const struct command *com
         if (!shell->settings[i].value)
             continue;
         all[at++] = (char *)(uintptr_t)shell->settings[i].flag;
-        if (strcmp(shell->settings[i].flag, "--no-inlines") != 0)
+        if (shell->settings[i].id != FLAG_NO_INLINES)
             all[at++] = shell->settings[i].value;
     }
     if (rows && profile) {
@@ -172,58 +175,128 @@ static char **command_words(const struct shell *shell, const struct command *com
     return all;
 }
 
-/* Standard output as the line says. */
-static bool output_divert(const struct shell_words *line)
+/* Where a command's output goes, and what was there before. */
+struct diversion {
+    FILE *file, *pipe;
+    int input, output; /* descriptors 0 and 1 of the shell */
+    struct sigaction closed;
+};
+
+static void nothing_done(int signal)
 {
-    FILE *file = line->file ? output_open(line->file, line->append) : NULL;
-    if (line->file && (!file || dup2(fileno(file), 1) < 0)) {
-        fprintf(stderr, "%s can't be written: %s\n", line->file, strerror(errno));
+    (void)signal;
+}
+
+/* Standard output as the line says; our lines are not the command's input. A pipe that is closed
+ * early is an error of writing, which ends nothing; the handler is not inherited by programs. */
+static bool divert_start(struct diversion *divert, const struct shell_words *line)
+{
+    const struct sigaction closed = {.sa_handler = nothing_done};
+    *divert = (struct diversion){.input = -1, .output = -1};
+    if (line->file) {
+        divert->file = output_open(line->file, line->append);
+        if (!divert->file) {
+            fprintf(stderr, "%s can't be written: %s\n", line->file, strerror(errno));
+            return false;
+        }
+    }
+    divert->pipe = line->pipe ? popen(line->pipe, "we") : NULL;
+    if (line->pipe && !divert->pipe) {
+        fprintf(stderr, "%s can't be started: %s\n", line->pipe, strerror(errno));
+        if (divert->file)
+            fclose(divert->file);
         return false;
+    }
+    sigaction(SIGPIPE, &closed, &divert->closed);
+    divert->output = fcntl(1, F_DUPFD_CLOEXEC, 3);
+    FILE *to = divert->pipe ? divert->pipe : divert->file;
+    if (to)
+        dup2(fileno(to), 1);
+    int nothing = isatty(0) ? -1 : open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (nothing >= 0) {
+        divert->input = fcntl(0, F_DUPFD_CLOEXEC, 3);
+        dup2(nothing, 0);
+        close(nothing);
     }
     return true;
 }
 
-/* Runs in the child, whose end is the end of the command. */
-static _Noreturn void command_run(struct shell *shell, const struct command *command, char **words,
-                                  const struct shell_words *line)
+static void descriptor_restore(int kept, int descriptor)
 {
-    struct error error = {.status = ERROR_USAGE};
-    struct arguments arguments = {0};
-    bool right = false;
-    FILE *pipe = NULL;
-    signal(SIGINT, SIG_DFL);
-    if (!output_divert(line))
-        _exit(ERROR_INPUT);
-    if (line->pipe) {
-        pipe = popen(line->pipe, "we");
-        if (!pipe || dup2(fileno(pipe), 1) < 0)
-            _exit(ERROR_INPUT);
-    }
-    terminal_start();
-    if (arguments_parse(&arguments, command, words, &error)) {
-        load_give(shell->loaded);
-        right = true;
-        if (arguments.help)
-            help_command(command);
-        else
-            right = command->run(&arguments, &error) || error.status == ERROR_FOUND;
-        right = right && output_whole(&error) && terminal_end(&error);
-    }
-    if (!right && error.status == ERROR_USAGE && error.hint[0] == '\0')
-        error_hint(&error, "help %s", command->verb);
-    if (!right)
-        terminal_error(&error);
-    fflush(stdout);
-    if (pipe) {
-        close(1);
-        pclose(pipe);
-    }
-    _exit(right ? 0 : (int)error.status);
+    if (kept < 0)
+        return;
+    dup2(kept, descriptor);
+    close(kept);
 }
 
-static void command_start(struct shell *shell, const struct command *command, char **words,
+static void divert_end(struct diversion *divert)
+{
+    fflush(stdout);
+    __fpurge(stdout); /* what can't be written is not for the next command */
+    clearerr(stdout);
+    descriptor_restore(divert->output, 1);
+    descriptor_restore(divert->input, 0);
+    if (divert->pipe)
+        pclose(divert->pipe);
+    if (divert->file)
+        fclose(divert->file);
+    sigaction(SIGPIPE, &divert->closed, NULL);
+}
+
+/* The command with its words; false: *error says why. */
+static bool command_run(const struct shell *shell, const struct command *command, char **words,
+                        struct error *error)
+{
+    struct arguments arguments = {0};
+    struct error ending;
+    bool right = arguments_parse(&arguments, command, words, error);
+    arguments.session = shell->request->of;
+    if (right && arguments.help)
+        help_command(command);
+    else if (right)
+        right = command->run(&arguments, error) || error->status == ERROR_FOUND;
+    right = right && output_whole(error);
+    progress_end();
+    right = terminal_end(right ? error : &ending) && right; /* the pager, in any case */
+    arguments_free(&arguments);
+    if (!right && error->status == ERROR_USAGE && error->hint[0] == '\0')
+        error_hint(error, "help %s", command->verb);
+    return right;
+}
+
+/* Asks the session. */
+static void command_ask(const struct shell *shell, const struct command *command, char **words,
+                        const struct shell_words *line)
+{
+    struct error error = {.status = ERROR_USAGE};
+    struct diversion divert;
+    bool quiet = terminal_is_quiet();
+    fflush(stdout);
+    terminal_resume();
+    if (!divert_start(&divert, line))
+        return;
+    output_begin();
+    terminal_start(); /* for this output */
+    if (quiet)
+        terminal_quiet();
+    bool right = command_run(shell, command, words, &error);
+    bool stopped = terminal_is_stopped();
+    if (stopped)
+        fputc('\n', stderr);
+    else if (!right)
+        terminal_error(&error);
+    divert_end(&divert);
+    terminal_start();
+    if (quiet)
+        terminal_quiet();
+}
+
+/* In a child, whose end is the end of the command. */
+static void command_start(const struct shell *shell, const struct command *command, char **words,
                           const struct shell_words *line)
 {
+    struct error error = {.status = ERROR_USAGE};
+    struct diversion divert;
     int status = 0;
     fflush(stdout);
     fflush(stderr);
@@ -233,16 +306,22 @@ static void command_start(struct shell *shell, const struct command *command, ch
         return;
     }
     if (child == 0) {
-        int nothing = isatty(0) ? -1 : open("/dev/null", O_RDONLY | O_CLOEXEC);
-        if (nothing >= 0)
-            dup2(nothing, 0); /* our lines are not its input */
-        command_run(shell, command, words, line);
+        signal(SIGINT, SIG_DFL);
+        if (!divert_start(&divert, line))
+            _exit(ERROR_INPUT);
+        signal(SIGPIPE, SIG_DFL);
+        terminal_start();
+        bool right = command_run(shell, command, words, &error);
+        if (!right)
+            terminal_error(&error);
+        divert_end(&divert);
+        _exit(right ? 0 : (int)error.status);
     }
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
         fputc('\n', stderr);
-    else if (WIFSIGNALED(status) && WTERMSIG(status) != SIGPIPE) /* of `top | head` */
+    else if (WIFSIGNALED(status) && WTERMSIG(status) != SIGPIPE) /* of `ps | head` */
         fprintf(stderr, "the command was ended by %s\n", strsignal(WTERMSIG(status)));
 }
 
@@ -319,7 +398,9 @@ static void line_run(struct shell *shell, struct shell_words *line)
         return;
     }
     char **all = command_words(shell, command, words + 1, rows);
-    if (all)
+    if (all && commands_reads(command))
+        command_ask(shell, command, all, line);
+    else if (all)
         command_start(shell, command, all, line);
     free(all);
 }
@@ -327,23 +408,22 @@ static void line_run(struct shell *shell, struct shell_words *line)
 /* memoir:a.out live 1.3G> */
 static void prompt_make(const struct shell *shell, char *prompt, size_t size)
 {
-    const struct profile *profile = &shell->loaded->profile;
+    const struct profile *profile = shell->request->profile;
     const char *name = profile_text(profile, profile->program);
-    const char *slash, *unit = "";
+    const char *unit = "";
     unsigned type = profile->default_type;
     double sum = 0;
     char value[32] = "", program[64];
     if (*name == '\0')
-        name = shell->loaded->name;
-    slash = strrchr(name, '/');
-    snprintf(program, sizeof program, "%s", slash ? slash + 1 : name);
+        name = shell->request->name;
+    snprintf(program, sizeof program, "%s", name_base(name));
     terminal_clean(program, strlen(program));
     for (size_t i = 0; i < shell->settings_count; i++)
-        if (strcmp(shell->settings[i].flag, "--metric") == 0 && shell->settings[i].value) {
+        if (shell->settings[i].id == FLAG_METRIC && shell->settings[i].value) {
             struct error ignored;
-            struct loaded other = *shell->loaded;
-            if (load_metric(&other, shell->settings[i].value, &ignored))
-                type = other.view.type;
+            struct request other = *shell->request;
+            if (request_metric(&other, shell->settings[i].value, &ignored))
+                type = other.options.type;
         }
     if (type < profile->types) {
         const char *of_type = profile_text(profile, profile->type[type].name);
@@ -364,25 +444,22 @@ static void prompt_make(const struct shell *shell, char *prompt, size_t size)
 static void interrupted(int signal)
 {
     (void)signal;
+    terminal_stop();
     shell_line_interrupt();
 }
 
-bool verb_shell(const struct arguments *arguments, struct error *error)
+static bool shell_render(struct request *request, struct error *error)
 {
-    struct loaded loaded;
-    struct shell shell = {.loaded = &loaded};
+    struct shell shell = {.request = request};
     struct sigaction action = {.sa_handler = interrupted}, before;
     char prompt[160];
-    if (!load(&loaded, arguments, error)) {
-        load_free(&loaded);
-        return false;
-    }
-    loaded.profile.warnings.count = loaded.base.warnings.count = 0; /* told once */
+    (void)error;
     for (size_t i = 0; i < commands_flags_count && shell.settings_count < SETTINGS_MOST; i++)
         if (is_setting(&commands_flags[i]))
-            shell.settings[shell.settings_count++].flag = commands_flags[i].name;
+            shell.settings[shell.settings_count++] =
+                (struct setting){commands_flags[i].id, commands_flags[i].name, NULL};
     sigaction(SIGINT, &action, &before);
-    shell_line_start(&loaded.profile);
+    shell_line_start(request->profile);
     while (!shell.ended) {
         struct shell_words line;
         prompt_make(&shell, prompt, sizeof prompt);
@@ -400,6 +477,11 @@ bool verb_shell(const struct arguments *arguments, struct error *error)
     sigaction(SIGINT, &before, NULL);
     for (size_t i = 0; i < shell.settings_count; i++)
         free(shell.settings[i].value);
-    load_free(&loaded);
     return true;
+}
+
+bool verb_shell(const struct arguments *arguments, struct error *error)
+{
+    static const struct answer answer = {.viewless = true, .render = shell_render};
+    return session_ask(arguments, &answer, NULL, error);
 }

@@ -5,8 +5,8 @@
  */
 #include "tool/advice.h"
 #include "tool/command/command.h"
-#include "tool/load.h"
 #include "tool/profile/write/write.h"
+#include "tool/session.h"
 #include "tool/terminal/terminal.h"
 
 #include <stdlib.h>
@@ -20,14 +20,14 @@ static const char *const quality_words[] = {
     [SYMBOL_FULL] = "lines",      [SYMBOL_GIVEN] = "in the profile",
 };
 
-static void modules_print(const struct loaded *loaded, const struct style *style)
+static void modules_print(const struct request *request, const struct style *style)
 {
-    const struct symbol_report *report = &loaded->symbols;
-    struct profile_names names = profile_names_of(&loaded->profile);
+    const struct symbol_report *report = request_symbols(request);
+    struct profile_names names = profile_names_of(request->profile);
     char path[64], named[64];
     unsigned shown = 0;
     fprintf(style->out, "%s    %.1f %% of %lu addresses named", style->name,
-            100 * profile_names_share(&loaded->profile), names.addresses);
+            100 * profile_names_share(request->profile), names.addresses);
     if (names.nearest > 0)
         fprintf(style->out, ", %lu more only by the nearest symbol", names.nearest);
     fprintf(style->out, "\n    %15s  %-14s  %-8s  %-24s  %s\n", "named", "names have", "build id",
@@ -64,10 +64,10 @@ static void modules_print(const struct loaded *loaded, const struct style *style
     }
 }
 
-static void modules_print_json(const struct loaded *loaded, const struct style *style)
+static void modules_print_json(const struct request *request, const struct style *style)
 {
-    const struct symbol_report *report = &loaded->symbols;
-    struct profile_names names = profile_names_of(&loaded->profile);
+    const struct symbol_report *report = request_symbols(request);
+    struct profile_names names = profile_names_of(request->profile);
     struct json json;
     json_start(&json, style->out, true);
     json_object(&json, NULL);
@@ -109,41 +109,43 @@ static void modules_print_json(const struct loaded *loaded, const struct style *
 }
 
 /* The profile with its names in it, so that it can be read anywhere. */
-static bool profile_embed(const struct loaded *loaded, const char *path, struct error *error)
+static bool profile_embed(const struct request *request, const char *path, struct error *error)
 {
-    const struct write_options options = {.type = loaded->profile.default_type};
+    const struct write_options options = {.type = request->profile->default_type};
     struct output output;
     if (!output_start(&output, path, error))
         return false;
-    bool right = writer_pprof.write(&loaded->profile, &options, output.file) ||
+    bool right = writer_pprof.write(request->profile, &options, output.file) ||
                  error_set(error, ERROR_INPUT, "out of memory");
     return output_end(&output, right, error);
 }
 
+static bool symbols_render(struct request *request, struct error *error)
+{
+    const char *output = arguments_value(request->arguments, FLAG_OUTPUT);
+    if (arguments_value(request->arguments, FLAG_EMBED)) {
+        if (!profile_embed(request, output, error))
+            return false;
+        if (strcmp(output, "-") != 0)
+            printf("%s   %lu of %lu addresses named\n", output,
+                   profile_names_of(request->profile).named,
+                   profile_names_of(request->profile).addresses);
+        return true;
+    }
+    if (!request_open(request, error))
+        return false;
+    if (request->style.format == STYLE_JSON)
+        modules_print_json(request, &request->style);
+    else
+        modules_print(request, &request->style);
+    return request_close(request, true, error);
+}
+
 bool verb_symbols(const struct arguments *arguments, struct error *error)
 {
-    struct loaded loaded;
-    const char *output = arguments_value(arguments, "--output");
-    bool embed = arguments_value(arguments, "--embed") != NULL;
-    if (embed && !output)
+    static const struct answer answer = {.viewless = true, .render = symbols_render};
+    if (arguments_value(arguments, FLAG_EMBED) && !arguments_value(arguments, FLAG_OUTPUT))
         return error_set(error, ERROR_USAGE, "--embed needs a file to write, -o FILE.pb.gz") &&
                error_hint(error, "memoir symbols PROFILE --embed -o named.pb.gz");
-    bool right = load(&loaded, arguments, error);
-    if (right && embed) {
-        right = profile_embed(&loaded, output, error);
-        if (right && strcmp(output, "-") != 0)
-            printf("%s   %lu of %lu addresses named\n", output,
-                   profile_names_of(&loaded.profile).named,
-                   profile_names_of(&loaded.profile).addresses);
-    } else if (right) {
-        struct style style;
-        right = load_open(&style, arguments, &loaded, error);
-        if (right && style.format == STYLE_JSON)
-            modules_print_json(&loaded, &style);
-        else if (right)
-            modules_print(&loaded, &style);
-        right = right && load_close(&style, &loaded, true, error);
-    }
-    load_free(&loaded);
-    return right;
+    return session_ask(arguments, &answer, NULL, error);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The verbs that are a profile, a view and one report: top, peak, ... */
 #include "tool/command/command.h"
-#include "tool/load.h"
 #include "tool/render_picture.h"
 #include "tool/report/text/text.h"
+#include "tool/session.h"
 #include "tool/suggest.h"
 #include "tool/terminal/terminal.h"
 
@@ -19,13 +19,14 @@ static void name_plain(char *text, size_t size, const char *name)
 }
 
 /* The next commands, about the row that has the most. */
-static void next_print(const struct loaded *loaded, const struct view *view, bool by_total)
+static void top_next(const struct request *request)
 {
+    const struct view *view = &request->view;
     char text[1024], name[128] = "", file[256] = " ";
     size_t count;
-    struct view_row *rows = view_rows(view, by_total, &count);
-    if (load_word(loaded))
-        suggest_quoted(file + 1, sizeof file - 1, load_word(loaded));
+    struct view_row *rows = view_rows(view, request->style.by_total, &count);
+    if (request_word(request))
+        suggest_quoted(file + 1, sizeof file - 1, request_word(request));
     else
         file[0] = '\0';
     if (rows && count > 0) {
@@ -40,131 +41,114 @@ static void next_print(const struct loaded *loaded, const struct view *view, boo
     free(rows);
 }
 
-/* Loads, makes the view of a metric (NULL: as flags say), reports. */
-static bool verb_report(const struct arguments *arguments, const char *metric,
-                        void (*report)(const struct view *view, const struct style *style),
-                        struct error *error)
+static bool is_verbose(const struct request *request)
 {
-    struct loaded loaded;
-    struct view view = {0};
-    struct style style;
-    bool picture;
-    if (!picture_asked(arguments, &picture, error))
-        return false;
-    bool right = load(&loaded, arguments, error);
-    if (right && metric && !arguments_value(arguments, "--metric"))
-        right = load_metric(&loaded, metric, error);
-    else if (right)
-        load_moment(&loaded, arguments);
-    if (right && picture) {
-        const char *path = arguments_value(arguments, "--output");
-        right = picture_write(arguments, &loaded, path, !metric, error);
-        load_free(&loaded);
-        return right;
-    }
-    bool verbose = arguments_value(arguments, "--verbose") != NULL;
-    bool json = arguments_value(arguments, "--json") || arguments_value(arguments, "--output");
-    loaded.view.rows_only = report == report_top && !verbose && !json;
-    loaded.view.apart =
-        (report == report_top && (verbose || json)) || (report == report_traces && verbose);
-    right = right && load_view(&view, &loaded, error);
-    if (right && load_open(&style, arguments, &loaded, error)) {
-        report(&view, &style);
-        right = load_close(&style, &loaded, true, error);
-        if (right && report == report_top && style.format == STYLE_TEXT)
-            next_print(&loaded, &view, style.by_total);
-    } else {
-        right = false;
-    }
-    view_free(&view);
-    load_free(&loaded);
-    return right;
+    return arguments_value(request->arguments, FLAG_VERBOSE) != NULL;
+}
+
+static void top_adjust(struct request *request)
+{
+    const struct arguments *arguments = request->arguments;
+    bool json = arguments_value(arguments, FLAG_JSON) || arguments_value(arguments, FLAG_OUTPUT);
+    request->options.rows_only = !is_verbose(request) && !json;
+    request->options.apart = is_verbose(request) || json;
+}
+
+static void traces_adjust(struct request *request)
+{
+    request->options.apart = is_verbose(request);
 }
 
 bool verb_top(const struct arguments *arguments, struct error *error)
 {
-    return verb_report(arguments, NULL, report_top, error);
+    static const struct answer answer = {.moment = true,
+                                         .draw = picture_write,
+                                         .adjust = top_adjust,
+                                         .report = report_top,
+                                         .next = top_next};
+    return session_ask(arguments, &answer, NULL, error);
 }
 
 bool verb_peak(const struct arguments *arguments, struct error *error)
 {
-    return verb_report(arguments, "peak", report_top, error);
+    static const struct answer answer = {.metric = "peak",
+                                         .picture_metric = "peak",
+                                         .moment = true,
+                                         .draw = picture_write,
+                                         .adjust = top_adjust,
+                                         .report = report_top,
+                                         .next = top_next};
+    return session_ask(arguments, &answer, NULL, error);
 }
 
 bool verb_tree(const struct arguments *arguments, struct error *error)
 {
-    return verb_report(arguments, NULL, report_tree, error);
+    static const struct answer answer = {
+        .moment = true, .draw = picture_write, .report = report_tree};
+    return session_ask(arguments, &answer, NULL, error);
 }
 
 bool verb_traces(const struct arguments *arguments, struct error *error)
 {
-    return verb_report(arguments, NULL, report_traces, error);
+    static const struct answer answer = {
+        .moment = true, .draw = picture_write, .adjust = traces_adjust, .report = report_traces};
+    return session_ask(arguments, &answer, NULL, error);
 }
 
 bool verb_page(const struct arguments *arguments, struct error *error)
 {
-    return verb_report(arguments, NULL, report_page, error);
+    static const struct answer answer = {
+        .moment = true, .draw = picture_write, .report = report_page};
+    return session_ask(arguments, &answer, NULL, error);
 }
 
-/* What a verb about one function answers. */
-typedef bool function_answer(const struct view *view, const char *function,
-                             const struct arguments *arguments, const struct style *style,
-                             struct view_error *reason);
+/* ---- verbs about one function ----------------------------------------------------------- */
 
-static bool answer_peek(const struct view *view, const char *function,
-                        const struct arguments *arguments, const struct style *style,
-                        struct view_error *reason)
+static void peek_adjust(struct request *request)
 {
-    (void)arguments;
-    return report_peek(view, function, style, reason);
+    if (!arguments_value(request->arguments, FLAG_BY))
+        request->options.by = VIEW_FUNCTION;
 }
 
-static bool answer_list(const struct view *view, const char *function,
-                        const struct arguments *arguments, const struct style *style,
-                        struct view_error *reason)
+static bool peek_render(struct request *request, struct error *error)
 {
-    const char *folders = arguments_value(arguments, "--source-path");
-    return report_list(view, function, folders, style, reason);
-}
-
-static bool verb_function(const struct arguments *arguments, function_answer *answer,
-                          enum view_by by, struct error *error)
-{
-    const char *verb = arguments->command->verb;
-    struct loaded loaded;
-    struct view view = {0};
-    struct style style;
     struct view_error reason = {""};
-    bool right = load(&loaded, arguments, error);
-    if (right && !loaded.rest[0]) {
-        error_set(error, ERROR_USAGE, "%s needs a function", verb);
-        right = error_hint(error, "memoir %s %s main", verb, loaded.name);
-    }
-    if (right)
-        load_moment(&loaded, arguments);
-    if (by == VIEW_SITE || !arguments_value(arguments, "--by")) /* sites: whatever the flags say */
-        loaded.view.by = by;
-    right = right && load_view(&view, &loaded, error);
-    if (right && load_open(&style, arguments, &loaded, error)) {
-        right = answer(&view, loaded.rest[0], arguments, &style, &reason) ||
-                suggest_refuse(&loaded, reason.text, error);
-        right = load_close(&style, &loaded, right, error);
-    } else {
-        right = false;
-    }
-    view_free(&view);
-    load_free(&loaded);
-    return right;
+    if (!request_open(request, error))
+        return false;
+    bool right = report_peek(&request->view, request->rest[0], &request->style, &reason) ||
+                 suggest_refuse(request, reason.text, error);
+    return request_close(request, right, error);
 }
 
 bool verb_peek(const struct arguments *arguments, struct error *error)
 {
-    return verb_function(arguments, answer_peek, VIEW_FUNCTION, error);
+    static const struct answer answer = {
+        .moment = true, .function = true, .adjust = peek_adjust, .render = peek_render};
+    return session_ask(arguments, &answer, NULL, error);
+}
+
+/* By site, whatever the flags say. */
+static void list_adjust(struct request *request)
+{
+    request->options.by = VIEW_SITE;
+}
+
+static bool list_render(struct request *request, struct error *error)
+{
+    const char *folders = arguments_value(request->arguments, FLAG_SOURCE_PATH);
+    struct view_error reason = {""};
+    if (!request_open(request, error))
+        return false;
+    bool right = report_list(&request->view, request->rest[0], folders, &request->style, &reason) ||
+                 suggest_refuse(request, reason.text, error);
+    return request_close(request, right, error);
 }
 
 bool verb_list(const struct arguments *arguments, struct error *error)
 {
-    if (arguments_value(arguments, "--asm"))
+    static const struct answer answer = {
+        .moment = true, .function = true, .adjust = list_adjust, .render = list_render};
+    if (arguments_value(arguments, FLAG_ASM))
         return verb_disasm(arguments, error);
-    return verb_function(arguments, answer_list, VIEW_SITE, error);
+    return session_ask(arguments, &answer, NULL, error);
 }

@@ -10,7 +10,7 @@
 #include "tool/symbol/symbol.h"
 
 #include "tests/unit/unit.h"
-#include "tool/symbol/image.h"
+#include "tool/symbol/elf/image.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -83,14 +83,25 @@ void arguments_free(struct arguments *arguments)
     arguments->flags = NULL;
 }
 
-const char *arguments_value(const struct arguments *arguments, const char *name)
+const char *arguments_value(const struct arguments *arguments, enum flag_id flag)
 {
     for (size_t i = arguments->flags_count; i > 0; i--) {
         const struct arguments_flag *found = &arguments->flags[i - 1];
-        if (found->flag && strcmp(found->flag->name, name) == 0)
+        if (found->flag && found->flag->id == flag)
             return found->value ? found->value : "";
     }
     return NULL;
+}
+
+unsigned arguments_choice(const struct arguments *arguments, enum flag_id flag, unsigned otherwise)
+{
+    unsigned index = otherwise;
+    for (size_t i = arguments->flags_count; i > 0; i--) {
+        const struct arguments_flag *found = &arguments->flags[i - 1];
+        if (found->flag && found->flag->id == flag)
+            return words_have(found->flag->argument, found->value, &index) ? index : otherwise;
+    }
+    return otherwise;
 }
 
 /* The long name of a short flag that the command has, or the word itself. */
@@ -168,11 +179,11 @@ static bool flag_apply(struct arguments *arguments, const struct command_flag *f
                   value);
         return error_hint(error, "memoir help %s", arguments->command->verb);
     }
-    if (strcmp(flag->name, "--color") == 0)
+    if (flag->id == FLAG_COLOR)
         terminal_color((enum terminal_when)word);
-    else if (strcmp(flag->name, "--quiet") == 0)
+    else if (flag->id == FLAG_QUIET)
         terminal_quiet();
-    else if (strcmp(flag->name, "--help") == 0)
+    else if (flag->id == FLAG_HELP)
         arguments->help = true;
     else
         arguments->flags[arguments->flags_count++] = (struct arguments_flag){flag, value};
@@ -208,17 +219,21 @@ static bool flag_unknown(const struct command *command, const char *word, size_t
 /* Flags of which the one says what the other denies. */
 static bool flags_agree(const struct arguments *arguments, struct error *error)
 {
-    static const char *const pairs[][3] = {
-        {"--json", "--csv", "one format at a time"},
-        {"--exact", "--rate", "--exact is --rate 0"},
-        {"--json", "--github", "one format at a time"},
-        {"--csv", "--github", "one format at a time"},
+    static const struct {
+        enum flag_id one, other;
+        const char *hint;
+    } pairs[] = {
+        {FLAG_JSON, FLAG_CSV, "one format at a time"},
+        {FLAG_EXACT, FLAG_RATE, "--exact is --rate 0"},
+        {FLAG_JSON, FLAG_GITHUB, "one format at a time"},
+        {FLAG_CSV, FLAG_GITHUB, "one format at a time"},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        if (arguments_value(arguments, pairs[i][0]) && arguments_value(arguments, pairs[i][1])) {
-            error_set(error, ERROR_USAGE, "%s and %s can't be given both", pairs[i][0],
-                      pairs[i][1]);
-            return error_hint(error, "%s", pairs[i][2]);
+        if (arguments_value(arguments, pairs[i].one) &&
+            arguments_value(arguments, pairs[i].other)) {
+            error_set(error, ERROR_USAGE, "%s and %s can't be given both",
+                      commands_flag_name(pairs[i].one), commands_flag_name(pairs[i].other));
+            return error_hint(error, "%s", pairs[i].hint);
         }
     return true;
 }

@@ -14,13 +14,16 @@ struct arguments_flag {
     const char *value; /* NULL where the flag takes none */
 };
 
+struct session;
+
 struct arguments {
     const struct command *command;
     struct arguments_flag *flags;
     size_t flags_count;
     char **operands; /* ends in NULL */
     size_t operands_count;
-    bool help; /* --help was there: explain the command instead of running it */
+    struct session *session; /* that is asked (tool/session.h); NULL: the operands name it */
+    bool help;               /* --help was there: explain the command instead of running it */
 };
 
 /* `words` ends in NULL and is reordered. Pair with arguments_free, also after an error. */
@@ -29,6 +32,8 @@ bool arguments_parse(struct arguments *arguments, const struct command *command,
 void arguments_free(struct arguments *arguments);
 
 /* The last value of a flag: NULL if it was not there, "" for a flag without argument. */
-const char *arguments_value(const struct arguments *arguments, const char *name);
+const char *arguments_value(const struct arguments *arguments, enum flag_id flag);
+/* Which of its words the value of a flag is, as commands.def has them; `otherwise` without it. */
+unsigned arguments_choice(const struct arguments *arguments, enum flag_id flag, unsigned otherwise);
 
 #endif

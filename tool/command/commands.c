@@ -4,6 +4,7 @@
 
 #include "base/compiler.h"
 #include "base/nearest.h"
+#include "tool/profile/write/write.h"
 
 #include <string.h>
 
@@ -20,7 +21,8 @@ static const struct command_answer answers[] = {
 };
 
 const struct command_flag commands_flags[] = {
-#define FLAG(verb, name, argument, brief) {verb, name, argument, brief},
+#define FLAG(id, verb, name, argument, brief) {FLAG_##id, verb, name, argument, brief},
+#define ALSO(id, verb, name, argument, brief) {FLAG_##id, verb, name, argument, brief},
 #include "tool/command/commands.def"
 };
 const size_t commands_flags_count = sizeof commands_flags / sizeof *commands_flags;
@@ -36,6 +38,14 @@ const struct command_topic commands_topics[] = {
 #include "tool/command/commands.def"
 };
 const size_t commands_topics_count = sizeof commands_topics / sizeof *commands_topics;
+
+const char *commands_flag_name(enum flag_id id)
+{
+    for (size_t i = 0; i < commands_flags_count; i++)
+        if (commands_flags[i].id == id)
+            return commands_flags[i].name;
+    return "";
+}
 
 const struct command *commands_find(const char *verb)
 {

@@ -35,7 +35,14 @@ struct command_answer {
     bool table;
 };
 
+/* The flags by name: one that several verbs have is one. */
+enum flag_id {
+#define FLAG(id, ...) FLAG_##id,
+#include "tool/command/commands.def"
+};
+
 struct command_flag {
+    enum flag_id id;
     const char *verb;
     const char *name;
     const char *argument;
@@ -68,12 +75,14 @@ const struct command *commands_find(const char *verb);
 const char *commands_nearest(const char *verb);
 /* False, for `return commands_unknown(...)`: there is no such `what`, and what may be meant. */
 bool commands_unknown(const char *word, const char *what, struct error *error);
+/* "--output" */
+const char *commands_flag_name(enum flag_id id);
 /* Whether the flag belongs to the verb; those of many commands only if `shared`. */
 bool commands_flag_of(const struct command_flag *flag, const char *verb, bool shared);
 
 /* What is known of its answer; without a row, that it is no table and about one profile. */
 const struct command_answer *commands_answer(const char *verb);
-/* Whether its operands are profiles (tool/load.h). */
+/* Whether its operands are profiles (tool/session.h). */
 bool commands_reads(const struct command *command);
 
 #define COMMAND(verb, function, ...) \

@@ -307,8 +307,7 @@ static void show_zsh(void)
             const struct command_flag *flag = &commands_flags[j];
             if (!commands_flag_of(flag, commands[i].verb, true))
                 continue;
-            printf(" \\\n            '%s%s[", strcmp(flag->name, "--set") == 0 ? "*" : "",
-                   flag->name);
+            printf(" \\\n            '%s%s[", flag->id == FLAG_SET ? "*" : "", flag->name);
             put_quoted(flag->brief, "[]:");
             printf("]");
             zsh_action(flag->argument);

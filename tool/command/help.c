@@ -14,7 +14,7 @@
 
 enum {
     NAME_WIDTH = 16,
-    FLAG_WIDTH = 32,
+    FLAG_COLUMN = 32,
     EXAMPLE_WIDTH = 26,
 };
 
@@ -26,7 +26,7 @@ bool help_show(const struct arguments *arguments, struct error *error)
 {
     const char *word = arguments->operands[0];
     if (!word) {
-        if (arguments_value(arguments, "--all"))
+        if (arguments_value(arguments, FLAG_ALL))
             show_all();
         else
             show_everyday();
@@ -93,7 +93,7 @@ static void show_all(void)
 bool help_version(const struct arguments *arguments, struct error *error)
 {
     (void)error;
-    if (arguments_value(arguments, "--json"))
+    if (arguments_value(arguments, FLAG_JSON))
         printf("{\"schema\":\"memoir.version/1\",\"version\":\"%s\"}\n", MEMOIR_VERSION);
     else
         printf("memoir %s\n", MEMOIR_VERSION);
@@ -133,5 +133,5 @@ void help_flag(const struct command_flag *flag)
 {
     char text[160];
     snprintf(text, sizeof text, "%s%s%s", flag->name, flag->argument[0] ? " " : "", flag->argument);
-    terminal_row(stdout, text, flag->brief, FLAG_WIDTH);
+    terminal_row(stdout, text, flag->brief, FLAG_COLUMN);
 }

@@ -23,7 +23,7 @@ static void roff_flags(const char *verb);
 bool man_show(const struct arguments *arguments, struct error *error)
 {
     (void)error;
-    if (arguments_value(arguments, "--markdown")) {
+    if (arguments_value(arguments, FLAG_MARKDOWN)) {
         show_markdown();
         return true;
     }

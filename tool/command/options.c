@@ -45,11 +45,11 @@ bool options_show(const struct arguments *arguments, struct error *error)
 {
     if (arguments->flags_count > 1)
         return error_set(error, ERROR_USAGE, "options takes one of --markdown, --man and --json");
-    if (arguments_value(arguments, "--markdown")) {
+    if (arguments_value(arguments, FLAG_MARKDOWN)) {
         show_markdown();
-    } else if (arguments_value(arguments, "--man")) {
+    } else if (arguments_value(arguments, FLAG_MAN)) {
         man_options();
-    } else if (arguments_value(arguments, "--json")) {
+    } else if (arguments_value(arguments, FLAG_JSON)) {
         show_json();
     } else {
         terminal_page();

@@ -42,10 +42,10 @@ void topic_filters(void)
     printf("\n");
     for (size_t i = 0; i < commands_flags_count; i++) {
         const struct command_flag *flag = &commands_flags[i];
-        inside = inside || strcmp(flag->name, "--focus") == 0;
+        inside = inside || flag->id == FLAG_FOCUS;
         if (inside && strcmp(flag->verb, "@") == 0)
             help_flag(flag);
-        if (strcmp(flag->name, "--tag-ignore") == 0)
+        if (flag->id == FLAG_TAG_IGNORE)
             inside = false;
     }
 }

@@ -54,6 +54,21 @@ enum input_kind input_kind_of(const char *word)
     return all_digits(word) ? INPUT_PROCESS : is_url(word) ? INPUT_URL : INPUT_NOTHING;
 }
 
+bool input_looks_like_file(const char *word)
+{
+    static const char *const endings[] = {".memoir", ".heap", ".pb.gz",  ".pb",   ".prof",
+                                          ".gz",     ".zst",  ".folded", ".json", ".pprof"};
+    size_t length = strlen(word);
+    if (word[0] == '/' || strncmp(word, "./", 2) == 0 || strncmp(word, "../", 3) == 0)
+        return true;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t ending = strlen(endings[i]);
+        if (length > ending && strcmp(word + length - ending, endings[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 bool input_missing(const char *word, struct error *error)
 {
     if (access(word, F_OK) == 0) {
@@ -85,18 +100,16 @@ static bool file_read(struct profile *profile, const char *path, const char *nam
         return true;
     if (reason.asked) {
         error_set(error, ERROR_USAGE, "%s: %s", name, reason.reason);
-        bool several = profile->format == reader_capture.name ||
-                       profile->format == reader_massif.name ||
-                       profile->format == reader_heaptrack.name;
-        return several ? error_hint(error, "memoir time %s   shows what there is", name)
-                       : error_hint(error, "memoir run --every 1s -- ./program   records several "
-                                           "moments");
+        return profile->traits & TRAIT_MOMENTS
+                   ? error_hint(error, "memoir time %s   shows what there is", name)
+                   : error_hint(error, "memoir run --every 1s -- ./program   records several "
+                                       "moments");
     }
     error_set(error, ERROR_INPUT, "%s: %s", name, reason.reason);
     if (reason.offset > 0)
         error_set(error, ERROR_INPUT, "%s: %s, at byte %lu", name, reason.reason,
                   (unsigned long)reason.offset);
-    return profile->format == reader_capture.name
+    return profile->traits & TRAIT_CAPTURE
                ? error_hint(error, "memoir doctor %s", name)
                : error_hint(error, "memoir help formats lists what can be read");
 }
@@ -159,8 +172,8 @@ static bool url_read(struct profile *profile, const char *url, const struct read
     return right;
 }
 
-bool input_read(struct profile *profile, const char *word, const struct input_options *options,
-                int64_t *pid, struct error *error)
+static bool input_read(struct profile *profile, const char *word,
+                       const struct input_options *options, int64_t *pid, struct error *error)
 {
     enum input_kind kind = input_kind_of(word);
     if (kind == INPUT_PROCESS)
@@ -175,6 +188,143 @@ bool input_read(struct profile *profile, const char *word, const struct input_op
         return error_hint(error, "memoir run -- %s", word);
     }
     return input_missing(word, error);
+}
+
+char *input_name_of(const char *const *inputs, size_t count)
+{
+    char text[512];
+    bool process = input_kind_of(inputs[0]) == INPUT_PROCESS;
+    int length = snprintf(text, sizeof text, "%s%s", process ? "process " : "", inputs[0]);
+    if (count > 1 && length > 0 && (size_t)length < sizeof text)
+        snprintf(text + length, sizeof text - (size_t)length, " and %zu more", count - 1);
+    return strdup(text);
+}
+
+/* Whether two names differ in numbers only: prof.0001.heap and prof.0002.heap. */
+static bool names_alike(const char *a, const char *b)
+{
+    while (*a && *b) {
+        if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
+            a += strspn(a, "0123456789");
+            b += strspn(b, "0123456789");
+        } else if (*a++ != *b++) {
+            return false;
+        }
+    }
+    return *a == *b;
+}
+
+/* Dumps of one run each have all that is live: as a sum it counts again and again. Those that do
+ * not say whose they are may have names that do. */
+static void same_run_warn(const struct profile *profile, const struct profile *more, const char *a,
+                          const char *b)
+{
+    bool dumps = profile->kind == PROFILE_HEAP && profile->format == more->format &&
+                 (profile->traits & TRAIT_DUMP) && names_alike(a, b);
+    if (!dumps)
+        return;
+    terminal_warn("%s and %s look like dumps of one run: what is live in both counts twice; "
+                  "memoir diff %s %s   compares them",
+                  a, b, a, b);
+}
+
+/* Inputs, one after the other; of the next one it may be necessary to know whose it is. */
+struct reading {
+    const char *const *inputs;
+    size_t count, at;
+    const struct input_options *options;
+    int64_t *pid;
+    struct profile ahead; /* inputs[at], if that was read already */
+    bool is_ahead;
+};
+
+/* Into an empty profile. */
+static bool next_read(struct reading *reading, struct profile *profile, struct error *error)
+{
+    const char *input = reading->inputs[reading->at++];
+    if (!reading->is_ahead)
+        return input_read(profile, input, reading->options, reading->pid, error);
+    profile_free(profile);
+    *profile = reading->ahead;
+    reading->is_ahead = false;
+    return true;
+}
+
+static void put_back(struct reading *reading, const struct profile *profile)
+{
+    reading->ahead = *profile;
+    reading->is_ahead = true;
+    reading->at--;
+}
+
+/* A profile and those behind it that are of the same process: moments of one run. */
+static bool run_read(struct profile *profile, struct reading *reading, struct error *error)
+{
+    if (!next_read(reading, profile, error))
+        return false;
+    size_t left = reading->count - reading->at, used = 1;
+    if (left == 0 || reading->options->add_up || profile->pid <= 0)
+        return true;
+    struct profile *moments = calloc(left + 1, sizeof *moments);
+    if (!moments)
+        return error_set(error, ERROR_INPUT, "out of memory");
+    bool right = true, one = true;
+    moments[0] = *profile;
+    profile_start(profile);
+    while (reading->at < reading->count && right && one) {
+        profile_start(&moments[used]);
+        right = next_read(reading, &moments[used], error);
+        one = !right || series_of_one(&moments[0], &moments[used]);
+        if (one)
+            used++;
+        else
+            put_back(reading, &moments[used]);
+    }
+    if (right && !series_make(profile, moments, used))
+        right = error_set(error, ERROR_INPUT, "out of memory");
+    if (right && used > 1)
+        profile_warn(profile,
+                     "%zu dumps of one process, %ld: the last is what counts, the others are its "
+                     "history",
+                     used, (long)profile->pid);
+    for (size_t i = 0; i < used; i++)
+        profile_free(&moments[i]);
+    free(moments);
+    return right;
+}
+
+/* Adds up, but for moments of one run. */
+static bool runs_add(struct profile *profile, struct reading *reading, struct error *error)
+{
+    const char *const *inputs = reading->inputs;
+    if (!run_read(profile, reading, error))
+        return false;
+    while (reading->at < reading->count) {
+        size_t at = reading->at;
+        struct profile more;
+        profile_start(&more);
+        bool right = run_read(&more, reading, error);
+        if (right && at == 1 && !reading->options->add_up)
+            same_run_warn(profile, &more, inputs[0], inputs[1]);
+        if (right && !profile_merge(profile, &more, 1))
+            right = error_set(error, ERROR_INPUT, "%s can't be added to %s: %s", inputs[at],
+                              inputs[0], profile->failed ? "out of memory" : "too large numbers");
+        profile_free(&more);
+        if (!right)
+            return false;
+    }
+    profile_settle(profile);
+    return true;
+}
+
+bool input_read_all(struct profile *profile, const char *const *inputs, size_t count,
+                    const struct input_options *options, int64_t *pid, struct error *error)
+{
+    struct reading reading = {.inputs = inputs, .count = count, .options = options, .pid = pid};
+    bool right = runs_add(profile, &reading, error);
+    if (reading.is_ahead)
+        profile_free(&reading.ahead);
+    return right;
 }
 
 char *input_newest(void)

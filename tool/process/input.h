@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One operand of a command into a profile: a file, a process, a URL. */
+/* What a user names, as one profile: files of any format, processes by number, URLs. */
 #ifndef PROCESS_INPUT_H
 #define PROCESS_INPUT_H
 
@@ -14,11 +14,16 @@ struct input_options {
     unsigned seconds; /* that a server should record for; 0: as it likes */
     bool add_up;      /* dumps of one process, too */
 };
-/* *pid is set if it is a process. */
-bool input_read(struct profile *profile, const char *word, const struct input_options *options,
-                int64_t *pid, struct error *error);
+/* What `count` words name, as one profile: moments of one process are its history, all else is
+ * added up. *pid is set if one is a process. */
+bool input_read_all(struct profile *profile, const char *const *inputs, size_t count,
+                    const struct input_options *options, int64_t *pid, struct error *error);
+/* "a.heap", or "a.heap and 3 more"; to be freed. */
+char *input_name_of(const char *const *inputs, size_t count);
 /* The newest capture in this folder, to be freed, or NULL. */
 char *input_newest(void);
+/* A word that was meant to be a file: it has a folder, or an ending that profiles have. */
+bool input_looks_like_file(const char *word);
 /* Why a word that was meant as a file is none. False, for `return input_missing(...)`. */
 bool input_missing(const char *word, struct error *error);
 

@@ -9,10 +9,10 @@
 /* The mean by the columns that count most blocks of the sample, and whether that is one block. */
 static uint64_t mean_of(const struct profile *profile, size_t sample, bool *one)
 {
-    static const char *const pairs[][2] = {{"alloc_space", "alloc_objects"},
-                                           {"inuse_space", "inuse_objects"},
-                                           {"peak_space", "peak_objects"},
-                                           {"space", "objects"}};
+    static const char *const pairs[][2] = {{TYPE_ALLOC_SPACE, TYPE_ALLOC_OBJECTS},
+                                           {TYPE_INUSE_SPACE, TYPE_INUSE_OBJECTS},
+                                           {TYPE_PEAK_SPACE, TYPE_PEAK_OBJECTS},
+                                           {TYPE_SPACE, TYPE_OBJECTS}};
     const struct profile_samples *samples = &profile->samples;
     if (samples->scales && samples->scales[sample].size > 0)
         return (uint64_t)samples->scales[sample].size;

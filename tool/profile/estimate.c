@@ -63,7 +63,7 @@ void estimate_see(struct profile *profile, const char *text, size_t length)
         return;
     profile->period = period;
     profile->estimated = true;
-    profile->period_type = (struct profile_type){profile_string_of(profile, "space"),
+    profile->period_type = (struct profile_type){profile_string_of(profile, TYPE_SPACE),
                                                  profile_string_of(profile, "bytes")};
 }
 
@@ -91,10 +91,10 @@ void estimate_take(struct profile *profile)
 
 void estimate_weights(struct profile *profile)
 {
-    static const char *const pairs[][2] = {{"inuse_objects", "inuse_space"},
-                                           {"alloc_objects", "alloc_space"},
-                                           {"peak_objects", "peak_space"},
-                                           {"objects", "space"}};
+    static const char *const pairs[][2] = {{TYPE_INUSE_OBJECTS, TYPE_INUSE_SPACE},
+                                           {TYPE_ALLOC_OBJECTS, TYPE_ALLOC_SPACE},
+                                           {TYPE_PEAK_OBJECTS, TYPE_PEAK_SPACE},
+                                           {TYPE_OBJECTS, TYPE_SPACE}};
     struct profile_samples *samples = &profile->samples;
     bool counted = false;
     if (profile->kind != PROFILE_HEAP || profile->period <= 1 ||

@@ -18,15 +18,15 @@ int64_t profile_exact(const struct profile *profile, const char *type)
     bool counted = profile->exact_allocs >= 0 && profile->exact_frees >= 0;
     if (profile->counted && strncmp(type, "peak_", 5) == 0) /* samples are scaled to counters */
         return column_sum(profile, type);
-    if (strcmp(type, "alloc_objects") == 0)
+    if (strcmp(type, TYPE_ALLOC_OBJECTS) == 0)
         return profile->exact_allocs;
-    if (strcmp(type, "alloc_space") == 0)
+    if (strcmp(type, TYPE_ALLOC_SPACE) == 0)
         return profile->exact_alloc_bytes;
     if (profile->at_peak) /* the counters are those of the end */
         return -1;
-    if (strcmp(type, "inuse_space") == 0)
+    if (strcmp(type, TYPE_INUSE_SPACE) == 0)
         return profile->exact_live_bytes;
-    if (strcmp(type, "inuse_objects") == 0 && counted)
+    if (strcmp(type, TYPE_INUSE_OBJECTS) == 0 && counted)
         return profile->exact_allocs - profile->exact_frees;
     return -1;
 }

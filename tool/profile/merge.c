@@ -486,6 +486,7 @@ static void copy_head(struct merging *it)
     const struct profile *from = it->from;
     to->kind = from->kind;
     to->format = from->format;
+    to->traits = from->traits;
     to->command = string_of(it, from->command);
     to->host = string_of(it, from->host);
     to->drop_frames = string_of(it, from->drop_frames);

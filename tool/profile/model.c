@@ -8,24 +8,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "tool/profile/finder.h"
-
-/* What makes a location another one, if it has no address. */
-struct named {
-    uint32_t function, line, mapping;
-};
-
-struct profile_index {
-    struct finder strings, functions, stacks, label_sets, addresses, named;
-    struct named last_named;
-    uint8_t *packed; /* a stack on its way in, */
-    size_t packed_room;
-    uint32_t *frames[2]; /* and stacks on their way out, in turns */
-    size_t frames_room;  /* of each */
-    unsigned turn;
-    uint32_t *by_start; /* mappings by address */
-    size_t by_start_count, by_start_room;
-};
+#include "tool/profile/model_index.h"
 
 /* The number of a thing that is there, or FINDER_NONE: also if it can't be added. */
 static uint32_t find(struct profile *profile, struct finder *finder, finder_bytes *bytes,
@@ -131,11 +114,6 @@ void profile_free(struct profile *profile)
 }
 
 /* ---- strings ---------------------------------------------------------------------------- */
-
-struct string {
-    uint64_t offset; /* in profile->text */
-    uint32_t length;
-};
 
 static const void *string_bytes(const void *context, uint32_t number, size_t *size)
 {

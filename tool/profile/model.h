@@ -33,11 +33,36 @@ enum { PROFILE_TYPES_MOST = 16, PROFILE_MOMENTS_MOST = 16, PROFILE_LABELS_MOST =
 /* A comment in formats that have comments: the profile is `counted`. */
 #define PROFILE_COUNTED "totals are counted, sites are estimates that add up to them"
 
+/* What is special about a format. */
+enum {
+    TRAIT_CAPTURE = 1, /* memoir's own */
+    TRAIT_MOMENTS = 2, /* a file may have several moments */
+    TRAIT_DUMP = 4,    /* all that is live, and not whose it is: two of one run count it twice */
+    TRAIT_THREAD = 8,  /* the reader picks the thread of read_options */
+    TRAIT_PPROF = 16,  /* pprof's own, which has all that pprof knows */
+};
+
 enum profile_kind { PROFILE_OTHER, PROFILE_HEAP, PROFILE_GROWTH, PROFILE_CPU, PROFILE_CONTENTION };
 
-/* A column of values. Names are those of pprof: alloc_objects, alloc_space, inuse_objects,
- * inuse_space, samples, cpu, contentions, delay; ours beside them: peak_objects, peak_space,
- * alloc_requested, inuse_requested, peak_requested. Units: count, bytes, nanoseconds, ... */
+/* The names of columns. Those of pprof, */
+#define TYPE_ALLOC_OBJECTS "alloc_objects"
+#define TYPE_ALLOC_SPACE   "alloc_space"
+#define TYPE_INUSE_OBJECTS "inuse_objects"
+#define TYPE_INUSE_SPACE   "inuse_space"
+#define TYPE_OBJECTS       "objects"
+#define TYPE_SPACE         "space"
+#define TYPE_SAMPLES       "samples"
+#define TYPE_CPU           "cpu"
+#define TYPE_CONTENTIONS   "contentions"
+#define TYPE_DELAY         "delay"
+/* and ours beside them. */
+#define TYPE_PEAK_OBJECTS    "peak_objects"
+#define TYPE_PEAK_SPACE      "peak_space"
+#define TYPE_ALLOC_REQUESTED "alloc_requested"
+#define TYPE_INUSE_REQUESTED "inuse_requested"
+#define TYPE_PEAK_REQUESTED  "peak_requested"
+
+/* A column of values. Units: count, bytes, nanoseconds, ... */
 struct profile_type {
     uint32_t name, unit; /* strings */
 };
@@ -145,6 +170,7 @@ struct profile {
     bool failed; /* memory is out */
     enum profile_kind kind;
     const char *format; /* name of the reader's row */
+    unsigned traits;    /* of the format: TRAIT_... */
     unsigned types;
     struct profile_type type[PROFILE_TYPES_MOST];
     unsigned default_type;
@@ -193,6 +219,10 @@ struct profile {
 
 void profile_start(struct profile *profile);
 void profile_free(struct profile *profile);
+/* `to` is all of `from`, to be changed. False when memory is out; free it in any case. */
+bool profile_copy(struct profile *to, const struct profile *from);
+/* The columns become copies of what they are. False when memory is out. */
+bool profile_samples_copy(struct profile_samples *samples);
 
 /* Each thing is there once: adding it again answers the same number. */
 uint32_t profile_string(struct profile *profile, const char *text, size_t length);

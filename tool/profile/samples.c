@@ -16,6 +16,35 @@ int profile_type_named(const struct profile *profile, const char *name)
     return -1;
 }
 
+/* A column that is there becomes a copy of itself. */
+static bool column_copy(void *column, size_t count, size_t item_size)
+{
+    void *old, *copy;
+    memcpy(&old, column, sizeof old);
+    if (!old)
+        return true;
+    copy = malloc((count + 1) * item_size);
+    if (copy)
+        memcpy(copy, old, count * item_size);
+    memcpy(column, &copy, sizeof copy);
+    return copy != NULL;
+}
+
+bool profile_samples_copy(struct profile_samples *samples)
+{
+    size_t count = samples->count;
+    bool right = column_copy(&samples->stacks, count, sizeof *samples->stacks);
+    right &= column_copy(&samples->label_sets, count, sizeof *samples->label_sets);
+    right &= column_copy(&samples->weights, count, sizeof *samples->weights);
+    right &= column_copy(&samples->scales, count, sizeof *samples->scales);
+    right &= column_copy(&samples->lives, count, sizeof *samples->lives);
+    right &= column_copy(&samples->history, count, sizeof *samples->history);
+    for (unsigned i = 0; i < PROFILE_TYPES_MOST; i++)
+        right &= column_copy(&samples->values[i], count, sizeof *samples->values[i]);
+    samples->room = count;
+    return right;
+}
+
 /* *column has room for so many. What is new in it may be anything. */
 static bool column_grow(struct profile *profile, void *column, size_t item_size, size_t room)
 {
@@ -59,15 +88,15 @@ unsigned profile_type(struct profile *profile, const char *name, const char *uni
 int profile_type_partner(const struct profile *profile, unsigned type)
 {
     static const char *const pairs[][2] = {
-        {"alloc_objects", "alloc_space"},
-        {"inuse_objects", "inuse_space"},
-        {"peak_objects", "peak_space"},
-        {"alloc_objects", "alloc_requested"},
-        {"inuse_objects", "inuse_requested"},
-        {"peak_objects", "peak_requested"},
-        {"objects", "space"},
-        {"samples", "cpu"},
-        {"contentions", "delay"},
+        {TYPE_ALLOC_OBJECTS, TYPE_ALLOC_SPACE},
+        {TYPE_INUSE_OBJECTS, TYPE_INUSE_SPACE},
+        {TYPE_PEAK_OBJECTS, TYPE_PEAK_SPACE},
+        {TYPE_ALLOC_OBJECTS, TYPE_ALLOC_REQUESTED},
+        {TYPE_INUSE_OBJECTS, TYPE_INUSE_REQUESTED},
+        {TYPE_PEAK_OBJECTS, TYPE_PEAK_REQUESTED},
+        {TYPE_OBJECTS, TYPE_SPACE},
+        {TYPE_SAMPLES, TYPE_CPU},
+        {TYPE_CONTENTIONS, TYPE_DELAY},
     };
     const char *name = profile_text(profile, profile->type[type].name);
     for (size_t i = 0; i < COUNT_OF(pairs); i++)

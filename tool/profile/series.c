@@ -40,7 +40,7 @@ static int compare_ends(const void *a, const void *b)
 
 static int64_t live_bytes(const struct profile *profile)
 {
-    int type = profile_type_named(profile, "inuse_space");
+    int type = profile_type_named(profile, TYPE_INUSE_SPACE);
     int64_t sum = 0;
     for (size_t i = 0; type >= 0 && i < profile->samples.count; i++)
         sum += profile->samples.values[type][i];
@@ -67,7 +67,7 @@ static bool moments_set(struct profile *one, const struct profile *all, size_t c
 
 static bool history_set(struct profile *one, size_t number, size_t count)
 {
-    int type = profile_type_named(one, "inuse_space");
+    int type = profile_type_named(one, TYPE_INUSE_SPACE);
     size_t shown = one->history_moments;
     free(one->samples.history);
     one->samples.history = NULL;

@@ -69,8 +69,8 @@ static int64_t value_named(const struct profile *profile, const char *type, size
 /* The same for a profile without ages: temporary blocks, of all that were freed. */
 static double temporary_of(const struct profile *profile, size_t sample, double *count)
 {
-    double freed = (double)value_named(profile, "alloc_objects", sample) -
-                   (double)value_named(profile, "inuse_objects", sample);
+    double freed = (double)value_named(profile, TYPE_ALLOC_OBJECTS, sample) -
+                   (double)value_named(profile, TYPE_INUSE_OBJECTS, sample);
     *count = (double)value_named(profile, "temp_objects", sample);
     return freed > *count ? freed : *count;
 }
@@ -119,8 +119,8 @@ static int row_order(const void *left, const void *right)
 static double freed_count(const struct view *view)
 {
     const struct profile *profile = view->profile;
-    int allocated = profile_type_named(profile, "alloc_objects");
-    int live = profile_type_named(profile, "inuse_objects");
+    int allocated = profile_type_named(profile, TYPE_ALLOC_OBJECTS);
+    int live = profile_type_named(profile, TYPE_INUSE_OBJECTS);
     double sum = 0;
     if (!profile->counted || profile->at_peak || allocated < 0 || live < 0 ||
         view->options.age_least_us > 0 || view->options.age_most_us > 0)

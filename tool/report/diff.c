@@ -17,19 +17,13 @@ struct half {
     bool placed; /* is in a row of the diff */
 };
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* By function, file, side and line; what two builds call the same comes together. */
 static int half_order(const void *left, const void *right)
 {
     const struct half *a = left, *b = right;
     int order = strcmp(a->frame->name, b->frame->name);
     if (order == 0)
-        order = strcmp(base_of(a->frame->file), base_of(b->frame->file));
+        order = strcmp(name_base(a->frame->file), name_base(b->frame->file));
     if (order == 0 && a->old != b->old)
         order = a->old ? -1 : 1;
     if (order == 0 && a->frame->line != b->frame->line)
@@ -39,7 +33,7 @@ static int half_order(const void *left, const void *right)
 
 static bool same_file(const struct half *a, const struct half *b)
 {
-    return strcmp(base_of(a->frame->file), base_of(b->frame->file)) == 0;
+    return strcmp(name_base(a->frame->file), name_base(b->frame->file)) == 0;
 }
 
 /* The files of a profile whose build ids are known, by path. */

@@ -205,7 +205,7 @@ double filter_age_share(const struct view_options *options, const struct profile
     double ended = 0, weight = samples->weights ? (double)samples->weights[row] : 1;
     if (options->age_least_us == 0 && options->age_most_us == 0)
         return 1;
-    int objects = profile_type_named(profile, "alloc_objects");
+    int objects = profile_type_named(profile, TYPE_ALLOC_OBJECTS);
     if (!samples->lives || objects < 0 || samples->values[objects][row] <= 0)
         return 0;
     for (unsigned i = 0; i < FORMAT_LIVES; i++) { /* 4^(i-1) to 4^i us: its middle decides */

@@ -8,17 +8,17 @@
 #include <string.h>
 
 const struct metric metrics[] = {
-    {"live", {"inuse_space", "space"}, "bytes that are not freed yet"},
-    {"objects", {"inuse_objects", "objects"}, "blocks that are not freed yet"},
-    {"peak", {"peak_space"}, "bytes that were live when the heap was largest"},
-    {"alloc", {"alloc_space"}, "bytes that were ever allocated"},
+    {"live", {TYPE_INUSE_SPACE, TYPE_SPACE}, "bytes that are not freed yet"},
+    {"objects", {TYPE_INUSE_OBJECTS, TYPE_OBJECTS}, "blocks that are not freed yet"},
+    {"peak", {TYPE_PEAK_SPACE}, "bytes that were live when the heap was largest"},
+    {"alloc", {TYPE_ALLOC_SPACE}, "bytes that were ever allocated"},
     {"count",
-     {"alloc_objects", "objects"},
+     {TYPE_ALLOC_OBJECTS, TYPE_OBJECTS},
      "allocations: calls that ever gave a block, each realloc among them"},
-    {"requested", {"inuse_requested"}, "bytes that were asked for and are not freed yet"},
-    {"churn", {"alloc_objects"}, "blocks that lived less than a millisecond"},
-    {"cpu", {"cpu", "samples"}, "time on a processor"},
-    {"wait", {"delay"}, "time spent waiting for locks"},
+    {"requested", {TYPE_INUSE_REQUESTED}, "bytes that were asked for and are not freed yet"},
+    {"churn", {TYPE_ALLOC_OBJECTS}, "blocks that lived less than a millisecond"},
+    {"cpu", {TYPE_CPU, TYPE_SAMPLES}, "time on a processor"},
+    {"wait", {TYPE_DELAY}, "time spent waiting for locks"},
 };
 const size_t metrics_count = COUNT_OF(metrics);
 

@@ -13,23 +13,23 @@ enum { INLINED_WIDTH = 10 }; /* " (inlined)" */
 const char *table_metric(const struct view *view)
 {
     static const char *const names[][2] = {
-        {"inuse_space", "live heap"},
-        {"inuse_objects", "live objects"},
-        {"inuse_requested", "live heap, as requested"},
-        {"alloc_space", "allocated"},
-        {"alloc_objects", "allocations"},
-        {"alloc_requested", "allocated, as requested"},
-        {"peak_space", "live heap at peak"},
-        {"peak_objects", "live objects at peak"},
-        {"peak_requested", "live heap at peak, as requested"},
+        {TYPE_INUSE_SPACE, "live heap"},
+        {TYPE_INUSE_OBJECTS, "live objects"},
+        {TYPE_INUSE_REQUESTED, "live heap, as requested"},
+        {TYPE_ALLOC_SPACE, "allocated"},
+        {TYPE_ALLOC_OBJECTS, "allocations"},
+        {TYPE_ALLOC_REQUESTED, "allocated, as requested"},
+        {TYPE_PEAK_SPACE, "live heap at peak"},
+        {TYPE_PEAK_OBJECTS, "live objects at peak"},
+        {TYPE_PEAK_REQUESTED, "live heap at peak, as requested"},
         {"cpu", "CPU time"},
         {"delay", "time waited"},
     };
     const struct profile *profile = view->profile;
     const char *name = profile_text(profile, profile->type[view->options.type].name);
-    if (profile->at_peak && strcmp(name, "inuse_space") == 0)
+    if (profile->at_peak && strcmp(name, TYPE_INUSE_SPACE) == 0)
         return "live heap at peak";
-    if (profile->at_peak && strcmp(name, "inuse_objects") == 0)
+    if (profile->at_peak && strcmp(name, TYPE_INUSE_OBJECTS) == 0)
         return "live objects at peak";
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (strcmp(names[i][0], name) == 0)
@@ -179,8 +179,7 @@ static bool site_place(const struct view *view, const struct view_frame *frame, 
     if (place)
         snprintf(text, size, frame->line > 0 ? "%s:%u" : "%s", frame->file, frame->line);
     else if (module)
-        snprintf(text, size, "%s",
-                 strrchr(frame->module, '/') ? strrchr(frame->module, '/') + 1 : frame->module);
+        snprintf(text, size, "%s", name_base(frame->module));
     style_clean(text);
     return place;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "tool/report/maker.h"
+#include "tool/terminal/terminal.h"
 
 static const uint32_t DROPPED = UINT32_MAX;
 
@@ -207,7 +208,9 @@ static bool source_add(struct maker *maker, struct source *source)
     bool stacks = !maker->options.rows_only, twins = stacks && has_twins(source->profile);
     uint32_t once, *known = twins ? calloc(source->profile->stacks.count + 1, sizeof *known) : NULL;
     maker->failed |= twins && !known;
-    for (size_t i = 0; i < samples->count && !maker->failed; i++) {
+    bool stopped = false;
+    for (size_t i = 0; i < samples->count && !maker->failed && !stopped; i++) {
+        stopped = terminal_is_stopped();
         struct view_value value = sample_value(maker, source, i);
         view_add(&view->whole, &value);
         bool kept = filter_sample(maker, source, i);
@@ -228,6 +231,8 @@ static bool source_add(struct maker *maker, struct source *source)
         }
     }
     free(known);
+    if (stopped)
+        return view_refuse(maker->error, "stopped");
     return !maker->failed || view_refuse(maker->error, "out of memory");
 }
 

@@ -5,6 +5,7 @@
  * location only. Of a file's path only the last part counts, since builds differ in the rest.
  */
 #include "tool/report/maker.h"
+#include "tool/terminal/terminal.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -40,12 +41,6 @@ __attribute__((format(printf, 2, 3))) static const char *frames_text(struct make
     return place;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
     for (; *text; text++)
@@ -56,7 +51,7 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 static uint64_t frame_hash(const struct view_frame *frame, enum view_by by)
 {
     uint64_t hash = hash_text(UINT64_C(0xcbf29ce484222325), by == VIEW_LINE ? "" : frame->name);
-    hash = hash_text(hash, base_name(frame->file));
+    hash = hash_text(hash, name_base(frame->file));
     return view_hash(view_hash(hash, frame->line), frame->address);
 }
 
@@ -64,7 +59,7 @@ static bool frame_equal(const struct view_frame *a, const struct view_frame *b, 
 {
     return a->line == b->line && a->address == b->address &&
            (by == VIEW_LINE || strcmp(a->name, b->name) == 0) &&
-           strcmp(base_name(a->file), base_name(b->file)) == 0;
+           strcmp(name_base(a->file), name_base(b->file)) == 0;
 }
 
 static bool slots_grow(struct maker *maker)
@@ -123,9 +118,9 @@ static void frame_unnamed(struct maker *maker, const struct profile_location *lo
         code -= location->behind; /* one row for all of a function */
     frame->flags |= FRAME_UNNAMED;
     if (location->address == 0)
-        frame->name = frame->module[0] ? base_name(frame->module) : "[unknown]";
+        frame->name = frame->module[0] ? name_base(frame->module) : "[unknown]";
     else if (frame->module[0] && code >= mapping->start)
-        frame->name = frames_text(maker, "%s+0x%lx", base_name(frame->module),
+        frame->name = frames_text(maker, "%s+0x%lx", name_base(frame->module),
                                   (unsigned long)(code - mapping->start + mapping->offset));
     else
         frame->name = frames_text(maker, "0x%lx", (unsigned long)code);
@@ -144,7 +139,7 @@ static void frame_coarsen(struct view_frame *frame, enum view_by by)
     if (by == VIEW_FILE || by == VIEW_MODULE) {
         const char *module = frame->module[0] ? frame->module : "[unknown]";
         bool file = by == VIEW_FILE && frame->file[0];
-        frame->name = file ? frame->file : base_name(module);
+        frame->name = file ? frame->file : name_base(module);
         frame->file = file ? frame->file : "";
         frame->line = 0;
         frame->flags = unnamed && by == VIEW_FILE ? FRAME_UNNAMED : 0;

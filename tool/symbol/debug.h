@@ -4,7 +4,7 @@
 #define SYMBOL_DEBUG_H
 
 #include "tool/symbol/answers.h"
-#include "tool/symbol/symbol_table.h"
+#include "tool/symbol/elf/elf.h"
 
 #include <elfutils/libdw.h>
 

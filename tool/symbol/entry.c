@@ -6,7 +6,7 @@
 #include "tool/symbol/entry.h"
 
 #include "base/call.h"
-#include "tool/symbol/unwind_starts.h"
+#include "tool/symbol/elf/elf.h"
 
 #include <string.h>
 #include <unistd.h>

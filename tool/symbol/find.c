@@ -6,7 +6,7 @@
  * all there is.
  */
 #include "tool/symbol/debuginfod.h"
-#include "tool/symbol/mini.h"
+#include "tool/symbol/elf/elf.h"
 #include "tool/symbol/module.h"
 #include "tool/terminal/terminal.h"
 

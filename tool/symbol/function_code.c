@@ -5,8 +5,8 @@
 #include "tool/symbol/answers.h"
 #include "tool/symbol/debug.h"
 #include "tool/symbol/demangle.h"
+#include "tool/symbol/elf/elf.h"
 #include "tool/symbol/modules.h"
-#include "tool/symbol/unwind_starts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -234,7 +234,7 @@ static void module_codes(struct codes *codes, struct module *module,
     free(found);
 }
 
-bool symbol_codes(struct profile *profile, const struct symbol_options *options,
+bool symbol_codes(const struct profile *profile, const struct symbol_options *options,
                   bool (*fits)(void *context, const char *name), void *context,
                   struct symbol_code **items, size_t *count)
 {

@@ -25,7 +25,7 @@ struct symbol_code {
     struct symbol_names *names; /* of all functions of its file */
 };
 /* All functions of the profile's modules that have samples and whose name fits, one by one. */
-bool symbol_codes(struct profile *profile, const struct symbol_options *options,
+bool symbol_codes(const struct profile *profile, const struct symbol_options *options,
                   bool (*fits)(void *context, const char *name), void *context,
                   struct symbol_code **codes, size_t *count);
 void symbol_codes_free(struct symbol_code *codes, size_t count);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/symbol/elf/elf.h"
 #include "tool/symbol/function_start.h"
-#include "tool/symbol/symbol_table.h"
 
 /* An address of a file, and the last function that begins at it or before, but behind the address
  * in front of it in the list. */

@@ -5,8 +5,8 @@
 #include "tool/symbol/cache.h"
 #include "tool/symbol/debug.h"
 #include "tool/symbol/demangle.h"
+#include "tool/symbol/elf/elf.h"
 #include "tool/symbol/entry.h"
-#include "tool/symbol/unwind_starts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,9 +4,8 @@
 #define SYMBOL_MODULE_H
 
 #include "tool/symbol/answers.h"
-#include "tool/symbol/image.h"
+#include "tool/symbol/elf/elf.h"
 #include "tool/symbol/symbol_options.h"
-#include "tool/symbol/symbol_table.h"
 
 /* A stretch of the process that the file was mapped to. */
 struct module_map {

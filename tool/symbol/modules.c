@@ -111,7 +111,7 @@ static bool wanted_collect(struct modules *modules, const struct profile *profil
     const struct profile_location *locations = profile->locations.items;
     size_t count = profile->locations.count;
     /* Our own library has put right what `entry_mend` would. */
-    bool settled = profile->format && strcmp(profile->format, "memoir capture") == 0;
+    bool settled = profile->traits & TRAIT_CAPTURE;
     modules->places = calloc(count + 1, sizeof *modules->places);
     if (!modules->places)
         return false;

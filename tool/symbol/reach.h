@@ -6,7 +6,7 @@
 #ifndef SYMBOL_REACH_H
 #define SYMBOL_REACH_H
 
-#include "tool/symbol/bundle.h"
+#include "tool/symbol/elf/elf.h"
 
 struct reach {
     uint64_t base; /* what ranges are counted from, if they do not say */

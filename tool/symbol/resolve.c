@@ -10,6 +10,7 @@
 #include "tool/symbol/jit.h"
 #include "tool/symbol/module.h"
 #include "tool/symbol/modules.h"
+#include "tool/terminal/terminal.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -57,8 +58,7 @@ static void work_tell(const struct work *work, const char *path, uint64_t all)
         const struct module *module = &work->modules->items[i];
         if (__atomic_load_n(&module->fetching, __ATOMIC_RELAXED)) {
             char text[256];
-            const char *slash = strrchr(module->path, '/');
-            snprintf(text, sizeof text, "fetching %s", slash ? slash + 1 : module->path);
+            snprintf(text, sizeof text, "fetching %s", name_base(module->path));
             options->progress(options->context, text,
                               __atomic_load_n(&module->fetched_bytes, __ATOMIC_RELAXED),
                               __atomic_load_n(&module->fetch_bytes, __ATOMIC_RELAXED));

@@ -21,7 +21,7 @@ struct brackets {
 const char *name_base(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
+    return slash && slash[1] != '\0' ? slash + 1 : path;
 }
 
 static bool begins(const char *text, const char *with)

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The file's name in a path: what is behind the last slash. */
+/* The last part of a path: what is behind its last slash; all of it if nothing is. */
 const char *name_base(const char *path);
 
 /* The place behind `at` in `name`, past a pair of brackets with its contents, an operator's name,

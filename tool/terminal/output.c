@@ -183,6 +183,11 @@ static bool unpack(struct output *output)
 
 static bool lost;
 
+void output_begin(void)
+{
+    lost = false;
+}
+
 void output_lose(void)
 {
     lost = true;

@@ -33,6 +33,8 @@ bool output_start(struct output *output, const char *path, struct error *error);
 bool output_pack(struct output *output, const char *path, struct error *error);
 /* Closes it; with `whole` it gets its name, else it goes away. */
 bool output_end(struct output *output, bool whole, struct error *error);
+/* A command begins: nothing is missing yet. */
+void output_begin(void);
 /* Memory is out, and a report or a picture is not whole: said by whoever notices it, and asked when
  * the command ends. */
 void output_lose(void);

@@ -9,6 +9,7 @@
 #include <langinfo.h>
 #include <limits.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -43,6 +44,7 @@ void terminal_start(void)
     struct winsize size;
     descriptors_start();
     setlocale(LC_CTYPE, "");
+    terminal.quiet = false;
     terminal.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     terminal.output_tty = isatty(1);
     terminal.error_tty = isatty(2);
@@ -70,6 +72,23 @@ void terminal_color(enum terminal_when when)
         when == TERMINAL_ALWAYS || (when == TERMINAL_AUTO && able && terminal.output_tty);
     terminal.colors[2] =
         when == TERMINAL_ALWAYS || (when == TERMINAL_AUTO && able && terminal.error_tty);
+}
+
+static volatile sig_atomic_t stopped;
+
+void terminal_stop(void)
+{
+    stopped = true;
+}
+
+bool terminal_is_stopped(void)
+{
+    return stopped;
+}
+
+void terminal_resume(void)
+{
+    stopped = false;
 }
 
 void terminal_quiet(void)

@@ -23,6 +23,11 @@ enum terminal_paint {
 void terminal_start(void);
 /* --color: overrides NO_COLOR, CLICOLOR_FORCE and whether there is a terminal. */
 void terminal_color(enum terminal_when when);
+/* Ctrl-C in a shell of ours: the command that runs is to end soon. From a signal handler. */
+void terminal_stop(void);
+bool terminal_is_stopped(void);
+/* The next command is another. */
+void terminal_resume(void);
 /* --quiet: warnings and next steps do not appear. */
 void terminal_quiet(void);
 

@@ -99,6 +99,8 @@ static ssize_t wrap_write(void *cookie, const char *bytes, size_t size)
 {
     struct fit *fit = cookie;
     progress_end(); /* whose line would be in the way */
+    if (terminal_is_stopped())
+        return (ssize_t)size;
     for (size_t i = 0; i < size; i++) {
         if (bytes[i] == '\n') {
             wrap_line(fit->to, fit->line, fit->used, fit->width);

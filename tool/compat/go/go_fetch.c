@@ -52,7 +52,7 @@ static void read_maps(struct profile *profile)
     static const char deleted[] = " (deleted)";
     struct profile_mapping *mappings = profile->mappings.items;
     const struct profile_location *locations = profile->locations.items;
-    if (strcmp(profile->format, "pprof") == 0)
+    if (profile->traits & TRAIT_PPROF)
         return;
     for (size_t i = 0; i < profile->locations.count; i++) {
         struct profile_mapping *mapping = &mappings[locations[i].mapping];
@@ -138,7 +138,7 @@ static bool types_fit(const struct profile *a, const struct profile_type *left,
 /* Go's own files may say that there is none. */
 static bool says_period(const struct profile *profile)
 {
-    return strcmp(profile->format, "pprof") == 0 || profile->period_type.name != 0;
+    return (profile->traits & TRAIT_PPROF) || profile->period_type.name != 0;
 }
 
 /* Ends the command unless the two have the same columns. `what`: what was being done. */
@@ -352,7 +352,7 @@ static void check_symbolize(const char *mode)
 /* Where the file has no mapping at all, everything is in one without a name. */
 static void add_mapping(struct profile *profile)
 {
-    bool own = strcmp(profile->format, "pprof") == 0;
+    bool own = profile->traits & TRAIT_PPROF;
     struct profile_mapping mapping = {.limit = own ? 0 : UINT64_MAX};
     struct profile_location *locations = profile->locations.items;
     if (profile->mappings.count > 1 || profile->locations.count == 0)

@@ -243,7 +243,7 @@ void go_drop_frames(struct go_profile *go)
         "operator (new|delete)(\\[\\])?|DoSampledAllocation|allocate";
     const char *drop = profile_text(go->from, go->from->drop_frames);
     const char *keep = profile_text(go->from, go->from->keep_frames);
-    bool own = strcmp(go->from->format, "pprof") == 0;
+    bool own = go->from->traits & TRAIT_PPROF;
     struct compat_pattern *dropped, *kept;
     char text[2048];
     if (go->words->value[COMPAT_ALL_FRAMES].on ||

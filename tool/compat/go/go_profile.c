@@ -158,7 +158,7 @@ static bool *own_functions(const struct profile *from)
 {
     bool *own = compat_room(NULL, from->functions.count, sizeof *own);
     memset(own, 0, from->functions.count * sizeof *own);
-    for (uint32_t i = 0; i < from->locations.count && strcmp(from->format, "pprof") == 0; i++) {
+    for (uint32_t i = 0; i < from->locations.count && (from->traits & TRAIT_PPROF); i++) {
         const struct profile_location *place = profile_location_at(from, i);
         const struct profile_line *lines = profile_lines_of(from, i);
         const struct profile_mapping *mapping = profile_mapping_at(from, place->mapping);
@@ -211,7 +211,7 @@ static void copy_samples(struct go_profile *go)
     const struct profile_samples *samples = &from->samples;
     int partner = from->types > 0 ? profile_type_partner(from, go->type) : -1;
     bool labelled = from->labels.count > 0 || from->kind != PROFILE_HEAP || partner < 0 ||
-                    strcmp(from->format, "pprof") == 0;
+                    from->traits & TRAIT_PPROF;
     size_t length = 0;
     go->samples = compat_room(NULL, samples->count, sizeof *go->samples);
     for (size_t i = 0; i < samples->count; i++) {

@@ -43,7 +43,7 @@ static void number_all(const struct go_profile *go, struct numbers *numbers)
     numbers->mapping_order = numbers->mappings + mappings;
     memset(numbers->locations, 0, locations * 2 * sizeof(uint32_t));
     memset(numbers->mappings, 0, mappings * 2 * sizeof(uint32_t));
-    if (mappings > 1 && strcmp(go->from->format, "pprof") == 0)
+    if (mappings > 1 && (go->from->traits & TRAIT_PPROF))
         use_mapping(numbers, 1);
     const struct profile_samples *samples = &go->from->samples;
     for (size_t i = 0; i < samples->count; i++) {
@@ -160,7 +160,7 @@ static void print_raw_head(const struct go_profile *go)
     const uint32_t *comments = from->comments.items;
     for (size_t i = 0; i < from->comments.count; i++)
         printf("Comment: %s\n", profile_text(from, comments[i]));
-    bool own = strcmp(from->format, "pprof") == 0, typed = from->period_type.name != 0;
+    bool own = from->traits & TRAIT_PPROF, typed = from->period_type.name != 0;
     if (typed || own)
         printf("PeriodType: %s %s\n", profile_text(from, from->period_type.name),
                profile_text(from, from->period_type.unit));

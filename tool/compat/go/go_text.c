@@ -59,7 +59,7 @@ void go_print_head(const struct go_profile *go, FILE *out)
         const struct profile_mapping *first = profile_mapping_at(from, 1);
         if (!file[0])
             file = profile_text(from, first->path);
-        if (strcmp(from->format, "pprof") == 0)
+        if (from->traits & TRAIT_PPROF)
             id = profile_text(from, first->build_id);
     }
     if (file[0])

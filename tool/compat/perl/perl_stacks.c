@@ -90,9 +90,8 @@ static bool is_allocator(const struct perl_stacks *stacks, uint32_t location)
     uint32_t mapping = profile_location_at(profile, location)->mapping;
     const char *path =
         mapping > 0 ? profile_text(profile, profile_mapping_at(profile, mapping)->path) : "";
-    const char *slash = strrchr(path, '/');
     for (size_t i = 0; i < COUNT_OF(files); i++)
-        if (strncmp(slash ? slash + 1 : path, files[i], strlen(files[i])) == 0)
+        if (strncmp(name_base(path), files[i], strlen(files[i])) == 0)
             return true;
     return false;
 }

@@ -36,15 +36,15 @@ enum {
 void capture_samples_start(struct capture_samples *it, struct profile *profile, bool raw)
 {
     static const char *const types[VALUES][2] = {
-        [ALLOC_OBJECTS] = {"alloc_objects", "count"},
-        [ALLOC_SPACE] = {"alloc_space", "bytes"},
-        [INUSE_OBJECTS] = {"inuse_objects", "count"},
-        [INUSE_SPACE] = {"inuse_space", "bytes"},
-        [PEAK_OBJECTS] = {"peak_objects", "count"},
-        [PEAK_SPACE] = {"peak_space", "bytes"},
-        [ALLOC_REQUESTED] = {"alloc_requested", "bytes"},
-        [INUSE_REQUESTED] = {"inuse_requested", "bytes"},
-        [PEAK_REQUESTED] = {"peak_requested", "bytes"},
+        [ALLOC_OBJECTS] = {TYPE_ALLOC_OBJECTS, "count"},
+        [ALLOC_SPACE] = {TYPE_ALLOC_SPACE, "bytes"},
+        [INUSE_OBJECTS] = {TYPE_INUSE_OBJECTS, "count"},
+        [INUSE_SPACE] = {TYPE_INUSE_SPACE, "bytes"},
+        [PEAK_OBJECTS] = {TYPE_PEAK_OBJECTS, "count"},
+        [PEAK_SPACE] = {TYPE_PEAK_SPACE, "bytes"},
+        [ALLOC_REQUESTED] = {TYPE_ALLOC_REQUESTED, "bytes"},
+        [INUSE_REQUESTED] = {TYPE_INUSE_REQUESTED, "bytes"},
+        [PEAK_REQUESTED] = {TYPE_PEAK_REQUESTED, "bytes"},
     };
     *it = (struct capture_samples){.profile = profile, .raw = raw};
     for (unsigned i = 0; i < VALUES; i++)

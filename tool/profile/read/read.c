@@ -60,7 +60,7 @@ static bool moment_fits(const struct profile *profile, const struct reader *read
 {
     if (!at || reader == &reader_capture || reader == &reader_massif ||
         reader == &reader_heaptrack || strcmp(at, "end") == 0 ||
-        (strcmp(at, "peak") == 0 && profile_type_named(profile, "peak_space") >= 0))
+        (strcmp(at, "peak") == 0 && profile_type_named(profile, TYPE_PEAK_SPACE) >= 0))
         return true;
     return read_lacks(error, "a profile of this format (%s) has one moment only, and not '%s'",
                       reader->name, at);
@@ -155,6 +155,7 @@ static bool read_plain(struct profile *profile, const struct read_input *input,
         if (!readers[i]->is(&rest))
             continue;
         profile->format = readers[i]->name;
+        profile->traits = readers[i]->traits;
         place_begin("reading", rest.bytes, rest.size);
         bool done = readers[i]->read(&rest, profile, error);
         if (profile->failed)

@@ -35,6 +35,7 @@ struct reader {
     /* Whether it looks like this format, from the first bytes; the first row that says yes wins. */
     bool (*is)(const struct read_input *input);
     bool (*read)(const struct read_input *input, struct profile *profile, struct read_error *error);
+    unsigned traits; /* TRAIT_... */
 };
 
 /* `profile` is fresh (profile_start). False: it is refused, *error says why. */

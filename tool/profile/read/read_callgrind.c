@@ -426,4 +426,4 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     return done || read_refuse(error, input->size, "there is no cost in this file of callgrind");
 }
 
-const struct reader reader_callgrind = {"callgrind", is, read};
+const struct reader reader_callgrind = {.name = "callgrind", .is = is, .read = read};

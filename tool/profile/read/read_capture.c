@@ -366,7 +366,7 @@ static void describe(const struct survey *survey, const struct snapshot *target)
  * lowered to it. */
 static void point_peak(struct profile *profile)
 {
-    int type = profile_type_named(profile, "peak_space");
+    int type = profile_type_named(profile, TYPE_PEAK_SPACE);
     /* 1 ns stands for the start, where the end may be, too: the peak is before it. */
     struct profile_point peak = {.time_ns = profile->peak_time_ns == 1 ? 0 : profile->peak_time_ns};
     size_t at = 0, count = profile->points.count;
@@ -476,4 +476,5 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     return done;
 }
 
-const struct reader reader_capture = {"memoir capture", is, read};
+const struct reader reader_capture = {
+    .name = "memoir capture", .is = is, .read = read, .traits = TRAIT_CAPTURE | TRAIT_MOMENTS};

@@ -400,7 +400,7 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
     moved_mark(profile, taking.gone.items, taking.gone.count);
     if (profile->period < 0) /* recording is off now: what there is was sampled at this rate */
         profile->period = taking.samples.largest_rate;
-    profile->period_type = (struct profile_type){profile_string_of(profile, "space"),
+    profile->period_type = (struct profile_type){profile_string_of(profile, TYPE_SPACE),
                                                  profile_string_of(profile, "bytes")};
     struct keys *keys[] = {&taking.places, &taking.second, &taking.thread_numbers,
                            &taking.thread_ids};

@@ -127,15 +127,15 @@ static bool read(const struct read_input *input, struct profile *profile, struct
         profile_warn(profile, "an old kind of file: signals of condition variables count as "
                               "waiting for a lock");
     profile->kind = PROFILE_CONTENTION;
-    profile_type(profile, "contentions", "count");
-    profile->default_type = profile_type(profile, "delay", "nanoseconds");
+    profile_type(profile, TYPE_CONTENTIONS, "count");
+    profile->default_type = profile_type(profile, TYPE_DELAY, "nanoseconds");
     text_mappings(profile, &it.text);
     bool done = read_lines(&it);
     profile->period = it.period > INT64_MAX ? INT64_MAX : (int64_t)it.period;
-    profile->period_type = (struct profile_type){profile_string_of(profile, "contentions"),
+    profile->period_type = (struct profile_type){profile_string_of(profile, TYPE_CONTENTIONS),
                                                  profile_string_of(profile, "count")};
     free(it.stack.locations);
     return done;
 }
 
-const struct reader reader_contention = {"contention", is, read};
+const struct reader reader_contention = {.name = "contention", .is = is, .read = read};

@@ -136,4 +136,4 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     return done;
 }
 
-const struct reader reader_count = {"Go's counted stacks", is, read};
+const struct reader reader_count = {.name = "Go's counted stacks", .is = is, .read = read};

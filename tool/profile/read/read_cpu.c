@@ -155,8 +155,8 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     find_words(input, &words);
     bool java = word(&words, 2) == 1, right = true;
     profile->kind = PROFILE_CPU;
-    profile_type(profile, "samples", "count");
-    profile->default_type = profile_type(profile, "cpu", "nanoseconds");
+    profile_type(profile, TYPE_SAMPLES, "count");
+    profile->default_type = profile_type(profile, TYPE_CPU, "nanoseconds");
     profile->period = (int64_t)word(&words, 3) * 1000;
     profile->period_type = profile->type[1];
     size_t start = HEAD + (size_t)word(&words, 1), at = start;
@@ -181,4 +181,4 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     return right && !profile->failed;
 }
 
-const struct reader reader_cpu = {"gperftools CPU", is, read};
+const struct reader reader_cpu = {.name = "gperftools CPU", .is = is, .read = read};

@@ -16,10 +16,14 @@ static const struct {
     const char *member, *name, *unit;
     bool optional; /* a column only where the first stack has it */
 } columns[] = {
-    {"tbk", "alloc_objects", "count", false}, {"tb", "alloc_space", "bytes", false},
-    {"ebk", "inuse_objects", "count", true},  {"eb", "inuse_space", "bytes", true},
-    {"gbk", "peak_objects", "count", true},   {"gb", "peak_space", "bytes", true},
-    {"tl", "lifetime", "instructions", true}, {"rb", "read", "bytes", true},
+    {"tbk", TYPE_ALLOC_OBJECTS, "count", false},
+    {"tb", TYPE_ALLOC_SPACE, "bytes", false},
+    {"ebk", TYPE_INUSE_OBJECTS, "count", true},
+    {"eb", TYPE_INUSE_SPACE, "bytes", true},
+    {"gbk", TYPE_PEAK_OBJECTS, "count", true},
+    {"gb", TYPE_PEAK_SPACE, "bytes", true},
+    {"tl", "lifetime", "instructions", true},
+    {"rb", "read", "bytes", true},
     {"wb", "written", "bytes", true},
 };
 
@@ -160,4 +164,4 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     return done;
 }
 
-const struct reader reader_dhat = {"DHAT", is, read};
+const struct reader reader_dhat = {.name = "DHAT", .is = is, .read = read};

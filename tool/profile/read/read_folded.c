@@ -184,7 +184,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
         return read_refuse(error, 0, "no line is a stack and a number");
     if (pairs)
         profile_type(profile, "before", "count");
-    profile->default_type = profile_type(profile, "samples", "count");
+    profile->default_type = profile_type(profile, TYPE_SAMPLES, "count");
     it.kernel = special(profile, "[kernel]");
     it.jit = special(profile, "[jit]");
     while (!profile->failed && text_line(&text, &row)) {
@@ -215,4 +215,4 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     return true;
 }
 
-const struct reader reader_folded = {"folded stacks", is, read};
+const struct reader reader_folded = {.name = "folded stacks", .is = is, .read = read};

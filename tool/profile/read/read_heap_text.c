@@ -71,6 +71,7 @@ static bool take_kind(struct reading *it, struct text line, bool brackets_repeat
     if (text_starts(&word, "growth") || text_starts(&word, "fragmentation")) {
         profile->kind = PROFILE_GROWTH;
         profile->format = "gperftools growth";
+        profile->traits = 0;
     } else if (memmem(word.at, (size_t)(word.end - word.at), "_v2", 3)) {
         it->rate = number > 0 ? (int64_t)number : OLD_RATE;
     } else if (word.end - word.at == 4 && text_starts(&word, "heap")) {
@@ -100,13 +101,13 @@ static bool read_head(struct reading *it)
     it->has_all = profile->kind == PROFILE_HEAP && !repeat &&
                   (sums[ALL_OBJECTS] != 0 || sums[ALL_BYTES] != 0);
     if (it->has_all) {
-        profile_type(profile, "alloc_objects", "count");
-        profile_type(profile, "alloc_space", "bytes");
+        profile_type(profile, TYPE_ALLOC_OBJECTS, "count");
+        profile_type(profile, TYPE_ALLOC_SPACE, "bytes");
     }
     bool growth = profile->kind == PROFILE_GROWTH;
-    profile_type(profile, growth ? "objects" : "inuse_objects", "count");
-    profile->default_type = profile_type(profile, growth ? "space" : "inuse_space", "bytes");
-    profile->period_type = (struct profile_type){profile_string_of(profile, "space"),
+    profile_type(profile, growth ? TYPE_OBJECTS : TYPE_INUSE_OBJECTS, "count");
+    profile->default_type = profile_type(profile, growth ? TYPE_SPACE : TYPE_INUSE_SPACE, "bytes");
+    profile->period_type = (struct profile_type){profile_string_of(profile, TYPE_SPACE),
                                                  profile_string_of(profile, "bytes")};
     profile->period = it->rate > 1 ? it->rate : 0;
     if (it->rate > 1 && !it->input->options.raw)
@@ -184,4 +185,5 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     return done;
 }
 
-const struct reader reader_heap_text = {"gperftools heap", is, read};
+const struct reader reader_heap_text = {
+    .name = "gperftools heap", .is = is, .read = read, .traits = TRAIT_DUMP};

@@ -481,8 +481,8 @@ static bool finish(struct heaptrack *track, const struct read_input *input,
 static bool read(const struct read_input *input, struct profile *profile, struct read_error *error)
 {
     static const char *const types[][2] = {
-        {"alloc_objects", "count"}, {"alloc_space", "bytes"},  {"inuse_objects", "count"},
-        {"inuse_space", "bytes"},   {"peak_objects", "count"}, {"peak_space", "bytes"},
+        {TYPE_ALLOC_OBJECTS, "count"}, {TYPE_ALLOC_SPACE, "bytes"},  {TYPE_INUSE_OBJECTS, "count"},
+        {TYPE_INUSE_SPACE, "bytes"},   {TYPE_PEAK_OBJECTS, "count"}, {TYPE_PEAK_SPACE, "bytes"},
         {"temp_objects", "count"},
     };
     struct heaptrack track = {.profile = profile, .page_size = 4096, .last = HEAPTRACK_NONE};
@@ -514,4 +514,5 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     return done;
 }
 
-const struct reader reader_heaptrack = {"heaptrack", is, read};
+const struct reader reader_heaptrack = {
+    .name = "heaptrack", .is = is, .read = read, .traits = TRAIT_MOMENTS};

@@ -143,19 +143,19 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     text_line(&it.text, &line);
     it.heap = text_starts(&line, "--- heapz");
     profile->kind = it.heap ? PROFILE_HEAP : PROFILE_CONTENTION;
-    profile_type(profile, it.heap ? "inuse_objects" : "contentions", "count");
-    profile->default_type =
-        profile_type(profile, it.heap ? "inuse_space" : "delay", it.heap ? "bytes" : "nanoseconds");
+    profile_type(profile, it.heap ? TYPE_INUSE_OBJECTS : TYPE_CONTENTIONS, "count");
+    profile->default_type = profile_type(profile, it.heap ? TYPE_INUSE_SPACE : TYPE_DELAY,
+                                         it.heap ? "bytes" : "nanoseconds");
     if (it.heap && !input->options.raw)
         profile_want_weights(profile);
     bool done = java_names(profile, it.text, &it.names, error) && read_lines(&it);
     profile->period = it.heap ? HEAP_RATE : it.period;
     profile->period_type =
-        (struct profile_type){profile_string_of(profile, it.heap ? "space" : "contentions"),
+        (struct profile_type){profile_string_of(profile, it.heap ? TYPE_SPACE : TYPE_CONTENTIONS),
                               profile_string_of(profile, it.heap ? "bytes" : "count")};
     free(it.names.pairs);
     free(it.stack.locations);
     return done;
 }
 
-const struct reader reader_java = {"Java's heap and locks", is, read};
+const struct reader reader_java = {.name = "Java's heap and locks", .is = is, .read = read};

@@ -290,12 +290,12 @@ static void prepare(struct reading *it)
     struct profile *profile = it->profile;
     profile->kind = PROFILE_HEAP;
     if (it->has_all) {
-        profile_type(profile, "alloc_objects", "count");
-        profile_type(profile, "alloc_space", "bytes");
+        profile_type(profile, TYPE_ALLOC_OBJECTS, "count");
+        profile_type(profile, TYPE_ALLOC_SPACE, "bytes");
     }
-    profile_type(profile, "inuse_objects", "count");
-    profile->default_type = profile_type(profile, "inuse_space", "bytes");
-    profile->period_type = (struct profile_type){profile_string_of(profile, "space"),
+    profile_type(profile, TYPE_INUSE_OBJECTS, "count");
+    profile->default_type = profile_type(profile, TYPE_INUSE_SPACE, "bytes");
+    profile->period_type = (struct profile_type){profile_string_of(profile, TYPE_SPACE),
                                                  profile_string_of(profile, "bytes")};
     if (it->rate > 1)
         profile_want_weights(profile);
@@ -327,4 +327,5 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     return done;
 }
 
-const struct reader reader_jemalloc = {"jemalloc heap", is, read};
+const struct reader reader_jemalloc = {
+    .name = "jemalloc heap", .is = is, .read = read, .traits = TRAIT_DUMP | TRAIT_THREAD};

@@ -266,9 +266,9 @@ static bool finish(struct massif *massif, const struct read_input *input, struct
     for (size_t i = 0; i <= last; i++)
         peak |= snapshot_at(massif, i)->peak;
     profile->kind = PROFILE_HEAP;
-    profile_type(profile, "inuse_space", "bytes");
+    profile_type(profile, TYPE_INUSE_SPACE, "bytes");
     if (peak)
-        profile->default_type = profile_type(profile, "peak_space", "bytes");
+        profile->default_type = profile_type(profile, TYPE_PEAK_SPACE, "bytes");
     make_points(massif);
     for (size_t i = 0; i <= last && !profile->failed; i++) {
         const struct snapshot *snapshot = snapshot_at(massif, i);
@@ -296,4 +296,5 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     return done;
 }
 
-const struct reader reader_massif = {"massif", is, read};
+const struct reader reader_massif = {
+    .name = "massif", .is = is, .read = read, .traits = TRAIT_MOMENTS};

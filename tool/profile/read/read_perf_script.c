@@ -212,7 +212,7 @@ static unsigned type_of(struct profile *profile, struct cursor event)
     memcpy(name, event.at, length);
     name[length] = '\0';
     bool clock = strcmp(name, "cpu-clock") == 0 || strcmp(name, "task-clock") == 0;
-    return clock ? profile_type(profile, "cpu", "nanoseconds")
+    return clock ? profile_type(profile, TYPE_CPU, "nanoseconds")
                  : profile_type(profile, name, "count");
 }
 
@@ -310,7 +310,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
         profile->failed = true;
         return true;
     }
-    profile_type(profile, "samples", "count");
+    profile_type(profile, TYPE_SAMPLES, "count");
     while (!profile->failed && cursor_line(&file, &line))
         take_line(&script, line);
     finish_sample(&script);
@@ -327,4 +327,4 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     return profile->samples.count > 0 || read_refuse(error, 0, "there is no sample in it");
 }
 
-const struct reader reader_perf_script = {"perf script", is, read};
+const struct reader reader_perf_script = {.name = "perf script", .is = is, .read = read};

@@ -470,9 +470,9 @@ static void find_kind(struct reading *it)
     static const struct {
         const char *type;
         enum profile_kind kind;
-    } kinds[] = {{"inuse_space", PROFILE_HEAP}, {"alloc_space", PROFILE_HEAP},
-                 {"space", PROFILE_HEAP},       {"cpu", PROFILE_CPU},
-                 {"delay", PROFILE_CONTENTION}, {"contentions", PROFILE_CONTENTION}};
+    } kinds[] = {{TYPE_INUSE_SPACE, PROFILE_HEAP}, {TYPE_ALLOC_SPACE, PROFILE_HEAP},
+                 {"space", PROFILE_HEAP},          {"cpu", PROFILE_CPU},
+                 {"delay", PROFILE_CONTENTION},    {"contentions", PROFILE_CONTENTION}};
     struct profile *profile = it->profile;
     for (size_t i = COUNT_OF(kinds); i-- > 0;)
         if (profile_type_named(profile, kinds[i].type) >= 0)
@@ -534,4 +534,4 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     return done;
 }
 
-const struct reader reader_pprof = {"pprof", is, read};
+const struct reader reader_pprof = {.name = "pprof", .is = is, .read = read, .traits = TRAIT_PPROF};

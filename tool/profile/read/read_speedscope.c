@@ -187,10 +187,22 @@ static bool take_evented(struct scope *scope, uint32_t from, struct read_error *
 static const char *column_named(struct scope *scope, uint32_t name)
 {
     static const char *const known[] = {
-        "alloc_objects", "alloc_space", "inuse_objects",   "inuse_space",
-        "peak_objects",  "peak_space",  "alloc_requested", "inuse_requested",
-        "objects",       "space",       "samples",         "cpu",
-        "contentions",   "delay",       "temp_objects",    "peak_requested",
+        TYPE_ALLOC_OBJECTS,
+        TYPE_ALLOC_SPACE,
+        TYPE_INUSE_OBJECTS,
+        TYPE_INUSE_SPACE,
+        TYPE_PEAK_OBJECTS,
+        TYPE_PEAK_SPACE,
+        TYPE_ALLOC_REQUESTED,
+        TYPE_INUSE_REQUESTED,
+        "objects",
+        "space",
+        "samples",
+        "cpu",
+        "contentions",
+        "delay",
+        "temp_objects",
+        TYPE_PEAK_REQUESTED,
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (text_is(&scope->values, name, known[i]))
@@ -209,7 +221,7 @@ static void choose_columns(struct scope *scope, uint32_t from, const char *colum
     bool space = strcmp(units[at].type_unit, "bytes") == 0;
     bool counted = sampled && !space && !column;
     scope->factor = units[at].factor;
-    unsigned counts = counted ? profile_type(profile, "samples", "count") : 0;
+    unsigned counts = counted ? profile_type(profile, TYPE_SAMPLES, "count") : 0;
     scope->type = profile_type(profile, column ? column : units[at].type, units[at].type_unit);
     scope->counts = counted ? counts : scope->type;
     if (space)
@@ -282,4 +294,4 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     return done;
 }
 
-const struct reader reader_speedscope = {"speedscope", is, read};
+const struct reader reader_speedscope = {.name = "speedscope", .is = is, .read = read};

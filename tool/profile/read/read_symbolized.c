@@ -158,9 +158,10 @@ static bool read(const struct read_input *input, struct profile *profile, struct
         if (program != 0)
             profile->program = program;
         profile->format = reader_symbolized.name;
+        profile->traits = reader_symbolized.traits;
     }
     free(names.pairs);
     return done;
 }
 
-const struct reader reader_symbolized = {"symbolized", is, read};
+const struct reader reader_symbolized = {.name = "symbolized", .is = is, .read = read};

@@ -106,4 +106,4 @@ static bool read(const struct read_input *input, struct profile *profile, struct
            read_refuse(error, 0, "there is no stack of a thread in it");
 }
 
-const struct reader reader_threadz = {"threads of a server", is, read};
+const struct reader reader_threadz = {.name = "threads of a server", .is = is, .read = read};

@@ -28,7 +28,9 @@ struct writer {
     enum write_values values;
     /* False when memory is out. Whether the bytes reached the file, the caller asks the file. */
     bool (*write)(const struct profile *profile, const struct write_options *options, FILE *file);
-    bool mute; /* its files can't say that numbers are estimates */
+    bool mute;   /* its files can't say that numbers are estimates */
+    bool binary; /* not for terminals */
+    bool packed; /* by itself, whatever the ending */
 };
 
 extern const struct writer *const writers[];
@@ -54,6 +56,10 @@ const struct writer *write_find(const char *path_or_word);
     X(gperftools)  \
     X(symbolized)  \
     X(csv)
+/* Their words, for --format: those that are not chosen by their ending alone. */
+#define WRITER_WORDS                                                              \
+    "pprof|folded|difffolded|callgrind|speedscope|firefox|perfetto|pftrace|dhat|" \
+    "massif|heaptrack|gperftools|symbolized|csv"
 #define X(name) extern const struct writer writer_##name;
 WRITERS(X)
 #undef X

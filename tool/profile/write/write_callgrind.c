@@ -345,5 +345,9 @@ static bool callgrind(const struct profile *profile, const struct write_options 
 }
 
 const struct writer writer_callgrind = {
-    "callgrind", ".callgrind", "for callgrind_annotate and KCachegrind",
-    WRITES_ALL,  callgrind,    false};
+    .word = "callgrind",
+    .ending = ".callgrind",
+    .brief = "for callgrind_annotate and KCachegrind",
+    .values = WRITES_ALL,
+    .write = callgrind,
+};

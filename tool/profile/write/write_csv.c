@@ -80,4 +80,11 @@ static bool csv(const struct profile *profile, const struct write_options *optio
     return done;
 }
 
-const struct writer writer_csv = {"csv", ".csv", "a table, one row a stack", WRITES_ALL, csv, true};
+const struct writer writer_csv = {
+    .word = "csv",
+    .ending = ".csv",
+    .brief = "a table, one row a stack",
+    .values = WRITES_ALL,
+    .write = csv,
+    .mute = true,
+};

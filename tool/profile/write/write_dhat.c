@@ -26,16 +26,16 @@ struct columns {
 static struct columns columns_of(const struct profile *profile, unsigned type)
 {
     struct columns columns = {
-        .total = profile_type_named(profile, "alloc_space"),
-        .total_blocks = profile_type_named(profile, "alloc_objects"),
-        .peak = profile_type_named(profile, "peak_space"),
-        .peak_blocks = profile_type_named(profile, "peak_objects"),
-        .end = profile_type_named(profile, "inuse_space"),
-        .end_blocks = profile_type_named(profile, "inuse_objects"),
+        .total = profile_type_named(profile, TYPE_ALLOC_SPACE),
+        .total_blocks = profile_type_named(profile, TYPE_ALLOC_OBJECTS),
+        .peak = profile_type_named(profile, TYPE_PEAK_SPACE),
+        .peak_blocks = profile_type_named(profile, TYPE_PEAK_OBJECTS),
+        .end = profile_type_named(profile, TYPE_INUSE_SPACE),
+        .end_blocks = profile_type_named(profile, TYPE_INUSE_OBJECTS),
     };
     if (columns.end < 0) {
-        columns.end = profile_type_named(profile, "space");
-        columns.end_blocks = profile_type_named(profile, "objects");
+        columns.end = profile_type_named(profile, TYPE_SPACE);
+        columns.end_blocks = profile_type_named(profile, TYPE_OBJECTS);
     }
     if (columns.end < 0 && columns.total < 0) {
         columns.total = (int)type;
@@ -170,5 +170,10 @@ static bool dhat(const struct profile *profile, const struct write_options *opti
     return done;
 }
 
-const struct writer writer_dhat = {"dhat",     ".dhat.json", "for DHAT's viewer, dh_view.html",
-                                   WRITES_ALL, dhat,         false};
+const struct writer writer_dhat = {
+    .word = "dhat",
+    .ending = ".dhat.json",
+    .brief = "for DHAT's viewer, dh_view.html",
+    .values = WRITES_ALL,
+    .write = dhat,
+};

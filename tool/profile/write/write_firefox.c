@@ -81,12 +81,6 @@ static bool start(struct fox *fox)
     return true;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] != '\0' ? slash + 1 : path;
-}
-
 /* ---- tables ---- */
 
 static void maybe_put(struct json *json, bool known, int64_t number)
@@ -181,7 +175,7 @@ static void resources_put(struct fox *fox)
     json_end(json);
     json_array(json, "name");
     for (size_t i = 0; i < count; i++)
-        json_number(json, NULL, string_of(fox, base_name(text_at(&fox->modules, i))));
+        json_number(json, NULL, string_of(fox, name_base(text_at(&fox->modules, i))));
     json_end(json);
     column_put(json, "host", count, false, 0);
     column_put(json, "type", count, true, RESOURCE_LIBRARY);
@@ -332,7 +326,7 @@ static void pid_put(struct fox *fox)
 static void thread_put(struct fox *fox, unsigned type, bool first)
 {
     struct json *json = &fox->json;
-    const char *program = base_name(profile_text(fox->profile, fox->profile->program));
+    const char *program = name_base(profile_text(fox->profile, fox->profile->program));
     json_object(json, NULL);
     json_text(json, "name", profile_text(fox->profile, fox->profile->type[type].name));
     json_text(json, "processName", program[0] != '\0' ? program : "profile");
@@ -371,7 +365,7 @@ static void category_put(struct json *json, const char *name, const char *color)
 static void meta_put(struct fox *fox)
 {
     struct json *json = &fox->json;
-    const char *program = base_name(profile_text(fox->profile, fox->profile->program));
+    const char *program = name_base(profile_text(fox->profile, fox->profile->program));
     json_object(json, "meta");
     json_number(json, "interval", 1);
     json_real(json, "startTime", (double)fox->profile->time_ns / ns_per_ms);
@@ -407,9 +401,9 @@ static void libraries_put(struct fox *fox)
     for (size_t i = 0; i < fox->modules.count; i++) {
         const char *path = text_at(&fox->modules, i);
         json_object(json, NULL);
-        json_text(json, "name", base_name(path));
+        json_text(json, "name", name_base(path));
         json_text(json, "path", path);
-        json_text(json, "debugName", base_name(path));
+        json_text(json, "debugName", name_base(path));
         json_text(json, "debugPath", path);
         json_text(json, "breakpadId", "");
         json_text(json, "arch", "");
@@ -485,5 +479,10 @@ static bool firefox(const struct profile *profile, const struct write_options *o
     return done && !fox.failed;
 }
 
-const struct writer writer_firefox = {"firefox",  ".firefox.json", "for profiler.firefox.com",
-                                      WRITES_ALL, firefox,         false};
+const struct writer writer_firefox = {
+    .word = "firefox",
+    .ending = ".firefox.json",
+    .brief = "for profiler.firefox.com",
+    .values = WRITES_ALL,
+    .write = firefox,
+};

@@ -134,8 +134,19 @@ static bool diff_folded(const struct profile *profile, const struct write_option
     return done;
 }
 
-const struct writer writer_folded = {"folded",   ".folded", "stacks in lines, for flame graphs",
-                                     WRITES_ONE, folded,    true};
+const struct writer writer_folded = {
+    .word = "folded",
+    .ending = ".folded",
+    .brief = "stacks in lines, for flame graphs",
+    .values = WRITES_ONE,
+    .write = folded,
+    .mute = true,
+};
 const struct writer writer_difffolded = {
-    "difffolded", ".diff.folded", "the same with two values, before and after",
-    WRITES_TWO,   diff_folded,    true};
+    .word = "difffolded",
+    .ending = ".diff.folded",
+    .brief = "the same with two values, before and after",
+    .values = WRITES_TWO,
+    .write = diff_folded,
+    .mute = true,
+};

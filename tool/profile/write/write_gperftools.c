@@ -26,10 +26,11 @@ static void columns_find(const struct profile *profile, unsigned type, int colum
 {
     /* Asked for the peak, what is in use is what was then: the format has no other place for it. */
     bool peak = strncmp(profile_text(profile, profile->type[type].name), "peak_", 5) == 0;
-    columns[LIVE_OBJECTS] = profile_type_named(profile, peak ? "peak_objects" : "inuse_objects");
-    columns[LIVE_BYTES] = profile_type_named(profile, peak ? "peak_space" : "inuse_space");
-    columns[ALL_OBJECTS] = profile_type_named(profile, "alloc_objects");
-    columns[ALL_BYTES] = profile_type_named(profile, "alloc_space");
+    columns[LIVE_OBJECTS] =
+        profile_type_named(profile, peak ? TYPE_PEAK_OBJECTS : TYPE_INUSE_OBJECTS);
+    columns[LIVE_BYTES] = profile_type_named(profile, peak ? TYPE_PEAK_SPACE : TYPE_INUSE_SPACE);
+    columns[ALL_OBJECTS] = profile_type_named(profile, TYPE_ALLOC_OBJECTS);
+    columns[ALL_BYTES] = profile_type_named(profile, TYPE_ALLOC_SPACE);
     if (columns[LIVE_BYTES] < 0) {
         columns[LIVE_BYTES] = (int)type;
         columns[LIVE_OBJECTS] = profile_type_partner(profile, type);
@@ -197,8 +198,16 @@ static bool gperftools(const struct profile *profile, const struct write_options
 }
 
 const struct writer writer_gperftools = {
-    "gperftools", ".heap",    "for google-pprof and jeprof, with the program",
-    WRITES_ALL,   gperftools, false};
+    .word = "gperftools",
+    .ending = ".heap",
+    .brief = "for google-pprof and jeprof, with the program",
+    .values = WRITES_ALL,
+    .write = gperftools,
+};
 const struct writer writer_symbolized = {
-    "symbolized", ".symbolized", "for google-pprof and jeprof alone, with names",
-    WRITES_ALL,   symbolized,    false};
+    .word = "symbolized",
+    .ending = ".symbolized",
+    .brief = "for google-pprof and jeprof alone, with names",
+    .values = WRITES_ALL,
+    .write = symbolized,
+};

@@ -77,12 +77,12 @@ struct heaptrack {
 static struct columns columns_of(const struct profile *profile, unsigned type)
 {
     struct columns columns = {
-        .total = profile_type_named(profile, "alloc_space"),
-        .total_objects = profile_type_named(profile, "alloc_objects"),
-        .peak = profile_type_named(profile, "peak_space"),
-        .peak_objects = profile_type_named(profile, "peak_objects"),
-        .end = profile_type_named(profile, "inuse_space"),
-        .end_objects = profile_type_named(profile, "inuse_objects"),
+        .total = profile_type_named(profile, TYPE_ALLOC_SPACE),
+        .total_objects = profile_type_named(profile, TYPE_ALLOC_OBJECTS),
+        .peak = profile_type_named(profile, TYPE_PEAK_SPACE),
+        .peak_objects = profile_type_named(profile, TYPE_PEAK_OBJECTS),
+        .end = profile_type_named(profile, TYPE_INUSE_SPACE),
+        .end_objects = profile_type_named(profile, TYPE_INUSE_OBJECTS),
         .temporary = profile_type_named(profile, "temp_objects"),
     };
     if (columns.end < 0 && columns.total < 0) {
@@ -575,5 +575,9 @@ static bool heaptrack(const struct profile *profile, const struct write_options 
 }
 
 const struct writer writer_heaptrack = {
-    "heaptrack", ".heaptrack", "for heaptrack_print and heaptrack_gui",
-    WRITES_ALL,  heaptrack,    false};
+    .word = "heaptrack",
+    .ending = ".heaptrack",
+    .brief = "for heaptrack_print and heaptrack_gui",
+    .values = WRITES_ALL,
+    .write = heaptrack,
+};

@@ -61,12 +61,12 @@ static bool snapshots_make(struct massif *massif, unsigned type)
 {
     const struct profile *profile = massif->profile;
     const struct profile_moment *moments = profile->moments.items;
-    int peak = profile_type_named(profile, "peak_space");
+    int peak = profile_type_named(profile, TYPE_PEAK_SPACE);
     massif->snapshots = calloc(PLAIN_MOST + PROFILE_MOMENTS_MOST + 2, sizeof *massif->snapshots);
     if (!massif->snapshots)
         return false;
     struct snapshot end = {profile->duration_ns, 0, TREE, (int)type};
-    if ((int)type == profile_type_named(profile, "inuse_space")) {
+    if ((int)type == profile_type_named(profile, TYPE_INUSE_SPACE)) {
         unsigned place = 0;
         points_add(massif);
         for (size_t i = 0; i < profile->moments.count && profile->samples.history; i++)
@@ -240,5 +240,10 @@ static bool massif(const struct profile *profile, const struct write_options *op
     return done;
 }
 
-const struct writer writer_massif = {"massif",   ".massif", "for ms_print and massif-visualizer",
-                                     WRITES_ALL, massif,    false};
+const struct writer writer_massif = {
+    .word = "massif",
+    .ending = ".massif",
+    .brief = "for ms_print and massif-visualizer",
+    .values = WRITES_ALL,
+    .write = massif,
+};

@@ -161,7 +161,16 @@ static bool perfetto(const struct profile *profile, const struct write_options *
 }
 
 const struct writer writer_perfetto = {
-    "perfetto", ".perfetto.json", "for ui.perfetto.dev and chrome://tracing",
-    WRITES_ONE, perfetto,         false};
-const struct writer writer_trace = {"trace",    ".trace.json", "the same",
-                                    WRITES_ONE, perfetto,      false};
+    .word = "perfetto",
+    .ending = ".perfetto.json",
+    .brief = "for ui.perfetto.dev and chrome://tracing",
+    .values = WRITES_ONE,
+    .write = perfetto,
+};
+const struct writer writer_trace = {
+    .word = "trace",
+    .ending = ".trace.json",
+    .brief = "the same",
+    .values = WRITES_ONE,
+    .write = perfetto,
+};

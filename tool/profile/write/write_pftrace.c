@@ -455,11 +455,11 @@ static void dumps_choose(struct tracer *tracer, unsigned type)
 {
     const struct profile *profile = tracer->profile;
     const struct profile_moment *moments = profile->moments.items;
-    struct dump end = {profile->duration_ns, profile_type_named(profile, "inuse_space"),
-                       profile_type_named(profile, "inuse_objects"), -1, true};
-    int peak = profile_type_named(profile, "peak_space");
-    tracer->total = profile_type_named(profile, "alloc_space");
-    tracer->total_objects = profile_type_named(profile, "alloc_objects");
+    struct dump end = {profile->duration_ns, profile_type_named(profile, TYPE_INUSE_SPACE),
+                       profile_type_named(profile, TYPE_INUSE_OBJECTS), -1, true};
+    int peak = profile_type_named(profile, TYPE_PEAK_SPACE);
+    tracer->total = profile_type_named(profile, TYPE_ALLOC_SPACE);
+    tracer->total_objects = profile_type_named(profile, TYPE_ALLOC_OBJECTS);
     tracer->heap = "libc.malloc"; /* as Perfetto calls what malloc gave */
     if (end.bytes < 0) {          /* no heap, or of another kind: what was asked for */
         end.bytes = (int)type;
@@ -480,7 +480,7 @@ static void dumps_choose(struct tracer *tracer, unsigned type)
     int64_t peak_ns = profile->peak_time_ns;
     if (peak >= 0 && peak_ns > 0 && (peak_ns < end.time_ns || differ(profile, peak, end.bytes))) {
         tracer->dumps[tracer->dumps_count++] =
-            (struct dump){peak_ns, peak, profile_type_named(profile, "peak_objects"), -1, false};
+            (struct dump){peak_ns, peak, profile_type_named(profile, TYPE_PEAK_OBJECTS), -1, false};
         end.time_ns = peak_ns < end.time_ns ? end.time_ns : peak_ns + 1; /* clocks are coarse */
     }
     tracer->dumps[tracer->dumps_count++] = end;
@@ -547,5 +547,10 @@ static bool pftrace(const struct profile *profile, const struct write_options *o
 }
 
 const struct writer writer_pftrace = {
-    "pftrace",  ".pftrace", "for ui.perfetto.dev, as heap profiles at moments",
-    WRITES_ALL, pftrace,    false};
+    .word = "pftrace",
+    .ending = ".pftrace",
+    .brief = "for ui.perfetto.dev, as heap profiles at moments",
+    .values = WRITES_ALL,
+    .write = pftrace,
+    .binary = true,
+};

@@ -349,5 +349,12 @@ static bool pprof(const struct profile *profile, const struct write_options *opt
     return done;
 }
 
-const struct writer writer_pprof = {"pprof",    ".pb.gz", "pprof's format, with all there is",
-                                    WRITES_ALL, pprof,    false};
+const struct writer writer_pprof = {
+    .word = "pprof",
+    .ending = ".pb.gz",
+    .brief = "pprof's format, with all there is",
+    .values = WRITES_ALL,
+    .write = pprof,
+    .binary = true,
+    .packed = true,
+};

@@ -103,4 +103,9 @@ static bool speedscope(const struct profile *profile, const struct write_options
 }
 
 const struct writer writer_speedscope = {
-    "speedscope", ".speedscope.json", "for speedscope, all values", WRITES_ALL, speedscope, false};
+    .word = "speedscope",
+    .ending = ".speedscope.json",
+    .brief = "for speedscope, all values",
+    .values = WRITES_ALL,
+    .write = speedscope,
+};

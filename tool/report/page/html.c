@@ -148,7 +148,7 @@ static void exactness_put(const struct html *html)
                  error > 0.02 || total->value == 0 ? "" : ", within 2 %");
     else if (profile->samples.weights)
         snprintf(text, sizeof text, "samples: totals are estimates");
-    else if (profile->kind == PROFILE_HEAP && strncmp(profile->format, "memoir", 6) == 0)
+    else if (profile->kind == PROFILE_HEAP && (profile->traits & TRAIT_CAPTURE))
         snprintf(text, sizeof text, "every block was recorded");
     else if (profile->kind == PROFILE_CPU && profile->period > 0)
         snprintf(text, sizeof text, "samples, one every %s of CPU time",
@@ -246,16 +246,16 @@ static void card_note(struct html *html, const struct html_metric *metric)
                 change > 0 ? "+" : "", style_value(more, change, metric->unit));
         return;
     }
-    if (strcmp(metric->key, "peak_space") == 0 && profile->peak_time_ns >= 1000000)
+    if (strcmp(metric->key, TYPE_PEAK_SPACE) == 0 && profile->peak_time_ns >= 1000000)
         fprintf(html->file, "at %s", style_time(text, profile->peak_time_ns));
-    else if (strcmp(metric->key, "inuse_space") == 0)
+    else if (strcmp(metric->key, TYPE_INUSE_SPACE) == 0)
         fputs(profile->ended ? "at the end" : "when it was written", html->file);
     else if (strcmp(metric->key, "short_lived") == 0)
         fputs("that lived less than 1 ms", html->file);
     else if (total->objects == 0)
         fputs("in all", html->file);
-    if (total->objects > 0 && strcmp(metric->key, "peak_space") != 0 &&
-        strcmp(metric->key, "inuse_space") != 0) {
+    if (total->objects > 0 && strcmp(metric->key, TYPE_PEAK_SPACE) != 0 &&
+        strcmp(metric->key, TYPE_INUSE_SPACE) != 0) {
         fprintf(html->file, "in %s ", style_value(text, (double)total->objects, "count"));
         svg_text(html->file, things_word(html));
     }
@@ -297,7 +297,7 @@ static void plots_put(struct html *html, const struct view *view,
 const struct view *html_past(struct html *html)
 {
     struct view_options options = html->view;
-    int type = profile_type_named(html->profile, "inuse_space");
+    int type = profile_type_named(html->profile, TYPE_INUSE_SPACE);
     if (html->has_past)
         return &html->past;
     if (type >= 0)

@@ -108,9 +108,9 @@ bool html_leaks_make(struct html *html)
 {
     struct leaks leaks = {0};
     const struct profile *base = html->view.base;
-    if (profile_type_named(html->profile, "inuse_space") < 0 ||
+    if (profile_type_named(html->profile, TYPE_INUSE_SPACE) < 0 ||
         html->profile->kind != PROFILE_HEAP ||
-        (base && profile_type_named(base, "inuse_space") < 0))
+        (base && profile_type_named(base, TYPE_INUSE_SPACE) < 0))
         return true;
     const struct view *view = html_past(html);
     if (!view)

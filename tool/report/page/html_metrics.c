@@ -219,8 +219,8 @@ static bool metric_flame(struct html *html, struct html_metric *metric,
 }
 
 /* Metrics of heaps, in the order of the page; the last is of blocks that ended early. */
-static const char *const heap_types[] = {"peak_space", "inuse_space", "alloc_space",
-                                         "alloc_objects", "alloc_objects"};
+static const char *const heap_types[] = {TYPE_PEAK_SPACE, TYPE_INUSE_SPACE, TYPE_ALLOC_SPACE,
+                                         TYPE_ALLOC_OBJECTS, TYPE_ALLOC_OBJECTS};
 
 /* Which columns: the wanted one first, and it alone if it is of blocks of some age. */
 static unsigned metrics_choose(const struct html *html, int types[HTML_METRICS_MOST],
@@ -228,8 +228,8 @@ static unsigned metrics_choose(const struct html *html, int types[HTML_METRICS_M
 {
     const struct profile *profile = html->profile;
     unsigned count = 0;
-    bool heap = profile_type_named(profile, "inuse_space") >= 0 ||
-                profile_type_named(profile, "alloc_space") >= 0;
+    bool heap = profile_type_named(profile, TYPE_INUSE_SPACE) >= 0 ||
+                profile_type_named(profile, TYPE_ALLOC_SPACE) >= 0;
     types[count] = (int)html->view.type;
     is_short[count++] = html->view.age_most_us == SHORT_US;
     unsigned most = heap ? COUNT_OF(heap_types) : profile->types;

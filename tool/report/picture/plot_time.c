@@ -91,7 +91,7 @@ static void time_peak(struct time_plot *time, const struct profile *profile,
                       struct time_course *course)
 {
     const struct profile_point *points = profile->points.items;
-    int type = profile_type_named(profile, "peak_space");
+    int type = profile_type_named(profile, TYPE_PEAK_SPACE);
     double sum = 0;
     for (size_t i = 0; i < profile->points.count; i++) {
         if ((double)points[i].live_bytes > course->peak) {

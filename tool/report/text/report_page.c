@@ -23,11 +23,12 @@ struct list {
 enum { LIST_PEAK, LIST_LIVE, LIST_ALLOCATED };
 
 static const struct list lists[] = {
-    {"peak", "alive at the peak", "biggest at peak", "peak_space", false},
-    {"live", "still alive at the end", "still alive at end", "inuse_space", false},
-    {"allocated", "allocated in all", NULL, "alloc_space", false},
-    {"calls", "allocations", NULL, "alloc_objects", false},
-    {"short_lived", "short-lived blocks (below 1 ms)", "most short-lived", "alloc_objects", true},
+    {"peak", "alive at the peak", "biggest at peak", TYPE_PEAK_SPACE, false},
+    {"live", "still alive at the end", "still alive at end", TYPE_INUSE_SPACE, false},
+    {"allocated", "allocated in all", NULL, TYPE_ALLOC_SPACE, false},
+    {"calls", "allocations", NULL, TYPE_ALLOC_OBJECTS, false},
+    {"short_lived", "short-lived blocks (below 1 ms)", "most short-lived", TYPE_ALLOC_OBJECTS,
+     true},
 };
 
 /* The view of one list. False: the profile has no such numbers. */
@@ -155,9 +156,9 @@ static void allocated_print(const struct profile *profile, const struct style *s
     int64_t bytes = profile->exact_alloc_bytes, blocks = profile->exact_allocs;
     bool every = profile->counted || (profile->period == 0 && !profile->samples.weights);
     if (bytes < 0 || every) /* the lists are exact as well */
-        bytes = type_sum(profile, "alloc_space");
+        bytes = type_sum(profile, TYPE_ALLOC_SPACE);
     if (blocks < 0 || every)
-        blocks = type_sum(profile, "alloc_objects");
+        blocks = type_sum(profile, TYPE_ALLOC_OBJECTS);
     if (bytes <= 0)
         return;
     fprintf(style->out, "     allocated %s in %s allocation%s",
@@ -204,7 +205,7 @@ static void totals_print(const struct view *view, const struct style *style)
         !profile->at_peak)
         fputs(style_value(live, (double)profile->exact_live_bytes, "bytes"), style->out);
     else
-        total_print(profile, style, type_sum(profile, "inuse_space"));
+        total_print(profile, style, type_sum(profile, TYPE_INUSE_SPACE));
     if (profile->torn && profile->duration_ns > 0)
         fprintf(style->out, " at %s", style_time(time, profile->duration_ns));
     allocated_print(profile, style);

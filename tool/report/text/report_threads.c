@@ -75,8 +75,8 @@ static struct thread_row *row_find(struct threads *threads, const struct profile
 
 static bool threads_make(struct threads *threads, const struct view *view)
 {
-    static const char *const names[SHOWN] = {"inuse_space", "inuse_objects", "alloc_space",
-                                             "alloc_objects"};
+    static const char *const names[SHOWN] = {TYPE_INUSE_SPACE, TYPE_INUSE_OBJECTS, TYPE_ALLOC_SPACE,
+                                             TYPE_ALLOC_OBJECTS};
     const struct profile *profile = view->profile;
     const struct profile_samples *samples = &profile->samples;
     uint32_t *row_of = calloc(profile->label_sets.count + 1, sizeof *row_of);

@@ -357,7 +357,7 @@ static bool is_whole(const struct view *view, const struct graph *graph)
 static double peak_bytes(const struct view *view, const struct graph *graph)
 {
     const struct profile_samples *samples = &view->profile->samples;
-    int type = profile_type_named(view->profile, "peak_space");
+    int type = profile_type_named(view->profile, TYPE_PEAK_SPACE);
     double sum = 0;
     for (size_t i = 0; type >= 0 && i < samples->count; i++)
         sum += (double)samples->values[type][i];

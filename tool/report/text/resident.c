@@ -51,7 +51,7 @@ uint64_t resident_most(const struct profile *profile)
 
 static uint64_t heap_most(const struct profile *profile)
 {
-    int type = profile_type_named(profile, "peak_space");
+    int type = profile_type_named(profile, TYPE_PEAK_SPACE);
     uint64_t sum = 0;
     for (size_t i = 0; type >= 0 && i < profile->samples.count; i++)
         sum += (uint64_t)profile->samples.values[type][i];
@@ -64,7 +64,7 @@ static const char *advice_for(const struct profile *profile)
         for (size_t i = 1; i < profile->mappings.count; i++) {
             const char *path =
                 profile_text(profile, profile_mapping_at(profile, (uint32_t)i)->path);
-            const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+            const char *name = name_base(path);
             size_t length = strlen(heaps[k].module);
             if (strncmp(name, heaps[k].module, length) == 0 &&
                 !isalpha((unsigned char)name[length]))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/symbol/mini.h. Whoever made the file decides how large it unpacks: there is a limit. */
-#include "tool/symbol/mini.h"
+/* See tool/symbol/elf/mini.h. Whoever made the file decides how large it unpacks: there is a
+ * limit. */
+#include "tool/symbol/elf/mini.h"
 
 #include <dlfcn.h>
 #include <lzma.h>

@@ -3,10 +3,10 @@
  * The functions of a file by address, from .symtab or .dynsym, and the stubs through which other
  * files' functions are called (`malloc@plt`).
  */
-#ifndef SYMBOL_SYMBOL_TABLE_H
-#define SYMBOL_SYMBOL_TABLE_H
+#ifndef SYMBOL_ELF_SYMBOL_TABLE_H
+#define SYMBOL_ELF_SYMBOL_TABLE_H
 
-#include "tool/symbol/image.h"
+#include "tool/symbol/elf/image.h"
 
 struct table_symbol {
     uint64_t start, size;

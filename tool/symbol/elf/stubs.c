@@ -3,7 +3,7 @@
  * The stubs through which a file calls functions of others. A stub jumps to where a slot of the
  * global offset table says, and a relocation names the function of that slot.
  */
-#include "tool/symbol/symbol_table.h"
+#include "tool/symbol/elf/symbol_table.h"
 
 #include <gelf.h>
 #include <stdlib.h>

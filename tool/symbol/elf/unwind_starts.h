@@ -3,10 +3,10 @@
  * Where functions begin and end, by the unwind tables (.eh_frame_hdr): what no `strip` takes away.
  * It gives no names, but tells the functions of a stripped file apart.
  */
-#ifndef SYMBOL_UNWIND_STARTS_H
-#define SYMBOL_UNWIND_STARTS_H
+#ifndef SYMBOL_ELF_UNWIND_STARTS_H
+#define SYMBOL_ELF_UNWIND_STARTS_H
 
-#include "tool/symbol/image.h"
+#include "tool/symbol/elf/image.h"
 
 struct starts {
     const unsigned char *rows; /* of the sorted table; NULL: there is none */

@@ -3,8 +3,8 @@
  * An ELF file that is open: where its bytes are loaded, its build id, its symbols. Read with pread
  * through libelf, not mapped: a mapping of a file that shrinks is a way to die.
  */
-#ifndef SYMBOL_IMAGE_H
-#define SYMBOL_IMAGE_H
+#ifndef SYMBOL_ELF_IMAGE_H
+#define SYMBOL_ELF_IMAGE_H
 
 #include <gelf.h>
 #include <libelf.h>

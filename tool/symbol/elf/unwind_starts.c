@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tool/symbol/unwind_starts.h. The header's table has a row for each function: where it begins,
- * and where its entry in .eh_frame is, which says how long it is. base/cfi.c reads the same of
- * programs that run, where addresses are pointers; here they are places in a file.
+ * See tool/symbol/elf/unwind_starts.h. The header's table has a row for each function: where it
+ * begins, and where its entry in .eh_frame is, which says how long it is. base/cfi.c reads the same
+ * of programs that run, where addresses are pointers; here they are places in a file.
  */
-#include "tool/symbol/unwind_starts.h"
+#include "tool/symbol/elf/unwind_starts.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/symbol/symbol_table.h. */
-#include "tool/symbol/symbol_table.h"
+/* See tool/symbol/elf/symbol_table.h. */
+#include "tool/symbol/elf/symbol_table.h"
 
 #include <gelf.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/symbol/bundle.h. The index is not trusted: what it points to must be in its section. */
-#include "tool/symbol/bundle.h"
+/* See tool/symbol/elf/bundle.h. The index is not trusted: what it points to must be in its
+ * section. */
+#include "tool/symbol/elf/bundle.h"
 
 #include <dwarf.h>
 #include <gelf.h>

@@ -4,10 +4,10 @@
  * section, and an index that says by a unit's id which bytes of each section are its own. libdw
  * knows only the single files; so one unit at a time is made such a file, in memory.
  */
-#ifndef SYMBOL_BUNDLE_H
-#define SYMBOL_BUNDLE_H
+#ifndef SYMBOL_ELF_BUNDLE_H
+#define SYMBOL_ELF_BUNDLE_H
 
-#include "tool/symbol/image.h"
+#include "tool/symbol/elf/image.h"
 
 #include <elfutils/libdw.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See tool/symbol/image.h. */
-#include "tool/symbol/image.h"
+/* See tool/symbol/elf/image.h. */
+#include "tool/symbol/elf/image.h"
 
 #include <fcntl.h>
 #include <gelf.h>

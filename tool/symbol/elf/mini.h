@@ -4,10 +4,10 @@
  * with xz, less the symbols that are exported anyway (.gnu_debugdata). liblzma is opened when it
  * is needed.
  */
-#ifndef SYMBOL_MINI_H
-#define SYMBOL_MINI_H
+#ifndef SYMBOL_ELF_MINI_H
+#define SYMBOL_ELF_MINI_H
 
-#include "tool/symbol/image.h"
+#include "tool/symbol/elf/image.h"
 
 /* NULL: there is none, or none that can be read. */
 struct image *mini_open(const struct image *image);

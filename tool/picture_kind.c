@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/picture_kind.h. */
+#include "tool/picture_kind.h"
+
+#include "base/compiler.h"
+#include "tool/report/picture/picture.h"
+#include "tool/terminal/terminal.h"
+
+#include <string.h>
+
+/* The first is that of an .svg, the second that of all other endings. */
+static const struct picture_kind kinds[] = {
+    {"flame", picture_flame, VIEW_FUNCTION, VIEW_CALLERS, NULL},
+    {"graph", NULL, VIEW_FUNCTION, VIEW_CALLERS, NULL},
+    {"time", picture_time, VIEW_SITE, VIEW_BLAME, "time"},
+    {"sizes", picture_sizes, VIEW_SITE, VIEW_BLAME, "sizes"},
+};
+
+const char picture_endings[] = " .html .svg .dot .pdf .ps .png .gif";
+
+const char *picture_ending(const char *path)
+{
+    static const char *const formats[] = {"html", "svg", "dot", "pdf", "ps", "png", "gif"};
+    size_t length = pack_stem(path);
+    for (size_t i = 0; i < COUNT_OF(formats); i++) {
+        size_t of = strlen(formats[i]);
+        if (length > of && path[length - of - 1] == '.' &&
+            memcmp(path + length - of, formats[i], of) == 0)
+            return formats[i];
+    }
+    return NULL;
+}
+
+const struct picture_kind *picture_kind_of(const struct arguments *arguments, const char *format)
+{
+    const char *word = arguments_value(arguments, FLAG_PICTURE);
+    for (size_t i = 0; word && i < COUNT_OF(kinds); i++)
+        if (strcmp(kinds[i].word, word) == 0)
+            return &kinds[i];
+    for (size_t i = 0; !word && i < COUNT_OF(kinds); i++)
+        if (kinds[i].verb && strcmp(kinds[i].verb, arguments->command->verb) == 0)
+            return &kinds[i];
+    return &kinds[strcmp(format, "svg") != 0];
+}
+
+bool picture_wanted(const struct arguments *arguments, const char *path)
+{
+    return arguments_value(arguments, FLAG_PICTURE) || picture_ending(path);
+}
+
+bool picture_check(const struct arguments *arguments, const char *path, struct error *error)
+{
+    const char *format = picture_ending(path);
+    if (!format && strcmp(path, "-") == 0)
+        format = "svg";
+    if (!format) {
+        error_set(error, ERROR_USAGE, "%s: no picture has this ending", path);
+        return error_hint(error, "endings of pictures are:%s", picture_endings);
+    }
+    if (strcmp(format, "html") == 0) {
+        if (!arguments_value(arguments, FLAG_PICTURE))
+            return true;
+        error_set(error, ERROR_USAGE, "a page has all pictures, and takes no --picture");
+        return error_hint(error, "-o %s without it, or a picture: -o picture.svg", path);
+    }
+    const struct picture_kind *kind = picture_kind_of(arguments, format);
+    if (kind->draw && strcmp(format, "svg") != 0) {
+        error_set(error, ERROR_USAGE, "the picture '%s' is written as .svg only, not as .%s",
+                  kind->word, format);
+        if (!arguments_value(arguments, FLAG_PICTURE))
+            return error_hint(error, "-o %s.svg", kind->word);
+        return error_hint(error, "only the call graph has other formats: --picture graph");
+    }
+    return true;
+}

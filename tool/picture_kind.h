@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which picture a file is to be, by its ending and --picture; known before a profile is read, so
+ * that mistakes are found early.
+ */
+#ifndef TOOL_PICTURE_KIND_H
+#define TOOL_PICTURE_KIND_H
+
+#include "tool/command/command.h"
+#include "tool/report/picture/picture.h"
+#include "tool/terminal/terminal.h"
+
+struct picture_kind {
+    const char *word;
+    void (*draw)(const struct view *view, const struct picture_options *options, FILE *file);
+    enum view_by by;         /* unless --by says so */
+    enum view_frames frames; /* unless --frames does */
+    const char *verb;        /* whose picture it is */
+};
+
+/* The endings of pictures, each with a space before it. */
+extern const char picture_endings[];
+
+/* "svg" of a path that ends in one of those; NULL: none of them. */
+const char *picture_ending(const char *path);
+const struct picture_kind *picture_kind_of(const struct arguments *arguments, const char *format);
+/* Whether a file is to be one: its ending, or --picture. */
+bool picture_wanted(const struct arguments *arguments, const char *path);
+/* Whether the flags and the ending fit together. */
+bool picture_check(const struct arguments *arguments, const char *path, struct error *error);
+
+#endif

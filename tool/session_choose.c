@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See tool/session.h: what the flags of a command choose. First which moments of which profiles are
+ * looked at, and what a second one is for: each verb either does with --at, --since, --until and
+ * --base what they say, or refuses them. Then metric, filters and ranges of the view.
+ */
+#include "tool/session.h"
+
+#include "base/compiler.h"
+#include "tool/profile/read/read.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static bool moment_check(const struct arguments *arguments, enum flag_id flag, uint64_t *time_ms,
+                         struct error *error)
+{
+    const char *value = arguments_value(arguments, flag);
+    if (!value || read_is_moment(value, time_ms))
+        return true;
+    const char *name = commands_flag_name(flag);
+    error_set(error, ERROR_USAGE, "%s can't be '%s'", name, value);
+    return error_hint(error,
+                      "%s peak, %s end, %s 1m30s, or the number of a snapshot: memoir help "
+                      "moments",
+                      name, name, name);
+}
+
+static bool both_refuse(const char *a, const char *b, const char *hint, struct error *error)
+{
+    error_set(error, ERROR_USAGE, "%s and %s can't be given both", a, b);
+    return error_hint(error, "%s", hint);
+}
+
+bool request_check(const struct request *request, struct error *error)
+{
+    const struct arguments *arguments = request->arguments;
+    const char *verb = arguments->command->verb;
+    const char *at = arguments_value(arguments, FLAG_AT),
+               *base = arguments_value(arguments, FLAG_BASE);
+    const char *since = arguments_value(arguments, FLAG_SINCE),
+               *until = arguments_value(arguments, FLAG_UNTIL);
+    uint64_t at_ms, since_ms = UINT64_MAX, until_ms = UINT64_MAX;
+    bool window = request->answer->window;
+    if (!moment_check(arguments, FLAG_AT, &at_ms, error) ||
+        !moment_check(arguments, FLAG_SINCE, &since_ms, error) ||
+        !moment_check(arguments, FLAG_UNTIL, &until_ms, error))
+        return false;
+    if (at && until)
+        return both_refuse("--at", "--until", "they mean the same: one moment", error);
+    if (base && since)
+        return both_refuse("--base", "--since",
+                           "--since compares a capture with itself, --base with another profile",
+                           error);
+    if (since_ms != UINT64_MAX && until_ms != UINT64_MAX && since_ms >= until_ms) {
+        error_set(error, ERROR_USAGE, "--since %s is not before --until %s", since, until);
+        return error_hint(error, "memoir help moments");
+    }
+    if (window && (at || base)) {
+        error_set(error, ERROR_USAGE, "time shows a whole run, and can do nothing with %s",
+                  at ? "--at" : "--base");
+        return error_hint(error, "--since 10s --until 20s   shows a part of it");
+    }
+    if (!window && (base || since) && commands_answer(verb)->base == BASE_NONE) {
+        error_set(error, ERROR_USAGE, "%s is about one moment, and can do nothing with %s", verb,
+                  base ? "--base" : "--since");
+        return error_hint(error, "memoir diff, top, tree, peek, traces and list compare");
+    }
+    return true;
+}
+
+/* The time of the part of a run that `time` shows, since its start. */
+static bool window_end(const struct request *request, enum flag_id flag, const char *value,
+                       int64_t *time_ns, struct error *error)
+{
+    uint64_t time_ms = UINT64_MAX;
+    const struct profile *profile = request->profile;
+    if (!value)
+        return true;
+    read_is_moment(value, &time_ms);
+    if (strcmp(value, "peak") == 0)
+        *time_ns = profile->peak_time_ns;
+    else if (strcmp(value, "end") == 0)
+        *time_ns = profile->duration_ns;
+    else if (time_ms == UINT64_MAX)
+        return error_set(error, ERROR_USAGE,
+                         "%s takes a time here, such as 10s, not the number of "
+                         "a snapshot",
+                         commands_flag_name(flag));
+    else
+        *time_ns = time_ms < INT64_MAX / 1000000 ? (int64_t)time_ms * 1000000 : INT64_MAX;
+    if (*time_ns <= profile->duration_ns)
+        return true;
+    char text[32];
+    return error_set(error, ERROR_USAGE, "there is nothing at %s: %s ends after %s", value,
+                     request->name, style_time(text, profile->duration_ns));
+}
+
+/* The part of a run that --since and --until name. */
+static bool window_choose(struct request *request, struct error *error)
+{
+    const struct arguments *arguments = request->arguments;
+    struct view_options *view = &request->options;
+    if (!request->answer->window || request->picture)
+        return true;
+    return window_end(request, FLAG_SINCE, arguments_value(arguments, FLAG_SINCE), &view->since_ns,
+                      error) &&
+           window_end(request, FLAG_UNTIL, arguments_value(arguments, FLAG_UNTIL), &view->until_ns,
+                      error);
+}
+
+void request_moment(struct request *request)
+{
+    const struct arguments *arguments = request->arguments;
+    const struct profile *profile = request->profile;
+    int peak = profile_type_named(profile, TYPE_PEAK_SPACE);
+    bool base = !request->base || (profile_type_named(request->base, TYPE_PEAK_SPACE) >= 0 &&
+                                   (request->base->ended || !profile->ended));
+    bool live = (int)profile->default_type == profile_type_named(profile, TYPE_INUSE_SPACE);
+    if (profile->ended && live && base && peak >= 0 && !arguments_value(arguments, FLAG_METRIC) &&
+        !arguments_value(arguments, FLAG_AGE) && !arguments_value(arguments, FLAG_AT) &&
+        !arguments_value(arguments, FLAG_UNTIL) && !arguments_value(arguments, FLAG_SINCE))
+        request->options.type = (unsigned)peak;
+}
+
+/* The column that a moment that was asked for is in. */
+static void moment_type(struct request *request)
+{
+    const struct arguments *arguments = request->arguments;
+    const struct profile *profile = request->profile;
+    const char *at =
+        arguments_value(arguments, arguments_value(arguments, FLAG_AT) ? FLAG_AT : FLAG_UNTIL);
+    int live = profile_type_named(profile, TYPE_INUSE_SPACE),
+        peak = profile_type_named(profile, TYPE_PEAK_SPACE);
+    bool several = profile->moments.count > 0;
+    if (!at || profile->kind != PROFILE_HEAP)
+        return;
+    if (several && live >= 0) /* which is what the reader took from that moment */
+        request->options.type = (unsigned)live;
+    else if (strcmp(at, "peak") == 0 && peak >= 0)
+        request->options.type = (unsigned)peak;
+}
+
+/* "run.memoir at 1m30s" */
+static bool moment_name(char **name, const struct profile *profile)
+{
+    char text[600], time[32];
+    snprintf(text, sizeof text, "%s at %s", *name,
+             style_time(time, profile->at_peak ? profile->peak_time_ns : profile->duration_ns));
+    free(*name);
+    *name = strdup(text);
+    return *name != NULL;
+}
+
+/* The last part of the program's path, or "". */
+static const char *program_of(const struct profile *profile)
+{
+    return name_base(profile_text(profile, profile->program));
+}
+
+/* A difference between two programs is rarely what is wanted, and looks like any other. */
+static void programs_compare(const struct request *request)
+{
+    const char *now = program_of(request->profile);
+    const char *before = request->base ? program_of(request->base) : "";
+    if (*now && *before && strcmp(now, before) != 0)
+        terminal_warn("%s is of the program %s, and %s of %s", request->base_name, before,
+                      request->name, now);
+}
+
+/* The profile becomes what it has more than the other one. */
+static bool base_take(struct request *request, struct error *error)
+{
+    const struct arguments *arguments = request->arguments;
+    const struct profile *profile = request->profile, *base = request->base;
+    bool since = arguments_value(arguments, FLAG_SINCE) != NULL;
+    programs_compare(request);
+    if (!base || commands_answer(arguments->command->verb)->base != BASE_TAKEN)
+        return true;
+    for (unsigned i = 0; i < profile->types; i++) {
+        const char *name = profile_text(profile, profile->type[i].name);
+        if (i == request->options.type && base->types > 0 && profile_type_named(base, name) < 0) {
+            error_set(error, ERROR_USAGE, "%s has no metric '%s', so it can't be compared with %s",
+                      request->base_name, name, request->name);
+            return error_hint(error, "--metric picks a metric that both have");
+        }
+    }
+    int64_t duration_ns = profile->duration_ns - base->duration_ns;
+    if (!request_change(request, error))
+        return false;
+    if (!profile_merge(&request->changed, request->base, -1))
+        return error_set(error, ERROR_INPUT, "out of memory");
+    if (since && (!moment_name(&request->base_name, request->base) ||
+                  !moment_name(&request->name, request->profile)))
+        return error_set(error, ERROR_INPUT, "out of memory");
+    if (since)
+        request->changed.duration_ns = duration_ns;
+    request->base = request->options.base = NULL;
+    return true;
+}
+
+enum { CHURN_US = 1024 }; /* a block that lived shorter is short-lived; a border of the buckets */
+
+bool request_metric(struct request *request, const char *word, struct error *error)
+{
+    const struct profile *profile = request->profile;
+    char known[512] = "";
+    size_t used = 0;
+    if (metric_find(profile, word, &request->options.type)) {
+        if (strcmp(word, "churn") == 0 && request->options.age_most_us == 0)
+            request->options.age_most_us = CHURN_US;
+        return true;
+    }
+    for (unsigned i = 0; i < profile->types && used < sizeof known - 1; i++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
+                                 profile_text(profile, profile->type[i].name));
+    terminal_clean(known, strlen(known));
+    const char *nearest = metric_nearest(profile, word);
+    error_set(error, ERROR_USAGE, "%s has no metric '%s'%s%s%s", request->name, word,
+              nearest ? ", the nearest is '" : "", nearest ? nearest : "", nearest ? "'" : "");
+    return error_hint(error, "it has: %s   (memoir help metrics)", known);
+}
+
+struct suffix {
+    const char *text;
+    double factor;
+};
+
+static const struct suffix bytes[] = {
+    {"", 1},           {"b", 1},           {"k", 1024},         {"kb", 1024},
+    {"kib", 1024},     {"m", 1048576},     {"mb", 1048576},     {"mib", 1048576},
+    {"g", 1073741824}, {"gb", 1073741824}, {"gib", 1073741824}, {NULL, 0}};
+static const struct suffix microseconds[] = {{"", 1e6},  {"us", 1},    {"ms", 1e3},  {"s", 1e6},
+                                             {"m", 6e7}, {"min", 6e7}, {"h", 3.6e9}, {NULL, 0}};
+
+static bool part_read(const char *text, size_t length, const struct suffix *suffixes,
+                      uint64_t *number)
+{
+    char part[32];
+    char *end;
+    if (length >= sizeof part)
+        return false;
+    memcpy(part, text, length);
+    part[length] = '\0';
+    double value = strtod(part, &end);
+    if (end == part || !(value >= 0) || value > 1e15)
+        return false;
+    for (; suffixes->text; suffixes++)
+        if (strcasecmp(suffixes->text, end) == 0) {
+            value *= suffixes->factor;
+            *number = value < 0x1p63 ? (uint64_t)value : UINT64_C(1) << 63;
+            return true;
+        }
+    return false;
+}
+
+/* 1K:64K, :1s, 10s:, or one number. */
+static bool range_read(const struct arguments *arguments, enum flag_id flag,
+                       const struct suffix *suffixes, uint64_t *least, uint64_t *most,
+                       struct error *error)
+{
+    const char *text = arguments_value(arguments, flag);
+    if (!text)
+        return true;
+    const char *colon = strchr(text, ':');
+    bool right = text[0] != '\0' && strcmp(text, ":") != 0;
+    if (!colon) {
+        right = right && part_read(text, strlen(text), suffixes, least);
+        *most = *least;
+    } else {
+        if (colon > text)
+            right = right && part_read(text, (size_t)(colon - text), suffixes, least);
+        if (colon[1])
+            right = right && part_read(colon + 1, strlen(colon + 1), suffixes, most);
+    }
+    if (right && (*most == 0 || *least <= *most))
+        return true;
+    error_set(error, ERROR_USAGE, "%s can't be '%s'", commands_flag_name(flag), text);
+    return error_hint(error, suffixes == bytes ? "--size 1K:64K, --size :4096, --size 1M:"
+                                               : "--age :1ms, --age 10s:, --age 1s:1m");
+}
+
+bool request_flags(struct request *request, struct error *error)
+{
+    const struct arguments *arguments = request->arguments;
+    const struct profile *profile = request->profile;
+    struct view_options *view = &request->options;
+    const char *metric = arguments_value(arguments, FLAG_METRIC);
+    view->type = profile->default_type;
+    moment_type(request);
+    view->by = (enum view_by)arguments_choice(arguments, FLAG_BY, VIEW_SITE);
+    view->frames = (enum view_frames)arguments_choice(arguments, FLAG_FRAMES, VIEW_BLAME);
+    view->show = arguments_value(arguments, FLAG_SHOW);
+    view->hide = arguments_value(arguments, FLAG_HIDE);
+    view->from = arguments_value(arguments, FLAG_FROM);
+    view->prune = arguments_value(arguments, FLAG_PRUNE);
+    view->module = arguments_value(arguments, FLAG_MODULE);
+    view->tag_focus = arguments_value(arguments, FLAG_TAG_FOCUS);
+    view->tag_ignore = arguments_value(arguments, FLAG_TAG_IGNORE);
+    view->no_inlines = arguments_value(arguments, FLAG_NO_INLINES) != NULL;
+    if (!(profile->traits & TRAIT_THREAD)) /* its reader has picked them */
+        view->thread = arguments_value(arguments, FLAG_THREAD);
+    view->base = request->base;
+    bool capture = profile->traits & TRAIT_CAPTURE; /* or none ended */
+    if (arguments_value(arguments, FLAG_AGE) && !profile->samples.lives && !capture) {
+        error_set(error, ERROR_USAGE, "%s does not say how long blocks lived", request->name);
+        return error_hint(error, "memoir run -- ./program   records it; --age needs that");
+    }
+    int allocated = profile_type_named(profile, TYPE_ALLOC_SPACE);
+    if (arguments_value(arguments, FLAG_AGE) && allocated >= 0) /* blocks that have ended */
+        view->type = (unsigned)allocated;
+    return range_read(arguments, FLAG_SIZE, bytes, &view->size_least, &view->size_most, error) &&
+           range_read(arguments, FLAG_AGE, microseconds, &view->age_least_us, &view->age_most_us,
+                      error) &&
+           (!metric || request_metric(request, metric, error)) && base_take(request, error) &&
+           window_choose(request, error);
+}
