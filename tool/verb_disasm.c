@@ -463,7 +463,8 @@ static bool answer_make(struct answer *answer, struct loaded *loaded, struct err
     if (done && count == 0) {
         error_set(error, ERROR_INPUT, "no function with code fits '%s' in %s", loaded->rest[0],
                   loaded->name);
-        done = error_hint(error, "memoir symbols says which programs and libraries were found");
+        done = error_hint(error, "memoir symbols %s   says which programs and libraries were found",
+                          loaded->name);
     }
     if (done && load_open(&answer->style, answer->arguments, loaded, error)) {
         done = functions_show(answer, codes, count, error);

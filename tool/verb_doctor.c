@@ -17,6 +17,7 @@
 #include "tool/output.h"
 #include "tool/package.h"
 #include "tool/process.h"
+#include "tool/suggest.h"
 #include "tool/system.h"
 #include "tool/terminal.h"
 
@@ -304,12 +305,14 @@ static void check_names(struct doctor *doctor, const struct loaded *loaded)
     const struct symbol_report *report = &loaded->symbols;
     struct profile_names names = profile_names_of(&loaded->profile);
     double named = 100 * profile_names_share(&loaded->profile);
+    char file[300], fix[400];
+    snprintf(fix, sizeof fix, "memoir symbols %s   says what is missing, and where to get it",
+             suggest_quoted(file, sizeof file, load_word(loaded) ? load_word(loaded) : "FILE"));
     doctor_say(doctor,
                named >= 90   ? MARK_GOOD
                : named >= 50 ? MARK_NOTE
                              : MARK_BAD,
-               "memoir symbols   says what is missing, and where to get it",
-               "%.1f %% of its %lu addresses have a name%s", named, names.addresses,
+               fix, "%.1f %% of its %lu addresses have a name%s", named, names.addresses,
                names.nearest > 0 ? " that is more than the nearest symbol" : "");
     for (size_t i = 0; i < report->count; i++) {
         const struct symbol_module *module = &report->modules[i];

@@ -20,7 +20,7 @@ static void name_plain(char *text, size_t size, const char *name)
 /* The next commands, about the row that has the most. */
 static void next_print(const struct loaded *loaded, const struct view *view, bool by_total)
 {
-    char text[1024], name[128] = "", file[256] = " ";
+    char text[1024], name[128] = "", file[256] = " ", other[256];
     size_t count;
     struct view_row *rows = view_rows(view, by_total, &count);
     if (load_word(loaded))
@@ -33,7 +33,8 @@ static void next_print(const struct loaded *loaded, const struct view *view, boo
             name_plain(name, sizeof name, view->frames[rows[0].frame].name);
         snprintf(text, sizeof text, "%s%s%s%s%smemoir tree%s%s%s", name[0] ? "memoir peek" : "",
                  name[0] ? file : "", name[0] ? " " : "", name, name[0] ? "      " : "", file,
-                 unnamed ? "      memoir doctor" : "", unnamed ? file : "");
+                 unnamed ? "      memoir doctor " : "",
+                 unnamed ? suggest_quoted(other, sizeof other, loaded->name) : "");
         terminal_next(text);
     }
     free(rows);
