@@ -462,7 +462,8 @@ static bool answer_make(struct disassembly *answer, struct request *request, str
     if (done && count == 0) {
         error_set(error, ERROR_INPUT, "no function with code fits '%s' in %s", request->rest[0],
                   request->name);
-        done = error_hint(error, "memoir symbols says which programs and libraries were found");
+        done = error_hint(error, "memoir symbols %s   says which programs and libraries were found",
+                          request->name);
     }
     if (done && request_open(request, error)) {
         answer->style = request->style;

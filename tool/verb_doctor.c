@@ -11,6 +11,7 @@
 #include "tool/doctor.h"
 #include "tool/process/process.h"
 #include "tool/session.h"
+#include "tool/suggest.h"
 #include "tool/terminal/terminal.h"
 #include "tool/verb_run.h"
 
@@ -298,12 +299,15 @@ static void check_names(struct doctor *doctor, const struct request *request)
     const struct symbol_report *report = request_symbols(request);
     struct profile_names names = profile_names_of(request->profile);
     double named = 100 * profile_names_share(request->profile);
+    const char *word = request_word(request);
+    char file[300], fix[400];
+    snprintf(fix, sizeof fix, "memoir symbols %s   says what is missing, and where to get it",
+             suggest_quoted(file, sizeof file, word ? word : "FILE"));
     doctor_say(doctor,
                named >= 90   ? MARK_GOOD
                : named >= 50 ? MARK_NOTE
                              : MARK_BAD,
-               "memoir symbols   says what is missing, and where to get it",
-               "%.1f %% of its %lu addresses have a name%s", named, names.addresses,
+               fix, "%.1f %% of its %lu addresses have a name%s", named, names.addresses,
                names.nearest > 0 ? " that is more than the nearest symbol" : "");
     for (size_t i = 0; i < report->count; i++) {
         const struct symbol_module *module = &report->modules[i];

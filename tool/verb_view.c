@@ -22,7 +22,7 @@ static void name_plain(char *text, size_t size, const char *name)
 static void top_next(const struct request *request)
 {
     const struct view *view = &request->view;
-    char text[1024], name[128] = "", file[256] = " ";
+    char text[1024], name[128] = "", file[256] = " ", other[256];
     size_t count;
     struct view_row *rows = view_rows(view, request->style.by_total, &count);
     if (request_word(request))
@@ -35,7 +35,8 @@ static void top_next(const struct request *request)
             name_plain(name, sizeof name, view->frames[rows[0].frame].name);
         snprintf(text, sizeof text, "%s%s%s%s%smemoir tree%s%s%s", name[0] ? "memoir peek" : "",
                  name[0] ? file : "", name[0] ? " " : "", name, name[0] ? "      " : "", file,
-                 unnamed ? "      memoir doctor" : "", unnamed ? file : "");
+                 unnamed ? "      memoir doctor " : "",
+                 unnamed ? suggest_quoted(other, sizeof other, request->name) : "");
         terminal_next(text);
     }
     free(rows);

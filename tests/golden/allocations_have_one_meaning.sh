@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 # 100 mallocs and 10,000 reallocs, most of which leave their block where it is, are 10,100
 # allocations: in the summary of a run, in report, top, threads, time and check, text and JSON, by
 # site, in exports, and at any rate of samples. As heaptrack and DHAT count them, where there are any.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 # memoir check of a sampled recording: totals are decided by what the allocator counted, to the last
 # byte; a part that samples can't decide is a warning with exit status 0, and 1 with --strict; a
 # pattern that fits no stack is an error, one that fits and has nothing live is not.

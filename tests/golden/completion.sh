@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 #
 # What the tabulator offers in bash: verbs, flags and their values, options and theirs, metrics, files,
 # functions of the profile that was named, and processes that run with the library.

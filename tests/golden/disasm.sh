@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# sanitized-too quick
+# sanitized-too quick-too
 #
 # `memoir disasm` names what is called and jumped to as objdump does, on x86-64 and aarch64; has the
 # numbers of a base beside its own; and shows functions of stripped libraries, by their place.

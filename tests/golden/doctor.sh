@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# sanitized-too quick
+# sanitized-too quick-too
 #
 # `memoir doctor` finds what keeps the library or the names out, and says what to do: of programs,
 # processes and profiles. One that has nothing wrong ends with 0, others with 1.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# sanitized-too quick
+# sanitized-too quick-too
 #
 # `memoir doctor --system` reads the kernel's settings as they are, says what each means and how to
 # set and restore it, and writes nothing. Values that this machine does not have come from a folder

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# sanitized-too quick
+# sanitized-too quick-too
 #
 # Perfetto's own format, by its definitions and, where trace_processor_shell is on the PATH, by
 # Perfetto itself: what was live at each snapshot is what the program counted then, profiles of time

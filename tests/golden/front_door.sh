@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 #
 # ./dev says what is meant: help for each verb, the nearest word of a slip, and what to do where a
 # folder can't be written. Nothing is built here.

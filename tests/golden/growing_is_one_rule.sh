@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 # What `memoir report` calls growing, `memoir leaks` and the page of `memoir export` call so as well,
 # and nothing else: a steady leak, one on top of much that stays, memory that comes and goes, that
 # came once, and that moved from one caller of a function to another.

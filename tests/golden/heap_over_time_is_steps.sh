@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 # The heap over time is steps: a program takes 64 MiB, gives them back and is idle. Nothing in the
 # graphs of the terminal, the picture and the page slopes through memory that is gone, and the idle
 # time shows what was there. A mark has the bytes of its own moment.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 # `memoir help`: the questions of every day, all commands, every command, every topic; each fits
 # into the terminal, and what was misspelt is named only if it is near.
 . "$(dirname "$0")/../programs/common.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# sanitized-too quick
+# sanitized-too quick-too
 #
 # docs/JSON.md tells the truth: every key that a verb prints is in its table, and every schema that
 # the sources name has one. Verbs that are no table refuse --csv, the others print one.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 # What the tool says and how it exits, to the letter: every line of messages.txt that begins with "$ "
 # is a command; below it stand its output, its errors and its exit status. The folder it runs in
 # has programs of every kind that `run` must tell apart. messages.sh --write writes the file anew.

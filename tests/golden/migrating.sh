@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 #
 # docs/MIGRATING.md quotes what the library says of variables that are not served, to the letter; and
 # what it calls "the same" is: each option and variable of its tables is one that the library knows.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 # How much of a profile has names is one number: in the heads of top, traces and tree, in the JSON of
 # each report, on the page, and in what doctor and symbols say. A stripped library, whose static
 # functions have only the name of the nearest exported one, makes the guesses that are no names.

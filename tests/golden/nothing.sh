@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 # Profiles with nothing in them, with one row, with the largest numbers there are, and differences
 # below zero: every verb has an answer, and where that is nothing, it says what to do.
 . "$(dirname "$0")/../programs/common.sh"

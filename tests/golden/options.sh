@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 # The pages and completions that are kept in the tree are what the tool prints today.
 #   tests/golden/options.sh           compares
 #   tests/golden/options.sh --write   writes them anew, after a change of config.def or commands.def

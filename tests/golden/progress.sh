@@ -25,9 +25,9 @@ began=$(date +%s%N)
 python3 slow.py 5 0.2 >pipe &
 python3 "$terminal" 80 PAGER=cat TERM=xterm memoir top pipe >said || fail "top of a pipe: $(cat said)"
 wait
-took=$((($(date +%s%N) - began) / 100000000))
-# shown, rewritten every 100 ms at most, and erased before the first line of the answer
-python3 - "$took" <<'E' || fail "progress of a pipe: $(cat -v said)"
+tenths=$((($(date +%s%N) - began) / 100000000))
+# shown, rewritten ten times a second at most, and erased before the first line of the answer
+python3 - $tenths <<'E' || fail "progress of a pipe: $(cat -v said)"
 import sys
 text = open("said", newline="").read()
 shown = text.count("\r\x1b[Kloading  pipe")

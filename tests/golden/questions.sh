@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# sanitized-too quick
+# sanitized-too quick-too
 #
 # The answers of diff, leaks, sizes, churn, time, check and shell, to the letter, on real recordings:
 # two versions of a small program that leaks, every block recorded. questions.txt has the commands

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 # Several dumps of one process are moments of its run, in whatever order they are given: the last is
 # what counts, and sites have a history, those that are gone, too. Dumps of two processes add up, and
 # `memoir merge` adds what it is told to.

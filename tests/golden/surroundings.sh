@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 # The command where a machine lacks something: no /proc, no home, nothing open, no right to write, few
 # files. It answers the same, or says what is missing.
 # shellcheck disable=SC2015 # `fail` may follow both

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# sanitized-too quick
+# sanitized-too quick-too
 #
 # Tables of `memoir top` and its relatives, of a heap profile that brings its names: the text to
 # the letter, JSON and CSV with exact numbers, filters by word and by flag, colours, width.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# sanitized-too quick
+# sanitized-too quick-too
 #
 # Profiles from a server: with and without a path, both protocols, gzip around it, names by
 # POST to /pprof/symbol, seconds, and what is said when there is nothing.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 # Words, files and lines that make no sense: each is refused with its cause and the next step, with
 # the status for it (2 usage, 3 input, 4 target), and with nothing on standard output.
 . "$(dirname "$0")/../programs/common.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 # What malloc and its family return and leave in errno, mallopt's results, and the lines of
 # malloc_stats and malloc_info are those of glibc: one program, run without the library and with
 # it, prints the same.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 # Promise 17: `memoir ctl` and `memoir top` of a process that is stopped, asleep in the kernel, ended,
 # about to become another program or in other namespaces answer, or say what is the matter, soon;
 # and leave no file behind. Soon is 2 s; a loaded machine gets 8, less than the 10 s after which the

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 # Every trigger makes its dumps and no others; forked and exec'd children write files of their own;
 # only so many files are kept; a signal gets its dump while the program sleeps.
 . "$(dirname "$0")/common.sh"

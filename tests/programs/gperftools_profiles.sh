@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 # Everything that guides to gperftools' heap profiler tell one to do, done with this library, and
 # what it wrote read with google-pprof and go tool pprof.
 . "$(dirname "$0")/common.sh"

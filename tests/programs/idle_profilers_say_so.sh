@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 # A profiler that can't do anything says so, in one line that names what would help: prof:true that
 # nothing writes a dump of; calls and options about the heap in a process whose malloc is another
 # one. A profiler that does something says nothing of the kind.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 # Everything that guides to jemalloc's profiler tell one to do, done with this library, and what it
 # wrote read with jeprof.
 . "$(dirname "$0")/common.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 # `memoir list` and `memoir disasm` of a program that knows what it allocates: the numbers are at
 # the right lines, inlined calls count on both sides, a missing source and a newer one are told.
 . "$(dirname "$0")/common.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 # Whatever MEMOIR holds, the program runs as without it: an unknown key is one warning that names
 # the nearest key, a bad value one warning, very long values and no environment at all are fine.
 . "$(dirname "$0")/common.sh"

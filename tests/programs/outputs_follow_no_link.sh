@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 # Whatever the command writes: a symbolic link at the name is not followed, what it leads to stays as
 # it is, and a new file can be read by its owner alone. Pipes, devices and descriptors are written as
 # they are.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 # Pages of `memoir report -o x.html` and of other verbs: well-formed, no address outside of the file,
 # scripts allowed by their hashes only, names of hostile profiles as text, parts that fit the input,
 # and small, with words for what was left out.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 # python3 gives the same answers under the library, with its own allocator on top and with malloc
 # for everything, with threads and child processes.
 . "$(dirname "$0")/same.sh"

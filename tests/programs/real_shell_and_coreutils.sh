@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 # bash, dash and the everyday commands give the same output under the library.
 . "$(dirname "$0")/same.sh"
 need bash sort awk sed tar gzip find

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 # `memoir run` loses no recording and leaves nothing else behind, wherever it is started and whatever
 # becomes of its own words: a closed stream, a folder nobody may write to, one without room, names
 # with spaces, a file that can't be made where it was wanted.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 # `memoir run`: the program's input, output, signals and end are its own; the summary names the
 # functions that have the memory, with numbers that are true; one file is left.
 . "$(dirname "$0")/common.sh"

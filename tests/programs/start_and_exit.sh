@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# quick
+# quick-too
 # The heap works from the preinit array to the last destructor, whichever way the library came in
 # (preloaded, linked, static, static-pie) and whichever way the process ends. The bare program says
 # what is right.

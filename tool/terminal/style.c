@@ -30,6 +30,13 @@ static void value_write(char text[32], double value, const struct scale *scales,
     snprintf(text, 32, "%.*f%s%s", places, shown, scales[at].unit[0] ? " " : "", scales[at].unit);
 }
 
+const char *style_file(const char *name)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:.,/+=@%-";
+    return name && name[0] && name[strspn(name, plain)] == '\0' ? name : "FILE";
+}
+
 const char *style_value(char text[32], double value, const char *unit)
 {
     static const struct scale bytes[] = {{"B", 1},

@@ -21,6 +21,8 @@ struct style {
     const char *base_name; /* of what it is compared with; NULL: nothing */
 };
 
+/* An input as a word of a command: its name if a shell takes it as it is, else "FILE". */
+const char *style_file(const char *name);
 /* "1.31 GiB", "412 M", "3.20 s": three digits and a unit, by the unit of the profile. */
 const char *style_value(char text[32], double value, const char *unit);
 /* "62 %" */

@@ -49,7 +49,7 @@ else
     links/pprof -callgrind heap2.pb.gz 2>/dev/null | grep -q '^fn=.*keep_large' ||
         fail "-callgrind prints no functions"
     links/pprof -http=:0 heap2.pb.gz 2>ours.err
-    [ $? -eq 2 ] && grep -q 'memoir view' ours.err || fail "-http does not say what to do"
+    [ $? -eq 2 ] && grep -q 'memoir report .* -o report.html' ours.err || fail "-http does not say what to do"
     links/pprof -symbolize=none -proto -output=again.pb.gz heap2.pb.gz 2>/dev/null
     go tool pprof -symbolize=none -top heap2.pb.gz >real.out 2>/dev/null
     go tool pprof -symbolize=none -top again.pb.gz >ours.out 2>/dev/null

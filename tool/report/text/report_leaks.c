@@ -196,8 +196,9 @@ static void put_rule(const struct view *view, const struct leaks *leaks, const s
     fprintf(style->out, "%s\n", words);
     if (leaks->found > 0)
         fprintf(style->out,
-                "exit status 1 %s to accept these: memoir leaks --suppress > leaks.supp\n",
-                question_glyph(style, "·", "-"));
+                "exit status 1 %s to accept these: memoir leaks%s%s %s --suppress > leaks.supp\n",
+                question_glyph(style, "·", "-"), style->base_name ? " " : "",
+                style->base_name ? style_file(style->base_name) : "", style_file(style->name));
 }
 
 static void put_text(const struct view *view, const struct leaks *leaks, const struct style *style)
@@ -321,7 +322,7 @@ static void put_line(const struct view *view, const struct leaks *leaks,
         fprintf(style->out,
                 "# no name, would hide all leaks of %s; memoir doctor %s says what names "
                 "need: ",
-                module, style->name ? style->name : "FILE");
+                module, style_file(style->name));
     if (named || placed)
         fprintf(style->out, "leak:^%s$\n", frame->name);
     else

@@ -222,8 +222,8 @@ static void list_function_text(const struct list *list, const struct style *styl
     fprintf(style->out, "%s in all, %s\n", style_value(text, (double)total, list->view->unit),
             style_share(share, (double)total, (double)list->view->total.value));
     if (frame->file[0] == '\0')
-        fprintf(style->out, "%32s(no debug information: memoir symbols says what is missing)\n",
-                "");
+        fprintf(style->out, "%32s(no debug information: memoir symbols %s says what is missing)\n",
+                "", style_file(style->name));
     else if (file->path == NULL)
         fprintf(style->out, "%32s(the source is not here: --source-path DIR)\n", "");
     else if (file->newer)

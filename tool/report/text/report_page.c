@@ -226,7 +226,7 @@ static void warnings_print(const struct view *view, const struct style *style)
                 (unsigned long)profile->refused, (unsigned long)profile->lost);
     if (view->unnamed > 0.05)
         fprintf(style->out, "    %.0f %% of the frames have no name: memoir doctor %s says why\n",
-                100 * view->unnamed, style->name ? style->name : "FILE");
+                100 * view->unnamed, style_file(style->name));
 }
 
 static void page_json(const struct view *view, const struct style *style)
