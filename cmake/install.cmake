@@ -9,19 +9,17 @@ install(TARGETS memoir_shared EXPORT memoirTargets LIBRARY DESTINATION ${CMAKE_I
 install(FILES ${MEMOIR_ARCHIVE} DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/memoir
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
-# The names of the allocators whose programs run here unchanged, in a folder of their own so that
-# only those find them who ask for it: -L or LD_LIBRARY_PATH. What is linked with one of them needs
-# the library by its own name, so that is there, too.
-set(compat_names libmemoir.so.${MEMOIR_SOVERSION} libjemalloc.so libjemalloc.so.2)
-foreach(variant tcmalloc tcmalloc_minimal tcmalloc_debug tcmalloc_minimal_debug
-        tcmalloc_and_profiler)
-    list(APPEND compat_names lib${variant}.so lib${variant}.so.4)
-endforeach()
+# The library names of other allocators (cmake/names.cmake), in a folder of their own: programs find them
+# by -L or LD_LIBRARY_PATH only. They look for libmemoir.so beside themselves, so a link to it is there.
 set(compat_links ${PROJECT_BINARY_DIR}/compat_links)
+if(name_targets)
+    install(TARGETS ${name_targets} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/memoir/compat)
+endif()
+set(own_name libmemoir.so.${MEMOIR_SOVERSION})
 file(MAKE_DIRECTORY ${compat_links})
-foreach(name IN LISTS compat_names)
-    file(CREATE_LINK ../../libmemoir.so.${MEMOIR_SOVERSION} ${compat_links}/${name} SYMBOLIC)
-    install(FILES ${compat_links}/${name} DESTINATION ${CMAKE_INSTALL_LIBDIR}/memoir/compat)
+foreach(link ${own_name} ${name_links})
+    file(CREATE_LINK ../../${own_name} ${compat_links}/${link} SYMBOLIC)
+    install(FILES ${compat_links}/${link} DESTINATION ${CMAKE_INSTALL_LIBDIR}/memoir/compat)
 endforeach()
 set(compat_bin ${CMAKE_INSTALL_LIBDIR}/memoir/compat/bin)
 file(MAKE_DIRECTORY ${compat_links}/bin)

@@ -49,10 +49,11 @@ add_custom_command(
     COMMAND_EXPAND_LISTS VERBATIM)
 add_custom_target(memoir_archive ALL DEPENDS ${MEMOIR_ARCHIVE})
 
+include(cmake/names.cmake)
 include(cmake/tool.cmake)
 
 # What `./dev build` asks for; `all` has the test programs as well.
-add_custom_target(products DEPENDS memoir_shared memoir_archive)
+add_custom_target(products DEPENDS memoir_shared memoir_archive ${name_targets})
 if(TARGET memoir_tool)
     add_dependencies(products memoir_tool memoir_completions)
 endif()

@@ -21,6 +21,7 @@
 #include "lib/faces/gperftools/gperftools.h"
 #include "lib/faces/jemalloc/jemalloc.h"
 #include "lib/faces/jemalloc/jemalloc_conf.h"
+#include "lib/faces/names.h"
 #include "lib/faces/variables.h"
 #include "lib/heap/observer.h"
 
@@ -159,6 +160,7 @@ void notice_start(void)
     if (os_secure())
         return;
     variables_tell();
+    names_tell();
     options_tell();
     profile_is_off();
     if (prof && !foreign_malloc())

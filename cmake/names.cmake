@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+#
+# The library names of other allocators (packaging/names/names.def), in build/compat: for each row a
+# library of that SONAME that has the marks of its face and mode and needs libmemoir.so. Its run path
+# is its own folder, which has a link to libmemoir.so: so LD_PRELOAD=.../libtcmalloc.so works, too.
+#
+# It is a filter of libmemoir.so (DT_FILTER): the loader puts libmemoir.so before it in the order of
+# search. A library that is merely needed comes after libc, and malloc would be libc's. musl's loader
+# knows no filters, so there the names are links to libmemoir.so, without marks.
+set(compat_dir ${PROJECT_BINARY_DIR}/compat)
+set(names_def ${PROJECT_SOURCE_DIR}/packaging/names/names.def)
+set(names_layout ${PROJECT_SOURCE_DIR}/packaging/names/names.ld)
+set(exports_script ${PROJECT_SOURCE_DIR}/cmake/exports.cmake)
+set(exports ${PROJECT_BINARY_DIR}/exports.s)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${names_def})
+
+file(MAKE_DIRECTORY ${compat_dir})
+file(CREATE_LINK ../libmemoir.so.${MEMOIR_SOVERSION} ${compat_dir}/libmemoir.so.${MEMOIR_SOVERSION} SYMBOLIC)
+file(STRINGS ${names_def} rows REGEX "^NAME\\(")
+if(MEMOIR_LIBC STREQUAL "glibc")
+    add_custom_command(
+        OUTPUT ${exports}
+        COMMAND ${CMAKE_COMMAND} -DNM=${CMAKE_NM} -DLIBRARY=$<TARGET_FILE:memoir_shared> -DOUTPUT=${exports}
+            -P ${exports_script}
+        DEPENDS memoir_shared ${exports_script}
+        COMMENT "Listing what libmemoir.so exports"
+        VERBATIM)
+    enable_language(ASM)
+    add_library(memoir_exports OBJECT ${exports})
+endif()
+foreach(row IN LISTS rows)
+    string(REGEX MATCH "^NAME.([a-z_]+), ([0-9]+), ([a-z]+), ([a-z]+)" all ${row})
+    set(name ${CMAKE_MATCH_1})
+    set(number ${CMAKE_MATCH_2})
+    set(face ${CMAKE_MATCH_3})
+    set(mode ${CMAKE_MATCH_4})
+    if(NOT MEMOIR_LIBC STREQUAL "glibc")
+        list(APPEND name_links lib${name}.so lib${name}.so.${number})
+        continue()
+    endif()
+    add_library(name_${name} SHARED packaging/names/name.c $<TARGET_OBJECTS:memoir_exports>)
+    target_compile_definitions(name_${name} PRIVATE FACE=${face} MODE=${mode} SONAME="lib${name}.so.${number}")
+    target_link_options(name_${name} PRIVATE -nostdlib -Wl,-T,${names_layout}
+        -Wl,--filter=libmemoir.so.${MEMOIR_SOVERSION})
+    target_link_libraries(name_${name} PRIVATE -Wl,--no-as-needed memoir_shared)
+    set_target_properties(name_${name} PROPERTIES OUTPUT_NAME ${name} SOVERSION ${number}
+        LIBRARY_OUTPUT_DIRECTORY ${compat_dir} LINK_DEPENDS ${names_layout}
+        BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN")
+    list(APPEND name_targets name_${name})
+endforeach()
+
+# libprofiler.so: gperftools' CPU profiler alone, for programs that keep their own malloc. It is linked from
+# the rooms below lib/api, none of which defines malloc, and keeps only what the profiler's functions reach
+# (--gc-sections). Not installed before it has a profiler: it would stand before gperftools' own.
+add_library(memoir_profiler SHARED packaging/names/name.c $<TARGET_OBJECTS:memoir_base>
+    $<TARGET_OBJECTS:memoir_alloc> $<TARGET_OBJECTS:memoir_watch> $<TARGET_OBJECTS:memoir_heap>
+    $<TARGET_OBJECTS:memoir_dump> $<FILTER:$<TARGET_OBJECTS:memoir_faces>,INCLUDE,gperftools/profiler>)
+target_compile_definitions(memoir_profiler PRIVATE FACE=gperftools MODE=cpu SONAME="libprofiler.so.0")
+target_link_options(memoir_profiler PRIVATE -Wl,--gc-sections -Wl,--no-undefined -Wl,-z,nodelete
+    -Wl,-Bsymbolic-functions -Wl,-z,now -Wl,-z,relro -Wl,--as-needed)
+set_target_properties(memoir_profiler PROPERTIES OUTPUT_NAME profiler SOVERSION 0
+    C_VISIBILITY_PRESET hidden LIBRARY_OUTPUT_DIRECTORY ${compat_dir})

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The library names of other allocators that the program was linked with or preloads. Each is a
+ * small library file (packaging/names) with a mark for its face and one for its mode, which holds
+ * its SONAME. Known before the first malloc; a library that is opened later does not count.
+ */
+#ifndef FACES_NAMES_H
+#define FACES_NAMES_H
+
+/* Before main: one line about a mode that memoir does not have. */
+void names_tell(void);
+
+#endif
