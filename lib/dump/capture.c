@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * See lib/dump/capture.h. A record is made in `payload` and sent when it is full or of another
- * kind; what depends on the entry before (differences) begins anew in every record.
- */
+/* See lib/dump/capture.h. */
 #include "lib/dump/capture.h"
 
 #include <fcntl.h>
@@ -12,75 +9,11 @@
 #include "base/crc.h"
 #include "base/format.h"
 #include "base/os.h"
-#include "base/proto.h"
 #include "lib/alloc/alloc.h"
+#include "lib/dump/capture_record.h"
 #include "lib/dump/format_parts.h"
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
-
-enum { ENTRY_MOST = 512, TEXT_MOST = 4608 }; /* bytes of an entry without its texts; of a text */
-
-/* ---- records ---- */
-
-static void end_record(struct capture *capture)
-{
-    uint8_t head[FORMAT_RECORD_HEAD];
-    if (capture->type == 0)
-        return;
-    format_put(head, capture->type, 4);
-    format_put(head + 4, capture->used, 4);
-    uint32_t crc = crc_add(0, head, 8);
-    format_put(head + 8, crc_add(crc, capture->payload, capture->used), 4);
-    sink_bytes(capture->sink, head, sizeof head);
-    sink_bytes(capture->sink, capture->payload, capture->used);
-    capture->type = 0;
-}
-
-/* A record of that kind with so many bytes left; true if it is a new one. */
-static bool begin_record(struct capture *capture, uint32_t type, size_t room)
-{
-    if (capture->type == type && sizeof capture->payload - capture->used >= room)
-        return false;
-    end_record(capture);
-    capture->type = type;
-    capture->used = 0;
-    return true;
-}
-
-static void put(struct capture *capture, uint64_t value)
-{
-    if (sizeof capture->payload - capture->used >= VARINT_MOST)
-        capture->used += varint_write(capture->payload + capture->used, value);
-}
-
-static void put_change(struct capture *capture, uint64_t before, uint64_t now)
-{
-    put(capture, format_fold((int64_t)(now - before)));
-}
-
-static void put_bytes(struct capture *capture, const void *bytes, size_t length)
-{
-    size_t room = sizeof capture->payload - capture->used;
-    length = length < TEXT_MOST ? length : TEXT_MOST;
-    if (room < length + VARINT_MOST)
-        length = 0;
-    put(capture, length);
-    if (length > 0)
-        memcpy(capture->payload + capture->used, bytes, length);
-    capture->used += length;
-}
-
-static void put_text(struct capture *capture, const char *text)
-{
-    put_bytes(capture, text, text == NULL ? 0 : strlen(text));
-}
-
-static void put_sum(struct capture *capture, const struct track_sum *sum)
-{
-    put(capture, sum->objects);
-    put(capture, sum->requested);
-    put(capture, sum->usable);
-}
 
 /* ---- what is known ---- */
 
@@ -91,31 +24,31 @@ static void put_file(struct capture *capture, const char *path)
     ssize_t got = fd < 0 ? 0 : os_read(fd, text, sizeof text);
     if (fd >= 0)
         os_close(fd);
-    put_bytes(capture, text, got < 0 ? 0 : (size_t)got);
+    capture_put_bytes(capture, text, got < 0 ? 0 : (size_t)got);
 }
 
 static void put_program(struct capture *capture)
 {
     char *path = capture->maps.loaded.path; /* free to use between two lists */
     ssize_t got = os_link("/proc/thread-self/exe", path, LOADED_PATH);
-    put_bytes(capture, path, got > 0 ? (size_t)got : loaded_program(path));
+    capture_put_bytes(capture, path, got > 0 ? (size_t)got : loaded_program(path));
 }
 
 static void write_process(struct capture *capture)
 {
     char host[64];
-    begin_record(capture, RECORD_PROCESS, sizeof capture->payload);
-    put(capture, (uint64_t)os_pid());
-    put(capture, os_page_size());
-    put(capture, format_fold(sampler_rate()));
-    put(capture, os_now_ms());
-    put(capture, os_wall_ns());
+    capture_record_begin(capture, RECORD_PROCESS, sizeof capture->payload);
+    capture_put(capture, (uint64_t)os_pid());
+    capture_put(capture, os_page_size());
+    capture_put(capture, format_fold(sampler_rate()));
+    capture_put(capture, os_now_ms());
+    capture_put(capture, os_wall_ns());
     os_host(host, sizeof host);
-    put_text(capture, host);
-    put_text(capture, MEMOIR_VERSION);
+    capture_put_text(capture, host);
+    capture_put_text(capture, MEMOIR_VERSION);
     put_program(capture);
     put_file(capture, "/proc/self/cmdline");
-    end_record(capture);
+    capture_record_end(capture);
 }
 
 static bool wanted(const struct map *map)
@@ -144,15 +77,15 @@ static void write_gone(struct capture *capture)
 {
     for (unsigned i = 0; i < unloaded_count(); i++) {
         const struct unloaded *gone = unloaded_at(i);
-        if (begin_record(capture, RECORD_MAPS, ENTRY_MOST + UNLOADED_NAME))
-            put(capture, 0);
-        put(capture, gone->start);
-        put(capture, gone->end - gone->start);
-        put(capture, MAP_GONE);
+        if (capture_record_begin(capture, RECORD_MAPS, CAPTURE_ENTRY_MAX + UNLOADED_NAME))
+            capture_put(capture, 0);
+        capture_put(capture, gone->start);
+        capture_put(capture, gone->end - gone->start);
+        capture_put(capture, MAP_GONE);
         for (unsigned zero = 0; zero < 3; zero++) /* offset, device, inode */
-            put(capture, 0);
-        put_text(capture, gone->name);
-        put_bytes(capture, gone->id, gone->id_length);
+            capture_put(capture, 0);
+        capture_put_text(capture, gone->name);
+        capture_put_bytes(capture, gone->id, gone->id_length);
     }
 }
 
@@ -168,23 +101,23 @@ static void write_maps(struct capture *capture)
     while (maps_next(&capture->maps, &map)) {
         if (!wanted(&map))
             continue;
-        if (begin_record(capture, RECORD_MAPS, ENTRY_MOST + strlen(map.path))) {
-            put(capture, flags);
+        if (capture_record_begin(capture, RECORD_MAPS, CAPTURE_ENTRY_MAX + strlen(map.path))) {
+            capture_put(capture, flags);
             flags = 0;
         }
-        put(capture, map.start);
-        put(capture, map.end - map.start);
-        put(capture, map.readable * MAP_READABLE + map.writable * MAP_WRITABLE +
-                         map.executable * MAP_EXECUTABLE + map.shared * MAP_SHARED_BIT);
-        put(capture, map.offset);
-        put(capture, map.device);
-        put(capture, map.inode);
-        put_text(capture, map.path);
-        put_bytes(capture, id, maps_build_id(&capture->maps, &map, id));
+        capture_put(capture, map.start);
+        capture_put(capture, map.end - map.start);
+        capture_put(capture, map.readable * MAP_READABLE + map.writable * MAP_WRITABLE +
+                                 map.executable * MAP_EXECUTABLE + map.shared * MAP_SHARED_BIT);
+        capture_put(capture, map.offset);
+        capture_put(capture, map.device);
+        capture_put(capture, map.inode);
+        capture_put_text(capture, map.path);
+        capture_put_bytes(capture, id, maps_build_id(&capture->maps, &map, id));
     }
     maps_close(&capture->maps);
     write_gone(capture);
-    end_record(capture);
+    capture_record_end(capture);
 }
 
 static void write_nodes(struct capture *capture)
@@ -195,15 +128,15 @@ static void write_nodes(struct capture *capture)
         uint32_t caller = STACK_NONE;
         uintptr_t pc = 0;
         stacks_node(capture->nodes, &caller, &pc);
-        if (begin_record(capture, RECORD_NODES, ENTRY_MOST)) {
-            put(capture, capture->nodes);
+        if (capture_record_begin(capture, RECORD_NODES, CAPTURE_ENTRY_MAX)) {
+            capture_put(capture, capture->nodes);
             before = 0;
         }
-        put(capture, capture->nodes - caller);
-        put_change(capture, before, pc);
+        capture_put(capture, capture->nodes - caller);
+        capture_put_change(capture, before, pc);
         before = pc;
     }
-    end_record(capture);
+    capture_record_end(capture);
 }
 
 static void write_row(void *context, const struct track_row *row)
@@ -220,37 +153,37 @@ static void write_row(void *context, const struct track_row *row)
     flags |= row->weight != 1 ? ROW_WEIGHT : 0;
     if (row->stack >= capture->nodes) /* younger than this snapshot */
         write_nodes(capture);
-    if (begin_record(capture, RECORD_ROWS, ENTRY_MOST))
+    if (capture_record_begin(capture, RECORD_ROWS, CAPTURE_ENTRY_MAX))
         capture->last_stack = 0;
-    put_change(capture, capture->last_stack, row->stack);
+    capture_put_change(capture, capture->last_stack, row->stack);
     capture->last_stack = row->stack;
-    put(capture, row->thread == THREAD_OTHER ? 0 : (uint64_t)row->thread + 1);
-    put(capture, row->size);
-    put(capture, (uint64_t)row->rate);
-    put(capture, flags);
+    capture_put(capture, row->thread == THREAD_OTHER ? 0 : (uint64_t)row->thread + 1);
+    capture_put(capture, row->size);
+    capture_put(capture, (uint64_t)row->rate);
+    capture_put(capture, flags);
     if ((flags & ROW_WEIGHT) != 0) {
         uint64_t bits;
         memcpy(&bits, &row->weight, sizeof bits);
         format_put(capture->payload + capture->used, bits, sizeof bits);
         capture->used += sizeof bits;
     }
-    put_sum(capture, &row->allocated);
+    capture_put_sum(capture, &row->allocated);
     if ((flags & ROW_LIVE) != 0)
-        put_sum(capture, &row->live);
+        capture_put_sum(capture, &row->live);
     if ((flags & ROW_PEAK) != 0)
-        put_sum(capture, &row->peak);
+        capture_put_sum(capture, &row->peak);
     if ((flags & ROW_MOVED) != 0) {
-        put(capture, 0);
-        put(capture, row->moved_out);
+        capture_put(capture, 0);
+        capture_put(capture, row->moved_out);
     }
     if ((flags & ROW_LIVES) != 0) {
-        put(capture, lives);
+        capture_put(capture, lives);
         for (unsigned i = 0; i < LIFE_BUCKETS; i++)
             if (row->lives[i] != 0)
-                put(capture, row->lives[i]);
+                capture_put(capture, row->lives[i]);
     }
     if ((flags & ROW_AGAIN) != 0)
-        put(capture, row->again);
+        capture_put(capture, row->again);
     capture->rows++;
 }
 
@@ -260,15 +193,15 @@ static void write_threads(struct capture *capture)
     for (uint32_t number = 0; number < threads_count(); number++) {
         if (!threads_row(number, &thread))
             continue;
-        begin_record(capture, RECORD_THREADS, ENTRY_MOST);
-        put(capture, number);
-        put(capture, thread.id);
-        put(capture, thread.tid);
-        put(capture, thread.alive ? THREAD_ALIVE : 0);
-        put(capture, thread.since_ms);
-        put_text(capture, thread.name);
+        capture_record_begin(capture, RECORD_THREADS, CAPTURE_ENTRY_MAX);
+        capture_put(capture, number);
+        capture_put(capture, thread.id);
+        capture_put(capture, thread.tid);
+        capture_put(capture, thread.alive ? THREAD_ALIVE : 0);
+        capture_put(capture, thread.since_ms);
+        capture_put_text(capture, thread.name);
     }
-    end_record(capture);
+    capture_record_end(capture);
 }
 
 static void write_series(struct capture *capture)
@@ -285,16 +218,16 @@ static void write_series(struct capture *capture)
         if (point->time_ms <= capture->series_ms)
             continue;
         capture->series_ms = point->time_ms;
-        if (begin_record(capture, RECORD_SERIES, ENTRY_MOST))
+        if (capture_record_begin(capture, RECORD_SERIES, CAPTURE_ENTRY_MAX))
             before = &nothing;
-        put_change(capture, before->time_ms, point->time_ms);
-        put_change(capture, before->live_bytes, point->live_bytes);
-        put_change(capture, before->allocated_bytes, point->allocated_bytes);
-        put_change(capture, before->allocated_objects, point->allocated_objects);
-        put_change(capture, before->resident_bytes, point->resident_bytes);
+        capture_put_change(capture, before->time_ms, point->time_ms);
+        capture_put_change(capture, before->live_bytes, point->live_bytes);
+        capture_put_change(capture, before->allocated_bytes, point->allocated_bytes);
+        capture_put_change(capture, before->allocated_objects, point->allocated_objects);
+        capture_put_change(capture, before->resident_bytes, point->resident_bytes);
         before = point;
     }
-    end_record(capture);
+    capture_record_end(capture);
     os_unmap(points, size);
 }
 
@@ -308,17 +241,17 @@ static void write_classes(struct capture *capture, const struct account *account
         const struct account_sum *sum = &account->classes[row];
         if (sum->allocs == 0)
             continue;
-        begin_record(capture, RECORD_CLASSES, ENTRY_MOST);
-        put(capture, row == ACCOUNT_LARGE ? 0 : class_size(row));
-        put(capture, sum->allocs);
-        put(capture, sum->alloc_bytes);
-        put(capture, account_live(sum));
-        put(capture, account_live_bytes(sum));
+        capture_record_begin(capture, RECORD_CLASSES, CAPTURE_ENTRY_MAX);
+        capture_put(capture, row == ACCOUNT_LARGE ? 0 : class_size(row));
+        capture_put(capture, sum->allocs);
+        capture_put(capture, sum->alloc_bytes);
+        capture_put(capture, account_live(sum));
+        capture_put(capture, account_live_bytes(sum));
         struct track_sum peak = scale_peak(&scale, row);
-        put(capture, peak.objects);
-        put(capture, peak.usable);
+        capture_put(capture, peak.objects);
+        capture_put(capture, peak.usable);
     }
-    end_record(capture);
+    capture_record_end(capture);
 }
 
 static void write_totals(struct capture *capture)
@@ -327,18 +260,18 @@ static void write_totals(struct capture *capture)
     struct track_seen seen;
     track_totals(&totals, &scale);
     track_seen(&seen);
-    begin_record(capture, RECORD_TOTALS, ENTRY_MOST);
-    put_sum(capture, &totals.live);
-    put_sum(capture, &totals.allocated);
-    put_sum(capture, &totals.peak);
-    put(capture, totals.peak_ms);
-    put(capture, seen.live);
-    put(capture, seen.allocated);
-    put(capture, seen.lost);
-    put(capture, stacks_refused());
-    put(capture, track_covered() ? TOTALS_COVERED : 0);
-    put(capture, track_off_ms());
-    end_record(capture);
+    capture_record_begin(capture, RECORD_TOTALS, CAPTURE_ENTRY_MAX);
+    capture_put_sum(capture, &totals.live);
+    capture_put_sum(capture, &totals.allocated);
+    capture_put_sum(capture, &totals.peak);
+    capture_put(capture, totals.peak_ms);
+    capture_put(capture, seen.live);
+    capture_put(capture, seen.allocated);
+    capture_put(capture, seen.lost);
+    capture_put(capture, stacks_refused());
+    capture_put(capture, track_covered() ? TOTALS_COVERED : 0);
+    capture_put(capture, track_off_ms());
+    capture_record_end(capture);
 }
 
 static void write_allocator(struct capture *capture, const struct account *account)
@@ -353,10 +286,10 @@ static void write_allocator(struct capture *capture, const struct account *accou
         account->returned_bytes,    account->heaps,
         series_resident_peak(),
     };
-    begin_record(capture, RECORD_ALLOCATOR, ENTRY_MOST);
+    capture_record_begin(capture, RECORD_ALLOCATOR, CAPTURE_ENTRY_MAX);
     for (unsigned i = 0; i < COUNT_OF(numbers); i++)
-        put(capture, numbers[i]);
-    end_record(capture);
+        capture_put(capture, numbers[i]);
+    capture_record_end(capture);
 }
 
 /* ---- the calls ---- */
@@ -377,47 +310,47 @@ void capture_begin(struct capture *capture, struct sink *sink)
 
 int capture_snapshot(struct capture *capture, const char *reason, const struct account *account)
 {
-    begin_record(capture, RECORD_SNAPSHOT, TEXT_MOST + ENTRY_MOST);
-    put(capture, capture->snapshots++);
-    put(capture, os_now_ms());
-    put(capture, os_wall_ns());
-    put(capture, format_fold(sampler_rate()));
-    put_text(capture, reason);
-    end_record(capture);
+    capture_record_begin(capture, RECORD_SNAPSHOT, CAPTURE_TEXT_MAX + CAPTURE_ENTRY_MAX);
+    capture_put(capture, capture->snapshots++);
+    capture_put(capture, os_now_ms());
+    capture_put(capture, os_wall_ns());
+    capture_put(capture, format_fold(sampler_rate()));
+    capture_put_text(capture, reason);
+    capture_record_end(capture);
     write_maps(capture);
     write_threads(capture);
     write_nodes(capture);
     write_classes(capture, account);
     capture->rows = 0;
     track_each(write_row, capture);
-    end_record(capture);
+    capture_record_end(capture);
     write_series(capture);
     write_totals(capture);
     write_allocator(capture, account);
-    begin_record(capture, RECORD_WHOLE, ENTRY_MOST);
-    put(capture, capture->rows);
-    end_record(capture);
+    capture_record_begin(capture, RECORD_WHOLE, CAPTURE_ENTRY_MAX);
+    capture_put(capture, capture->rows);
+    capture_record_end(capture);
     return sink_flush(capture->sink);
 }
 
 int capture_mark(struct capture *capture, const char *name, const struct account_sum *total)
 {
-    begin_record(capture, RECORD_MARK, TEXT_MOST + ENTRY_MOST);
-    put(capture, os_now_ms());
-    put_text(capture, name);
-    put(capture, account_live(total));
-    put(capture, account_live_bytes(total));
-    put(capture, total->allocs);
-    put(capture, total->alloc_bytes);
-    end_record(capture);
+    capture_record_begin(capture, RECORD_MARK, CAPTURE_TEXT_MAX + CAPTURE_ENTRY_MAX);
+    capture_put(capture, os_now_ms());
+    capture_put_text(capture, name);
+    capture_put(capture, account_live(total));
+    capture_put(capture, account_live_bytes(total));
+    capture_put(capture, total->allocs);
+    capture_put(capture, total->alloc_bytes);
+    capture_record_end(capture);
     return sink_flush(capture->sink);
 }
 
 int capture_end(struct capture *capture)
 {
-    begin_record(capture, RECORD_END, ENTRY_MOST);
-    put(capture, os_now_ms());
-    end_record(capture);
+    capture_record_begin(capture, RECORD_END, CAPTURE_ENTRY_MAX);
+    capture_put(capture, os_now_ms());
+    capture_record_end(capture);
     return sink_flush(capture->sink);
 }
 
