@@ -31,12 +31,12 @@ static struct summary *largest_find(const struct record *record, pid_t pid, char
 static void head_print(const struct child *child, const struct summary *summary, int64_t time_ns,
                        char **words);
 static void command_print(FILE *out, const char *command, size_t length);
+static void end_print(FILE *out, int status);
 static void nothing_print(const struct record *record, const struct child *child);
 static bool dump_find(const struct record *record, int64_t pid, char *name, size_t size);
 static void file_keep(const struct record *record, const struct summary *summary, const char *name,
                       char *path, size_t size);
 static size_t others_keep(const struct record *record);
-static bool running_keep(struct record *record);
 static void file_print(const struct record *record, const char *path, size_t others);
 
 bool record_start(struct record *record, const struct arguments *arguments, struct error *error)
@@ -130,6 +130,29 @@ const char *record_options(const struct record *record, char *text, size_t size)
     return text;
 }
 
+void record_announce(void *context, pid_t pid)
+{
+    struct record *record = context;
+    struct process process;
+    record->background = pid;
+    if (record->silent)
+        return;
+    if (!process_read(&process, pid))
+        process.command[0] = '\0';
+    fprintf(stderr, "memoir: process %d goes on in the background: ", pid);
+    command_print(stderr, process.command, strlen(process.command));
+    fprintf(stderr,
+            "\n    recorded until it ends; memoir top %d asks it, Ctrl-C leaves it alone\n", pid);
+}
+
+void record_leave(struct record *record)
+{
+    if (!record->silent)
+        fprintf(stderr, "memoir: process %d goes on; its recording will be in %s\n",
+                record->background, record->folder);
+    record->folder[0] = '\0';
+}
+
 static void all_print(const struct record *record, const struct child *child,
                       struct summary *summary, size_t count, char **words)
 {
@@ -145,6 +168,10 @@ static void all_print(const struct record *record, const struct child *child,
             fputs("    a process that it started", stderr);
         fprintf(stderr, ", %ld: ", (long)summary_pid(summary));
         command_print(stderr, command, strlen(command));
+        int status;
+        if (summary_pid(summary) != child->pid &&
+            child_end_of(child, (pid_t)summary_pid(summary), &status))
+            end_print(stderr, status);
         fputc('\n', stderr);
     }
     /* What the kernel says is of the largest of all processes, whichever that was. */
@@ -158,8 +185,7 @@ void record_finish(struct record *record, const struct child *child, char **word
     signal(SIGPIPE, SIG_IGN); /* who reads no more of our words still gets the file */
     struct summary *summary = largest_find(record, child->pid, name, sizeof name, &count);
     if (!summary) {
-        if (!running_keep(record))
-            nothing_print(record, child);
+        nothing_print(record, child);
         record_drop(record);
         return;
     }
@@ -173,7 +199,6 @@ void record_finish(struct record *record, const struct child *child, char **word
         terminal_warn("no dump in the format %s was made", record->format);
     if (path[0] && !record->silent)
         file_print(record, path, others);
-    running_keep(record);
     summary_free(summary);
     record_drop(record);
 }
@@ -221,13 +246,19 @@ static struct summary *largest_find(const struct record *record, pid_t pid, char
     return best;
 }
 
-/* Words with spaces between, cut. */
+/* Words with spaces between, cut. Titles that programs give themselves leave empty words behind. */
 static void command_print(FILE *out, const char *command, size_t length)
 {
     enum { MOST = 60 };
     char text[MOST];
-    while (length > 0 && command[length - 1] == '\0')
-        length--;
+    for (;;) {
+        if (length > 0 && command[length - 1] == '\0')
+            length--;
+        else if (length > 3 && memcmp(command + length - 3, " ''", 3) == 0)
+            length -= 3;
+        else
+            break;
+    }
     size_t shown = length < MOST ? length : MOST;
     memcpy(text, command, shown);
     for (size_t i = 0; i < shown; i++)
@@ -235,6 +266,15 @@ static void command_print(FILE *out, const char *command, size_t length)
             text[i] = ' ';
     terminal_clean(text, shown);
     fprintf(out, "%.*s%s", (int)shown, text, length > MOST ? "..." : "");
+}
+
+/* "   exit 0". */
+static void end_print(FILE *out, int status)
+{
+    if (WIFSIGNALED(status))
+        fprintf(out, "   ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else
+        fprintf(out, "   exit %d", WEXITSTATUS(status));
 }
 
 static void head_print(const struct child *child, const struct summary *summary, int64_t time_ns,
@@ -250,11 +290,7 @@ static void head_print(const struct child *child, const struct summary *summary,
     fprintf(out, "%smemoir:%s ", terminal_error_colors() ? "\033[1m" : "",
             terminal_error_colors() ? "\033[0m" : "");
     command_print(out, command, length);
-    if (WIFSIGNALED(child->status))
-        fprintf(out, "   ended by signal %d (%s)", WTERMSIG(child->status),
-                strsignal(WTERMSIG(child->status)));
-    else
-        fprintf(out, "   exit %d", WEXITSTATUS(child->status));
+    end_print(out, child->status);
     if (time_ns > 0)
         fprintf(out, "   %s", style_time(time, time_ns));
     if (summary_rate(summary) > 0) {
@@ -419,54 +455,6 @@ static size_t others_keep(const struct record *record)
     if (listing)
         closedir(listing);
     return count;
-}
-
-/* Whether a process was started with our folder in its environment. */
-static bool is_ours(const struct record *record, const char *pid)
-{
-    char path[64], text[65536];
-    snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
-    FILE *file = fopen(path, "re");
-    size_t got = file ? fread(text, 1, sizeof text, file) : 0;
-    if (file)
-        fclose(file);
-    return got > 0 && memmem(text, got, record->folder, strlen(record->folder)) != NULL;
-}
-
-/* One that still runs, or 0. */
-static pid_t running_find(const struct record *record)
-{
-    pid_t found = 0;
-    struct dirent *entry;
-    DIR *listing = opendir("/proc");
-    while (listing && found == 0 && (entry = readdir(listing))) {
-        pid_t pid =
-            isdigit((unsigned char)entry->d_name[0]) ? (pid_t)strtol(entry->d_name, NULL, 10) : 0;
-        if (pid > 0 && pid != getpid() && is_ours(record, entry->d_name))
-            found = pid;
-    }
-    if (listing)
-        closedir(listing);
-    return found;
-}
-
-/* Processes that outlive the program, such as daemons, go on with their recordings: the folder
- * stays. */
-static bool running_keep(struct record *record)
-{
-    enum { WAIT_US = 50000 }; /* most that are found are about to end */
-    pid_t pid = record->format ? 0 : running_find(record);
-    if (pid > 0) {
-        usleep(WAIT_US);
-        pid = running_find(record);
-    }
-    if (pid > 0 && !record->silent)
-        fprintf(stderr,
-                "    process %ld goes on: memoir top %ld asks it; its recording will be in %s\n",
-                (long)pid, (long)pid, record->folder);
-    if (pid > 0)
-        record->folder[0] = '\0';
-    return pid > 0;
 }
 
 static void file_print(const struct record *record, const char *path, size_t others)

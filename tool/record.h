@@ -19,6 +19,7 @@ struct record {
     const char *format;     /* --format, or NULL */
     unsigned rows;          /* --rows, or 0 */
     bool silent;            /* no summary, warnings only */
+    pid_t background;       /* a process that went on when the program had ended, or 0 */
     char program[NAME_MAX]; /* its name, for that of the file */
 };
 
@@ -26,6 +27,10 @@ struct record {
 bool record_start(struct record *record, const struct arguments *arguments, struct error *error);
 /* What the library must know, as options. */
 const char *record_options(const struct record *record, char *text, size_t size);
+/* Says that a process goes on in the background, and that we wait for its end. */
+void record_announce(void *record, pid_t pid);
+/* Leaves the folder to the processes that go on, and says where it is. */
+void record_leave(struct record *record);
 /* Prints the summary, puts the file in its place and removes the folder. */
 void record_finish(struct record *record, const struct child *child, char **words);
 /* Removes the folder. */

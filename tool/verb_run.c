@@ -67,7 +67,12 @@ bool launch_run(const struct arguments *arguments, struct error *error)
         !environment_prepare(arguments, library, recorded ? &record : NULL, error))
         return false;
     if (recorded && child_run(&child, arguments->operands, program, error)) {
-        record_finish(&record, &child, arguments->operands);
+        bool ended = child_follow(&child, record_announce, &record);
+        child_release(&child);
+        if (ended)
+            record_finish(&record, &child, arguments->operands);
+        else
+            record_leave(&record);
         child_end_alike(&child);
     }
     record_drop(&record);

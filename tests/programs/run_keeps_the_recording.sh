@@ -84,25 +84,6 @@ expect 0 memoir run --exact --output "$place/out put" "$place/titled" 2>"$place/
 times=$(files "$place/out put" | sed 's|.*/titled-[0-9]*-\([0-9]*\)-.*|\1|' | sort -u | wc -l)
 [ "$times" -eq 2 ] || fail "titled: the time of the same end: $(files "$place/out put")"
 
-# what goes on when the program has ended is recorded on
-expect 0 memoir run --exact ../target daemon >"$place/out" 2>"$place/errors"
-pid=$(sed -n 's/^    process \([0-9]*\) goes on: memoir top .*; its recording will be in .*/\1/p' "$place/errors")
-if [ -n "$pid" ]; then
-    for _ in $(seq 100); do
-        grep -q ready "$place/out" && break
-        sleep 0.1
-    done
-    kill -USR1 "$pid"
-    for _ in $(seq 100); do
-        kill -0 "$pid" 2>/dev/null || break
-        sleep 0.1
-    done
-    memoir top .memoir-*/*.memoir 2>/dev/null | grep -q keep_some || fail "the daemon's recording: $(files)"
-else
-    fail "nothing is said of a daemon: $(cat "$place/errors")"
-fi
-find . -mindepth 1 -delete
-
 # what is no file is written into, and stays what it is: pipes, devices
 mkfifo pipe
 cat pipe >"$place/piped" &

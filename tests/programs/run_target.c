@@ -3,7 +3,8 @@
  * helper: a program whose heap is known, for `memoir run`. The first word says how it ends: `exit`
  * and a code, `signal` and a number, `wait` for a signal that it survives, `copy` its input,
  * `child` to do all of it in a child, `map` for much memory that is not from malloc,
- * `killed` to be so after some time, `daemon` to wait in a child that goes on.
+ * `killed` to be so after some time, `daemon` to wait in a child that goes on, `session` to do that
+ * in a session of its own.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -63,8 +64,10 @@ int main(int argc, char **argv)
         wait(NULL);
         return 0;
     }
-    if (strcmp(way, "daemon") == 0 && fork() > 0)
+    if ((strcmp(way, "daemon") == 0 || strcmp(way, "session") == 0) && fork() > 0)
         return 0;
+    if (strcmp(way, "session") == 0)
+        setsid();
     keep_some();
     build_index();
     drop_index();
@@ -82,7 +85,7 @@ int main(int argc, char **argv)
     if (strcmp(way, "copy") == 0)
         for (int c; (c = getchar()) != EOF;)
             putchar(c);
-    if (strcmp(way, "wait") == 0 || strcmp(way, "daemon") == 0) {
+    if (strcmp(way, "wait") == 0 || strcmp(way, "daemon") == 0 || strcmp(way, "session") == 0) {
         signal(SIGUSR1, on_signal);
         signal(SIGTERM, on_signal);
         printf("ready\n");

@@ -7,19 +7,23 @@
  */
 #include "tool/process/child.h"
 
+#include "tool/process/descendant.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-static void child_become(char **words, const sigset_t *mask, const struct sigaction *ended,
+static bool child_start(struct child *child, char **words, const char *path, struct error *error);
+static void child_become(const struct child *child, char **words, const struct sigaction *ended,
                          int report);
-static void child_wait(struct child *child, const sigset_t *all);
+static void child_wait(struct child *child);
 
 enum { ECHO_MS = 250 };
 static uint64_t ended_ms;
@@ -61,62 +65,87 @@ bool child_not_started(const char *path, int reason, struct error *error)
     return false;
 }
 
-bool child_run(struct child *child, char **words, const char *path, struct error *error)
+static bool child_start(struct child *child, char **words, const char *path, struct error *error)
 {
     struct sigaction plain = {.sa_handler = SIG_DFL}, ended;
-    sigset_t all, before;
+    sigset_t all;
     int report[2], reason = 0;
 
     memset(child, 0, sizeof *child);
     if (pipe2(report, O_CLOEXEC) != 0)
         return error_set(error, ERROR_INPUT, "no pipe: %s", strerror(errno));
     sigfillset(&all);
-    sigprocmask(SIG_BLOCK, &all, &before);
+    sigprocmask(SIG_BLOCK, &all, &child->before);
     sigaction(SIGCHLD, &plain, &ended);
-    uint64_t start_ms = now_ms();
+    child->start_ms = now_ms();
     child->pid = fork();
     if (child->pid == 0)
-        child_become(words, &before, &ended, report[1]);
+        child_become(child, words, &ended, report[1]);
     int failure = errno;
     close(report[1]);
     ssize_t got = child->pid < 0 ? -1 : read(report[0], &reason, sizeof reason);
     close(report[0]);
-    if (child->pid < 0 || got == (ssize_t)sizeof reason) {
-        if (child->pid > 0)
-            waitpid(child->pid, NULL, 0);
-        sigprocmask(SIG_SETMASK, &before, NULL);
-        return child->pid < 0
-                   ? error_set(error, ERROR_INPUT, "no new process: %s", strerror(failure))
-                   : child_not_started(path, reason, error);
-    }
-    child_wait(child, &all);
-    child->time_ms = now_ms() - start_ms;
+    if (child->pid > 0 && got != (ssize_t)sizeof reason)
+        return true;
+    if (child->pid > 0)
+        waitpid(child->pid, NULL, 0);
+    child_release(child);
+    return child->pid < 0 ? error_set(error, ERROR_INPUT, "no new process: %s", strerror(failure))
+                          : child_not_started(path, reason, error);
+}
+
+bool child_run(struct child *child, char **words, const char *path, struct error *error)
+{
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    if (!child_start(child, words, path, error))
+        return false;
+    child_wait(child);
+    child->time_ms = now_ms() - child->start_ms;
     if (WIFSIGNALED(child->status))
         echoes_skip();
-    sigprocmask(SIG_SETMASK, &before, NULL);
     return true;
 }
 
-static void child_become(char **words, const sigset_t *mask, const struct sigaction *ended,
+static void child_become(const struct child *child, char **words, const struct sigaction *ended,
                          int report)
 {
     sigaction(SIGCHLD, ended, NULL);
-    sigprocmask(SIG_SETMASK, mask, NULL);
+    sigprocmask(SIG_SETMASK, &child->before, NULL);
     execvp(words[0], words); /* and not its path: a script without #! needs the shell */
     int reason = errno;
     ssize_t wrote = write(report, &reason, sizeof reason);
     _exit(wrote > 0 ? 127 : 126);
 }
 
-static void child_wait(struct child *child, const sigset_t *all)
+/* Takes the ends of our children, those that the program left to us among them. False: the program
+ * itself still runs. */
+static bool ends_take(struct child *child)
 {
     struct rusage usage = {0};
-    for (;;) {
+    int status;
+    pid_t got;
+    bool ended = false;
+    while ((got = wait4(-1, &status, WNOHANG, &usage)) > 0) {
+        struct child_end *more;
+        if (got == child->pid) {
+            child->status = status;
+            child->rss_peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
+            ended = true;
+        } else if ((more = realloc(child->ends, (child->ends_count + 1) * sizeof *more))) {
+            more[child->ends_count++] = (struct child_end){got, status};
+            child->ends = more;
+        }
+    }
+    return ended || (got < 0 && errno == ECHILD);
+}
+
+static void child_wait(struct child *child)
+{
+    sigset_t all;
+    sigfillset(&all);
+    while (!ends_take(child)) {
         siginfo_t info;
-        pid_t got = wait4(child->pid, &child->status, WNOHANG, &usage);
-        if (got == child->pid || (got < 0 && errno != EINTR))
-            break;
-        int signal = sigwaitinfo(all, &info);
+        int signal = sigwaitinfo(&all, &info);
         if (signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU)
             kill(getpid(), SIGSTOP); /* the child has stopped as well, or will not */
         /* Of a terminal that is gone the kernel tells the leader of the session alone. */
@@ -124,7 +153,58 @@ static void child_wait(struct child *child, const sigset_t *all)
         if (signal > 0 && signal != SIGCHLD && ours)
             kill(child->pid, signal);
     }
-    child->rss_peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
+}
+
+bool child_follow(struct child *child, void (*announce)(void *context, pid_t pid), void *context)
+{
+    enum { STEP_MS = 10, MOMENT_MS = 500, LOOK_MS = 1000 };
+    struct timespec step = {0, STEP_MS * 1000000L};
+    uint64_t from_ms = now_ms();
+    bool announced = false;
+    pid_t pid = 0;
+    sigset_t all;
+    sigfillset(&all);
+    for (;;) {
+        ends_take(child);
+        pid = descendant_with_library(pid);
+        if (pid == 0)
+            break;
+        if (!announced && now_ms() - from_ms >= MOMENT_MS) {
+            announced = true;
+            step = (struct timespec){LOOK_MS / 1000, 0};
+            child->time_ms = 0;
+            announce(context, pid);
+        }
+        siginfo_t info;
+        int signal = sigtimedwait(&all, &info, &step);
+        if (signal <= 0 || signal == SIGCHLD || now_ms() - ended_ms <= ECHO_MS)
+            continue;
+        if (info.si_code <= 0)
+            kill(pid, signal);
+        else if (signal == SIGINT || signal == SIGHUP || signal == SIGQUIT)
+            return false;
+        else if (signal == SIGTSTP)
+            kill(getpid(), SIGSTOP);
+    }
+    if (announced)
+        child->time_ms = now_ms() - child->start_ms;
+    return true;
+}
+
+bool child_end_of(const struct child *child, pid_t pid, int *status)
+{
+    *status = child->status;
+    for (size_t i = child->ends_count; pid != child->pid && i > 0; i--) {
+        *status = child->ends[i - 1].status;
+        if (child->ends[i - 1].pid == pid) /* the last one with this number */
+            return true;
+    }
+    return pid == child->pid;
+}
+
+void child_release(const struct child *child)
+{
+    sigprocmask(SIG_SETMASK, &child->before, NULL);
 }
 
 _Noreturn void child_end_alike(const struct child *child)

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See tool/process/descendant.h. Who is whose child is read in one pass over /proc; processes come
+ * and go meanwhile, which the caller's next look sets right.
+ */
+#include "tool/process/descendant.h"
+
+#include "tool/process/proc.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct relative {
+    pid_t pid, parent;
+};
+
+static bool is_below_us(pid_t pid);
+static bool relative_read(struct relative *relative, pid_t pid);
+static size_t relatives_read(struct relative **relatives);
+static size_t descendants_first(struct relative *relatives, size_t count);
+static bool has_library(pid_t pid);
+
+pid_t descendant_with_library(pid_t last)
+{
+    if (last > 0 && is_below_us(last))
+        return last;
+    struct relative *relatives = NULL;
+    size_t all = relatives_read(&relatives);
+    size_t count = descendants_first(relatives, all);
+    pid_t found = 0;
+    for (size_t i = 0; found == 0 && i < count; i++)
+        if (has_library(relatives[i].pid))
+            found = relatives[i].pid;
+    free(relatives);
+    return found;
+}
+
+static bool is_below_us(pid_t pid)
+{
+    struct relative relative = {pid, pid};
+    while (relative.parent > 1 && relative.parent != getpid())
+        if (!relative_read(&relative, relative.parent))
+            return false;
+    return relative.parent == getpid();
+}
+
+/* "PID (NAME) STATE PARENT ..."; a name may hold anything. False: it has ended. */
+static bool relative_read(struct relative *relative, pid_t pid)
+{
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *file = fopen(path, "re");
+    size_t got = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file)
+        fclose(file);
+    text[got] = '\0';
+    const char *name_end = strrchr(text, ')');
+    if (!name_end || strlen(name_end) < 5 || name_end[2] == 'Z' || name_end[2] == 'X')
+        return false;
+    *relative = (struct relative){pid, atoi(name_end + 4)};
+    return true;
+}
+
+/* All living processes and their parents. */
+static size_t relatives_read(struct relative **relatives)
+{
+    size_t count = 0, room = 0;
+    struct dirent *entry;
+    DIR *listing = opendir("/proc");
+    while (listing && (entry = readdir(listing))) {
+        pid_t pid = atoi(entry->d_name);
+        if (count == room) {
+            room = room == 0 ? 256 : 2 * room;
+            struct relative *more = realloc(*relatives, room * sizeof *more);
+            if (!more)
+                break;
+            *relatives = more;
+        }
+        if (pid > 0 && relative_read(&(*relatives)[count], pid))
+            count++;
+    }
+    if (listing)
+        closedir(listing);
+    return count;
+}
+
+/* Moves those below us to the front, parents before their children. How many. */
+static size_t descendants_first(struct relative *relatives, size_t count)
+{
+    size_t done = 0;
+    for (size_t above = 0; above <= done; above++) {
+        pid_t parent = above == 0 ? getpid() : relatives[above - 1].pid;
+        for (size_t i = done; i < count; i++) {
+            struct relative moved = relatives[i];
+            if (moved.parent != parent)
+                continue;
+            relatives[i] = relatives[done];
+            relatives[done++] = moved;
+        }
+    }
+    return done;
+}
+
+static bool has_library(pid_t pid)
+{
+    struct process process;
+    return process_read(&process, pid) && process.library == PROCESS_WITH;
+}
