@@ -8,6 +8,7 @@
 #include "base/os.h"
 #include "lib/heap/threads.h"
 
+/* Chunks of 1.25 MiB; the log ends at 32 million blocks, 1.25 GiB. */
 enum { CHUNK_ROWS = 1 << 15, CHUNKS = 1 << 10 };
 
 static BULK struct block_log_row *chunks[CHUNKS];

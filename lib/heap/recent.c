@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lib/heap/recent.h. A ring of rows: the number of a row counts up for ever and its place is
- * the remainder. A live block is found again by where its record is, which is nobody else's while
- * it lives: rows of live blocks with the same hash of that are chained, youngest first. So the
- * first number in a chain that the ring has left behind is its end.
+ * See lib/heap/recent.h. A ring of rows: row numbers only count up, and a row's slot is its number
+ * modulo the length. A live block is found again by the address of its record, which is unique
+ * while the block lives: rows of live blocks with the same hash of that address form a chain,
+ * youngest first. A chain ends at the first number that the ring has already overwritten.
  *
- * One lock for all, taken only while this is on. Whoever finds `changing` set came after a thread
- * that stayed behind when the process forked, and starts over.
+ * There is one lock, taken only while this is on. If `changing` is set when the lock is
+ * taken, the process was forked while another thread changed the ring: it is emptied.
  */
 #include "lib/heap/recent.h"
 
@@ -25,13 +25,13 @@ struct row {
     uint64_t allocated_ns, freed_ns;
     size_t requested, usable;
     uint32_t stack, free_stack;
-    uint32_t allocator, allocator_id; /* row of the thread, and whose it was */
+    uint32_t allocator, allocator_id; /* row of the allocating thread, and that thread's id */
     uint32_t freer, freer_id;
 };
 
 struct ring {
-    uint64_t next;  /* number of the row to come; the first is 1 */
-    uint64_t first; /* the oldest that counts */
+    uint64_t next;  /* number of the next row; the first is 1 */
+    uint64_t first; /* number of the oldest row that counts */
     uint32_t size, buckets;
     bool changing;
     struct row *rows;
@@ -80,7 +80,7 @@ static uint64_t *chain_of(const struct ring *in, const struct record *record)
     return &in->chains[(hash >> 32) & (in->buckets - 1)];
 }
 
-/* In the place of the oldest, if there is no other. */
+/* Overwrites the oldest row if the ring is full. */
 static void ring_add(struct ring *to, const struct row *row)
 {
     uint64_t number = to->next++;
@@ -95,7 +95,7 @@ static void ring_add(struct ring *to, const struct row *row)
     }
 }
 
-/* The row of a live block, which leaves its chain. NULL if there is none. */
+/* Takes the row of a live block out of its chain. NULL if it has none. */
 static struct row *ring_take(struct ring *in, const struct record *record)
 {
     uint64_t *link = chain_of(in, record);
@@ -110,7 +110,7 @@ static struct row *ring_take(struct ring *in, const struct record *record)
     return NULL;
 }
 
-/* With the lock. NULL while this is off. */
+/* Takes the lock. NULL while this is off. */
 static struct ring *ring_open(void)
 {
     lock_take(&lock);
@@ -194,8 +194,8 @@ void recent_end(const struct record *record, uint32_t stack)
     ring_close();
 }
 
-/* "alloc_" or "dalloc_" and who, when, where. `named` is the last thread that was asked for its
- * name, since that takes calls of the kernel. */
+/* The keys "alloc_..." or "dalloc_...": thread, time, stack. `named` is the last thread whose name
+ * was asked for, because that takes system calls. */
 static void write_hand(struct sink *sink, const char *hand, uint32_t thread, uint32_t id,
                        uint64_t time_ns, uint32_t stack, struct thread_row *named)
 {

@@ -6,16 +6,16 @@
 #include "lib/alloc/alloc.h"
 #include "lib/heap/threads.h"
 
-enum { IDLE_MOST = 16 };
+enum { IDLE_MOST = 16 }; /* recorders are 8 KiB: the idle ones stay below 128 KiB */
 
 static struct recorder *idle[IDLE_MOST];
 static uint32_t made;
 static uint32_t names;
-static __thread struct recorder *mine; /* kept, or borrowed just now */
+static __thread struct recorder *mine; /* kept, or borrowed for this call */
 
-/* What stays with a thread when a borrowed recorder goes. */
-static __thread uint32_t name;          /* no other thread has it; 0: it had no recorder yet */
-static __thread struct own_stack stack; /* finding out takes calls of the kernel */
+/* What a thread keeps when it gives a borrowed recorder back. */
+static __thread uint32_t name;          /* unique; 0: the thread had no recorder yet */
+static __thread struct own_stack stack; /* kept because finding it takes system calls */
 
 struct recorder *recorder_kept(void)
 {
@@ -45,8 +45,8 @@ static struct recorder *recorder_make(void)
     return recorder;
 }
 
-/* The one that this thread had last; or, since it seems to need one often, one of its own, while
- * there are few; or anyone's. */
+/* The recorder that this thread had last; else, as the thread seems to need one often, a new one
+ * while there are few; else any idle one. */
 static struct recorder *recorder_find(void)
 {
     struct recorder *recorder = NULL;
@@ -58,7 +58,7 @@ static struct recorder *recorder_find(void)
     return recorder != NULL ? recorder : recorder_make();
 }
 
-/* It was another thread's. */
+/* The recorder was another thread's: forgets what only holds for that thread. */
 static void recorder_own(struct recorder *recorder)
 {
     if (name == 0)
@@ -131,7 +131,7 @@ bool recorder_own_stack(uintptr_t sp)
     return own_stack_has(recorder != NULL ? &recorder->walk.own : &stack, sp);
 }
 
-/* The walk is not what it says any more. */
+/* A walk that was interrupted is incomplete. */
 void recorder_abandoned(void)
 {
     struct recorder *recorder = mine;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a thread needs while it records a block: room for a walk, and sites that it found lately.
- * While a thread's heap has every block recorded, the thread keeps its recorder, and each walk
- * begins where the last one left off; otherwise it borrows one for the moment, since ten thousand
- * threads with a sample each must not have ten thousand of them. Nor may a thread without a heap
- * keep one: its end would not be noticed. A thread that borrows gets the recorder it had last if
- * that one is idle in its place; if no other thread used it since, its walk and its sites are still
- * valid.
+ * What a thread needs while it records a block: memory for a walk, and the sites that it used last.
+ * While every block of a thread's heap is recorded, the thread keeps its recorder, and each walk
+ * takes over what the last one knew. Otherwise it borrows one for a single block, because ten
+ * thousand threads with a sample each must not take the memory of ten thousand recorders. A thread
+ * without a heap always borrows: its exit would not be noticed. A thread that borrows gets the
+ * recorder that it had last if that one is idle in its slot; if no other thread has used it since,
+ * its walk and its sites are still valid.
  */
 #ifndef HEAP_RECORDER_H
 #define HEAP_RECORDER_H
 
 #include "lib/watch/watch.h"
 
-enum { RECORDER_SITES = 64 };
+enum { RECORDER_SITES = 64 }; /* last used sites, by a hash of the stack */
 
-/* Estimates that are not yet added to the totals of all. */
+/* Estimates that are not yet added to the totals of all threads. */
 struct batch {
     uint64_t allocated, freed, objects;
 };
@@ -26,35 +26,36 @@ struct recorder {
         uint32_t stack, kind, site;
     } sites[RECORDER_SITES];
     struct batch batch; /* counted by this thread */
-    unsigned era;       /* in which it was */
-    /* Above these, or when the heap has grown by so much, it is time to look at the totals. */
+    unsigned era;       /* the era of `batch` */
+    /* Limits for this thread: beyond them the totals must be looked at. `room` is for growth. */
     uint64_t allocated_most, freed_most, room;
     uint32_t owner; /* the thread that had it last */
     bool kept;
 };
 
-/* NULL when memory is out. */
+/* NULL if memory is out. */
 struct recorder *recorder_take(void);
 void recorder_give(struct recorder *recorder);
-/* Nothing is counted, and the next event looks at the totals. */
+/* Empties the batch, so that the next event looks at the totals. */
 INLINE void recorder_clear(struct recorder *recorder)
 {
     recorder->batch = (struct batch){0};
     recorder->allocated_most = recorder->freed_most = recorder->room = 0;
 }
-/* The calling thread's own, if it keeps one. */
+/* The calling thread's own recorder; NULL if it borrows. */
 struct recorder *recorder_kept(void);
 /* The thread goes back to borrowing. */
 void recorder_drop(void);
-/* It ends: what it allocates from now on is counted elsewhere, so it owns no recorder's sites. */
+/* The thread ends: its later allocations are counted elsewhere, so it owns no sites any more. */
 void recorder_thread_end(void);
-/* Whether an address is in the calling thread's own stack, as far as its walks have found out. */
+/* Whether an address is in the calling thread's own stack, as far as its walks have found that out.
+ */
 bool recorder_own_stack(uintptr_t sp);
-/* What a call left that a signal handler jumped out of (track_abandoned). */
+/* Repairs what a call left behind when a signal handler jumped out of it (track_abandoned). */
 void recorder_abandoned(void);
-/* One that nobody has, for the next who needs it. */
+/* Makes a recorder that no thread uses available to the next thread. */
 void recorder_put_back(struct recorder *recorder);
-/* Of a thread that is gone (track.c): what it counted is added, and it goes back. */
+/* The recorder's thread has exited (track.c): adds its batch to the totals and puts it back. */
 void totals_inherit(struct recorder *recorder);
 
 #endif

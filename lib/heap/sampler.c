@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/heap/sampler.h. The library needs libc only, so the logarithm is here, too. */
+/* See lib/heap/sampler.h. The logarithm is computed here, because the library links libc only. */
 #include "lib/heap/sampler.h"
 #include "base/compiler.h"
 
 #include <string.h>
 
-/* Every rate that was ever set, numbered, so that what was counted at one can be told from what was
- * counted at another; 0: nobody has the number yet, but for the first, which is SAMPLER_EXACT's.
- * When all numbers are taken, the last one is used for all that follows. */
+/* Every rate that was ever set, numbered, so that counts made at different rates can be told apart.
+ * 0: the number is free, except for the first, which is SAMPLER_EXACT's. When all numbers are
+ * taken, all further rates share the last one. */
 static int64_t rates[SAMPLER_RATES];
 static int64_t rate = SAMPLER_OFF;
 static unsigned number;
-static bool skipped; /* some rate let blocks pass */
+static bool skipped; /* some rate other than SAMPLER_EXACT was set */
 
 int64_t sampler_rate(void)
 {
@@ -58,7 +58,7 @@ int64_t sampler_rate_of(unsigned at)
     return load_relaxed(&rates[at]);
 }
 
-/* Natural logarithm of 0 < x < 1, to about 3e-8, which is far less than what chance adds: x = m *
+/* Natural logarithm of 0 < x < 1 with an error of about 3e-8, far below the sampling error: x = m *
  * 2^e with m near 1, then the series of the inverse hyperbolic tangent. */
 static double log_of(double x)
 {
@@ -92,7 +92,7 @@ static double uniform(uint64_t *random)
     return ((double)(random_next(random) >> 11) + 0.5) * 0x1p-53;
 }
 
-/* Exponential with the given mean. */
+/* A random number from the exponential distribution with this mean. */
 static double wait_for(uint64_t *random, double mean)
 {
     return -log_of(uniform(random)) * mean;
@@ -129,7 +129,7 @@ double sampler_picked(double size, int64_t mean)
     double x = size / (double)mean;
     if (x > 40)
         return 1;
-    /* The share of a small part, doubled back: 1 - exp(-2x) = s * (2 - s). */
+    /* 1 - exp(-2x) = s * (2 - s): computes the share of a small part of x, then doubles it back. */
     unsigned doublings = 0;
     while (x > 0x1p-10) {
         x /= 2;
@@ -141,7 +141,7 @@ double sampler_picked(double size, int64_t mean)
     return share;
 }
 
-/* A block that was picked with p(before) stays with p(now) / p(before). */
+/* A block that was picked with probability p(before) stays picked with p(now) / p(before). */
 bool sampler_keeps(uint64_t *random, size_t before, size_t now, int64_t mean)
 {
     return uniform(random) * sampler_picked((double)before, mean) <

@@ -18,19 +18,19 @@ enum { SAMPLER_EXACT = 0, SAMPLER_OFF = -1 };
 /* Mean bytes between samples, SAMPLER_EXACT (every block) or SAMPLER_OFF. */
 int64_t sampler_rate(void);
 void sampler_set_rate(int64_t bytes);
-/* Whether no other rate than SAMPLER_EXACT was ever set. */
+/* Whether SAMPLER_EXACT is the only rate that was ever set. */
 bool sampler_exact_always(void);
-/* How many blocks of `size` pass before the next one is picked; UINT64_MAX: none is. */
+/* How many blocks of `size` pass before the next one is picked; UINT64_MAX: none ever is. */
 uint64_t sampler_blocks(uint64_t *random, size_t size);
-/* The same in bytes, for blocks of many sizes: pick the one with which the sum exceeds it. */
+/* The same in bytes, for blocks of many sizes: the block that makes the sum exceed it is picked. */
 int64_t sampler_bytes(uint64_t *random);
 
-/* The probability with which a block of that size is picked at a rate. */
+/* The probability that a block of that size is picked at this rate. */
 double sampler_picked(double size, int64_t rate);
 
-/* Rates by number, for what must remember at which rate it was counted. */
+/* Rates by number, for data that must remember the rate at which it was counted. */
 enum { SAMPLER_RATES = 256, SAMPLER_EXACT_NUMBER = 0 };
-unsigned sampler_number(void); /* of the rate in force, or the last one */
+unsigned sampler_number(void); /* the number of the current rate, or of the last one */
 int64_t sampler_rate_of(unsigned number);
 
 /* Whether a block that was picked at a rate and shrinks stays picked, so that its new size decides.

@@ -22,7 +22,7 @@ static struct fit_counts usable_of(const struct track_row *row)
 
 struct adding {
     struct scale *scale;
-    double peak_bytes; /* as the sites have it */
+    double peak_bytes; /* estimated from the sites */
 };
 
 static void add_row(void *context, const struct track_row *row)
@@ -54,7 +54,7 @@ void scale_prepare(struct scale *scale, const struct account *account)
     memset(scale, 0, sizeof *scale);
     totals_peak(account, &scale->peak);
     track_each(add_row, &adding);
-    /* With threads at work the sites may miss some of it; no account is above the peak. */
+    /* With other threads running, the sites may miss some of it; no account is above the peak. */
     bool in_sites = scale->peak.in_sites && adding.peak_bytes >= (double)scale->peak.bytes;
     for (unsigned class = 0; class < ACCOUNT_ROWS; class ++) {
         const struct account_sum *sum = &account->classes[class];
@@ -74,7 +74,7 @@ static struct fit_counts bytes_of(struct fit_counts objects, uint64_t size)
     return (struct fit_counts){objects.allocated * size, objects.live * size, objects.peak * size};
 }
 
-/* As many of the usable bytes as in what was seen. */
+/* The same share of the usable bytes as in the recorded blocks. */
 static uint64_t requested_of(uint64_t usable, const struct track_sum *seen)
 {
     return seen->usable == 0
@@ -110,7 +110,7 @@ static void add(struct track_sum *to, uint64_t objects, uint64_t usable)
 {
     to->objects += objects;
     to->usable += usable;
-    to->requested = to->usable; /* what was asked for is not known */
+    to->requested = to->usable; /* the requested size is not known */
 }
 
 struct scale_values scale_rest(const struct scale *scale)

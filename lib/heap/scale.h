@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From what was recorded to numbers that add up. The allocator's counters know exactly how many
- * blocks and bytes of each class were allocated, are live, and were live at the peak; a sampled
- * profile knows which sites they belong to, roughly. Sites are fitted to the counters class by
+ * From recorded blocks to numbers that add up. The allocator's counters know exactly how many
+ * blocks and bytes of each class were allocated, are live, and were live at the peak. A sampled
+ * profile knows roughly which sites they belong to. The sites are fitted to the counters class by
  * class, by the rule of base/fit.h.
  *
- * What is left, since a class has no record or only records with weight 1, is *not sampled*: a row
- * of its own. Where recording did not cover the whole run, a counter also has blocks that no record
- * could stand for: sites keep their estimates, reduced if they exceed the counter, and the
+ * The remainder, where a class has no record or only records with weight 1, is a row of its own:
+ * *not sampled*. If recording did not cover the whole run, a counter includes blocks that no record
+ * could stand for: then sites keep their estimates, reduced if they exceed the counter, and the
  * difference is not sampled.
  *
- * The bytes of a class follow its blocks, which have one size; all large blocks are one class here,
- * whose bytes are fitted for themselves.
+ * The bytes of a class follow from its blocks, which all have one size. All large blocks are one
+ * class here, and its bytes are fitted separately.
  */
 #ifndef HEAP_SCALE_H
 #define HEAP_SCALE_H
@@ -26,22 +26,22 @@ struct scale {
     struct fit large_bytes;
 };
 
-/* What was allocated is live or freed; of that, `peak` was live when the heap was largest. */
+/* Allocated blocks are live or freed; `peak` are those that were live when the heap was largest. */
 struct scale_values {
     struct track_sum freed, live, peak;
 };
 
 /* Compares the counters with the sites as they are now. */
 void scale_prepare(struct scale *scale, const struct account *account);
-/* A row's values, rounded so that the values of all rows add up. Requested bytes follow the usable
- * ones. */
+/* The values of a row, rounded so that the values of all rows add up. Requested bytes follow the
+ * usable ones. */
 struct scale_values scale_row(struct scale *scale, const struct track_row *row);
-/* After all rows: what is not sampled. */
+/* After all rows: the values that are not sampled. */
 struct scale_values scale_rest(const struct scale *scale);
-/* What a class had at the peak, blocks and usable bytes: what its rows and the rest add up to. */
+/* Blocks and usable bytes of a class at the peak: the sum of its rows and its rest. */
 struct track_sum scale_peak(const struct scale *scale, unsigned class);
 
-/* To the nearest; what is too large becomes UINT64_MAX. */
+/* Rounds to nearest; a value that is too large becomes UINT64_MAX. */
 uint64_t scale_round(double value);
 
 #endif

@@ -9,12 +9,12 @@
 #include "base/lock.h"
 #include "base/os.h"
 
-enum { INTERVAL_FIRST_MS = 10 };
+enum { INTERVAL_FIRST_MS = 10 }; /* so that 1,024 points cover the first 10 seconds */
 
 static BULK_FIRST struct series_point points[SERIES_MOST];
 static unsigned count;
 static uint64_t interval_ms = INTERVAL_FIRST_MS, next_ms;
-static uint32_t busy; /* a turn */
+static uint32_t busy; /* 1 while a thread adds a point */
 static bool resident;
 
 bool series_due(uint64_t now_ms)
@@ -27,7 +27,7 @@ void series_resident(bool wanted)
     store_relaxed(&resident, wanted);
 }
 
-/* Bytes of the process in memory: the second number of the file, in pages. */
+/* Resident bytes of the process: the second number of /proc/self/statm, in pages. */
 static uint64_t resident_bytes(void)
 {
     char text[64];
@@ -47,7 +47,7 @@ static uint64_t resident_bytes(void)
 uint64_t series_resident_peak(void)
 {
     static const char name[] = "VmHWM:";
-    char text[2048]; /* the line is among the first twenty */
+    char text[2048]; /* the line is among the first twenty of the file */
     int fd = os_open("/proc/self/status", O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0)
         return 0;

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/heap/sites.h. */
+/*
+ * See lib/heap/sites.h. Sites lie in a table (lib/watch/table.h) and on two lists: those of a stack
+ * and those of a thread. The two difficult parts are *renewing* a site, when its counts are from
+ * an earlier era, and *folding* the sites of an ended thread into those of all ended threads.
+ * Neither stops other threads: a site is renewed by its own thread, or under a lock if it has none;
+ * a fold makes `folds` odd, and a reader that sees it change reads again.
+ */
 #include "lib/heap/sites.h"
 
 #include "base/arch.h"
@@ -13,15 +19,17 @@
 enum {
     LARGE_STEPS_SHIFT = 5,        /* large sizes: ranges of 3 %, so that one weight fits */
     LARGE_LEAST_LOG = UNIT_SHIFT, /* shorter than BLOCK_MAX if the alignment is large */
-    LOOKS = 3,                    /* sites of a stack that are tried before the table is */
-    PATIENCE = 10000, /* looks until a reader goes on, whatever a thread that folds is doing */
+    LOOKS = 3,                    /* sites of a stack that are compared before the table is
+                                     searched: most stacks have 1 to 3 */
+    PATIENCE = 10000,             /* checks until a reader goes on, even if the folding thread was
+                         interrupted */
 };
 
 unsigned sites_era;
-uint32_t sites_peak_epoch = 1; /* no site has saved this one yet */
+uint32_t sites_peak_epoch = 1; /* no site has saved this epoch yet */
 
-static struct lock renew_lock = {0, LOCK_SITES}; /* for sites that no thread has for its own */
-static uint32_t folds;                           /* odd while one is under way */
+static struct lock renew_lock = {0, LOCK_SITES}; /* for sites that no single thread owns */
+static uint32_t folds;                           /* odd while a fold is under way */
 static BULK uint32_t slabs[TABLE_SLABS];
 struct table sites_table = {
     .entry_bytes = sizeof(struct site), .slab_shift = 3, .count = 1, .slabs = slabs};
@@ -65,7 +73,7 @@ static uint32_t find(uint32_t stack, uint32_t thread, uint32_t kind, uint64_t mo
 
 uint32_t sites_find(uint32_t stack, uint32_t thread, uint32_t kind)
 {
-    /* Most stacks have one site or a few: no need to search among all. */
+    /* Most stacks have one site or a few: no need to search the table. */
     uint64_t key = key_of(stack, thread);
     uint32_t id = load_acquire(stacks_sites(stack));
     for (unsigned looks = 0; id != 0 && looks < LOOKS; looks++) {
@@ -88,7 +96,7 @@ void site_count(uint32_t *place, uint32_t count, bool alone)
                                                 __ATOMIC_RELAXED));
 }
 
-/* Never below zero, even if a reader meets a fold. */
+/* Never below zero, even if a reader runs during a fold. */
 static uint64_t less(const uint64_t *allocated, uint64_t freed)
 {
     uint64_t all = load_relaxed(allocated);
@@ -123,7 +131,7 @@ void site_save(struct site *site)
     store_release(&site->peak_epoch, epoch);
 }
 
-/* Nobody else allocates there, and whoever frees a block of this era comes later. */
+/* No other thread allocates at this site, and a block of the new era can only be freed later. */
 static void renew_alone(struct site *site)
 {
     unsigned era = load_relaxed(&sites_era);
@@ -146,7 +154,8 @@ void site_renew(struct site *site)
     lock_give(&renew_lock);
 }
 
-/* Numbers of eras are used again: sites that nobody uses any more must not be taken for new. */
+/* Era numbers are reused: marks sites of old eras, or an unused one would seem to be of this era.
+ */
 static void void_but(unsigned era)
 {
     for (uint32_t id = 1; id < table_count(&sites_table); id++) {
@@ -178,7 +187,7 @@ static void sum_move(struct track_sum *to, struct track_sum *from)
     *from = (struct track_sum){0};
 }
 
-/* Nobody else writes to a site whose thread has ended and that has no live block. */
+/* No other thread writes to a site whose thread has ended and that has no live block. */
 static void fold(struct site *to, struct site *from)
 {
     store_relaxed(&folds, folds + 1);
@@ -219,7 +228,7 @@ bool sites_stood(uint32_t before)
     return load_relaxed(&folds) == before;
 }
 
-/* Half of a free, or of a fold, that leaves more freed than there was. */
+/* Repairs a free or a fold that was done halfway, after which more is freed than was allocated. */
 void sites_recover(uint32_t parent_id)
 {
     lock_break(&renew_lock, parent_id);

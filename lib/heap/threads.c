@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/heap/threads.h. */
+/*
+ * See lib/heap/threads.h. Rows lie in slabs that are never given back; one lock guards their
+ * reuse, taken when a thread records its first block and when it ends. Threads that exit
+ * without running their destructors are found by asking the kernel for their ids, one at
+ * each new thread, so that ten thousand short threads do not leave ten thousand rows behind.
+ */
 #include "lib/heap/threads.h"
 
 #include <fcntl.h>
@@ -14,13 +19,14 @@
 #include "lib/heap/sites.h"
 
 enum {
-    SLAB_SHIFT = 6,
+    SLAB_SHIFT = 6, /* 64 rows are 3 KiB */
     SLAB = 1 << SLAB_SHIFT,
-    SLABS = 1 << 15,
-    KEPT = 64, /* ended threads keep their rows while there are at most this many */
-    LOOKS = 8, /* rows of ended threads that a new one looks at */
-    /* Live threads, before the kernel is asked whether they still exist: a seccomp filter may
-     * forbid that system call, and few threads need no check. */
+    SLABS = 1 << 15, /* for 2 million threads at once; the table is 128 KiB of untouched memory */
+    KEPT = 64,       /* ended threads keep their rows while there are at most this many */
+    /* Rows of ended threads that are checked for a new thread: bounds the time under the lock. */
+    LOOKS = 8,
+    /* Number of live threads from which on the kernel is asked whether they still exist. A seccomp
+     * filter may forbid that system call, and few threads need no check. */
     ASK_FROM = 64,
 };
 
@@ -28,11 +34,12 @@ enum thread_state { THREAD_NONE, THREAD_LIVES, THREAD_ENDED };
 
 struct thread {
     uint64_t since_ms;
-    struct recorder *recorder; /* kept; inherited if it exits without running its destructors */
+    struct recorder *recorder; /* kept; inherited if the thread exits without running its
+                                  destructors */
     uint32_t id, tid;
     uint32_t sites; /* stays with the row */
     uint8_t state;
-    bool named; /* by the program */
+    bool named; /* the program set the name */
     char name[THREAD_NAME_SIZE];
 };
 
@@ -40,9 +47,9 @@ static struct lock lock = {0, LOCK_THREADS};
 static BULK uint32_t slabs[SLABS]; /* meta ids */
 static uint32_t count, ids;
 static bool names_kept;       /* of ended threads */
-static uint32_t living;       /* rows of threads that have not ended, as far as we know */
-static pid_t process;         /* whose threads these are */
-static uint32_t cursor;       /* where the next look for a row to use again begins */
+static uint32_t living;       /* rows of threads that have not ended, as far as is known */
+static pid_t process;         /* the process whose threads these are */
+static uint32_t cursor;       /* where the next search for a free row begins */
 static __thread uint32_t own; /* number of this thread's row, + 1 */
 
 static struct thread *thread_at(uint32_t number)
@@ -64,7 +71,7 @@ static void thread_vanished(struct thread *thread)
     thread->recorder = NULL;
 }
 
-/* Whether the row's thread is gone and nothing of it left. `ask`: the kernel, if need be. */
+/* Whether the row's thread has ended and none of its blocks is live. `ask`: may ask the kernel. */
 static bool is_free_locked(uint32_t number, bool ask)
 {
     struct thread *thread = thread_at(number);
@@ -76,8 +83,8 @@ static bool is_free_locked(uint32_t number, bool ask)
     return thread->state == THREAD_NONE;
 }
 
-/* A row to use again, or a new one. The kernel is asked about one of the rows that are looked at,
- * each time about another, so that in the end it is asked about all. */
+/* A free row, or a new one. Of the rows that are checked, the kernel is asked about one, each time
+ * about another, so that in the end it is asked about all. */
 static uint32_t number_locked(void)
 {
     for (unsigned i = 0; i < LOOKS && count >= KEPT; i++) {
@@ -97,8 +104,8 @@ static uint32_t number_locked(void)
     return count - 1;
 }
 
-/* From a child that shares our memory (vfork) all threads look dead: there is no row for it. Nor is
- * the id that it may have left in our thread-local memory taken for the thread's. */
+/* A vfork child shares our memory, and to it all threads look dead, so it gets no row. The id that
+ * such a child may have left in our thread-local memory is not taken for the thread's. */
 static NOINLINE uint32_t thread_add(void)
 {
     pid_t here = os_pid();
@@ -158,7 +165,7 @@ void threads_end(void)
     if (!thread->named && load_relaxed(&names_kept))
         os_thread_name(thread->name);
     lock_take(&lock);
-    /* All or nothing: a thread's row that is still there has all that the thread did. */
+    /* All or nothing: a row that is still there has everything that its thread did. */
     bool gone = count > KEPT && sites_ended(own - 1) && sites_fold(own - 1);
     store_release(&thread->state, gone ? THREAD_NONE : THREAD_ENDED);
     living--;
@@ -166,7 +173,7 @@ void threads_end(void)
     lock_give(&lock);
 }
 
-/* What the kernel calls a live thread; empty if it does not say. */
+/* The kernel's name of a live thread; empty if it has none. */
 static void name_ask(uint32_t tid, char name[THREAD_NAME_SIZE])
 {
     char path[64];

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/heap/totals.h. */
+/*
+ * See lib/heap/totals.h. Adding up the counters costs time for each heap, so the work here is to do
+ * it seldom and yet at the right moments. Three parts: the peak (when to check, and what was live
+ * then), limits of triggers (how far the program is from the next one), and the series (when a
+ * point is due). Each part publishes a band or a limit that the slow paths of malloc and free
+ * compare with; only a value outside of it leads here. Threads never wait for each other: the one
+ * that gets `busy` does the work, and the others go on.
+ */
 #include "lib/heap/totals.h"
 
 #include "base/arch.h"
@@ -11,35 +18,36 @@
 #include "lib/heap/track.h"
 
 enum {
-    BATCH_BYTES = 16 << 10, /* events are shared at the latest after this many bytes, */
+    BATCH_BYTES = 16 << 10, /* a thread shares its events after this many bytes at the latest, */
     BATCH_SHARE = 4096,     /* or this share of the heap if that is more */
-    LOOK_SHARE = 256,       /* the heap is looked at again when it has grown by this share, */
-    LOOK_BYTES = 16 << 10,  /* and by this for each heap, which is about what its bins hold; */
-    LOOK_FINER = 16,        /* by this part of both while every block is recorded: without bins */
-    FAR_SHARE = 4,          /* a change by this share, */
-    FAR_BYTES = 1 << 20,    /* and by this, is a point of the series of its own, */
-    FAR_MOST = 24,          /* but not more often than this */
-    FAR_WINDOW_MS = 16,     /* in this time; with many heaps, of which each costs some time, */
-    HEAPS_A_MS = 16,        /* points are at least a millisecond apart for each 16 of them */
-    PART_SHARE = 32,        /* threads come by at least this often on the way to a limit */
-    PART_LEAST = 1024,
+    LOOK_SHARE = 256,       /* the heap is checked again after growth by this share, */
+    LOOK_BYTES = 16 << 10,  /* and by this for each heap: about what its bins hold; */
+    LOOK_FINER = 16,        /* by 1/16 of both while every block is recorded, as there are no
+                               bins then */
+    FAR_SHARE = 4,          /* a change of the heap by this share, */
+    FAR_BYTES = 1 << 20,    /* and by at least this, becomes an extra point of the series, */
+    FAR_MOST = 24,          /* but at most this many */
+    FAR_WINDOW_MS = 16,     /* in this time. A point costs time for each heap, so with many heaps */
+    HEAPS_A_MS = 16,        /* points are at least a millisecond apart for each 16 heaps */
+    PART_SHARE = 32,        /* threads report at least this often on the way to a limit */
+    PART_LEAST = 1024,      /* but not for fewer bytes than this: reports have a price */
 };
 
-/* Usable bytes: of recorded events while every block is recorded, else of the counters of threads
- * that came by since limits were set. Only differences mean something. */
+/* Usable bytes: of recorded events while every block is recorded, else of the counters of the
+ * threads that reported since limits were set. Only differences are meaningful. */
 static struct {
     uint64_t allocated, freed;
 } progress __attribute__((aligned(64)));
 
 static struct {
-    uint64_t allocated, freed, live; /* in terms of `progress`; 0: none */
+    uint64_t allocated, freed, live; /* on the scale of `progress`; 0: no limit */
     uint64_t held;                   /* held bytes at which live bytes may have reached the limit */
 } goals = {.held = UINT64_MAX};
 
 static struct {
     uint64_t bytes;
     struct totals_peak is;
-    uint32_t busy; /* a turn */
+    uint32_t busy; /* 1 while a thread works on it */
 } peak __attribute__((aligned(64)));
 
 struct totals_limits totals_limits;
@@ -55,14 +63,14 @@ static uint64_t least_of(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Whether recorded events are all that ever happened. */
+/* Whether every block since the start was recorded. */
 static bool exact_from_start(void)
 {
     return sampler_exact_always() && track_covered();
 }
 
-/* With `peak.busy`: keeps the account if it is the largest. That is the peak, unless recorded
- * events have found a larger one. What is live. */
+/* Called with `peak.busy`: keeps the account if it is the largest so far. It is the peak then,
+ * unless recorded events have found a larger one. Returns the live bytes. */
 static uint64_t raise_peak(const struct account_sum classes[ACCOUNT_ROWS])
 {
     struct account_sum total = account_total(classes);
@@ -84,9 +92,9 @@ static uint64_t raise_peak(const struct account_sum classes[ACCOUNT_ROWS])
     return live;
 }
 
-/* No look until the program has a step more than at the peak. If it seems to have more already,
- * bins have taken blocks that are not noted yet: no look until it is a step more, or a step less,
- * since they may be noted while the heap grows. */
+/* Sets when to check again: when the program has a step more than at the peak. If it seems to have
+ * more already, bins have taken blocks that are not noted yet: then at a step more, or at a step
+ * less, as they may be noted while the heap grows. */
 static void calm_set(uint64_t now, uint64_t again, uint64_t step)
 {
     bool above = now > again + step;
@@ -99,13 +107,14 @@ static void calm_set(uint64_t now, uint64_t again, uint64_t step)
 
 void totals_high_water(void)
 {
-    static BULK struct account_sum classes[ACCOUNT_ROWS]; /* stacks may be small */
+    static BULK struct account_sum classes[ACCOUNT_ROWS]; /* static, because the stack may be
+                                                             small */
     if (!turn_take(&peak.busy))
         return;
     uint64_t finer = sampler_rate() == SAMPLER_EXACT ? LOOK_FINER : 1;
     uint64_t now = held_by_program(), step = now / LOOK_SHARE / finer;
     uint64_t least = (heap_count() + (uint64_t)1) * LOOK_BYTES / finer;
-    uint64_t again = now; /* where the heap would be as large as at the peak */
+    uint64_t again = now; /* the value at which the heap is as large as at the peak */
     if (!exact_from_start()) {
         account_classes(classes);
         uint64_t live = raise_peak(classes), highest = load_relaxed(&peak.bytes);
@@ -115,10 +124,10 @@ void totals_high_water(void)
     turn_give(&peak.busy);
 }
 
-/* Waits for `peak.busy`. False: its thread does not get on. */
+/* Waits for `peak.busy`. False: the thread that has it makes no progress. */
 static bool peak_turn(void)
 {
-    enum { PATIENCE = 100000 };
+    enum { PATIENCE = 100000 }; /* pauses, some ms; an account of 10,000 heaps takes one */
     bool mine = false;
     for (unsigned tries = 0; tries < PATIENCE && !mine; tries++) {
         mine = turn_take(&peak.busy);
@@ -132,7 +141,7 @@ void totals_peak(const struct account *now, struct totals_peak *out)
     bool mine = peak_turn();
     if (mine)
         raise_peak(now->classes);
-    *out = peak.is; /* also while another thread writes it: it may be a mixture */
+    *out = peak.is; /* also while another thread writes it: the copy may be mixed */
     if (mine)
         turn_give(&peak.busy);
 }
@@ -145,7 +154,7 @@ struct totals_now totals_now(void)
     return (struct totals_now){total.alloc_bytes, total.free_bytes, account_live_bytes(&total)};
 }
 
-/* A goal as far from `from` as the limit is from `now`; 0 stays 0. */
+/* The goal that is as far from `from` as the limit is from `now`; 0 stays 0. */
 static uint64_t goal_for(uint64_t limit, uint64_t now, uint64_t from)
 {
     if (limit == 0)
@@ -154,14 +163,14 @@ static uint64_t goal_for(uint64_t limit, uint64_t now, uint64_t from)
     return goal == 0 ? 1 : goal;
 }
 
-/* How far `now` is from a goal; 0 when it is reached. A goal of 0 is never reached. */
+/* The distance from `now` to a goal; 0 if it is reached. A goal of 0 is never reached. */
 static uint64_t distance(const uint64_t *goal, uint64_t now)
 {
     uint64_t last = load_relaxed(goal) - 1;
     return last < now ? 0 : last - now;
 }
 
-/* Where live bytes can have reached the limit, as far as held bytes tell. */
+/* The held bytes at which live bytes may have reached the limit. */
 static uint64_t held_goal(uint64_t limit, uint64_t live)
 {
     uint64_t now = held_bytes();
@@ -173,13 +182,13 @@ static uint64_t held_goal(uint64_t limit, uint64_t live)
     return now + (rest > UNIT ? rest : UNIT);
 }
 
-/* While nothing is recorded no dump is due. */
+/* No dump is due while nothing is recorded. */
 static uint64_t held_limit(void)
 {
     return sampler_rate() == SAMPLER_OFF ? UINT64_MAX : load_relaxed(&goals.held);
 }
 
-/* The range of held bytes in which no thread needs to look. */
+/* Sets the range of held bytes in which no thread needs to check. */
 static void band_set(uint64_t low, uint64_t high)
 {
     high = least_of(high, held_limit());
@@ -187,7 +196,7 @@ static void band_set(uint64_t low, uint64_t high)
     store_relaxed(&totals_band.width, high > low ? high - low - 1 : 0);
 }
 
-/* The range in which the last point of the series is near enough. */
+/* The range in which the last point of the series is close enough. */
 static void band_around(uint64_t center)
 {
     uint64_t far = center / FAR_SHARE > FAR_BYTES ? center / FAR_SHARE : FAR_BYTES;
@@ -246,8 +255,7 @@ void totals_count(const struct account_sum *now, struct totals_counted *last)
 
 /* ---- events while every block is recorded ------------------------------------------------ */
 
-/* The calling thread's recorder, if it keeps one: a batch from before all was forgotten does not
- * count. */
+/* The calling thread's recorder, if it keeps one. A batch from before a reset does not count. */
 static struct recorder *kept_now(void)
 {
     struct recorder *recorder = recorder_kept();
@@ -265,15 +273,15 @@ static void share(struct recorder *recorder)
     recorder_clear(recorder);
 }
 
-/* `own` is what this thread has not shared; NULL: nothing.
+/* `own` is what this thread has not shared yet, or NULL.
  *
- * Other threads may allocate and free any number of bytes between two loads, if this one has to
- * wait for a processor there. What was allocated then must not be taken for live, or nothing would
- * ever be a peak again: the loads are repeated until they fit, and if they never do, the frees are
- * those of the later time. */
+ * If this thread loses its processor between two loads, other threads may allocate and free any
+ * number of bytes in the meantime. Those must not be counted as live, or no later moment would ever
+ * be a peak: the loads are repeated until they fit, and if they never do, the later value of the
+ * frees is taken. */
 static struct totals_now progress_now(const struct recorder *own)
 {
-    enum { TRIES = 3 };
+    enum { TRIES = 3 }; /* a thread that loses its processor three times in a row gives up */
     uint64_t freed = load_acquire(&progress.freed), allocated = 0;
     for (unsigned i = 0; i < TRIES; i++) {
         uint64_t before = freed;
@@ -287,7 +295,7 @@ static struct totals_now progress_now(const struct recorder *own)
     return (struct totals_now){allocated, freed, allocated > freed ? allocated - freed : 0};
 }
 
-/* Looks at the totals after an event. True if the heap is larger than ever before. */
+/* Checks the totals after an event. True if the heap is at a new peak. */
 static bool look(struct totals_now now)
 {
     bool grown = now.live > load_relaxed(&peak.bytes) && exact_from_start();
@@ -306,7 +314,7 @@ static bool look(struct totals_now now)
     return grown;
 }
 
-/* The same, and how much the thread may do before it is time to look again. */
+/* The same, and sets how much the thread may do before it checks again. */
 static bool recorder_look(struct recorder *recorder)
 {
     struct totals_now now = progress_now(recorder);
@@ -396,7 +404,7 @@ void totals_tick(uint64_t now_ms)
     add_point(now_ms);
 }
 
-/* Whether another point out of turn may be added now. */
+/* Whether another extra point may be added now. */
 static bool may_add_point(uint64_t now_ms)
 {
     static uint64_t period;
@@ -418,7 +426,7 @@ void totals_far(void)
     else if (now_ms >= load_relaxed(&rest_ms) && may_add_point(now_ms))
         add_point(now_ms);
     else
-        band_set(0, UINT64_MAX); /* until the next regular point */
+        band_set(0, UINT64_MAX); /* no check until the next regular point */
 }
 
 static void peak_row(void *context, const struct track_row *row)
@@ -431,7 +439,7 @@ static void peak_row(void *context, const struct track_row *row)
 
 void totals_reset(void)
 {
-    static BULK struct totals_peak in_sites; /* stacks may be small */
+    static BULK struct totals_peak in_sites; /* static, because the stack may be small */
     bool mine = peak_turn();
     if (mine && peak.is.in_sites) {
         in_sites = (struct totals_peak){.time_ms = peak.is.time_ms};

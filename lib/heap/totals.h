@@ -32,8 +32,8 @@
 #include "lib/heap/sites.h"
 
 /*
- * Limits that the counters may reach; when one is reached `totals_due` becomes true, by whichever
- * thread notices. 0: none. Set by `totals_arm`.
+ * Limits for the counters. When one is reached, the thread that notices sets `totals_due`. 0: no
+ * limit. Set by `totals_arm`.
  */
 struct totals_limits {
     uint64_t allocated, freed, live; /* usable bytes */
@@ -41,14 +41,14 @@ struct totals_limits {
 };
 extern struct totals_limits totals_limits;
 extern bool totals_due;
-/* The counters that the limits are held against. */
+/* The counters that are compared with the limits. */
 struct totals_now {
     uint64_t allocated, freed, live;
 };
 struct totals_now totals_now(void);
 
-/* While `totals_counting`, each thread tells now and then what it has allocated and freed in all;
- * `last` is what it told before. */
+/* While `totals_counting`, each thread reports now and then how much it has allocated and freed in
+ * all; `last` is what it reported before. */
 extern bool totals_counting;
 struct account_sum;
 struct totals_counted {
@@ -59,26 +59,26 @@ void totals_count(const struct account_sum *now, struct totals_counted *last);
 struct totals_band {
     uint64_t low, width;
 };
-/* This may be the heap's peak: on the slow path, before a free or when a bin was looked at, if what
- * the program has (held.h) has left the band or held bytes are high; and before a mark. */
+/* The heap may be at its peak. Called on the slow path, before a free or when a bin was visited, if
+ * the program's bytes (held.h) have left the band or held bytes are high; and before a mark. */
 extern struct totals_band totals_calm;
 extern uint64_t totals_high;
 void totals_high_water(void);
-/* After any slow call: called when held bytes have left the band. */
+/* After any slow call: called if held bytes have left the band. */
 extern struct totals_band totals_band;
 void totals_far(void);
 
-/* The calling thread will not record every block any more. */
+/* The calling thread stops recording every block. */
 void totals_settle(void);
-/* Now and then: time goes by. */
+/* Called now and then, to notice the time. */
 void totals_tick(uint64_t now_ms);
 
-/* A recorded block begins or ends while every block is recorded. `totals_grow` is true if that
- * makes the heap larger than ever before. */
+/* A recorded block begins or ends while every block is recorded. `totals_grow` is true if the heap
+ * is at a new peak then. */
 bool totals_grow(uint64_t bytes);
 void totals_shrink(uint64_t bytes);
 
-/* Before a site changes by anything but a block that makes the heap larger than ever. */
+/* Called before a site changes, except by a block that makes a new peak. */
 extern HIDDEN bool totals_at_peak;
 INLINE void totals_change(struct site *site)
 {
@@ -87,16 +87,16 @@ INLINE void totals_change(struct site *site)
     site_save(site);
 }
 
-/* Before all sites are forgotten, and after it was said that they do not cover the whole run. The
- * heap's peak stays; which sites held memory then is forgotten, too. */
+/* Called before all sites are forgotten and after it was noted that they do not cover the whole
+ * run. The heap's peak stays; which sites held memory then is forgotten. */
 void totals_reset(void);
-/* In a forked child: what is recorded there as allocated and freed. Batches of threads that stayed
- * behind are lost. */
+/* In a forked child: the bytes recorded as allocated and freed. The batches of the parent's other
+ * threads are lost. */
 void totals_recover(uint64_t allocated, uint64_t freed);
-/* What a call left that a signal handler jumped out of (track_abandoned). */
+/* Repairs what a call left behind when a signal handler jumped out of it (track_abandoned). */
 void totals_abandoned(void);
 
-/* The peak. `classes` is the largest account that was taken, `now` among them; `in_sites`: recorded
+/* The peak. `classes` is the largest account that was taken, including `now`; `in_sites`: recorded
  * events have found a larger heap since, and the sites know what it held. */
 struct totals_peak {
     uint64_t time_ms;
@@ -109,7 +109,7 @@ struct totals_peak {
 /* `now` is an account of this moment, which may be the peak. */
 void totals_peak(const struct account *now, struct totals_peak *peak);
 
-/* For triggers.c: sets new limits; `now` is what the counters were when they were chosen. */
+/* For triggers.c: sets new limits; `now` are the counters that they were chosen by. */
 void totals_arm(const struct totals_limits *limits, const struct totals_now *now);
 
 #endif

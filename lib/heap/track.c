@@ -76,7 +76,7 @@ void track_recording(bool on)
 
 /* ---- time ---------------------------------------------------------------------------- */
 
-/* Microseconds in 2^-32 a tick: measured again whenever the time since the start has doubled. */
+/* Microseconds in 2^-32 a tick: measured again each time the run has become twice as long. */
 static uint64_t tick_us = ((uint64_t)1 << 32) / 32;
 static uint64_t first_ticks, first_ns, next_ns;
 
@@ -153,7 +153,7 @@ static uint32_t site_for(struct recorder *recorder, uint32_t stack, uint32_t kin
     return site;
 }
 
-/* The first time that a stack is not kept: it would take more memory than it may or can. */
+/* Says once that a stack is not kept, because heap.memory is reached or memory is out. */
 static NOINLINE void tell_other(void)
 {
     static bool told;
@@ -249,7 +249,8 @@ void track_end(struct record *record, const struct caller *caller, size_t usable
         site_count(&site->moved_out, 1, false);
     else
         site_count(&ends->lives[life_bucket(born)], 1, own);
-    sum_add(&ends->freed, requested, usable, own); /* last: without live blocks it may be folded */
+    sum_add(&ends->freed, requested, usable, own); /* last: a site without live blocks may be
+                                                      folded */
 }
 
 void track_thread_end(void)
@@ -354,7 +355,7 @@ bool track_totals_now(struct track_totals *totals)
     struct {
         struct account account;
         struct scale scale;
-    } *room = os_map(sizeof *room); /* stacks may be small */
+    } *room = os_map(sizeof *room); /* mapped, because the stack may be small */
     if (room == NULL)
         return false;
     account_take(&room->account);

@@ -22,22 +22,22 @@
 struct caller;
 struct record;
 
-/* A block was picked: who asked for it is found out and counted. `class` is the allocator's, or
- * CLASS_COUNT for a large block. `born` is 0, or, if the block goes on from one that realloc
- * replaces, `track_born` of that one; TRACK_MOVED where that had no record. `rate` is the
- * number (watch.h) of the one that it was picked at, which may be in force no more. */
+/* A block was picked: finds its stack and counts it. `class` is the allocator's, or CLASS_COUNT for
+ * a large block. `born` is 0; for a block that continues one that realloc replaces, it is
+ * `track_born` of that one, or TRACK_MOVED if that had no record. `rate` is the number (sampler.h)
+ * of the rate at which it was picked, which may no longer be the current one. */
 static const uint64_t TRACK_MOVED = UINT64_MAX;
 void track_begin(struct record *record, const struct caller *caller, unsigned class, size_t usable,
                  size_t requested, uint64_t born, unsigned rate);
 uint64_t track_born(const struct record *record);
-/* False if the block is not counted, for its thread did not take part or memory was out. */
+/* False if the block is not counted, because its thread is not recorded or memory was out. */
 bool track_rate(const struct record *record, unsigned *rate);
 /* A picked block was freed by `caller`, NULL if unknown; or realloc moved it (`moved`). */
 void track_end(struct record *record, const struct caller *caller, size_t usable, size_t requested,
                bool moved);
 /* A block was resized in place: its record is new, `before` is the `site` of its old record. */
 void track_again(const struct record *record, uint32_t before);
-/* Whether the calling thread's blocks are recorded; and those of threads that have not said. */
+/* Whether the calling thread's blocks are recorded; and those of threads without such a call. */
 void track_set_thread_active(bool active);
 bool track_thread_active(void);
 void track_set_threads_active(bool active);
@@ -46,8 +46,8 @@ bool track_threads_active(void);
 void track_thread_end(void);
 /* In a forked child. */
 void track_recover(uint32_t parent_id);
-/* The thread's last call inside was left by a jump out of a signal handler: its locks are opened,
- * and what it had begun ends there. */
+/* The thread's last call in here was left by a jump out of a signal handler: opens its locks and
+ * ends what it had begun. */
 void track_abandoned(void);
 /* Whether an address is in the calling thread's own stack. False where that is not known yet. */
 bool track_own_stack(uintptr_t sp);
@@ -58,33 +58,33 @@ void track_each(void (*row)(void *context, const struct track_row *row), void *c
 /* Picked blocks. */
 struct track_seen {
     uint64_t live, allocated;
-    uint64_t other; /* allocated ones without a stack: there was no memory for it */
-    uint64_t lost;  /* picked, but there was no memory to record them */
+    uint64_t other; /* allocated blocks without a stack, as memory was out for it */
+    uint64_t lost;  /* picked, but memory was out for the record */
 };
 void track_seen(struct track_seen *seen);
 
-/* Sums over all sites after `scale_prepare`. Where recording covers the whole run they are the
- * allocator's counters; requested bytes stay an estimate unless every block is recorded. */
+/* Sums over all sites after `scale_prepare`. If recording covers the whole run, they are the
+ * allocator's counters; requested bytes remain an estimate unless every block is recorded. */
 struct track_totals {
     struct track_sum live, allocated, peak;
     uint64_t peak_ms; /* os_now_ms() of the peak */
 };
 struct scale;
 void track_totals(struct track_totals *totals, struct scale *scale);
-/* The same with a scale of its own. False when memory is out. */
+/* The same with a scale of its own. False if memory is out. */
 bool track_totals_now(struct track_totals *totals);
 
 /* Whether every block since the start of the process was subject to recording. */
 bool track_covered(void);
 /* Recording begins or ends for all threads. */
 void track_recording(bool on);
-/* When it ended, os_now_ms(); 0: it goes on. */
+/* When recording ended, os_now_ms(); 0: it is on. */
 uint64_t track_off_ms(void);
 
-/* Forgets what was recorded: blocks that are live now will not be seen to end. */
+/* Forgets what was recorded: the end of a block that is live now will not be seen. */
 void track_reset(void);
 
-/* Measures the rate of the machine's ticks; called now and then. */
+/* Measures the speed of the CPU's tick counter; called now and then. */
 void track_measure_ticks(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/watch/code.h. Memory of code may have holes, so every place is tried before it is read.
- */
+/* See lib/watch/code.h. The memory of code may have holes, so each address is tested before it is
+ * read. */
 #include "lib/watch/code.h"
 
 #include "base/arch.h"
@@ -19,17 +19,17 @@ static FOREIGN bool bytes_copy(unsigned char *to, uintptr_t from, size_t size)
     return true;
 }
 
-/* Whether a signal handler returns to this. */
+/* Whether `pc` is the code that a signal handler returns to. */
 static bool is_signal_code(uintptr_t pc)
 {
     unsigned char code[ARCH_SIGNAL_CODE];
     return bytes_copy(code, pc, sizeof code) && arch_signal_code(code);
 }
 
-/* The same outside of all objects: emulators put it at the start of a page of its own. */
+/* The same outside of all objects: emulators put that code at the start of a page of its own. */
 static bool is_lonely_signal_code(uintptr_t pc)
 {
-    enum { NEAR = 64 };
+    enum { NEAR = 64 }; /* bytes of that page in which the code may begin */
     return pc % os_page_size() < NEAR && is_signal_code(pc);
 }
 

@@ -20,11 +20,11 @@ struct code {
     bool object;        /* it belongs to a loaded object */
     bool known;         /* `row` is filled in */
     bool signal;        /* a signal handler returns to it */
-    struct cfi_row row; /* without the call of a signal handler, that has none */
+    struct cfi_row row; /* not set for the return of a signal handler, which has no row */
 };
 
 /* `interrupted`: `pc` is the address of an interrupted instruction plus one (unwind.h). May run in
- * a signal handler. Cost: some searches and a system call or two. */
+ * a signal handler. Cost: a few searches and one or two system calls. */
 void code_find(uintptr_t pc, bool interrupted, struct code *code);
 
 #endif

@@ -7,8 +7,8 @@
 #include "base/arch.h"
 #include "base/os.h"
 
-/* The C libraries keep what a thread is above its stack, the kernel puts some random bytes above
- * the first thread's. */
+/* The C libraries keep a thread's descriptor above its stack; the kernel puts some random bytes
+ * above the stack of the first thread. */
 static uintptr_t stack_end(void)
 {
     return os_tid() == os_pid() ? getauxval(AT_RANDOM) : arch_thread();
@@ -16,6 +16,7 @@ static uintptr_t stack_end(void)
 
 bool own_stack_look(struct own_stack *own, uintptr_t sp)
 {
+    /* FAR: a stack pointer further away is another stack's. PAGES_MOST: system calls a call. */
     enum { FAR = 64 << 20, PAGES_MOST = 64 };
     uintptr_t page = os_page_size();
     if (own->high == 0) {

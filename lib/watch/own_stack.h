@@ -12,12 +12,12 @@ struct own_stack {
     uintptr_t low, high, floor; /* zeroed: nothing is known yet */
 };
 
-/* Whether all pages from `sp` to the stack's end can be read. They are tried from the end down,
- * some at each call. */
+/* Whether all pages from `sp` to the end of the stack can be read. Each call tests a few more
+ * pages, from the end down. */
 bool own_stack_look(struct own_stack *own, uintptr_t sp);
 
-/* Whether `sp` is in it. False, too, where that would take long to find out: the next call knows
- * more. */
+/* Whether `sp` is on this stack. Also false where the answer would take long to find: the next call
+ * knows more. */
 INLINE bool own_stack_has(struct own_stack *own, uintptr_t sp)
 {
     return likely(sp >= own->low && sp < own->high) || own_stack_look(own, sp);

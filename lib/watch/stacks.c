@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/watch/stacks.h. */
+/*
+ * See lib/watch/stacks.h. A stack is added frame by frame, from the root: each frame looks for its
+ * pc among the children of the node before. Three shortcuts make that cheap: the frames that the
+ * walk shares with the thread's last walk have known nodes; each node remembers the child that was
+ * looked up last; and a whole stack that was added before is found by a hash of its leaf.
+ */
 #include "lib/watch/stacks.h"
 
 #include "base/compiler.h"
@@ -11,7 +16,8 @@
  * ends here. */
 struct node {
     struct table_entry entry;
-    uint32_t child; /* the one that was asked for last: tables are large, and far away in memory */
+    uint32_t child; /* the child looked up last, which saves a search: tables are large and not
+                       in the CPU's cache */
     uint32_t unused;
 };
 
@@ -22,11 +28,10 @@ static uint64_t refused;
 
 static uint32_t add(struct walk *walk);
 
-/* Where a stack of which nothing is known is looked for first: by the addresses next to its leaf.
- */
+/* Where to look first for a stack of which no frame is known: by the addresses next to its leaf. */
 static uint32_t *memo_of(const struct walk *walk)
 {
-    enum { NEAR = 8, SHIFT = 12 };
+    enum { NEAR = 8, SHIFT = 12 }; /* frames in the hash; 4,096 entries are 16 KiB */
     static BULK uint32_t memo[1 << SHIFT];
     uint64_t hash = walk->count;
     for (uint32_t i = walk->count - NEAR; i < walk->count; i++)
@@ -34,8 +39,8 @@ static uint32_t *memo_of(const struct walk *walk)
     return &memo[hash >> (64 - SHIFT)];
 }
 
-/* Whether the nodes from there to the root are those of the walk; then walk->nodes are known. Nodes
- * that were added together lie side by side, so this is faster than looking up each. */
+/* Whether the nodes from `node` to the root are those of the walk; if so, fills in walk->nodes.
+ * Nodes that were added together lie side by side, so this is faster than looking up each. */
 static bool is_stack(struct walk *walk, uint32_t node)
 {
     for (uint32_t i = walk->count; i-- > 0;) {
@@ -50,7 +55,7 @@ static bool is_stack(struct walk *walk, uint32_t node)
 
 uint32_t stacks_add(struct walk *walk)
 {
-    enum { FEW = 8 };
+    enum { FEW = 8 }; /* frames whose lookup costs no more than the memo's: its hash reads NEAR */
     if (walk->same != 0 || walk->count <= FEW)
         return add(walk);
     uint32_t *memo = memo_of(walk), stack = load_acquire(memo);
@@ -112,7 +117,7 @@ unsigned stacks_frames(uint32_t stack, uintptr_t *pcs, unsigned most)
     return count;
 }
 
-/* Numbers are handed out a moment before their nodes are filled in: up to the first that is not. */
+/* A number is handed out before its node is filled in. All nodes below `complete` are filled in. */
 static uint32_t complete = STACK_OTHER + 1;
 
 uint32_t stacks_count(void)
@@ -149,8 +154,9 @@ void stacks_recover(void)
     }
 }
 
-/* The node that the call was about to fill in would be the last that readers see. Another thread
- * may be about to fill in its own: that one is overwritten. */
+/* Readers stop at the first node that is not filled in, so a node whose call was abandoned would
+ * hide all later ones: it is filled in here. The same may happen to a node that another thread is
+ * about to fill in, which then overwrites it. */
 void stacks_abandoned(void)
 {
     for (uint32_t id = stacks_count(); id < table_count(&nodes); id++) {

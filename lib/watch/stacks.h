@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Every distinct stack, stored once, as a tree: a node is a return address and the node of its
- * caller; a stack is the number of its leaf's node. Nodes are numbered from 1 in the order of their
- * coming and never change or go, so whoever writes them to a file continues where it stopped.
- * Insertion takes no lock. Beyond the option heap.memory every new stack is STACK_OTHER.
+ * caller; a stack is the number of its leaf's node. Nodes are numbered from 1 in the order in which
+ * they are added and never change or go away, so a file writer continues where it stopped.
+ * Insertion takes no lock. When the tables have reached the option heap.memory, every new stack
+ * becomes STACK_OTHER.
  */
 #ifndef WATCH_STACKS_H
 #define WATCH_STACKS_H
@@ -14,24 +15,24 @@
 
 struct walk;
 
-enum { STACK_NONE = 0, STACK_OTHER = 1 }; /* the empty stack; what was too much to remember */
+enum { STACK_NONE = 0, STACK_OTHER = 1 }; /* the empty stack; all stacks beyond heap.memory */
 
 /* The number of the stack in `walk`; fills in walk->nodes. */
 uint32_t stacks_add(struct walk *walk);
-/* Frames of a stack, leaf first; how many, at most `most`. */
+/* Writes the frames of a stack, leaf first, up to `most`; returns the number of frames. */
 unsigned stacks_frames(uint32_t stack, uintptr_t *pcs, unsigned most);
-/* One node. False if there is none of that number. */
+/* One node. False if no node has that number. */
 bool stacks_node(uint32_t node, uint32_t *caller, uintptr_t *pc);
-/* All nodes from 2 up to it, without it, are filled in. */
+/* All nodes from 2 up to this number, exclusive, are filled in. */
 uint32_t stacks_count(void);
-/* How many times a stack was too much to remember. */
+/* How often a stack was replaced by STACK_OTHER. */
 uint64_t stacks_refused(void);
 
-/* Where the number of the stack's first site is kept (sites.h). */
+/* The variable that holds the number of the stack's first site (sites.h). */
 uint32_t *stacks_sites(uint32_t stack);
-/* In a forked child: nodes that another thread was about to fill in. */
+/* In a forked child: repairs nodes that another thread was about to fill in. */
 void stacks_recover(void);
-/* What a call left that a signal handler jumped out of (track_abandoned). */
+/* Repairs what a call left behind when a signal handler jumped out of it (track_abandoned). */
 void stacks_abandoned(void);
 
 #endif

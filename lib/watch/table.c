@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/watch/table.h. */
+/*
+ * See lib/watch/table.h. Adding a key: take a number, fill in its entry, then put the number into a
+ * slot of the newest index with one compare-and-swap; that publishes the entry. A thread that loses
+ * the race for a key uses the winner's number, and its own entry stays unused. Nothing is ever
+ * removed or moved but copies of index slots, so a reader needs no protection.
+ */
 #include "lib/watch/table.h"
 
 #include "base/os.h"
 
-enum { INDEX_SHIFT = 8, INDEX_STEP = 2, HUGE_LEAST = 2 << 20 };
+enum {
+    INDEX_SHIFT = 8, /* the first index has 256 slots: 2 KiB for a program with few stacks */
+    INDEX_STEP = 2,  /* each is 4 times as long: all copies add up to a third of the last one */
+    HUGE_LEAST = 2 << 20, /* an index of this length is worth a huge page, the size of one */
+};
 static const size_t NO_SLOT = SIZE_MAX;
 
 static uint64_t bytes_taken;
@@ -30,7 +39,7 @@ static unsigned index_shift(unsigned number)
     return INDEX_SHIFT + number * INDEX_STEP;
 }
 
-/* Memory that stays, put where *place is still 0. */
+/* Takes memory that is never given back and stores its id in *place if that is still 0. */
 static bool memory_make(uint32_t *place, size_t bytes, uint64_t most)
 {
     if (load_relaxed(&bytes_taken) + bytes > most)
@@ -38,18 +47,18 @@ static bool memory_make(uint32_t *place, size_t bytes, uint64_t most)
     void *memory = meta_take(bytes);
     if (memory == NULL)
         return false;
-    if (bytes >= HUGE_LEAST) /* looked up at random places */
+    if (bytes >= HUGE_LEAST) /* lookups are at random addresses */
         os_huge(memory, bytes, true);
     uint32_t none = 0;
     if (__atomic_compare_exchange_n(place, &none, meta_id(memory), false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE))
         __atomic_fetch_add(&bytes_taken, bytes, __ATOMIC_RELAXED);
     else
-        meta_give(memory, bytes); /* another thread was first */
+        meta_give(memory, bytes); /* another thread stored its memory first */
     return true;
 }
 
-/* A new number whose entry has memory; 0 if there is none. */
+/* A new number whose entry has memory; 0 if memory is out. */
 static uint32_t number_take(struct table *table, uint64_t most)
 {
     uint32_t id = load_relaxed(&table->count);
@@ -66,8 +75,8 @@ static uint32_t number_take(struct table *table, uint64_t most)
     return id;
 }
 
-/* What an index holds for an entry: its number, and enough of the hash that other entries need not
- * be looked at, and that its place in any index is known. */
+/* What an index holds for an entry: its number and part of its hash. The hash tells entries apart
+ * without reading them, and gives the entry's slot in any index. */
 static uint64_t slot_of(uint64_t hash, uint32_t id)
 {
     return hash >> 32 << 32 | id;
@@ -78,8 +87,8 @@ static uint64_t *index_at(const struct table *table, unsigned number)
     return meta_at(load_acquire(&table->indexes[number]));
 }
 
-/* Cost: both are read and written from the start to the end, since places are by the hash. Any
- * number of threads may do it together. */
+/* Copies an index into the next one. Cost: reads and writes both from start to end, because the
+ * hash decides on the slot. Any number of threads may do it together. */
 static NOINLINE void index_move(struct table *table, uint32_t from)
 {
     const uint64_t *old = index_at(table, from);
@@ -101,10 +110,10 @@ static NOINLINE void index_move(struct table *table, uint32_t from)
                                 __ATOMIC_RELAXED);
 }
 
-/* The newest index, after a longer one was added if this one is half full. NULL without memory. */
+/* The newest index; adds a longer one first if it is half full. NULL if memory is out. */
 static uint64_t *index_newest(struct table *table, unsigned *number, uint64_t most)
 {
-    for (;;) { /* again only if another thread has added an index */
+    for (;;) { /* repeats only if another thread has added an index */
         *number = load_acquire(&table->newest);
         if (load_acquire(&table->indexes[*number]) == 0 &&
             !memory_make(&table->indexes[*number], sizeof(uint64_t) << index_shift(*number), most))
@@ -112,7 +121,7 @@ static uint64_t *index_newest(struct table *table, unsigned *number, uint64_t mo
         size_t size = (size_t)1 << index_shift(*number), count = load_relaxed(&table->count);
         bool full = count >= size - size / 8;
         if (unlikely(full) && load_acquire(&table->moved) < *number)
-            index_move(table, *number - 1); /* who does it is slow, or gone */
+            index_move(table, *number - 1); /* the thread that started it is slow or has exited */
         if (count >= size / 2 && *number + 1 < TABLE_INDEXES &&
             load_acquire(&table->moved) == *number &&
             memory_make(&table->indexes[*number + 1], sizeof(uint64_t) << index_shift(*number + 1),
@@ -143,8 +152,8 @@ static bool is(const struct table *table, uint32_t id, uint64_t a, uint32_t b)
     return load_relaxed(&entry->a) == a && entry->b == b;
 }
 
-/* The number of the key in one index, or 0. *slot is where it is or would be. An index takes no
- * more when it is nearly full, but many threads at once may get past that: NO_SLOT. */
+/* The number of the key in one index, or 0. *slot is the slot where it is or would be. A nearly
+ * full index takes no more entries, but many threads at once may get past that check: NO_SLOT. */
 static uint32_t look(const struct table *table, unsigned number, uint64_t hash, uint64_t a,
                      uint32_t b, size_t *slot)
 {
@@ -188,11 +197,12 @@ uint32_t table_add(struct table *table, uint64_t a, uint32_t b, uint64_t most, b
         entry->b = b;
         store_release(&entry->a, a);
     }
-    for (;;) { /* again only if another thread took the slot */
+    for (;;) { /* repeats only if another thread took the slot */
         uint32_t there = look(table, number, hash, a, b, &slot);
         uint64_t none = 0;
         if (there != 0 || unlikely(slot == NO_SLOT))
-            return there; /* another thread was first, or all are; our entry stays unused */
+            return there; /* another thread added the key first, or the index is full; our entry
+                             stays unused */
         if (__atomic_compare_exchange_n(&index[slot], &none, slot_of(hash, id), false,
                                         __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
             *fresh = !found;

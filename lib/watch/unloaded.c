@@ -10,6 +10,7 @@
 #include "base/loaded.h"
 #include "base/maps.h"
 
+/* Loaded objects that are compared, in static memory; bytes of notes: a build id has 36. */
 enum { LOADED_MOST = 1024, NOTES_MOST = 1024 };
 
 static BULK struct unloaded loaded[LOADED_MOST];
@@ -18,7 +19,8 @@ static unsigned loaded_count;
 static BULK struct unloaded gone[UNLOADED_MOST];
 static unsigned gone_count;
 
-/* The loader needs no notes, so it never looked where they are: whatever the object says. */
+/* Reads the build id. The loader does not use notes, so it never checked the address that the
+ * object's header gives for them. */
 static void id_read(uintptr_t at, size_t size, struct unloaded *object)
 {
     uint8_t notes[NOTES_MOST], id[MAPS_ID_MOST];
@@ -65,7 +67,8 @@ static int object_visit(struct dl_phdr_info *info, size_t size, void *unused)
     (void)size;
     (void)unused;
     object_read(info, &object);
-    if (object.start >= object.end || object.name[0] == '\0') /* the program, the kernel's own */
+    if (object.start >= object.end || object.name[0] == '\0') /* the program itself, and the
+                                                                 kernel's vdso */
         return 0;
     unsigned at = 0;
     while (at < loaded_count && !is_same(&loaded[at], &object))

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Objects that were unloaded. Stacks hold bare addresses: where another object was loaded to the
- * same place later, an address there may mean either. Captures list these places.
+ * Objects that were unloaded. Stacks hold bare addresses: if another object was later loaded to the
+ * same addresses, a return address there may mean either. Captures list these address ranges.
  */
 #ifndef WATCH_UNLOADED_H
 #define WATCH_UNLOADED_H
 
 #include <stdint.h>
 
+/* Objects that are remembered (later ones are dropped); bytes of a SHA-1 build id; of a name. */
 enum { UNLOADED_MOST = 256, UNLOADED_ID = 20, UNLOADED_NAME = 64 };
 
 struct unloaded {
     uintptr_t start, end;
-    uint8_t id[UNLOADED_ID], id_length; /* build id; 0: none, or a longer one */
-    char name[UNLOADED_NAME];           /* of its file, cut */
+    uint8_t id[UNLOADED_ID], id_length; /* build id; length 0: none, or longer than UNLOADED_ID */
+    char name[UNLOADED_NAME];           /* of its file, truncated */
 };
 
-/* Compares what is loaded with what was loaded at the last call. Asks the loader: never under
+/* Compares the loaded objects with those of the last call. Asks the loader: never called under
  * malloc. Called around dlclose and before dlopen, in any thread; returns at once while another
- * thread is doing the same, since the next call finds the same. */
+ * thread is in here, since its result is the same. */
 void unloaded_look(void);
-/* How many there are; `at` is one of them. May run in a signal handler. */
+/* The number of unloaded objects; `at` is an index below it. May run in a signal handler. */
 unsigned unloaded_count(void);
 const struct unloaded *unloaded_at(unsigned at);
 

@@ -29,9 +29,16 @@
 #include "base/os.h"
 #include "lib/watch/code.h"
 
+/* The cache of rules: 32,768 entries of 8 bytes, of which programs touch the pages that they need.
+ * An index leaves out the low bits, as few return addresses are within 8 bytes of each other. */
 enum { LOW_BITS = 3, INDEX_BITS = 15, ENTRIES = 1 << INDEX_BITS, OTHER = ENTRIES / 2 };
+/* A step_far walks again from the start: ROWS_MOST bounds how often a walk does that, OWN_MOST is
+ * the number of our own frames that may come on top. */
 enum { ROWS_MOST = 16, OWN_MOST = 64 };
-enum { ROOM = 4096 }; /* of stack, from the caller of malloc down, for the longest walk */
+enum {
+    ROOM = 4096
+}; /* bytes of stack, from the caller of malloc down, that the longest walk
+                         needs */
 
 static BULK uint64_t rules[ENTRIES];
 static uint32_t generation = 1;
@@ -46,41 +53,42 @@ enum { USED = 1, BARRIER = 2, LONE = 4 };
 enum { SP_BITS = 48 };
 static const uint64_t SP_MASK = (((uint64_t)1 << SP_BITS) - 1) & ~(uint64_t)7;
 
-/* walk->end: nothing can change it; the word at this address was zero; or that. */
+/* walk->end: END_FINAL: nothing can change the end of the walk. Otherwise the address of the word
+ * that was zero and ended it. */
 enum { END_FINAL = 0 };
 static const uintptr_t END_UNSURE = UINTPTR_MAX;
 
-/* Where a walk is. The registers are not neighbours, or else compilers keep two in one of the wide
- * registers, which doubles the time of a step. */
+/* The state of a walk. The registers are not next to each other, because compilers would keep two
+ * neighbours in one wide register, which doubles the time of a step. */
 struct place {
-    struct cfi_memory memory; /* first: rows read through it */
+    struct cfi_memory memory; /* first member: rows read memory through it */
     uintptr_t pc;
-    uintptr_t interrupted; /* the last pc that is one of interrupted code */
-    uintptr_t low;         /* to high: readable */
+    uintptr_t interrupted; /* the last pc that belongs to interrupted code */
+    uintptr_t low;         /* [low, high) is readable */
     uintptr_t sp;
     uintptr_t high;
     uintptr_t fp;
-    bool grows;    /* pages above may be tried */
-    bool strayed;  /* to another stack */
+    bool grows;    /* pages above `high` may be tested */
+    bool strayed;  /* the walk has left the thread's own stack */
     unsigned rows; /* steps by rows so far */
     uint64_t mark; /* of the frame, for walk->slots */
     uintptr_t end;
-    uintptr_t meeting; /* the stack pointer from which on to ask `meets` */
-    int old;           /* the last walk's frames up to this one may be met; or -1 */
+    uintptr_t meeting; /* from this stack pointer on `meets` is asked */
+    int old;           /* index of the last frame of the previous walk that may be met; -1: none */
     bool met;
 };
 
 /* ---- rules ---------------------------------------------------------------------------- */
 
-/* What stands for code without tables: a frame pointer is taken to be one. */
+/* The rules for code without tables: the frame pointer register is taken for a frame pointer. */
 enum {
     GUESS = CFI_RULE(ARCH_PUSHES_RETURN ? CFI_FP : CFI_GUESS, 16, 16),
-    EXACT = CFI_RULE(0, 0, 8), /* of CFI_END and CFI_SIGNAL: see lib/watch/code.h */
+    EXACT = CFI_RULE(0, 0, 8), /* with CFI_END and CFI_SIGNAL: see lib/watch/code.h */
     SIGNAL = CFI_RULE(CFI_SIGNAL, 0, 8),
-    START = CFI_RULE(CFI_END, 0, 8), /* no call led to it: nothing is above it */
+    START = CFI_RULE(CFI_END, 0, 8), /* no call led to it: it is the first frame of its thread */
 };
 
-/* `lasting`: an object vouches for it, so it may be remembered. */
+/* `lasting`: the address is in a loaded object, so the rule may be cached. */
 static uint32_t rule_find(uintptr_t pc, bool *lasting)
 {
     struct code code;
@@ -93,15 +101,15 @@ static uint32_t rule_find(uintptr_t pc, bool *lasting)
     return code.known ? cfi_rule(&code.row, code.at) : GUESS;
 }
 
-/* The shape spares the machine a shift. */
+/* Written so that the compiler needs one shift less. */
 INLINE uint64_t *rule_at(uintptr_t pc)
 {
     uintptr_t mask = (uintptr_t)(ENTRIES - 1) << LOW_BITS;
     return (uint64_t *)((char *)rules + (pc & mask) * (sizeof rules[0] >> LOW_BITS));
 }
 
-/* What is left of the address: all but the index, of which the top bit is kept since a rule may be
- * in its other place. */
+/* The address without the bits of the index, except its top bit: a rule may be in either of its two
+ * places. */
 INLINE uint64_t rule_tag(uintptr_t pc)
 {
     uint64_t low = ((uint64_t)1 << LOW_BITS) - 1;
@@ -144,7 +152,7 @@ void unwind_forget(void)
     __atomic_fetch_add(&generation, 1, __ATOMIC_SEQ_CST);
     cfi_forget();
     for (size_t i = 0; i < ENTRIES; i++)
-        if (load_relaxed(&rules[i]) != 0) /* a page that nobody used stays so */
+        if (load_relaxed(&rules[i]) != 0) /* an untouched page of the cache stays untouched */
             store_relaxed(&rules[i], 0);
 }
 
@@ -155,10 +163,10 @@ static bool page_readable(uintptr_t at)
     return os_readable((const void *)at, sizeof(uintptr_t));
 }
 
-/* Makes [at, at + size) part of the readable range, which grows upward only. */
+/* Extends the readable range to [at, at + size). It grows upward only. */
 static NOINLINE bool reach(struct place *place, uintptr_t at, size_t size)
 {
-    enum { FAR = 1 << 20 };
+    enum { FAR = 1 << 20 }; /* bytes; no frame is larger, but a wrong rule may say so */
     uintptr_t end = at + size;
     if (!place->grows || at < place->low || end < at || end > place->high + FAR)
         return false;
@@ -189,7 +197,7 @@ static bool memory_read(struct cfi_memory *memory, uintptr_t at, uintptr_t *valu
     return word_read((struct place *)memory, at, value);
 }
 
-/* Begins a readable range at any stack; an empty one if nothing can be read. */
+/* Starts a readable range on any stack; it is empty if `sp` can't be read. */
 static bool stack_enter(struct place *place, uintptr_t sp)
 {
     uintptr_t page = os_page_size();
@@ -247,8 +255,8 @@ static bool step_row(struct place *place, struct cfi_registers *registers)
            within(place, sp, place->sp);
 }
 
-/* A frame whose rule needs registers that the walk does not carry. They can be had by walking again
- * from here, where all are known, to that frame. */
+/* A step by a rule that needs registers that the walk does not carry: walks again to that frame
+ * from the start of this walk, where all registers are known. */
 static NOINLINE bool step_far(struct place *place)
 {
     struct cfi_registers registers;
@@ -290,8 +298,8 @@ static bool step_memory(struct place *place, uint64_t rule)
     return true;
 }
 
-/* On aarch64 a frame pointer does not tell where the frame ends, which the caller's rule may count
- * on; but it is the caller's pair that the new frame pointer points at. */
+/* On aarch64 a frame pointer does not tell where the frame ends, which the caller's rule may need;
+ * but the new frame pointer points at the caller's pair of saved registers. */
 static bool step_guess(struct place *place)
 {
     uintptr_t pc, fp, sp = place->fp + 16;
@@ -360,8 +368,8 @@ INLINE uintptr_t return_slot(uint64_t slot)
     return ARCH_PUSHES_RETURN ? sp - 8 : sp - (slot >> SP_BITS << 3) + (slot & LONE ? 0 : 8);
 }
 
-/* The last frame of the last walk, from the root, that is safe to meet: from there on to the root
- * all words are the same that led from one to the next. Cost: three loads a frame. */
+/* The last frame of the previous walk, from the root, up to which nothing has changed: all words
+ * that led from one frame to the next are the same. Cost: three loads a frame. */
 static FOREIGN int unchanged(const struct walk *walk, int count)
 {
     if (walk->end != END_FINAL && *(const uintptr_t *)walk->end != 0)
@@ -382,7 +390,8 @@ static FOREIGN int unchanged(const struct walk *walk, int count)
     return count - 1;
 }
 
-/* The frame pointer of frame `at` mattered: so did that of the frames that handed it on. */
+/* Records that the frame pointer of frame `at` decided on a step, for this frame and for those
+ * below it that passed it on. */
 INLINE void use_frame_pointer(struct walk *walk, unsigned at, uintptr_t fp)
 {
     for (;; at++) {
@@ -395,15 +404,16 @@ INLINE void use_frame_pointer(struct walk *walk, unsigned at, uintptr_t fp)
     }
 }
 
-/* Frame `at` has an exact return address: readers look one byte before what is recorded. The word
- * on the stack is another then, so the next walk does not compare it. */
+/* Frame `at` has an exact return address: as readers look one byte before the recorded address, one
+ * is added. The word on the stack differs then, so the next walk does not compare it. */
 static void record_exact(struct walk *walk, unsigned at, uintptr_t pc)
 {
     walk->pcs[at] = pc + 1;
     walk->slots[at] |= BARRIER;
 }
 
-/* Whether the walk, now at frame `at` of the new record, is on the way of the last one. */
+/* Whether the walk, now at frame `at` of the new record, has reached a frame that the previous walk
+ * had in the same state. */
 static FOREIGN bool meets(struct walk *walk, struct place *place, unsigned at, uintptr_t fp)
 {
     uintptr_t sp = walk->slots[at] & SP_MASK;
@@ -426,8 +436,8 @@ static FOREIGN bool meets(struct walk *walk, struct place *place, unsigned at, u
     return false;
 }
 
-/* The walk ends at `pc` without having come to an end. If that is in no object it was no return
- * address, but a word that stood where one should be: 1, the number of frames to drop. */
+/* The walk stopped at `pc` before the end of the stack. If `pc` is in no object, it was not a
+ * return address but some other word in its place. Returns the number of frames to drop, 0 or 1. */
 static NOINLINE unsigned is_stray(struct place *place, uintptr_t pc, unsigned at)
 {
     struct object object;
@@ -437,9 +447,9 @@ static NOINLINE unsigned is_stray(struct place *place, uintptr_t pc, unsigned at
     return 1;
 }
 
-/* Walks from `place` and records frames from the end of the arrays down, until the stack ends, or
- * the way of the last walk is met, or `last` is reached. The index of the frame nearest to
- * the root. Cost: on the way from a return address to the next there are two loads. */
+/* Walks from `place` and records frames from the end of the arrays down, until the stack ends, the
+ * walk meets the previous one, or `last` is reached. Returns the index of the frame nearest to the
+ * root. Cost: two loads from one return address to the next. */
 static FOREIGN __attribute__((noinline)) unsigned climb(struct walk *walk, struct place *place,
                                                         unsigned last)
 {
@@ -480,7 +490,8 @@ static FOREIGN __attribute__((noinline)) unsigned climb(struct walk *walk, struc
         }
         pc = arch_plain(*(const uintptr_t *)(ARCH_PUSHES_RETURN ? cfa - 8 : cfa - slot + 8));
         uintptr_t saved = *(const uintptr_t *)(cfa - slot);
-        /* No branch: which functions save it is hard to foretell. */
+        /* Without a branch: branch prediction fails here, as functions that save it alternate with
+         * others. */
         fp ^= (fp ^ saved) & ((uintptr_t)(ARCH_PUSHES_RETURN && slot == 8) - 1);
         sp = cfa;
         mark = sp | slot << (SP_BITS - 3);
@@ -491,7 +502,8 @@ static FOREIGN __attribute__((noinline)) unsigned climb(struct walk *walk, struc
             return at;
         }
     }
-    if (pc == 0 && at < WALK_MOST - 1) { /* no frame: the word that was read says so */
+    if (pc == 0 && at < WALK_MOST - 1) { /* no frame: the zero word that was just read marks the
+                                            end */
         uint64_t slot = walk->slots[at++];
         place->end = slot & BARRIER ? END_UNSURE : return_slot(slot);
     } else if (place->end != END_FINAL) {
@@ -500,7 +512,7 @@ static FOREIGN __attribute__((noinline)) unsigned climb(struct walk *walk, struc
     return at;
 }
 
-/* Most often it is one: a loop that allocates. */
+/* The usual count is one: a loop that allocates. */
 static void words_move(uintptr_t *to, const uintptr_t *from, size_t count)
 {
     if (likely(count == 1))
@@ -509,8 +521,8 @@ static void words_move(uintptr_t *to, const uintptr_t *from, size_t count)
         memmove(to, from, count * sizeof *to);
 }
 
-/* Puts the new frames, from `at` on, above those that were kept. Where that is more than `most`,
- * the ones nearest to the root go. */
+/* Puts the new frames, from `at` on, above the frames that were kept. If there are more than
+ * `most`, drops those nearest to the root. */
 static void record(struct walk *walk, const struct place *place, unsigned at, unsigned most)
 {
     unsigned fresh = WALK_MOST - at, kept = place->met ? (unsigned)place->old : 0;
@@ -529,7 +541,7 @@ static void record(struct walk *walk, const struct place *place, unsigned at, un
     walk->count = kept + fresh;
 }
 
-/* Field by field: compilers clear a whole struct by an instruction that takes long to begin. */
+/* Field by field: compilers clear a whole struct with an instruction that is slow to start. */
 static void place_set(struct place *place, const struct caller *from)
 {
     place->memory.read = memory_read;

@@ -19,17 +19,17 @@
 
 enum { WALK_MOST = 256 }; /* frames */
 
-/* The state in which a function of ours will return to its caller; or that of code which a signal
- * interrupted, with its exact address plus one in the place of the return address. Whoever looks
- * up a return address looks one byte before it, and so finds the right place in both cases; frames
- * below a signal handler are recorded in the same way. */
+/* The registers after a function of ours has returned to its caller. Or those of code that a signal
+ * interrupted, with its exact address plus one as the return address: readers look up one byte
+ * before a return address, which is correct in both cases. Frames below a signal handler are
+ * recorded in the same way. */
 struct caller {
     uintptr_t pc; /* the return address */
     uintptr_t sp; /* the stack pointer after the return */
     uintptr_t fp; /* the frame pointer after the return */
 };
 
-/* In a function that is not inlined: who called it. */
+/* The caller of the function that this is used in, which must not be inlined. */
 #define CALLER_HERE                                                \
     {                                                              \
         (uintptr_t) __builtin_return_address(0), ARCH_CALLER_SP(), \
@@ -42,29 +42,30 @@ struct caller {
  */
 struct walk {
     uint32_t count;            /* frames */
-    uint32_t same;             /* the first so many, from the root, are those of the walk before */
-    bool cut;                  /* the stack is deeper than that */
+    uint32_t same;             /* number of frames, from the root, that are the same as in the
+                                  walk before */
+    bool cut;                  /* the stack has more frames than `count` */
     uintptr_t pcs[WALK_MOST];  /* return addresses; pcs[count - 1] is the caller's pc */
     uint32_t nodes[WALK_MOST]; /* belongs to stacks.c: known for the first `same` */
-    /* What the unwinder must look at again to know that a frame is the same (unwind.c). */
+    /* What the unwinder compares to know that a frame is the same (unwind.c). */
     uintptr_t slots[WALK_MOST];  /* the stack pointer, and where things were read from below it */
-    uintptr_t frames[WALK_MOST]; /* the frame pointer, where it mattered */
+    uintptr_t frames[WALK_MOST]; /* the frame pointer, where a step depended on it */
     uintptr_t end;               /* how the walk ended */
     struct own_stack own;
     uint32_t generation; /* of the rules */
 };
 
-/* Nothing of it is taken over by the next. */
+/* The next walk takes nothing over from this one. */
 INLINE void walk_forget(struct walk *walk)
 {
     walk->count = walk->same = 0;
     walk->generation = 0;
 }
 
-/* Fills `walk`, `most` frames at most (<= WALK_MOST). `walk` is zeroed memory, or what the same
+/* Fills `walk` with at most `most` frames (<= WALK_MOST). `walk` is zeroed memory, or what the same
  * thread's last call left there. */
 void unwind(struct walk *walk, const struct caller *from, unsigned most);
-/* Code was unloaded: what is remembered about it goes. */
+/* Code was unloaded: forgets the rules of its addresses. */
 void unwind_forget(void);
 
 #endif
