@@ -29,7 +29,7 @@ static void put_file(struct capture *capture, const char *path)
 
 static void put_program(struct capture *capture)
 {
-    char *path = capture->maps.loaded.path; /* free to use between two lists */
+    char *path = capture->maps.loaded.path; /* not used between two lists */
     ssize_t got = os_link("/proc/thread-self/exe", path, LOADED_PATH);
     capture_put_bytes(capture, path, got > 0 ? (size_t)got : loaded_program(path));
 }
@@ -64,7 +64,7 @@ static uint32_t maps_sum(struct capture *capture)
         return 0;
     while (maps_next(&capture->maps, &map)) {
         uint64_t numbers[] = {map.start, map.end, map.offset, map.inode, map.executable};
-        if (map.executable) /* stacks and heaps grow; what code is where matters */
+        if (map.executable) /* stacks and heaps grow; only the ranges of code matter */
             crc = crc_add(crc_add(crc, numbers, sizeof numbers), map.path, strlen(map.path));
     }
     maps_close(&capture->maps);
@@ -72,7 +72,7 @@ static uint32_t maps_sum(struct capture *capture)
     return gone > 0 ? crc_add(crc, &gone, sizeof gone) : crc;
 }
 
-/* Objects that were unloaded go on with the list. */
+/* Appends the objects that were unloaded to the list. */
 static void write_gone(struct capture *capture)
 {
     for (unsigned i = 0; i < unloaded_count(); i++) {
@@ -151,7 +151,7 @@ static void write_row(void *context, const struct track_row *row)
     flags |= row->again != 0 ? ROW_AGAIN : 0;
     flags |= lives != 0 ? ROW_LIVES : 0;
     flags |= row->weight != 1 ? ROW_WEIGHT : 0;
-    if (row->stack >= capture->nodes) /* younger than this snapshot */
+    if (row->stack >= capture->nodes) /* added after this snapshot began */
         write_nodes(capture);
     if (capture_record_begin(capture, RECORD_ROWS, CAPTURE_ENTRY_MAX))
         capture->last_stack = 0;
@@ -231,9 +231,9 @@ static void write_series(struct capture *capture)
     os_unmap(points, size);
 }
 
-static BULK struct scale scale; /* one writer at a time, and stacks may be small */
+static BULK struct scale scale; /* one writer at a time; static, because the stack may be small */
 
-/* What the allocator counted, class by class. */
+/* The allocator's counters, class by class. */
 static void write_classes(struct capture *capture, const struct account *account)
 {
     scale_prepare(&scale, account);
@@ -356,7 +356,8 @@ int capture_end(struct capture *capture)
 
 int format_capture(const struct format_options *options, struct sink *sink)
 {
-    static BULK struct capture capture; /* one writer at a time, and stacks may be small */
+    static BULK struct capture capture; /* one writer at a time; static, because the stack may be
+                                           small */
     capture_begin(&capture, sink);
     capture_snapshot(&capture, options->reason, options->account);
     return capture_end(&capture);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memoir's own file: everything that is known about the heap, once or again and again. Bytes:
- * docs/FORMATS.md. What was written once (nodes of stacks, mappings that did not change, points in
- * time) is not written again, so a program may take a snapshot every few seconds for days.
+ * memoir's own file: everything that is known about the heap, once or as a series of snapshots.
+ * Bytes: docs/FORMATS.md. What was written before (nodes of stacks, mappings that did not change,
+ * points in time) is not written again, so a program may take a snapshot every few seconds for
+ * days.
  *
- * No allocation, no lock. One thread at a time may use a capture; the struct is large and wants to
- * be static or mapped. Every call leaves whole records in the file.
+ * No allocation, no lock. One thread at a time may use a capture; the struct is large and should be
+ * static or mapped. Every call leaves complete records in the file.
  */
 #ifndef DUMP_CAPTURE_H
 #define DUMP_CAPTURE_H
@@ -21,8 +22,8 @@ struct account_sum;
 
 struct capture {
     struct sink *sink;
-    uint32_t nodes;     /* the first that is not in the file */
-    uint64_t series_ms; /* points up to it are in the file */
+    uint32_t nodes;     /* number of the first node that is not in the file */
+    uint64_t series_ms; /* points up to this time are in the file */
     uint32_t maps_crc;  /* of the mappings in the file */
     uint64_t snapshots, rows;
     /* The record that is being made. */
@@ -34,9 +35,9 @@ struct capture {
 };
 
 void capture_begin(struct capture *capture, struct sink *sink);
-/* All that there is to know now. `reason` may be NULL. 0 or an errno value. */
+/* Writes everything that is known now. `reason` may be NULL. 0 or an errno value. */
 int capture_snapshot(struct capture *capture, const char *reason, const struct account *account);
-/* This moment, with a name and the allocator's counters. */
+/* Writes a mark: a name, the time and the allocator's counters. */
 int capture_mark(struct capture *capture, const char *name, const struct account_sum *total);
 int capture_end(struct capture *capture);
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/dump/capture_file.h. */
+/*
+ * See lib/dump/capture_file.h. The file stays open for the whole run, in a program that may close
+ * or reuse any descriptor: each call first checks that the descriptor still is our file. A
+ * forked child closes its copy and begins a file of its own with the next snapshot.
+ */
 #include "lib/dump/capture_file.h"
 
 #include <errno.h>
@@ -15,23 +19,23 @@
 #include "lib/dump/style.h"
 #include "lib/heap/observer.h"
 
-enum { MODE = 0600, BUFFER_SIZE = 16 << 10 };
+enum { MODE = 0600, BUFFER_SIZE = 16 << 10 }; /* a snapshot is a few writes; the buffer is static */
 
 static BULK struct capture capture;
 static struct sink sink;
 static BULK char buffer[BUFFER_SIZE];
-static BULK char asked[DUMP_NAME_SIZE]; /* as the option says; empty: no capture */
+static BULK char asked[DUMP_NAME_SIZE]; /* the value of the option; empty: no capture */
 static BULK char name[DUMP_NAME_SIZE];
 static int fd = -1;
-static struct os_file_id id; /* of what `fd` was when it was opened */
+static struct os_file_id id; /* the file that `fd` was opened on */
 
 const char *capture_file_name(void)
 {
     return name;
 }
 
-/* Programs close descriptors that they do not know, and open others in their place: nothing of ours
- * may end up there, and theirs stay open. */
+/* Whether the descriptor is still our file. Programs close descriptors that they do not know and
+ * open others under the same number: those must be neither written to nor closed. */
 static bool is_ours(int descriptor)
 {
     struct os_file_id now = os_file_id(descriptor);
@@ -57,8 +61,8 @@ static int create(void)
                    MODE);
 }
 
-/* Something has the name. 0 if it was an earlier run's capture and is gone, EBUSY if it is the
- * capture of a running process. */
+/* A file of that name exists. 0 if it was the capture of an earlier run and was removed, EBUSY if
+ * it is the capture of a running process. */
 static int make_way(void)
 {
     int wrong = dump_file_refused(os_file_at(name));
@@ -79,7 +83,7 @@ static int make_way(void)
     return error;
 }
 
-/* "folder/run.memoir", or "folder/run-PID.memoir", into `name`. */
+/* Writes "folder/run.memoir" or "folder/run-PID.memoir" into `name`. */
 static bool call_it(bool with_pid)
 {
     struct print text;
@@ -116,7 +120,7 @@ static int begin(bool with_pid)
         give_up();
         return -got;
     }
-    fd = os_duplicate(got); /* out of the way: it stays open for long */
+    fd = os_duplicate(got); /* to a high number, out of the program's way, as it stays open */
     if (fd != got)
         os_close(got);
     os_lock_file(fd);
@@ -188,7 +192,7 @@ int capture_file_snapshot(const char *reason, bool last)
 
 int capture_file_mark(const char *mark)
 {
-    totals_high_water(); /* no moment is above the peak */
+    totals_high_water(); /* so that no moment of the capture is above the peak */
     struct account_sum total = account_now();
     int error = ready();
     return done(error != 0 ? error : capture_mark(&capture, mark, &total));

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lib/dump/dump.h. Everything here is static, for the stack may be that of a signal handler;
- * the lock makes it one dump's at a time.
+ * See lib/dump/dump.h. All buffers are static, because the stack may be that of a signal handler;
+ * the lock gives them to one dump at a time.
+ *
+ * A dump: the lock is taken with all signals held back, the name is chosen (dump_name.c), the
+ * profile is written to a temporary file (format.c, dump_file.c), and the file gets its name. What
+ * fails is said in one line with the next step; an automatic dump that fails for the same reason as
+ * the one before says nothing.
  */
 #include "lib/dump/dump.h"
 
@@ -22,22 +27,26 @@
 #include "lib/dump/dump_name.h"
 #include "lib/heap/observer.h"
 
-enum { BUFFER_SIZE = 32 << 10, NAME_TRIES = 64, LINE_SIZE = DUMP_NAME_SIZE + 256 };
+enum {
+    BUFFER_SIZE = 32 << 10, /* so that a dump of some MiB is some hundred writes */
+    NAME_TRIES = 64,        /* files of an earlier process with our id: containers start at id 1 */
+    LINE_SIZE = DUMP_NAME_SIZE + 256,
+};
 
 static struct lock lock = {0, LOCK_DUMP};
 static BULK char buffer[BUFFER_SIZE];
 static BULK char line[LINE_SIZE], reason_text[128];
 BULK char dump_last_name[DUMP_NAME_SIZE];
 static uint64_t written, failed;
-static int last_error; /* of automatic dumps: a full disk is told once */
+static int last_error; /* of automatic dumps: the same error is reported once */
 static bool copied;    /* by a fork, since `process` was set */
-static int process;    /* whose files are remembered */
+static int process;    /* the process whose files are remembered */
 static struct os_signals signals;
-static unsigned cleaned; /* a bit for each kind of names */
+static unsigned cleaned; /* one bit for each of enum dump_names whose folder was cleaned */
 static uint64_t last_ms; /* when the last dump was made, or the first style was set */
 
-/* A forked child leaves its parent's files alone. One made by vfork has another id, too, but its
- * memory is the parent's. */
+/* A forked child leaves its parent's files alone. A vfork child has another id, too, but shares the
+ * parent's memory. */
 static void own_process(void)
 {
     int pid = os_pid();
@@ -52,7 +61,8 @@ static void own_process(void)
     process = pid;
 }
 
-/* No handler of the program's runs on top of a dump: it might jump out of it, or allocate. */
+/* Holds back the program's signal handlers during a dump: they might jump out of it, or allocate.
+ */
 bool dump_lock(bool wait)
 {
     if (lock_held != 0 || confined(CONFINE_FILES))
@@ -77,7 +87,7 @@ void dump_unlock(void)
     os_signals_release(&before);
 }
 
-/* What to say where the lock could not be had. */
+/* Why the lock could not be taken. */
 static int lock_error(void)
 {
     if (confined(CONFINE_FILES))
@@ -160,7 +170,7 @@ static const char *advice(int error)
     }
 }
 
-/* What the names of a style come from. */
+/* The option or variable that sets a style's names. */
 static const char *setting_of(const struct dump_style *style)
 {
     static const char *const settings[] = {
@@ -199,7 +209,7 @@ static bool is_automatic(enum dump_reason reason)
     return reason != DUMP_CALL && reason != DUMP_OUTSIDE;
 }
 
-/* There is no second chance for the last one. */
+/* The dump at exit waits, because it can't be made later. */
 static bool waits(enum dump_reason reason)
 {
     return !is_automatic(reason) || reason == DUMP_EXIT;
@@ -209,7 +219,7 @@ static bool waits(enum dump_reason reason)
 static int complain(const struct dump_style *style, enum dump_reason reason, const char *name,
                     bool named, int error)
 {
-    char text[LINE_SIZE]; /* not `line`: this may be inside somebody's dump */
+    char text[LINE_SIZE]; /* not `line`: this thread may have interrupted a dump */
     struct print out;
     __atomic_fetch_add(&failed, 1, __ATOMIC_RELAXED);
     if (is_automatic(reason) && __atomic_exchange_n(&last_error, error, __ATOMIC_RELAXED) == error)
@@ -255,8 +265,8 @@ static int write_profile(const struct dump_style *style, int fd, const char *wor
     return error != 0 ? error : flushed;
 }
 
-/* The file is complete: gives it its name. A name of the style's that is taken is another
- * process's, from before: the next one is tried. gperftools' names are meant to be used again. */
+/* The file is complete: gives it its name. If a name chosen by the style is taken, it is from an
+ * earlier process, and the next one is tried. gperftools' names are meant to be reused. */
 static int finish(const struct dump_style *style, enum dump_reason reason, bool named,
                   const struct dump_moment *moment)
 {
@@ -293,8 +303,7 @@ static int write_named(const struct dump_style *style, enum dump_reason reason, 
     return error;
 }
 
-/* The reason in words, where the caller has none. gperftools says for how long there was no dump.
- */
+/* The reason in words, if the caller gave none. gperftools says how long ago the last dump was. */
 static const char *words_of(const struct dump_style *style, enum dump_reason reason,
                             const struct totals_now *now)
 {
@@ -307,7 +316,7 @@ static const char *words_of(const struct dump_style *style, enum dump_reason rea
     return print_string(&text);
 }
 
-/* A snapshot in the capture. What was told once about it is not told again: it is gone then. */
+/* Writes a snapshot to the capture. An error is reported each time, as it ends the capture. */
 static int snapshot(const struct dump_style *style, enum dump_reason reason, const char *words)
 {
     int error = capture_file_snapshot(words, reason == DUMP_EXIT);
@@ -360,7 +369,7 @@ int dump_write(const struct dump_style *style, enum dump_reason reason, const ch
     if (name != NULL)
         memcpy(name, dump_last_name, sizeof dump_last_name);
     dump_unlock();
-    if (load_relaxed(&totals_due)) /* somebody was turned away meanwhile */
+    if (load_relaxed(&totals_due)) /* a trigger was turned away during this dump */
         triggers_run();
     return error;
 }
@@ -374,7 +383,7 @@ int dump_to_fd(const struct dump_style *style, enum dump_reason reason, int fd)
     if (error == 0)
         add_relaxed(&written, 1);
     dump_unlock();
-    if (error != 0 && reason == DUMP_OUTSIDE) /* whoever asked gets to know it */
+    if (error != 0 && reason == DUMP_OUTSIDE) /* the client gets the error */
         __atomic_fetch_add(&failed, 1, __ATOMIC_RELAXED);
     else if (error != 0)
         complain(style, reason, "to a descriptor", true, error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The log of ended blocks (lib/heap/block_log.h) as the JSON file that jemalloc's prof_log writes.
- * Rows of threads that have ended may belong to other threads by the time it is written.
+ * The row of a thread that has ended may belong to another thread by the time it is written.
  */
 #include <errno.h>
 
@@ -12,11 +12,12 @@
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 
-enum { BUFFER_SIZE = 4096 };
+enum { BUFFER_SIZE = 4096 }; /* on the stack of an ordinary call */
 
-/* Numbers in the arrays of the file, by stack. 0: not in it; the empty one is the first. */
+/* Indexes into the arrays of the file, by stack. 0: not in the file; the first is the empty stack.
+ */
 struct numbers {
-    uint32_t *of_stack, *stacks; /* number + 1; the stacks in the order of their numbers */
+    uint32_t *of_stack, *stacks; /* index + 1 by stack; the stacks by index */
     uint32_t count, most;
 };
 
@@ -116,7 +117,7 @@ static int write_locked(const char *path, const char *version, unsigned lg_sampl
     struct numbers numbers = {os_map(bytes), os_map(bytes), 1, most};
     int error = ENOMEM;
     if (numbers.of_stack != NULL && numbers.stacks != NULL) {
-        numbers.of_stack[STACK_NONE] = 1; /* where nobody knows */
+        numbers.of_stack[STACK_NONE] = 1; /* for blocks of unknown stack */
         int fd = dump_file_open(path);
         error = fd < 0 ? -fd : write_log(fd, version, lg_sample, &numbers);
         if (fd >= 0 && error == 0)

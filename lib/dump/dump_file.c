@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/dump/dump_file.h. */
+/*
+ * See lib/dump/dump_file.h. The temporary file is opened with O_EXCL and O_NOFOLLOW and mode 0600,
+ * so nothing that another user put there is written to; it is locked while it is written, so that
+ * other processes can tell it from one that a killed process left. Cleaning and keeping are
+ * done here, too, as both remove files that this module made.
+ */
 #include "lib/dump/dump_file.h"
 
 #include <errno.h>
@@ -13,21 +18,21 @@
 
 enum {
     MODE = 0600,
-    TRIES = 8,              /* at a temporary name that nobody has */
-    FOLDER_SIZE = 16 << 10, /* of names read at a time, */
-    FOLDER_READS = 64,      /* so often: a huge folder must not hold up the program */
+    TRIES = 8,              /* attempts to find a temporary name that is free */
+    FOLDER_SIZE = 16 << 10, /* bytes of names read at a time, */
+    FOLDER_READS = 64,      /* this often: a huge folder must not delay the program */
     KEPT_MOST = 1024,       /* files that can be remembered */
     TARGET_SIZE = DUMP_NAME_SIZE,
 };
 
 static const char stem[] = ".memoir.", end[] = ".tmp";
 
-/* The one file being written. */
+/* The one file that is being written. */
 static BULK char temporary[TARGET_SIZE + 64];
 static int temporary_fd = -1;
 static bool exists;
 
-/* The length of the folder's part of a path, its last slash included. */
+/* The length of a path's folder with its last slash. */
 static size_t folder_length(const char *path)
 {
     size_t length = strlen(path);
@@ -52,20 +57,22 @@ int dump_file_open(const char *target)
                  : os_open(temporary,
                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, MODE);
     }
-    if (fd >= 0 && fd <= 2) { /* the program closed it, and may print there all the same */
+    if (fd >= 0 && fd <= 2) { /* the program closed a standard descriptor, but may still print to
+                                 it */
         int away = os_duplicate(fd);
         if (away != fd)
             os_close(fd);
         fd = away;
     }
     if (fd >= 0)
-        os_lock_file(fd); /* while this is held the file is not stale, wherever it is seen from */
+        os_lock_file(fd); /* tells processes, also of other containers, that the file is not
+                             stale */
     temporary_fd = fd < 0 ? -1 : fd;
     exists = fd >= 0;
     return fd;
 }
 
-/* Some file systems find out here that the disk is full. */
+/* Some file systems report a full disk only on close. */
 static int close_now(void)
 {
     if (temporary_fd < 0)
@@ -118,7 +125,7 @@ void dump_file_recover(void)
     close_now();
 }
 
-/* The process in ".memoir.PID.NUMBER.tmp"; 0 if the name is another one. */
+/* The process id in ".memoir.PID.NUMBER.tmp"; 0 if the name has another form. */
 static pid_t writer_of(const char *name)
 {
     int64_t pid = 0;
@@ -135,8 +142,9 @@ static pid_t writer_of(const char *name)
     return at > number && strcmp(at, end) == 0 ? (pid_t)pid : 0;
 }
 
-/* Two questions, since either alone may err: a process of another container has an unknown id, and
- * some file systems know no locks. */
+/* A file is removed only if its process is gone and it is not locked, since either check alone may
+ * be wrong: the ids of another container's processes are unknown, and some file systems have no
+ * locks. */
 static void clean_one(const char *folder, size_t folder_bytes, const char *name)
 {
     pid_t writer = writer_of(name);
@@ -181,7 +189,7 @@ void dump_file_clean(const char *target)
     os_close(fd);
 }
 
-/* Files kept, oldest first, from `first` on around the ring. */
+/* A ring of the kept files, oldest first, starting at `first`. */
 struct kept {
     unsigned family;
     bool removed;
@@ -237,7 +245,7 @@ void dump_file_keep(unsigned family, const char *path, uint64_t bytes, unsigned 
                 files++;
                 sum += kept_at(i)->bytes;
             }
-        /* The newest stays, however large it is. */
+        /* The newest file stays, however large it is. */
         if (files <= 1 || ((most == 0 || files <= most) && (most_bytes == 0 || sum <= most_bytes)))
             return;
         keep_drop_oldest(family);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/dump/dump_name.h. Called with the lock of dump.c. */
+/* See lib/dump/dump_name.h. Called with the lock of dump.c held. Everything is printed by hand,
+ * dates included, because libc's functions for that take locks or allocate. */
 #include "lib/dump/dump_name.h"
 
 #include <string.h>
@@ -10,14 +11,14 @@
 #include "base/print.h"
 #include "lib/heap/observer.h"
 
-/* Sequences of the process. A forked child goes on counting: its names have its id. */
+/* Sequence numbers of the process. A forked child goes on counting: its names have its own id. */
 static struct {
     unsigned memoir;
     unsigned jemalloc, interval, manual, peak;
     unsigned gperftools;
 } counts;
 
-/* The letter in jemalloc's names: i and u for what it has, m for all that somebody asked for. */
+/* The letter in jemalloc's names: i, u and f as there, m for all dumps that were asked for. */
 static const struct {
     const char *word;
     char letter;
@@ -43,7 +44,7 @@ static void print_base_name(struct print *text, const char *path, size_t length)
     print_bytes(text, path + from, length - from);
 }
 
-/* Without /proc. A function of its own: it takes a page of the stack. */
+/* Where there is no /proc. A function of its own, because it takes a page of stack. */
 static NOINLINE void print_loaded(struct print *text)
 {
     char path[LOADED_PATH];
@@ -51,7 +52,7 @@ static NOINLINE void print_loaded(struct print *text)
     print_base_name(text, length == 0 ? "memoir" : path, length == 0 ? 6 : length);
 }
 
-/* The file name of the program, or something in its place. */
+/* The file name of the program, or a word in its place. */
 static void print_program(struct print *text)
 {
     char path[CONFIG_PATH_SIZE];
@@ -82,8 +83,8 @@ static void print_padded(struct print *text, unsigned value, unsigned digits)
     print_unsigned(text, value);
 }
 
-/* 20261115-145918, UTC. Days to a date by years that begin in March, so that the leap day is the
- * last one. */
+/* 20261115-145918, UTC. Years are counted from March, so that the leap day is the last day of a
+ * year. */
 static void print_time(struct print *text, int64_t wall_s)
 {
     enum { DAY_S = 86400, ERA_DAYS = 146097, DAYS_TO_1970 = 719468 };

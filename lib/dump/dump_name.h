@@ -12,17 +12,17 @@
 
 #include "lib/dump/style.h"
 
-/* What a name may say about the moment. */
+/* What a name may contain about the moment. */
 struct dump_moment {
     int64_t wall_s;
     uint64_t live_bytes;
     int pid;
 };
 
-/* The next name of the style into `name` of DUMP_NAME_SIZE; counts. False if it is too long. */
+/* Writes the next name of the style to `name`, of DUMP_NAME_SIZE bytes. False if it is too long. */
 bool dump_name_next(char *name, const struct dump_style *style, enum dump_reason reason,
                     const struct dump_moment *moment);
-/* The reason as one word, and in the words that gperftools has for it. */
+/* The reason as one word, and in gperftools' words. */
 const char *dump_name_word(enum dump_reason reason);
 struct print;
 struct totals_now;

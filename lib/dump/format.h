@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the observers know, in the formats that there are readers for. A *source* is an observer
- * that can be dumped. Each writer walks its observer (lib/heap/track.h) as it is now,
- * allocates nothing, takes no lock and may be called in any
- * thread, but not twice at the same time (dump.c sees to that).
+ * What the observers know, in the formats of memoir, pprof, jemalloc and gperftools. A *source* is
+ * an observer that can be dumped. A writer walks its observer (lib/heap/track.h) while the program
+ * goes on, allocates nothing, takes no lock and may run in any thread, but not twice at the same
+ * time (dump.c has a lock for that).
  */
 #ifndef DUMP_FORMAT_H
 #define DUMP_FORMAT_H
@@ -29,8 +29,9 @@ struct account; /* lib/alloc/alloc.h */
 
 struct format_options {
     bool accum;         /* jemalloc: cumulative numbers, too */
-    bool raw;           /* jemalloc: what was seen, not compensated for the reader's scaling */
-    const char *reason; /* why this dump is made, a few words; capture, pprof's comment */
+    bool raw;           /* jemalloc: the recorded numbers, not adjusted to the reader's scaling */
+    const char *reason; /* why this dump is made, in a few words; for captures and pprof's
+                           comment */
     const struct account *account; /* capture and pprof: the allocator's counters of this moment */
 };
 

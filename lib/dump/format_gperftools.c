@@ -16,6 +16,8 @@
 #include "base/os.h"
 #include "base/print.h"
 
+/* Lines that are sorted at most, 1 million: further ones are written unsorted. Spare: for stacks
+ * that are added while the dump is written. */
 enum { BUCKETS_MOST = 1 << 20, BUCKETS_SPARE = 1024 };
 
 struct bucket {
@@ -31,8 +33,8 @@ struct line {
 struct writer {
     struct sink *sink;
     int64_t rate;
-    struct bucket bucket; /* the present stack */
-    struct line *lines;   /* those to be sorted; what does not fit is written as it comes */
+    struct bucket bucket; /* the stack that is being summed up */
+    struct line *lines;   /* to be sorted; if the array is full, lines are written unsorted */
     size_t count, most, stacks;
     bool started;
     struct estimate live, allocated;
@@ -125,7 +127,7 @@ static void sift(struct line *lines, size_t at, size_t count)
     lines[at] = moved;
 }
 
-/* A heap sort: in place, and no libc. */
+/* Heap sort: in place and without libc. */
 static void sort(struct line *lines, size_t count)
 {
     for (size_t i = count / 2; i-- > 0;)

@@ -22,7 +22,7 @@
 #include "base/print.h"
 #include "lib/heap/observer.h"
 
-enum { THREADS_MOST = 1 << 20 }; /* with a line of their own; all others share one */
+enum { THREADS_MOST = 1 << 20 }; /* with a line of their own; all further threads share one */
 
 struct sums {
     struct estimate live, allocated;
@@ -32,12 +32,12 @@ struct writer {
     const struct format_options *options;
     struct sink *sink;
     int64_t rate;
-    /* Sums of one stack (in the first pass: of all) and which threads have a part in it. Without
-     * memory for them there are no lines of threads. */
+    /* Sums of one stack (in the first pass: of all stacks), and the threads with a share in it. If
+     * memory for them is out, there are no lines of threads. */
     struct sums all;
     struct sums *threads;
     uint32_t *touched, *ids;      /* ids: of the rows of threads.h, as they were for the head */
-    uint32_t most, touched_count; /* threads[most - 1] is for those that are too many */
+    uint32_t most, touched_count; /* threads[most - 1] is shared by all further threads */
     uint32_t stack;
     bool started;
 };

@@ -21,7 +21,7 @@ struct pair estimate_pair(const struct estimate *sum, int64_t rate)
         return (struct pair){0, 0};
     double share = sampler_picked(sum->bytes / sum->objects, rate);
     struct pair pair = {scale_round(sum->objects * share), scale_round(sum->bytes * share)};
-    if (pair.objects == 0 && pair.bytes > 0) /* the reader divides by it */
+    if (pair.objects == 0 && pair.bytes > 0) /* the reader divides by the number of objects */
         pair.objects = 1;
     return pair;
 }
@@ -49,10 +49,12 @@ int64_t format_rate(void)
 
 void format_frames(struct sink *sink, uint32_t stack, unsigned digits)
 {
-    static BULK uintptr_t pcs[WALK_MOST]; /* one writer at a time; stacks may be small */
+    static BULK uintptr_t pcs[WALK_MOST]; /* one writer at a time; static, because the stack may
+                                             be small */
     unsigned count = stacks_frames(stack, pcs, WALK_MOST);
-    /* Readers take one off every return address but the first, which they believe to be that of an
-     * allocator's function: without this the leaf would be what follows the call. */
+    /* Readers subtract one from every return address but the first, which they take for an address
+     * in an allocator's function. Without this adjustment the leaf would be the line after the
+     * call. */
     if (count == 0)
         pcs[count++] = 1;
     else

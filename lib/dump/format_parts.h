@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the writers of lib/dump/format.h share: themselves, and the arithmetic between what is
- * known about a heap and what a reader of heap_v2 expects to find in a file.
+ * What the writers of lib/dump/format.h share: their declarations, and the arithmetic between our
+ * estimates and the numbers that a reader of heap_v2 expects in a file.
  *
- * Such a reader sees n objects of b bytes, takes b / n for their size and multiplies both by
- * 1 / (1 - exp(-(b / n) / rate)). Our estimates were made one size at a time, which is better;
- * so we write the numbers that the reader's arithmetic turns into our estimates.
+ * Such a reader sees n objects of b bytes, takes b / n for their size and multiplies both by 1 / (1
+ * - exp(-(b / n) / rate)). Our estimates were made one size at a time, which is more precise; so we
+ * write the numbers that the reader's arithmetic turns into our estimates.
  */
 #ifndef DUMP_FORMAT_PARTS_H
 #define DUMP_FORMAT_PARTS_H
@@ -34,16 +34,16 @@ struct pair {
 };
 
 void estimate_add(struct estimate *sum, uint64_t objects, uint64_t bytes, double weight);
-/* What to write for a reader that scales by `rate`; 0: it does not scale. */
+/* The numbers to write for a reader that scales by `rate`; 0: it does not scale. */
 struct pair estimate_pair(const struct estimate *sum, int64_t rate);
-/* What was seen. */
+/* The recorded numbers. */
 struct pair estimate_seen(const struct estimate *sum);
 
-/* The rate that a file's header should name: the present one, or while nothing is recorded the
- * largest of the sites; 0 for exact. */
+/* The rate for the header of a file: the current one, or while nothing is recorded the largest of
+ * the sites; 0 for exact. */
 int64_t format_rate(void);
-/* " 0x..." for every frame, at least `digits` digits each. A stack without frames becomes one that
- * readers, which subtract 1, show as 0: they ignore or misread an empty one. */
+/* " 0x..." for every frame, with at least `digits` digits. For a stack without frames, an address
+ * that readers, which subtract 1, show as 0: they ignore or misread an empty stack. */
 void format_frames(struct sink *sink, uint32_t stack, unsigned digits);
 /* An empty line, MAPPED_LIBRARIES: and the kernel's list. */
 void format_libraries(struct sink *sink);

@@ -57,7 +57,7 @@ enum {
     FUNCTION_SYSTEM_NAME = 3,
 };
 
-/* Functions that stand between malloc's caller and us, if any. */
+/* Functions of ours that may stand between malloc's caller and the sampler. */
 static const char dropped[] =
     "(__libc_|__)?(malloc|calloc|realloc|memalign|valloc|pvalloc|free)"
     "|reallocarray|aligned_alloc|posix_memalign|operator new(\\[\\])?|memoir_.*";
@@ -99,6 +99,8 @@ static const struct {
     {STRING_ALLOC_REQUESTED, STRING_BYTES}, {STRING_INUSE_REQUESTED, STRING_BYTES},
 };
 
+/* Limits of the memory for a dump: the kernel allows 65,530 mappings by default; 4 million
+ * addresses are 64 MiB. */
 enum { MAPPINGS_MOST = 1 << 16, ADDRESSES_MOST = 1 << 22 };
 
 /* Locations without an address, each with a function of the same number. */
@@ -118,19 +120,21 @@ struct address {
 struct writer {
     struct sink *sink;
     struct proto message;
-    uint64_t strings, locations, first_thread; /* so many were sent; the first thread's name */
-    uint32_t *threads; /* ids of the rows of threads.h; NULL: no memory, and all are others */
+    uint64_t strings, locations, first_thread; /* numbers sent so far; the string of the first
+                                                  thread's name */
+    uint32_t *threads; /* ids of the rows of threads.h; NULL: memory is out, and threads have no
+                          ids */
     uint32_t thread_count;
     bool sent[LOCATIONS_NAMED];
-    /* In the order of addresses; NULL: no memory, and locations are of no mapping. */
+    /* Sorted by address; NULL: memory is out, and locations have no mapping. */
     struct mapping *mappings;
     size_t mapping_count;
-    /* A hash table of the locations that were sent; NULL: no memory, and each is sent anew. */
+    /* A hash table of the locations that were sent; NULL: memory is out, and each is sent again. */
     struct address *addresses;
     size_t address_most, address_count; /* a power of 2 */
 };
 
-/* One writer at a time, and stacks may be small. */
+/* One writer at a time; static, because the stack may be small. */
 static BULK struct {
     char gzip[16384];
     char message[4096];
@@ -223,7 +227,7 @@ static void send_mapping(struct writer *writer, const struct map *map, uint64_t 
     proto_send(message, writer->sink, PROFILE_MAPPING);
 }
 
-/* In the order of addresses, which the loader's list is not in. */
+/* Inserts by address, because the loader's list is not sorted. */
 static void keep_mapping(struct writer *writer, struct mapping mapping)
 {
     if (writer->mappings == NULL || writer->mapping_count == MAPPINGS_MOST)
@@ -234,7 +238,7 @@ static void keep_mapping(struct writer *writer, struct mapping mapping)
     writer->mappings[at] = mapping;
 }
 
-/* Readers take the first mapping for the program: it goes first, whatever its address. */
+/* Readers take the first mapping for the program, so it is sent first, whatever its address. */
 static void send_mappings(struct writer *writer, bool program, uint64_t *last)
 {
     uint64_t entry = getauxval(AT_ENTRY);
@@ -271,7 +275,7 @@ static uint64_t mapping_of(const struct writer *writer, uint64_t address)
     return writer->mappings[low].id;
 }
 
-/* The place of an address in the table; NULL: there is none, and no room for one. */
+/* The entry of an address in the table; NULL: it is not there, and the table is full. */
 static struct address *find(struct writer *writer, uintptr_t pc)
 {
     if (writer->addresses == NULL || pc == 0)
@@ -292,8 +296,8 @@ static uint64_t location_of(struct writer *writer, uintptr_t pc)
     if (address != NULL && address->id != 0)
         return address->id;
     uint64_t id = ++writer->locations;
-    /* The address of the call, or some byte of it: the return may be to another line, and in the
-     * last call of a function to another function. */
+    /* The address of the call, or of some byte of it: the return address may belong to another line
+     * or, after the last call of a function, to another function. */
     uint64_t call = pc == 0 ? 0 : pc - 1;
     proto_number(&writer->message, LOCATION_ID, id);
     proto_number(&writer->message, LOCATION_MAPPING, mapping_of(writer, call));
@@ -356,7 +360,7 @@ static void put_values(struct writer *writer, const struct scale_values *of)
     proto_packed(&writer->message, SAMPLE_VALUES, values, COUNT_OF(types));
 }
 
-/* What no sample stands for. */
+/* The row for blocks that no sample stands for. */
 static void send_rest(struct writer *writer)
 {
     struct scale_values rest = scale_rest(&scratch.scale);
@@ -384,7 +388,8 @@ static void send_sample(void *context, const struct track_row *row)
     uint32_t number = row->thread;
     if (number < writer->thread_count && writer->threads[number] != THREAD_OTHER) {
         label(writer, STRING_THREAD, writer->first_thread + number, 0, 0);
-        label(writer, STRING_THREAD_ID, 0, writer->threads[number], STRING_ID); /* a unit keeps 0 */
+        /* With a unit, because readers drop a 0 without one. */
+        label(writer, STRING_THREAD_ID, 0, writer->threads[number], STRING_ID);
     } else {
         label(writer, STRING_THREAD, STRING_OTHER_THREADS, 0, 0);
     }

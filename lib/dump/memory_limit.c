@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lib/dump/memory_limit.h. Two files of the kernel are read: `cgroup` says which group the
- * process is in, a line a hierarchy; `mountinfo` says where the hierarchies are, and which group
- * each mount begins with (a container often sees its own group as the root).
+ * See lib/dump/memory_limit.h. Reads two files of the kernel: `cgroup` has the groups of the
+ * process, one line a hierarchy; `mountinfo` has the mount points of the hierarchies and the group
+ * at each mount's root (a container often sees its own group as the root).
  */
 #include "lib/dump/memory_limit.h"
 
@@ -15,9 +15,9 @@
 #include "base/os.h"
 #include "base/print.h"
 
-enum { LINE_MAX_SIZE = 1024, PATH_SIZE = 1024, CHUNK = 512 };
+enum { LINE_MAX_SIZE = 1024, PATH_SIZE = 1024, CHUNK = 512 }; /* on the stack, 3 KiB in all */
 
-/* A file line by line; a line that is too long is left out. */
+/* Reads a file line by line; skips lines that are too long. */
 struct lines {
     int fd;
     size_t at, got;
@@ -81,7 +81,7 @@ static bool has_word(char *list, const char *wanted)
     return false;
 }
 
-/* The groups of the process in the two versions, such as "/user.slice"; empty if there is none. */
+/* The groups of the process in both versions, such as "/user.slice"; empty if there is none. */
 static void find_groups(const char *proc, char *first, char *second)
 {
     struct lines lines;
@@ -118,10 +118,11 @@ static uint64_t read_limit(const char *folder, const char *name)
         if (__builtin_mul_overflow(value, 10, &value) ||
             __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value))
             return UINT64_MAX;
-    return value >= UINT64_C(1) << 62 ? UINT64_MAX : value; /* how the first version says "none" */
+    return value >= UINT64_C(1) << 62 ? UINT64_MAX : value; /* version 1 writes a huge number for
+                                                               "no limit" */
 }
 
-/* The least limit of the group and those around it, up to where the hierarchy is mounted. */
+/* The lowest limit of the group and its ancestors, up to the mount point of the hierarchy. */
 static uint64_t walk_up(const char *root, const char *mount, const char *mounted, const char *group,
                         const char *name)
 {

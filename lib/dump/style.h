@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How a dump is made: its source, format and name, for which reasons; one style a family. */
+/* How a dump is made: its source, format and name. memoir, jemalloc and gperftools have a style
+ * each. */
 #ifndef DUMP_STYLE_H
 #define DUMP_STYLE_H
 
@@ -18,10 +19,10 @@ enum dump_names {
 
 enum dump_reason {
     DUMP_CALL,
-    DUMP_ALLOCATED, /* so many bytes allocated since the last one */
+    DUMP_ALLOCATED, /* `step` bytes were allocated since the last dump */
     DUMP_FREED,
-    DUMP_IN_USE, /* the high-water mark rose by so much */
-    DUMP_PEAK,   /* a new maximum, by a step */
+    DUMP_IN_USE, /* the high-water mark rose by `step` */
+    DUMP_PEAK,   /* a new maximum, higher by `step` */
     DUMP_TIME,
     DUMP_ABOVE,   /* a threshold was crossed */
     DUMP_FAILURE, /* an allocation failed */
@@ -39,11 +40,12 @@ struct dump_style {
     enum format_kind format;
     struct format_options options;
     char prefix[CONFIG_PATH_SIZE]; /* may hold a folder; empty: the program's name */
-    unsigned keep;                 /* files of this process that are kept; 0: all */
-    uint64_t keep_bytes;           /* and their size in all; 0: any */
+    unsigned keep;                 /* number of this process's files to keep; 0: all */
+    uint64_t keep_bytes;           /* and their total size; 0: any */
     bool pid_namespace;            /* jemalloc's names: the namespace before the pid */
-    int owner;                     /* gperftools' names: the process that the plain prefix belongs
-                                      to; any other one, a forked child say, has its id in them */
+    int owner;                     /* gperftools' names: the process whose names have the plain
+                                      prefix; other processes, such as a forked child, add their
+                                      id */
     bool announce;                 /* "Dumping heap profile to FILE (REASON)" on standard error */
 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What decides that a dump is made; the interface is in lib/dump/dump.h. Nobody watches all the
- * time: `totals_arm` gets the nearest limits of all triggers, the thread that notices that one is
- * reached sets `totals_due`, and the next one to leave the allocator comes here.
+ * Decides when a dump is made; the interface is in lib/dump/dump.h. No thread watches: `totals_arm`
+ * gets the nearest limits of all triggers, the thread that notices that one is reached sets
+ * `totals_due`, and the next thread that leaves the allocator calls `triggers_run`.
  *
- * The table has the lock of dump.c.
+ * The lock of dump.c guards the table.
  */
 #include "lib/dump/triggers.h"
 
@@ -20,13 +20,13 @@
 #include "lib/dump/memory_limit.h"
 #include "lib/heap/observer.h"
 
-enum { TRIGGERS = 32 };
+enum { TRIGGERS = 32 }; /* three styles with ten kinds each fit */
 
 static BULK struct trigger triggers[TRIGGERS];
 static bool any, failure_awaited;
-static uint64_t signals; /* a bit for each one that came and waits for its dump */
+static uint64_t signals; /* one bit for each signal that came and whose dump is not made yet */
 
-/* Where ABOVE is ready again, and PEAK's least step. */
+/* How far below the limit ABOVE is ready again, and PEAK's smallest step. */
 static uint64_t eighth(uint64_t bytes)
 {
     return bytes / 8;
@@ -37,19 +37,19 @@ static bool is_capture(const struct trigger *trigger)
     return trigger->style != NULL && trigger->style->names == DUMP_NAMES_CAPTURE;
 }
 
-/* The first snapshots of a capture come soon: a program that is interrupted has lost half of its
- * run at most. */
+/* The first snapshots of a capture come early: a program that is killed loses at most half of its
+ * run. */
 static uint64_t next_wait(struct trigger *trigger)
 {
-    enum { FIRST_MS = 500 };
+    enum { FIRST_MS = 500 }; /* shorter programs have the snapshot at their end */
     uint64_t wait = trigger->wait_ms == 0 ? FIRST_MS : 2 * trigger->wait_ms;
     return trigger->wait_ms = wait < trigger->step ? wait : trigger->step;
 }
 
-/* What each kind of trigger counts, in what steps, and which limit it sets: a new kind is a row. */
+/* What each kind of trigger counts, in what steps, and which limit it sets. A new kind is a row. */
 struct kind {
     uint64_t (*total)(const struct totals_now *now, uint64_t now_ms); /* NULL: it counts nothing */
-    uint64_t (*step)(struct trigger *trigger, uint64_t total);        /* from a total to the next */
+    uint64_t (*step)(struct trigger *trigger, uint64_t total);        /* the next total */
     size_t limit; /* offset in struct totals_limits */
 };
 
@@ -154,7 +154,7 @@ static void lower(uint64_t *limit, uint64_t value)
 static void above_limit(const struct trigger *trigger, const struct totals_now *now,
                         struct totals_limits *limits)
 {
-    if (trigger->waiting) { /* it can't be small again before so much is freed */
+    if (trigger->waiting) { /* the heap can't be small again before this much is freed */
         uint64_t low = trigger->step - eighth(trigger->step), live = now->live;
         uint64_t least = eighth(trigger->step) / 4 + 1, far = live > low ? live - low : 0;
         lower(&limits->freed, now->freed + (far > least ? far : least));
@@ -173,7 +173,7 @@ void trigger_limit(const struct trigger *trigger, const struct totals_now *now,
         lower((uint64_t *)((char *)limits + kind->limit), trigger->next);
 }
 
-/* After any change, with the totals that it was made by. */
+/* Sets the nearest limits. Called after any change, with the totals of that moment. */
 static void arm_locked(const struct totals_now *now)
 {
     struct totals_limits limits = {0};
@@ -188,7 +188,7 @@ static uint64_t bit_of(uint64_t number)
     return (uint64_t)1 << (number - 1);
 }
 
-/* The signals that wait, as one set; they wait no longer. */
+/* Takes the set of signals whose dumps are due, and empties it. */
 static uint64_t signals_taken(void)
 {
     return load_relaxed(&signals) == 0 ? 0 : __atomic_exchange_n(&signals, 0, __ATOMIC_ACQ_REL);
@@ -212,8 +212,9 @@ static void run_locked(void)
     arm_locked(&now);
 }
 
-/* A signal that comes while this is under way, or while somebody else dumps, is seen in the end by
- * whoever has the lock, or by the next one to get here: `totals_due` stays true for them. */
+/* A signal that comes during this call, or while another thread dumps, is not lost: `totals_due`
+ * stays true, so the thread with the lock sees it in the end, or the next thread that calls this.
+ */
 void triggers_run(void)
 {
     if (confined(CONFINE_FILES))
@@ -239,8 +240,8 @@ void triggers_reset(void)
     dump_unlock();
 }
 
-/* May interrupt anything. Inside the allocator or a dump the request waits for the end of that; an
- * idle program can't wait for its next malloc, so everywhere else the dump is made here. */
+/* May interrupt anything. Inside the allocator or a dump, the request waits until that has ended.
+ * Everywhere else the dump is made here, because an idle program may not call malloc for long. */
 static void on_signal(int number)
 {
     __atomic_fetch_or(&signals, bit_of((uint64_t)number), __ATOMIC_ACQ_REL);
@@ -301,7 +302,7 @@ bool trigger_percent(const struct dump_style *style, unsigned percent)
     return limit != UINT64_MAX && set(style, DUMP_ABOVE, true, limit / 100 * percent);
 }
 
-/* Dumps of one kind, for which there is no second time if `once`. */
+/* Makes the dumps of one kind; `once`: removes its triggers. */
 static void dump_all(enum dump_reason kind, const char *words, bool once)
 {
     if (!load_relaxed(&any) || !dump_lock(true))
