@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/dump/capture.h. */
+/*
+ * See lib/dump/capture.h. A snapshot is a sequence of records between RECORD_SNAPSHOT and
+ * RECORD_WHOLE: mappings if they changed, threads, new nodes of stacks, counters by class, the
+ * sites, new points of the series, totals. Rows refer to nodes by number, so nodes come first; a
+ * site whose stack was added after that waits for the next snapshot.
+ */
 #include "lib/dump/capture.h"
 
 #include <fcntl.h>
