@@ -146,10 +146,12 @@ static char *shared_take(struct region *region, size_t steps, size_t align)
         while (got < steps && at + got < end && !bit(region->used, at + got))
             got++;
         if (got == steps) {
+            /* First: a child that is forked among these lines may take the steps for a part of the
+             * block before them, and free them with it. */
+            region->free -= (uint32_t)steps;
             for (size_t i = 0; i < steps; i++)
                 bit_flip(region->used, at + i);
             bit_flip(region->first, at);
-            region->free -= (uint32_t)steps;
             return region->start + (at << STEP_SHIFT);
         }
         at += got + 1;

@@ -76,7 +76,7 @@ static bool locks_break(uint32_t parent_id)
         broken |= lock_break(&pages_of[pool].lock, parent_id);
     broken |= central_break(parent_id);
     broken |= lock_break(&heap_lock, parent_id);
-    lock_break(&outside_lock, parent_id); /* what it protects is never half-changed */
+    lock_break(&outside_lock, parent_id); /* half-changed, it has less memory, no worse */
     if (lock_break(&meta_lock, parent_id)) {
         meta_recover();
         broken = true;

@@ -20,6 +20,7 @@ void cold_large_record(void *block, size_t size, const struct origin *origin, un
     struct span *span = span_of(block);
     struct large_record *place = meta_take(sizeof *place);
     if (place == NULL) {
+        track_lost();
         store_relaxed(live_at(block), live_sign(block));
         return;
     }

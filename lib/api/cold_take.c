@@ -65,7 +65,10 @@ static void *take_sample(struct heap *heap, unsigned mark, size_t size, const st
         return block;
     }
     block = take_direct(heap, class, size, origin);
-    if (unlikely(block == NULL) && (block = heap_pop(heap, mark)) != NULL)
+    if (likely(block != NULL))
+        return block;
+    track_lost();
+    if ((block = heap_pop(heap, mark)) != NULL)
         store_relaxed(live_at(block), live_sign(block));
     return block != NULL ? block : take_direct(heap, class, size, NULL);
 }
@@ -76,8 +79,10 @@ static void *take_block(struct heap *heap, size_t room, size_t size, const struc
     unsigned mark = (unsigned)hot_mark(heap, room);
     if (heap->watched) {
         void *block = heap_pop_watched(heap, mark);
-        if (unlikely(block == NULL)) /* there may be memory for the block, if not for its record */
+        if (unlikely(block == NULL)) { /* there may be memory for the block, not for its record */
+            track_lost();
             return take_direct(heap, mark_class(mark), size, NULL);
+        }
         record(block, mark_class(mark), size, origin, SAMPLER_EXACT_NUMBER);
         return block;
     }
@@ -108,8 +113,9 @@ static void *take_inside(size_t size, size_t align, const struct origin *origin,
         return take_block(heap, room, size, origin);
     unsigned class = class_of(room);
     void *block = NULL;
-    if (young_ring(class_size(class)))
-        block = take_direct(NULL, class, size, origin);
+    if (young_ring(class_size(class)) &&
+        (block = take_direct(NULL, class, size, origin)) == NULL)
+        track_lost();
     return block != NULL ? block : take_direct(NULL, class, size, NULL);
 }
 

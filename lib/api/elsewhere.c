@@ -4,12 +4,16 @@
 
 #include "lib/alloc/alloc.h"
 #include "lib/api/cold_inside.h"
+#include "lib/heap/observer.h"
 
 void *elsewhere_take(size_t size, size_t align, bool *zero)
 {
     void *block = outside_take(size, align, zero);
-    if (block != NULL)
-        cold_large_count(NULL, (struct heap_sums){.allocs = 1, .alloc_bytes = outside_size(block)});
+    if (block == NULL)
+        return NULL;
+    cold_large_count(NULL, (struct heap_sums){.allocs = 1, .alloc_bytes = outside_size(block)});
+    if (sampler_rate() == SAMPLER_EXACT)
+        track_lost();
     return block;
 }
 

@@ -66,7 +66,7 @@ static uint64_t least_of(uint64_t a, uint64_t b)
 /* Whether every block since the start was recorded. */
 static bool exact_from_start(void)
 {
-    return sampler_exact_always() && track_covered();
+    return sampler_exact_always() && track_covered() && track_none_lost();
 }
 
 /* Called with `peak.busy`: keeps the account if it is the largest so far. It is the peak then,

@@ -61,6 +61,16 @@ bool track_covered(void)
     return !load_relaxed(&uncovered);
 }
 
+void track_lost(void)
+{
+    __atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
+}
+
+bool track_none_lost(void)
+{
+    return load_relaxed(&lost) == 0;
+}
+
 uint64_t track_off_ms(void)
 {
     return load_relaxed(&off_ms);
@@ -177,7 +187,7 @@ void track_begin(struct record *record, const struct caller *caller, unsigned cl
         return;
     struct recorder *recorder = recorder_take();
     if (recorder == NULL) {
-        __atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
+        track_lost();
         return;
     }
     unwind(&recorder->walk, caller, config.heap_depth);
@@ -193,7 +203,7 @@ void track_begin(struct record *record, const struct caller *caller, unsigned cl
             tell_other();
         word = site_word(id, site_era(load_relaxed(&site->thread_link)));
     } else {
-        __atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
+        track_lost();
     }
     recorder_give(recorder);
     born_set(record, born != 0 && born != TRACK_MOVED ? born : born_now());

@@ -59,7 +59,7 @@ void track_each(void (*row)(void *context, const struct track_row *row), void *c
 struct track_seen {
     uint64_t live, allocated;
     uint64_t other; /* allocated blocks without a stack, as memory was out for it */
-    uint64_t lost;  /* picked, but memory was out for the record */
+    uint64_t lost;  /* picked, but not recorded (track_lost) */
 };
 void track_seen(struct track_seen *seen);
 
@@ -74,6 +74,10 @@ void track_totals(struct track_totals *totals, struct scale *scale);
 /* The same with a scale of its own. False if memory is out. */
 bool track_totals_now(struct track_totals *totals);
 
+/* A picked block has no record: there was no memory for one, or the block has no place for it. */
+void track_lost(void);
+/* Whether that has not happened. */
+bool track_none_lost(void);
 /* Whether every block since the start of the process was subject to recording. */
 bool track_covered(void);
 /* Recording begins or ends for all threads. */

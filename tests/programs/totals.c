@@ -6,7 +6,7 @@
  * (nothing is freed), saw (up and down), threads (four of them, joined; the peak is not known: 0),
  * shrink (large blocks that realloc makes smaller), turns (the rate is changed again and again),
  * forget (after the peak, mallctl forgets what was recorded), later (every block is recorded, but
- * not from the start on).
+ * not from the start on), full (there is memory for blocks, but none for records).
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { SLOTS = 3000, THREADS = 4 };
@@ -154,6 +155,21 @@ static void forget(struct tally *tally, unsigned steps)
         got(tally, malloc(1000));
 }
 
+static void full(struct tally *tally, unsigned steps)
+{
+    void **slots = got(tally, calloc(steps, sizeof *slots));
+    uint64_t random = 42;
+    void *room = got(tally, malloc(40 << 20));
+    let_go(tally, &room);
+    setrlimit(RLIMIT_AS, &(struct rlimit){0, RLIM_INFINITY});
+    for (unsigned i = 0; i < steps; i++)
+        if ((slots[i] = malloc(next(&random) % 3000)) != NULL)
+            got(tally, slots[i]);
+    setrlimit(RLIMIT_AS, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
+    for (unsigned i = 0; i < steps; i++)
+        let_go(tally, &slots[i]);
+}
+
 static struct tally tallies[THREADS];
 static unsigned thread_steps;
 
@@ -203,6 +219,8 @@ int main(int argc, char **argv)
         turns(&tally, steps);
     else if (strcmp(kind, "later") == 0)
         later(&tally, steps);
+    else if (strcmp(kind, "full") == 0)
+        full(&tally, steps);
     else
         return 2;
     char text[200];

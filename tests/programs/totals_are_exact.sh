@@ -12,7 +12,7 @@ cd "$place" || exit 2
 
 try() { # RATE SLACK OTHERS KIND STEPS
     rm -f run.memoir
-    known=$(MEMOIR="heap.rate:$1,capture:run.memoir,capture.interval:100ms" preload ./totals "$4" "$5")
+    known=$(MEMOIR="heap.rate:$1,capture:run.memoir,capture.interval:$every" preload ./totals "$4" "$5")
     # shellcheck disable=SC2086 # five numbers
     python3 "$here/totals_are_exact.py" run.memoir "$2" "$3" $known ||
         fail "rate $1, $4 $5: the program knows $known"
@@ -28,6 +28,7 @@ last = json.load(sys.stdin)["points"][-1]["live_bytes"]
 sys.exit(not live <= last <= live + others * 1024)' "$@"
 }
 
+every=100ms
 for steps in 50 5000 200000; do
     # While realloc copies there are two blocks, which the program does not count.
     try 0 256 0 small $steps
@@ -50,5 +51,9 @@ for rate in 0 64K 512K; do
 done
 for steps in 1000 5000 20000; do # of 2.8, 7.9 and 10 MB
     try 512K 20000 0 later $steps
+done
+every=1h # a snapshot would find the peak
+for rate in 0 64K 512K; do
+    try $rate 500000 0 full 30000
 done
 finish

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Blocks outside of the window: aligned, apart from each other, known by their first byte only, and
- * gone when all are freed. */
+ * gone when all are freed; also in a child that was forked while another thread took some. */
 #include "tests/unit/unit.h"
 
-#include "lib/alloc/outside.h"
+#include <sys/wait.h>
 
-enum { BLOCKS = 400, TURNS = 20000, THREADS = 4 };
+#include "lib/alloc/alloc.h"
+
+enum { BLOCKS = 400, TURNS = 20000, THREADS = 4, LONG = 32 << 10, STEPS = LONG / 64 };
 
 struct shadow {
     unsigned char *block;
@@ -67,11 +69,62 @@ static void only_the_first_byte_is_a_block(void)
     assert(outside_take(16, (size_t)1 << 62, &zero) == NULL);
 }
 
+static void *take_and_give(void *enough)
+{
+    bool zero;
+    while (!load_acquire((uint32_t *)enough))
+        assert(outside_give(outside_take(LONG, 16, &zero)));
+    return NULL;
+}
+
+/* Frees the blocks one after the other; those that are left must still be there. */
+static void give_in_child(char **blocks, unsigned count)
+{
+    alarm(60);
+    alloc_fork_child();
+    alloc_recover();
+    for (unsigned i = 0; i < count; i++) {
+        if (blocks[count - 1][0] != 'x' || !outside_give(blocks[i]))
+            _exit(1);
+    }
+    _exit(0);
+}
+
+/* Of a block that was being taken, the child sees some steps: they look like a part of the block
+ * before it. */
+static void half_a_block_in_a_child(void)
+{
+    char *blocks[1 + STEPS], *between;
+    uint32_t enough = 0;
+    pthread_t thread;
+    bool zero;
+    blocks[0] = outside_take(64, 16, &zero);
+    between = outside_take(LONG, 16, &zero);
+    for (unsigned i = 1; i <= STEPS; i++)
+        memset(blocks[i] = outside_take(64, 16, &zero), 'x', 64);
+    assert(between == blocks[0] + 64 && outside_give(between));
+    assert(pthread_create(&thread, NULL, take_and_give, &enough) == 0);
+    for (unsigned i = 0; i < unit_times(200); i++) {
+        pid_t pid = fork();
+        if (pid == 0)
+            give_in_child(blocks, 1 + STEPS);
+        int status;
+        assert(waitpid(pid, &status, 0) == pid && status == 0);
+    }
+    store_release(&enough, 1);
+    pthread_join(thread, NULL);
+    for (unsigned i = 0; i <= STEPS; i++)
+        assert(outside_give(blocks[i]));
+    assert(outside_mapped() == 0);
+}
+
 int main(void)
 {
     pthread_t threads[THREADS];
     unit_start();
+    assert(alloc_fork_watch() || unit_emulated());
     only_the_first_byte_is_a_block();
+    half_a_block_in_a_child();
     for (uintptr_t i = 0; i < THREADS; i++)
         assert(pthread_create(&threads[i], NULL, random_operations, (void *)i) == 0);
     for (unsigned i = 0; i < THREADS; i++)
