@@ -88,6 +88,7 @@ static const struct call {
     {CONFINE_CONTROL, SYS_getsockopt, {3, SOL_SOCKET, SO_PEERCRED}},
     {CONFINE_CONTROL, SYS_recvmsg, {3, 0, MSG_TRUNC | MSG_CMSG_CLOEXEC}},
     {CONFINE_CONTROL, SYS_sendto, {3}},
+    {CONFINE_CONTROL, SYS_sendmsg, {3}},
     {CONFINE_CONTROL, SYS_ppoll, {0, 1}},
     {CONFINE_CONTROL, SYS_mkdirat, {AT_FDCWD, 0, 0700}},
     {CONFINE_CONTROL, SYS_connect, {3}},

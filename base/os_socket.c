@@ -98,15 +98,25 @@ static bool address_make(struct sockaddr_un *address, const char *path)
 
 bool os_socket_is_dead(const char *path)
 {
+    int fd = os_connect(path);
+    if (fd >= 0)
+        os_close(fd);
+    return fd == -ECONNREFUSED;
+}
+
+int os_connect(const char *path)
+{
     struct sockaddr_un address;
     if (!address_make(&address, path))
-        return false;
+        return -ENAMETOOLONG;
     long fd = call3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
-        return false;
+        return (int)fd;
     long got = call3(SYS_connect, fd, (long)&address, sizeof address);
+    if (got == 0)
+        return (int)fd;
     os_close((int)fd);
-    return got == -ECONNREFUSED;
+    return (int)got;
 }
 
 int os_listen(const char *path, int backlog)
@@ -139,7 +149,7 @@ bool os_peer(int fd, struct os_peer *peer)
     socklen_t size = sizeof who;
     if (arch_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (long)&who, (long)&size, 0) != 0)
         return false;
-    *peer = (struct os_peer){who.uid, who.gid};
+    *peer = (struct os_peer){who.uid, who.gid, who.pid};
     return true;
 }
 
@@ -179,6 +189,23 @@ ssize_t os_receive(int fd, void *buffer, size_t size, int *passed)
 ssize_t os_send(int fd, const void *buffer, size_t size)
 {
     return arch_syscall(SYS_sendto, fd, (long)buffer, (long)size, MSG_NOSIGNAL, 0, 0);
+}
+
+bool os_pass(int fd, int passed)
+{
+    char byte = 0;
+    struct iovec part = {&byte, sizeof byte};
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof passed)] = {0};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control,
+                             .msg_controllen = sizeof control};
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof passed);
+    memcpy(CMSG_DATA(header), &passed, sizeof passed);
+    return call3(SYS_sendmsg, fd, (long)&message, MSG_NOSIGNAL) == sizeof byte;
 }
 
 bool os_poll(int fd, bool writing, uint32_t timeout_ms)

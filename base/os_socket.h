@@ -34,9 +34,12 @@ bool os_socket_is_dead(const char *path);
 int os_listen(const char *path, int backlog);
 /* The next client; -EAGAIN: none now. */
 int os_accept(int fd);
+/* A connection to the socket at `path`; a negative errno if nobody listens or the queue is full. */
+int os_connect(const char *path);
 /* Effective ids of the process at the other end when it connected; false: unknown. */
 struct os_peer {
     uint32_t user, group;
+    pid_t pid;
 };
 bool os_peer(int fd, struct os_peer *peer);
 /* One packet, cut to `size`; its full length or a negative errno. A descriptor that came with it is
@@ -44,6 +47,8 @@ bool os_peer(int fd, struct os_peer *peer);
 ssize_t os_receive(int fd, void *buffer, size_t size, int *passed);
 /* One packet; never a signal. */
 ssize_t os_send(int fd, const void *buffer, size_t size);
+/* One byte, and a descriptor with it. */
+bool os_pass(int fd, int passed);
 /* Waits for something to read, or room to write. False: `timeout_ms` have passed, or an error. */
 bool os_poll(int fd, bool writing, uint32_t timeout_ms);
 

@@ -41,7 +41,8 @@ static void fact_put(struct asking *asking, const char *key, const char *value);
 static bool format_choose(const char *file, pid_t pid, const char **format, struct error *error);
 static bool dump_make(struct asking *asking, const char *file, const char *format);
 static bool dump_refused(struct asking *asking);
-static bool file_make(const char *path, int *fd, struct error *error);
+static bool recording_begin(struct asking *asking, const char *file);
+static bool file_make(const char *path, int flags, int *fd, struct error *error);
 
 bool ctl_run(const struct arguments *arguments, struct error *error)
 {
@@ -74,6 +75,8 @@ static bool answers_print(struct asking *asking, const struct arguments *argumen
         return format_choose(words[1], asking->process.pid, &format, asking->error) &&
                dump_make(asking, words[1], format);
     }
+    if (words[0] && strcmp(words[0], "record") == 0 && words[1] && strcmp(words[1], "stop") != 0)
+        return recording_begin(asking, words[1]);
     if (words[0] && strcmp(words[0], "set") == 0 && words[1])
         words++;
     if (words[0] && strchr(words[0], '=')) {
@@ -120,9 +123,9 @@ static bool words_send(struct asking *asking, const char *verb, char **words, in
 /* Names the nearest verb or option if the process does not know one. */
 static bool word_refused(struct asking *asking)
 {
-    static const char *const verbs[] = {"dump",  "help", "mark",   "purge",    "rate",
-                                        "reset", "set",  "show",   "snapshot", "start",
-                                        "stats", "stop", "version"};
+    static const char *const verbs[] = {"dump",   "help",  "mark", "purge",  "rate",
+                                        "record", "reset", "set",  "show",   "snapshot",
+                                        "start",  "stats", "stop", "version"};
     const char *verb = strstr(asking->error->text, "no verb '");
     const char *option = strstr(asking->error->text, "no option '");
     if (!verb && !option)
@@ -223,7 +226,7 @@ static bool dump_make(struct asking *asking, const char *file, const char *forma
 {
     char *words[] = {(char *)format, NULL};
     int fd = -1;
-    if (file && !file_make(file, &fd, asking->error))
+    if (file && !file_make(file, 0, &fd, asking->error))
         return false;
     bool right = words_send(asking, "dump", words, fd);
     if (fd >= 0 && close(fd) != 0 && right)
@@ -249,9 +252,32 @@ static bool dump_refused(struct asking *asking)
                       asking->process.pid);
 }
 
-static bool file_make(const char *path, int *fd, struct error *error)
+/* A recording grows until it is stopped or the process ends: the process keeps the file. */
+static bool recording_begin(struct asking *asking, const char *file)
 {
-    *fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    static const char ending[] = ".memoir";
+    size_t length = strlen(file), tail = strlen(ending);
+    char *words[] = {NULL};
+    int fd = -1;
+    if (length <= tail || strcmp(file + length - tail, ending) != 0) {
+        error_set(asking->error, ERROR_USAGE, "%s: the name of a recording ends in .memoir", file);
+        return error_hint(asking->error, "memoir ctl %d record %s.memoir", asking->process.pid,
+                          file);
+    }
+    if (!file_make(file, O_APPEND, &fd, asking->error))
+        return false;
+    bool right = words_send(asking, "record", words, fd);
+    close(fd);
+    if (!right)
+        unlink(file);
+    if (!right && strstr(asking->error->text, "is under way"))
+        error_hint(asking->error, "memoir ctl %d record stop", asking->process.pid);
+    return right;
+}
+
+static bool file_make(const char *path, int flags, int *fd, struct error *error)
+{
+    *fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
     if (*fd >= 0)
         return true;
     int reason = errno;

@@ -29,6 +29,7 @@ enum {
     GLANCE_MS = 250,   /* how often it looks whether it may stay */
     CLIENT_MS = 2000,  /* for a client to say what it wants, */
     STRANGER_MS = 100, /* for one that will be turned away, */
+    PASS_MS = 1000,    /* for a descriptor to get from the listener to the worker */
     TAKE_MS = 5000,    /* and to take the whole answer */
 };
 
@@ -36,15 +37,19 @@ enum {
 static pid_t helper_of;
 static pid_t owner; /* of this memory: the process, not a child of vfork */
 static char path_now[ATTACH_PATH_MAX];
+static int listening; /* the listener's socket, in its own table */
 
 /*
  * Two threads make the helper. The listener has the sockets, in a table of descriptors of its own;
  * the worker runs the requests with the program's table, where a capture may be open. They take
- * turns. Only a request that came with a descriptor is run by the listener, which has it.
+ * turns. A request that came with a descriptor is run by the listener, which has it; but for one
+ * that begins a recording, since that is written by the program's threads: the descriptor goes to
+ * the worker, through a connection of the worker to the listener.
  */
 enum { TURN_LISTENER, TURN_WORKER, TURN_END, TURN_GONE };
 static struct {
     uint32_t turn;
+    bool with_file; /* a descriptor is to be fetched from the listener */
     int status;
     const char *line;
     size_t length;
@@ -81,7 +86,9 @@ static void on_signal(int signal, siginfo_t *info, void *context);
 static void helper_start(void);
 static void listener_run(void);
 static void worker_run(void);
-static int worker_ask(const char *line, size_t length, struct sink *sink);
+static int worker_command(void);
+static int worker_ask(const char *line, size_t length, int passed, struct sink *sink);
+static void file_pass(int passed);
 static void worker_end(void);
 static int channel_open(const struct os_ids *ids);
 static void client_serve(int fd, const struct os_ids *ids);
@@ -172,7 +179,7 @@ static void listener_run(void)
     }
     os_thread_own_files();
     os_ids(&ids);
-    int fd = channel_open(&ids);
+    int fd = listening = channel_open(&ids);
     uint64_t last_ms = os_now_ms();
     while (fd >= 0 && os_now_ms() - last_ms < IDLE_MS && access_is_current()) {
         if (!os_poll(fd, false, GLANCE_MS))
@@ -206,7 +213,7 @@ static void worker_run(void)
         if (turn == TURN_END)
             break;
         if (turn == TURN_WORKER) {
-            job.status = control_command(job.line, job.length, -1, job.sink);
+            job.status = worker_command();
             turn_pass(TURN_LISTENER);
         } else {
             os_wait(&job.turn, turn, 0);
@@ -215,15 +222,53 @@ static void worker_run(void)
     turn_pass(TURN_GONE);
 }
 
-static int worker_ask(const char *line, size_t length, struct sink *sink)
+static int worker_command(void)
+{
+    int passed = -1, channel = -1;
+    char byte;
+    if (job.with_file) {
+        channel = os_connect(path_now);
+        if (channel >= 0 && os_poll(channel, false, PASS_MS))
+            os_receive(channel, &byte, sizeof byte, &passed);
+        if (channel >= 0)
+            os_close(channel);
+        if (passed < 0)
+            return channel < 0 ? -channel : EAGAIN;
+    }
+    int status = control_command(job.line, job.length, passed, job.sink);
+    if (passed >= 0)
+        os_close(passed);
+    return status;
+}
+
+static int worker_ask(const char *line, size_t length, int passed, struct sink *sink)
 {
     job.line = line;
     job.length = length;
     job.sink = sink;
+    job.with_file = passed >= 0;
     turn_pass(TURN_WORKER);
+    if (passed >= 0)
+        file_pass(passed);
     while (load_acquire(&job.turn) == TURN_WORKER)
         os_wait(&job.turn, TURN_WORKER, 0);
     return job.status;
+}
+
+/* Clients that come in between are turned away, and come again. */
+static void file_pass(int passed)
+{
+    uint64_t until_ms = os_now_ms() + PASS_MS;
+    bool done = false;
+    while (!done && os_now_ms() < until_ms && load_acquire(&job.turn) == TURN_WORKER) {
+        struct os_peer peer;
+        int other = os_poll(listening, false, GLANCE_MS) ? os_accept(listening) : -1;
+        done = other >= 0 && os_peer(other, &peer) && peer.pid == os_pid();
+        if (done)
+            os_pass(other, passed);
+        if (other >= 0)
+            os_close(other);
+    }
 }
 
 static void worker_end(void)
@@ -260,7 +305,7 @@ static int channel_open(const struct os_ids *ids)
 static void client_serve(int fd, const struct os_ids *ids)
 {
     char packet[sizeof(struct attach_request) + ATTACH_LINE_MAX + 1];
-    struct client client = {fd, ids, {0, 0}};
+    struct client client = {fd, ids, {0, 0, 0}};
     int passed;
     bool known = os_peer(fd, &client.peer);
     bool welcome = known && access_allows(ids, &client.peer);
@@ -324,8 +369,9 @@ static void client_ask(struct client *client, const char *line, size_t length, i
         answer_send(client, ENOMEM, NULL, 0);
         return;
     }
-    int status =
-        passed < 0 ? worker_ask(line, length, &sink) : control_command(line, length, passed, &sink);
+    int status = passed < 0 || control_keeps_file(line, length)
+                     ? worker_ask(line, length, passed, &sink)
+                     : control_command(line, length, passed, &sink);
     sink_flush(&sink);
     if (access_is_current() && access_allows(client->ids, &client->peer))
         answer_send(client, status, answer.text, answer.length);

@@ -27,6 +27,8 @@ struct dump_style control_gperftools = {
 
 static const struct dump_style capture = {.names = DUMP_NAMES_CAPTURE, .format = FORMAT_CAPTURE};
 
+static void apply_capture_interval(void);
+
 static int64_t last_rate = -1; /* for a start without one; -1: the option's */
 
 int64_t control_rate(void)
@@ -96,6 +98,33 @@ int control_snapshot(enum dump_reason reason, const char *words)
 int control_mark(const char *name)
 {
     return init_done() ? dump_mark(name) : ENOMEM;
+}
+
+/* The options of captures depend on whether there is one. */
+static void capture_changed(const char *name)
+{
+    struct print text;
+    print_start(&text, config.capture, sizeof config.capture);
+    print_text(&text, name);
+    print_string(&text);
+    apply_capture_interval();
+    ending_apply();
+}
+
+int control_record(int fd)
+{
+    char name[DUMP_NAME_SIZE];
+    int error = init_done() ? dump_capture_fd(fd, name) : ENOMEM;
+    if (error == 0)
+        capture_changed(name);
+    return error;
+}
+
+int control_record_stop(void)
+{
+    int error = init_done() ? dump_write(&capture, DUMP_EXIT, NULL, "record stop", NULL) : ENOENT;
+    capture_changed("");
+    return error;
 }
 
 static void apply_heap(void)

@@ -39,6 +39,10 @@ enum format_kind control_format(unsigned word);
 /* The capture: a snapshot now; a named moment. 0, or ENOENT if there is none. */
 int control_snapshot(enum dump_reason reason, const char *words);
 int control_mark(const char *name);
+/* Begins a capture in an open file, whose descriptor is duplicated; EBUSY if there is a capture.
+ * Ends the capture with a last snapshot; ENOENT if there is none. */
+int control_record(int fd);
+int control_record_stop(void);
 
 /* The options that can change while the program runs, from `config` to where they count. */
 struct control_row {
@@ -52,6 +56,9 @@ extern const size_t control_rows_count;
 /* One line of the protocol, "verb argument...", as memoir ctl sends it; the answer, text, goes to
  * `sink`. `fd`: a file that the client passed along, or -1. 0 or an errno value. */
 int control_command(const char *line, size_t length, int fd, struct sink *sink);
+/* Whether the command goes on using `fd` after its answer: it must be run by a thread with the
+ * program's table of descriptors. */
+bool control_keeps_file(const char *line, size_t length);
 
 /* The options that apply to it, at start. */
 void control_init(void);

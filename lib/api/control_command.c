@@ -38,6 +38,7 @@ static int verb_help(struct request *request);
 static int verb_mark(struct request *request);
 static int verb_purge(struct request *request);
 static int verb_rate(struct request *request);
+static int verb_record(struct request *request);
 static int verb_reset(struct request *request);
 static int verb_set(struct request *request);
 static int verb_show(struct request *request);
@@ -56,6 +57,7 @@ static const struct {
     {"mark", "NAME", "name this moment in the capture", verb_mark},
     {"purge", "", "return idle memory to the kernel", verb_purge},
     {"rate", "[BYTES]", "mean bytes between samples; 0: every block", verb_rate},
+    {"record", "[stop]", "begin a capture in the client's file; end it", verb_record},
     {"reset", "", "forget what was recorded", verb_reset},
     {"set", "KEY=VALUE", "change an option", verb_set},
     {"show", "[KEY]", "options and their values", verb_show},
@@ -107,6 +109,12 @@ int control_command(const char *line, size_t length, int fd, struct sink *sink)
     }
     return refuse(&request, EINVAL, "no verb", (struct word){all.text, verb},
                   "; 'help' lists them");
+}
+
+bool control_keeps_file(const char *line, size_t length)
+{
+    struct word all = trimmed(line, length);
+    return config_value_is(all.text, all.length, "record");
 }
 
 static int verb_help(struct request *request)
@@ -326,6 +334,50 @@ static int verb_dump(struct request *request)
     return 0;
 }
 
+static const char no_recording[] =
+    ": there is no recording; 'record' begins one, or start the program with capture:PATH";
+
+/* Where the capture goes, or that there is none. */
+static int record_show(struct request *request)
+{
+    sink_format(request->out, "record:%s\n", config.capture[0] == '\0' ? "off" : config.capture);
+    return 0;
+}
+
+static int record_begin(struct request *request)
+{
+    char buffer[200];
+    struct print text;
+    int error = control_record(request->fd);
+    if (error == 0)
+        return record_show(request);
+    print_start(&text, buffer, sizeof buffer);
+    dump_advice(&text, NULL, error);
+    if (error == EBUSY)
+        sink_format(request->out,
+                    "error: no second recording: %s is under way; 'record stop' ends it\n",
+                    config.capture);
+    else
+        sink_format(request->out, "error: no recording: %s\n", print_string(&text));
+    return error;
+}
+
+static int verb_record(struct request *request)
+{
+    char name[sizeof config.capture];
+    if (request->argument.length == 0)
+        return request->fd < 0 ? record_show(request) : record_begin(request);
+    if (!config_value_is(request->argument.text, request->argument.length, "stop"))
+        return refuse(request, EINVAL, "record", request->argument,
+                      ": write record, or record stop; the client opens the file");
+    memcpy(name, config.capture, sizeof name);
+    int error = control_record_stop();
+    if (error != 0)
+        return refuse(request, error, "record", request->argument, ": there is no recording");
+    sink_format(request->out, "recorded:%s\n", name);
+    return 0;
+}
+
 static int verb_mark(struct request *request)
 {
     char name[64];
@@ -335,17 +387,13 @@ static int verb_mark(struct request *request)
     print_start(&text, name, sizeof name);
     print_clean(&text, request->argument.text, request->argument.length, sizeof name - 4);
     int error = control_mark(print_string(&text));
-    return error == 0 ? 0
-                      : refuse(request, error, "mark", request->argument,
-                               ": there is no capture; start the program with capture:PATH");
+    return error == 0 ? 0 : refuse(request, error, "mark", request->argument, no_recording);
 }
 
 static int verb_snapshot(struct request *request)
 {
     int error = control_snapshot(DUMP_OUTSIDE, NULL);
-    return error == 0 ? 0
-                      : refuse(request, error, "snapshot", request->argument,
-                               ": there is no capture; start the program with capture:PATH");
+    return error == 0 ? 0 : refuse(request, error, "snapshot", request->argument, no_recording);
 }
 
 static void number(struct request *request, const char *key, uint64_t value)

@@ -26,6 +26,7 @@ static struct sink sink;
 static BULK char buffer[BUFFER_SIZE];
 static BULK char asked[DUMP_NAME_SIZE]; /* the value of the option; empty: no capture */
 static BULK char name[DUMP_NAME_SIZE];
+static bool adopted; /* the file is a client's: `asked` is empty */
 static int fd = -1;
 static struct os_file_id id; /* the file that `fd` was opened on */
 
@@ -53,6 +54,7 @@ static void give_up(void)
 {
     let_go();
     asked[0] = '\0';
+    adopted = false;
 }
 
 static int create(void)
@@ -113,6 +115,16 @@ static int open_it(bool with_pid)
     return error != 0 ? -error : create();
 }
 
+/* The first bytes, in the file that is open as `fd`. */
+static int begin_here(void)
+{
+    os_lock_file(fd);
+    id = os_file_id(fd);
+    sink_to_fd(&sink, fd, buffer, sizeof buffer);
+    capture_begin(&capture, &sink);
+    return sink_flush(&sink);
+}
+
 static int begin(bool with_pid)
 {
     int got = open_it(with_pid);
@@ -123,11 +135,7 @@ static int begin(bool with_pid)
     fd = os_duplicate(got); /* to a high number, out of the program's way, as it stays open */
     if (fd != got)
         os_close(got);
-    os_lock_file(fd);
-    id = os_file_id(fd);
-    sink_to_fd(&sink, fd, buffer, sizeof buffer);
-    capture_begin(&capture, &sink);
-    return sink_flush(&sink);
+    return begin_here();
 }
 
 int capture_file_begin(const char *path)
@@ -138,6 +146,27 @@ int capture_file_begin(const char *path)
     print_text(&text, path);
     print_string(&text);
     int error = begin(false);
+    if (error != 0)
+        give_up();
+    series_resident(error == 0);
+    return error;
+}
+
+int capture_file_adopt(int passed)
+{
+    char link[40];
+    struct print text;
+    if (asked[0] != '\0' || adopted)
+        return EBUSY;
+    print_start(&text, link, sizeof link);
+    print_format(&text, "/proc/thread-self/fd/%d", passed);
+    ssize_t length = os_link(print_string(&text), name, sizeof name - 1);
+    name[length > 0 ? length : 0] = '\0';
+    fd = os_duplicate(passed);
+    if (fd == passed)
+        return EMFILE;
+    adopted = true;
+    int error = begin_here();
     if (error != 0)
         give_up();
     series_resident(error == 0);
@@ -162,6 +191,8 @@ static int still_there(void)
 
 static int ready(void)
 {
+    if (adopted)
+        return is_ours(fd) ? 0 : EBADF;
     if (asked[0] == '\0')
         return ENOENT;
     return fd < 0 ? begin(true) : still_there();
@@ -201,4 +232,5 @@ int capture_file_mark(const char *mark)
 void capture_file_forked(void)
 {
     let_go();
+    adopted = false;
 }

@@ -8,6 +8,9 @@
  * that one or a second copy of the program: where the option says run.memoir, it writes
  * run-PID.memoir. A capture without a lock is from an earlier run and is replaced. Any other file
  * is left alone, and there is no capture.
+ *
+ * A capture can also begin later, in a file that a client of the control channel has opened. That
+ * one ends with its process: children of it have none.
  */
 #ifndef DUMP_CAPTURE_FILE_H
 #define DUMP_CAPTURE_FILE_H
@@ -17,6 +20,8 @@
 /* Each returns 0 or an errno value, ENOENT if there is no capture. After another error the capture
  * has ended. */
 int capture_file_begin(const char *path);
+/* In a file that is open already and empty; `fd` is duplicated. EBUSY: there is a capture. */
+int capture_file_adopt(int fd);
 int capture_file_snapshot(const char *reason, bool last);
 int capture_file_mark(const char *name);
 /* In a forked child: the next call begins a file of its own. */

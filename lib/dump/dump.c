@@ -403,6 +403,18 @@ int dump_capture(const char *path)
     return error;
 }
 
+int dump_capture_fd(int fd, char *name)
+{
+    if (!dump_lock(true))
+        return lock_error();
+    int error = capture_file_adopt(fd);
+    memcpy(name, capture_file_name(), DUMP_NAME_SIZE);
+    if (error == 0)
+        error = capture_file_snapshot("record", false);
+    dump_unlock();
+    return error;
+}
+
 int dump_mark(const char *name)
 {
     if (!dump_lock(true))

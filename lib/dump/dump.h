@@ -39,6 +39,9 @@ int dump_to_fd(const struct dump_style *style, enum dump_reason reason, int fd);
  * no capture. A snapshot is a dump with DUMP_NAMES_CAPTURE. */
 int dump_capture(const char *path);
 int dump_mark(const char *name);
+/* The same in an open file, which is duplicated; EBUSY if there is one. No message. `name`, of
+ * DUMP_NAME_SIZE bytes, gets the kernel's name of the file. */
+int dump_capture_fd(int fd, char *name);
 /* The cause of an error and the next step. `style`: the style that chose the name, or NULL. */
 void dump_advice(struct print *out, const struct dump_style *style, int error);
 /* The cause alone, for a caller that has a next step of its own. */

@@ -54,8 +54,11 @@ static void wrong_lines_say_what_to_do(void)
     expect("set dump.prefix=/etc/x", EPERM, "can't change while the program runs");
     expect("show nothing", EINVAL, "error: no option 'nothing'");
     expect("mark", EINVAL, "mark NAME");
-    expect("mark here", ENOENT, "capture:PATH");
+    expect("mark here", ENOENT, "'record' begins one");
     expect("snapshot", ENOENT, "capture:PATH");
+    expect("record", 0, "record:off\n");
+    expect("record stop", ENOENT, "there is no recording");
+    expect("record now.memoir", EINVAL, "the client opens the file");
     expect("d\xc3\xa9\n", EINVAL, "error: no verb 'd??'");
 }
 

@@ -61,19 +61,19 @@ static const int dump[] = {
     SYS_renameat2,  SYS_linkat,     SYS_unlinkat,      SYS_getdents64,
 };
 static const int control[] = {
-    SYS_prctl,        436 /* close_range */,
-    SYS_gettid,       SYS_getresuid,
-    SYS_getresgid,    SYS_socket,
-    SYS_fchmod,       SYS_bind,
-    SYS_listen,       SYS_accept4,
-    SYS_getsockopt,   SYS_recvmsg,
-    SYS_sendto,       SYS_ppoll,
-    SYS_openat,       SYS_read,
-    SYS_close,        SYS_fstat,
-    SYS_newfstatat,   SYS_mkdirat,
-    SYS_unlinkat,     SYS_connect,
-    SYS_getdents64,   SYS_kill,
-    SYS_memfd_create,
+    SYS_prctl,      436 /* close_range */,
+    SYS_gettid,     SYS_getresuid,
+    SYS_getresgid,  SYS_socket,
+    SYS_fchmod,     SYS_bind,
+    SYS_listen,     SYS_accept4,
+    SYS_getsockopt, SYS_recvmsg,
+    SYS_sendto,     SYS_sendmsg,
+    SYS_ppoll,      SYS_openat,
+    SYS_read,       SYS_close,
+    SYS_fstat,      SYS_newfstatat,
+    SYS_mkdirat,    SYS_unlinkat,
+    SYS_connect,    SYS_getdents64,
+    SYS_kill,       SYS_memfd_create,
 };
 
 extern int memoir_dump(const char *path) __attribute__((weak));

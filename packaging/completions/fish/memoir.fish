@@ -77,7 +77,7 @@ complete -c memoir -n '__fish_seen_subcommand_from shell' -F
 complete -c memoir -n __fish_use_subcommand -a doctor -d 'why is there no data, why are there no names'
 complete -c memoir -n '__fish_seen_subcommand_from doctor' -F
 complete -c memoir -n __fish_use_subcommand -a ctl -d 'control memoir in a running process'
-complete -c memoir -n '__fish_seen_subcommand_from ctl' -a 'start stop rate dump snapshot mark reset purge stats show set version help (__fish_complete_pids)'
+complete -c memoir -n '__fish_seen_subcommand_from ctl' -a 'start stop rate dump record snapshot mark reset purge stats show set version help (__fish_complete_pids)'
 complete -c memoir -n __fish_use_subcommand -a ps -d 'list the processes that run with memoir'
 complete -c memoir -n __fish_use_subcommand -a jeprof -d 'as jemalloc'\''s jeprof: the same options, tables and shell'
 complete -c memoir -n '__fish_seen_subcommand_from jeprof' -a 'WORDS'
