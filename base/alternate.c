@@ -14,7 +14,7 @@
 enum { HANDLERS = 4, SIGNALS = 64 };
 enum { FRAME_SIZE = 51 /* AT_MINSIGSTKSZ */, FRAME_OLD = 2048, OURS = 4096 /* a dump's */ };
 
-/* As the kernel has it. */
+/* In the kernel's layout. */
 struct action {
     const void *handler;
     unsigned long flags;
@@ -27,7 +27,7 @@ static bool small;
 static __thread struct {
     uintptr_t low;
     size_t size;
-} here; /* the calling thread's, if the library has sigaltstack */
+} here; /* the calling thread's, if libmemoir wraps sigaltstack */
 
 static bool is_ours(const void *handler)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What aarch64 does its own way: entering the kernel, telling the core that we are spinning,
- * reading a clock, what a stack looks like, and how threads and signal handlers begin and end. */
+/* What is specific to aarch64: entering the kernel, spinning, reading a clock, the layout of a
+ * stack, and how threads and signal handlers begin and end. */
 #ifndef BASE_ARCH_AARCH64_H
 #define BASE_ARCH_AARCH64_H
 
@@ -13,8 +13,8 @@
 
 /* Registers by their numbers in unwind tables; RETURN is the column of the return address. */
 enum { ARCH_FP = 29, ARCH_RETURN = 30, ARCH_SP = 31, ARCH_REGISTERS = 32 };
-/* The stack pointer as a function's caller has it before the call, and after the return. clang's
- * __builtin_dwarf_cfa is the frame pointer on this machine. */
+/* The caller's stack pointer before the call and after the return. clang's __builtin_dwarf_cfa is
+ * the frame pointer on this machine. */
 #ifdef __clang__
 #define ARCH_CALLER_SP() ((uintptr_t)__builtin_sponentry())
 #else
@@ -22,13 +22,13 @@ enum { ARCH_FP = 29, ARCH_RETURN = 30, ARCH_SP = 31, ARCH_REGISTERS = 32 };
 #endif
 /* A call leaves the return address in a register; the callee saves it where it likes. */
 enum { ARCH_PUSHES_RETURN = 0 };
-/* What a function leaves as it was for its caller, a bit each: x19 to x29. */
+/* The registers that a function preserves for its caller, one bit each: x19 to x29. */
 enum { ARCH_KEPT = 0x7ff << 19 };
 /* Bits of a user's code address. */
 enum { ARCH_PC_BITS = 48 };
 
-/* Where the kernel puts the registers of what a signal interrupted, from the stack pointer with
- * which the handler returns. */
+/* The kernel's save area of the registers that a signal interrupted, as offsets from the stack
+ * pointer with which the handler returns. */
 enum {
     ARCH_SIGNAL_X0 = 312,
     ARCH_SIGNAL_FP = ARCH_SIGNAL_X0 + 29 * 8,
@@ -48,14 +48,14 @@ static inline bool arch_signal_code(const void *code)
     return memcmp(code, wanted, sizeof wanted) == 0;
 }
 
-/* A return address without what the machine adds to it: pointer authentication uses the bits
- * above those of a user's address. */
+/* A return address without pointer authentication, which uses the bits above those of a user
+ * address. */
 static inline uintptr_t arch_plain(uintptr_t address)
 {
     return address & (((uintptr_t)1 << ARCH_PC_BITS) - 1);
 }
 
-/* This machine has no way to tell the memory node without the kernel. */
+/* On this machine only the kernel knows the memory node. */
 static inline bool arch_node(unsigned *node)
 {
     *node = 0;
@@ -69,7 +69,7 @@ static inline uintptr_t arch_thread(void)
     return self;
 }
 
-/* The registers that matter to a caller, as they are here; the others stay as they were. */
+/* The preserved registers and the stack pointer, as they are here; the others are not written. */
 static inline __attribute__((always_inline)) void arch_registers(uintptr_t values[ARCH_REGISTERS])
 {
     __asm__ volatile("stp x19, x20, [%0, #19*8]\n\t"
@@ -113,7 +113,7 @@ static inline void arch_pause(void)
     __asm__ volatile("yield" ::: "memory");
 }
 
-/* A clock of 10 to 50 ns a step that only goes forward; read in a few ns. */
+/* A clock with steps of 10 to 50 ns that never goes back; takes a few ns to read. */
 static inline uint64_t arch_ticks(void)
 {
     uint64_t ticks;
@@ -133,7 +133,7 @@ static inline void arch_thread_describe(void *pointer)
     (void)pointer;
 }
 
-/* A new thread that calls run(argument), which must not return. Its id or a negative errno. */
+/* Starts a thread that calls run(argument), which must not return. Its id or a negative errno. */
 static inline long arch_clone(unsigned long flags, void *stack, void *pointer, void (*run)(void *),
                               void *argument)
 {
@@ -159,7 +159,7 @@ static inline long arch_clone(unsigned long flags, void *stack, void *pointer, v
     return x0;
 }
 
-/* Unmaps the memory that the calling thread stands on and ends it. */
+/* Unmaps the memory that the calling thread's stack is in, and ends the thread. */
 __attribute__((noreturn)) static inline void arch_leave(void *map, size_t size)
 {
     register long x8 __asm__("x8") = 215; /* munmap */
@@ -176,7 +176,7 @@ __attribute__((noreturn)) static inline void arch_leave(void *map, size_t size)
     __builtin_unreachable();
 }
 
-/* The kernel has a place of its own that signal handlers return to. */
+/* The kernel provides the code that signal handlers return to. */
 static void (*const arch_restorer)(void) __attribute__((unused)) = NULL;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What x86-64 does its own way: entering the kernel, telling the core that we are spinning,
- * reading a clock, counting in memory with one instruction, what a stack looks like, and how
- * threads and signal handlers begin and end. */
+/* What is specific to x86-64: entering the kernel, spinning, reading a clock, counting in memory
+ * with one instruction, the layout of a stack, and how threads and signal handlers begin and end.
+ */
 #ifndef BASE_ARCH_X86_64_H
 #define BASE_ARCH_X86_64_H
 
@@ -16,17 +16,17 @@
 
 /* Registers by their numbers in unwind tables; RETURN is the column of the return address. */
 enum { ARCH_FP = 6, ARCH_SP = 7, ARCH_RETURN = 16, ARCH_REGISTERS = 17 };
-/* The stack pointer as a function's caller has it before the call, and after the return. */
+/* The caller's stack pointer before the call and after the return. */
 #define ARCH_CALLER_SP() ((uintptr_t)__builtin_dwarf_cfa())
 /* A call pushes the return address, so it is always just below the caller's stack pointer. */
 enum { ARCH_PUSHES_RETURN = 1 };
-/* What a function leaves as it was for its caller, a bit each: rbx, rbp, r12 to r15. */
+/* The registers that a function preserves for its caller, one bit each: rbx, rbp, r12 to r15. */
 enum { ARCH_KEPT = 1 << 3 | 1 << 6 | 0xf << 12 };
 /* Bits of a user's code address. */
 enum { ARCH_PC_BITS = 47 };
 
-/* Where the kernel puts the registers of what a signal interrupted, from the stack pointer with
- * which the handler returns. */
+/* The kernel's save area of the registers that a signal interrupted, as offsets from the stack
+ * pointer with which the handler returns. */
 enum { ARCH_SIGNAL_FP = 120, ARCH_SIGNAL_SP = 160, ARCH_SIGNAL_PC = 168 };
 static inline uintptr_t arch_signal_slot(unsigned number)
 {
@@ -43,7 +43,7 @@ static inline bool arch_signal_code(const void *code)
     return memcmp(code, wanted, sizeof wanted) == 0;
 }
 
-/* A return address without what the machine adds to it. */
+/* A return address as a plain address; this machine adds nothing to it. */
 static inline uintptr_t arch_plain(uintptr_t address)
 {
     return address;
@@ -57,7 +57,7 @@ static inline bool arch_node(unsigned *node)
 {
     enum { SEGMENT = 0x7b, CPU_BITS = 12 };
     unsigned limit = 0;
-    int before = errno; /* getauxval changes it where there is nothing to tell */
+    int before = errno; /* getauxval changes it if there is no such entry */
     bool there = getauxval(AT_SYSINFO_EHDR) != 0;
     errno = before;
     if (!there)
@@ -74,7 +74,7 @@ static inline uintptr_t arch_thread(void)
     return self;
 }
 
-/* The registers that matter to a caller, as they are here; the others stay as they were. */
+/* The preserved registers and the stack pointer, as they are here; the others are not written. */
 static inline __attribute__((always_inline)) void arch_registers(uintptr_t values[ARCH_REGISTERS])
 {
     __asm__ volatile("movq %%rbx, 3*8(%0)\n\t"
@@ -115,7 +115,7 @@ static inline void arch_pause(void)
     __asm__ volatile("pause" ::: "memory");
 }
 
-/* A clock of 10 to 50 ns a step that only goes forward; read in a few ns. */
+/* A clock with steps of 10 to 50 ns that never goes back; takes a few ns to read. */
 static inline uint64_t arch_ticks(void)
 {
     return __builtin_ia32_rdtsc() >> 6;
@@ -141,7 +141,7 @@ static inline void arch_thread_describe(void *pointer)
     words[POINTER_GUARD] = here[POINTER_GUARD];
 }
 
-/* A new thread that calls run(argument), which must not return. Its id or a negative errno. */
+/* Starts a thread that calls run(argument), which must not return. Its id or a negative errno. */
 static inline long arch_clone(unsigned long flags, void *stack, void *pointer, void (*run)(void *),
                               void *argument)
 {
@@ -164,7 +164,7 @@ static inline long arch_clone(unsigned long flags, void *stack, void *pointer, v
     return result;
 }
 
-/* Unmaps the memory that the calling thread stands on and ends it. */
+/* Unmaps the memory that the calling thread's stack is in, and ends the thread. */
 __attribute__((noreturn)) static inline void arch_leave(void *map, size_t size)
 {
     __asm__ volatile("syscall\n\t"
@@ -178,7 +178,7 @@ __attribute__((noreturn)) static inline void arch_leave(void *map, size_t size)
     __builtin_unreachable();
 }
 
-/* Where a signal handler returns to. Debuggers know it by these very instructions. */
+/* The code that a signal handler returns to. Debuggers recognize it by these instructions. */
 __attribute__((naked, unused)) static void arch_restorer(void)
 {
     __asm__("movq $15, %rax\n\t" /* rt_sigreturn */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See base/attach.h. Containers and sandboxes may lack any one of the places. */
+/* See base/attach.h. In containers and sandboxes any one of the folders may be missing. */
 #include "base/attach.h"
 
 void attach_folder(unsigned which, uint32_t uid, struct print *path)

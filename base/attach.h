@@ -43,10 +43,10 @@ struct attach_answer {
 };
 
 /*
- * The bell: a word in the library's memory, for processes that do not hear the signal because the
- * program blocks it or has it for itself. Whoever may write there (a debugger's right) sets it to
- * ATTACH_BELL_RUNG; the next thread to come through the allocator's slow code does what the
- * handler would have done. Any value but QUIET and RUNG: nobody listens.
+ * The bell: a word in the library's memory, for processes that block the signal or handle it
+ * themselves. A client with the right to write there (that of a debugger) sets it to
+ * ATTACH_BELL_RUNG; the next thread that enters the allocator's slow code does what the handler
+ * would have done. Any value but QUIET and RUNG: control is off.
  */
 enum { ATTACH_BELL_QUIET = 0x6d656d71, ATTACH_BELL_RUNG = 0x6d656d72 };
 
@@ -61,8 +61,8 @@ enum { ATTACH_BELL_QUIET = 0x6d656d71, ATTACH_BELL_RUNG = 0x6d656d72 };
 #define ATTACH_NOTE_OWNER "memoir"
 enum { ATTACH_NOTE_BELL = 16, ATTACH_NOTE_SIZE = 20 };
 
-/* The folder of the sockets of a user: the `which`-th one to try. The socket in it is PID.sock,
- * with the pid that the process itself knows. */
+/* The folder of a user's sockets: number `which` in the order of preference. The socket in it is
+ * PID.sock, with the pid that the process itself sees. */
 void attach_folder(unsigned which, uint32_t uid, struct print *path);
 void attach_socket(unsigned which, uint32_t uid, int pid, struct print *path);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether machine code ends in a call, so that the byte behind it is a return address. `machine` is
- * the number in ELF files, since the command reads files of other machines. */
+/* Whether machine code ends in a call, so that the byte after it is a return address. `machine` is
+ * the number in ELF files, because the command reads files of other machines. */
 #ifndef BASE_CALL_H
 #define BASE_CALL_H
 

@@ -58,9 +58,9 @@ struct common {
     bool augmented, signal;
 };
 
-/* Pages of tables that are known to be readable, each in a place by its number, until objects go.
- * What C libraries say of an object's extent is no bound for its tables: in static programs it is
- * that of the code alone. */
+/* A cache of pages that are known to be readable, indexed by page number, emptied when objects are
+ * unloaded. The extent that C libraries report for an object is no bound for its tables: in static
+ * programs it covers the code alone. */
 enum { KNOWN = 512 };
 static BULK uintptr_t known[KNOWN];
 static uint32_t forgotten;
@@ -84,7 +84,7 @@ void cfi_forget(void)
 {
     __atomic_fetch_add(&forgotten, 1, __ATOMIC_SEQ_CST);
     for (unsigned i = 0; i < KNOWN; i++)
-        if (load_relaxed(&known[i]) != 0) /* a page that was never written stays so */
+        if (load_relaxed(&known[i]) != 0) /* an untouched page of the cache stays untouched */
             store_relaxed(&known[i], 0);
 }
 
@@ -101,7 +101,7 @@ static bool reached(const void *from, size_t size)
     return true;
 }
 
-/* A pointer that is not followed: tables name indirect ones only where we do not look. */
+/* Pointers are not dereferenced: tables have indirect ones only in fields that we skip. */
 static uintptr_t pointer_read(struct bytes *bytes, unsigned encoding, uintptr_t header)
 {
     uintptr_t here = (uintptr_t)bytes->at, value = 0;

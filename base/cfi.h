@@ -51,7 +51,7 @@ enum {
 
 /* Where a register of the caller is. */
 enum cfi_where {
-    CFI_SAME,             /* where it is now */
+    CFI_SAME,             /* unchanged */
     CFI_UNDEFINED,        /* lost */
     CFI_SAVED,            /* in memory at CFA + number */
     CFI_OFFSET_OF,        /* it is CFA + number */
@@ -72,17 +72,17 @@ struct cfi_row {
     struct cfi_place places[ARCH_REGISTERS];
 };
 
-/* The row for the code at `pc`. `header` is the .eh_frame_hdr of the object that it belongs to.
- * False: no tables for this place. */
+/* The row for the code at `pc`. `header` is the .eh_frame_hdr of the object that `pc` is in. False:
+ * no tables for this address. */
 bool cfi_row(const void *header, uintptr_t pc, struct cfi_row *row);
 /* Whether the code of an entry begins at `pc`: it is the first byte of a function. */
 bool cfi_begins(const void *header, uintptr_t pc);
-/* Objects went: what is known of their memory is forgotten. */
+/* Objects were unloaded: forgets what is known about their memory. */
 void cfi_forget(void);
-/* A sorted header for tables that have none, in memory of its own that is never given back. NULL
- * when there is no memory, or nothing to sort. */
+/* Makes a sorted header for tables that have none, in memory that is never given back. NULL if
+ * memory is out, or the tables are empty. */
 const void *cfi_header_make(const uint8_t *tables, size_t size);
-/* The row as a rule, one of the kind CFI_ROW if it does not fit. */
+/* The row as a rule; of kind CFI_ROW if it does not fit. */
 uint32_t cfi_rule(const struct cfi_row *row, uintptr_t pc);
 
 /* Registers of one frame; those without their bit in `known` are lost. */
@@ -94,8 +94,8 @@ struct cfi_registers {
 struct cfi_memory {
     bool (*read)(struct cfi_memory *memory, uintptr_t at, uintptr_t *value);
 };
-/* From the registers of a frame to those of its caller; the return address is in ARCH_RETURN.
- * False: that can not be told. */
+/* From the registers of a frame to those of its caller; the return address is in ARCH_RETURN. False
+ * if they can't be found. */
 bool cfi_step(const struct cfi_row *row, struct cfi_memory *memory,
               struct cfi_registers *registers);
 

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* See base/cfi_expression.h and base/cfi.h: from a row to the caller's registers, and rules. */
+/*
+ * See base/cfi_expression.h and base/cfi.h. Three parts: DWARF's stack machine, which computes
+ * addresses for the few frames that plain offsets can't describe (signal frames, the procedure
+ * linkage table); the step from a row to the caller's registers; and packing a row into a rule.
+ * Programs come from tables that may be damaged, so the stack, the operations and every read of
+ * memory are bounded.
+ */
 #include "base/cfi_expression.h"
 
 #include "base/cfi.h"

@@ -31,13 +31,13 @@ enum {
     SOURCE_MAX = 80,
 };
 
-/* Where a text is being read. Invariant: pair[0, length) is the present pair so far, without
+/* The state of reading a text. Invariant: pair[0, length) is the current pair so far, without
  * leading blanks. */
 struct reader {
     struct config *options;
     const char *source;
     unsigned line; /* from 1; 0 in texts whose lines are not counted */
-    bool quiet;    /* this source had its warnings already */
+    bool quiet;    /* this source has printed its warnings already */
     bool named;    /* this is the file that `conf` names */
     bool comment;
     bool overlong;
@@ -73,8 +73,8 @@ void config_load(struct config *options, const char *program_text, const char *c
     load_sources(options, program_text, environment, NULL);
     if (options->conf[0] == '\0')
         return;
-    /* Any source may name the file, and the file ranks below most of them: once the name is known,
-     * all is read again, with the file in its place. */
+    /* Any source may name the file, but the file ranks below most of them: once the name is known,
+     * everything is read again, with the file at its rank. */
     char path[CONFIG_PATH_SIZE];
     memcpy(path, options->conf, sizeof path);
     config_defaults(options);
@@ -122,8 +122,8 @@ void config_warn_to(void (*sink)(const char *line, size_t length))
     warnings = 0;
 }
 
-/* Every source that there is, on top of what `options` holds. With a `named_path` this is the
- * second pass: only that file is new, and only it may warn. */
+/* Reads all sources, on top of what `options` holds. With a `named_path` this is the second pass:
+ * only that file is new, and only it may warn. */
 static void load_sources(struct config *options, const char *program_text,
                          const char *const *environment, const char *named_path)
 {
@@ -164,12 +164,12 @@ static void load_environment(struct reader *reader, const char *const *environme
     }
 }
 
-/* The variable from the kernel's copy of the environment, in which entries end in NUL. */
+/* Reads the variable from the kernel's copy of the environment, in which entries end in NUL. */
 static void load_started_environment(struct reader *reader)
 {
     char chunk[CHUNK_SIZE];
-    size_t matched = 0;  /* bytes of `variable` that the present entry began with */
-    bool missed = false; /* the present entry is another variable */
+    size_t matched = 0;  /* bytes of `variable` that match the current entry so far */
+    bool missed = false; /* the current entry is another variable */
     ssize_t got;
     unsigned tries = 0;
     int fd = os_open("/proc/self/environ", O_RDONLY | O_CLOEXEC, 0);
@@ -195,8 +195,8 @@ done:
     os_close(fd);
 }
 
-/* Reads the file that `reader->source` names. A pipe or a device must not stall or flood the
- * program: nothing is waited for, and there is an end. */
+/* Reads the file that `reader->source` names. A pipe or a device must not delay or flood the
+ * program: reads do not block, and the length is limited. */
 static bool read_file(struct reader *reader, bool missing_is_fine)
 {
     char chunk[CHUNK_SIZE];
@@ -279,7 +279,7 @@ static void reader_byte(struct reader *reader, char c)
     }
 }
 
-/* The present pair is complete: applies it and begins the next one. */
+/* The current pair is complete: applies it and begins the next one. */
 static void reader_pair(struct reader *reader)
 {
     const char *pair = reader->pair;
@@ -316,7 +316,7 @@ static void reader_pair(struct reader *reader)
     pair_apply(reader, pair, key_length, value, value_length);
 }
 
-/* `value` is NULL where the pair had no separator. */
+/* `value` is NULL if the pair had no separator. */
 static void pair_apply(struct reader *reader, const char *key, size_t key_length, const char *value,
                        size_t value_length)
 {
@@ -347,7 +347,8 @@ static void pair_apply(struct reader *reader, const char *key, size_t key_length
     }
 }
 
-/* Counts a warning and begins its line in `buffer` of WARNING_SIZE. False if it must not appear. */
+/* Counts a warning and begins its line in `buffer` of WARNING_SIZE. False if it must not be
+ * printed. */
 static bool warn_start(struct reader *reader, struct print *line, char *buffer)
 {
     if (reader->quiet || warnings > CONFIG_WARNINGS_MAX)
@@ -388,7 +389,7 @@ static void warn_unknown(struct reader *reader, const char *key, size_t length)
         const char *known = config_options[i].key;
         const char *dot = strchr(known, '.');
         size_t distance = nearest_distance(key, length, known, strlen(known));
-        /* "delay" is meant to be return.delay. */
+        /* "delay" should find return.delay. */
         size_t tail_distance =
             dot ? 1 + nearest_distance(key, length, dot + 1, strlen(dot + 1)) : distance;
         if (tail_distance < distance)

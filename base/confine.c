@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See base/confine.h. A filter is a program of a small machine: an accumulator, an index, 16 words
+ * See base/confine.h. A filter is a program for a small machine: an accumulator, an index, 16 words
  * of memory, jumps forward only. It reads the number and the arguments of a system call and returns
- * what is to happen.
+ * a verdict.
  */
 #include "base/confine.h"
 
@@ -197,7 +197,7 @@ static void step_run(struct machine *machine, const struct sock_filter *step)
     }
 }
 
-/* What the filter returns for a call; what the kernel would not take allows everything. */
+/* The verdict of the filter on a call. A filter that the kernel would reject allows everything. */
 static uint32_t filter_run(const struct sock_filter *code, size_t length,
                            const struct seccomp_data *data)
 {
@@ -217,7 +217,7 @@ static uint32_t filter_run(const struct sock_filter *code, size_t length,
     return SECCOMP_RET_ALLOW;
 }
 
-/* A trap, too: few programs have a handler that makes the call in another way. */
+/* SIGSYS counts as deadly, too: few programs have a handler that makes the call in another way. */
 static bool is_deadly(uint32_t answer)
 {
     uint32_t action = answer & 0xffff0000u;

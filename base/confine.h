@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * System calls that a seccomp filter of the program answers by ending it. A filter can't be asked
- * once it is in force, and every way to learn of it is a system call, too; so it is judged before,
- * by running it on the calls that we make (lib/api/sandbox.c). What needs a deadly call is left
- * undone from then on. Filters that refuse with an errno value deny nothing here.
+ * System calls for which the program's seccomp filter would end the process. An installed filter
+ * can't be queried, and trying a call would be deadly; so a filter is judged before it is
+ * installed, by running it on the calls that we make (lib/api/sandbox.c). From then on, whatever
+ * needs a deadly call is not done. Filters that refuse with an errno value deny nothing here.
  *
- * What the allocator can't do without (mmap, futex, getpid and so on) is not judged.
+ * Calls that the allocator can't do without (mmap, futex, getpid and so on) are not judged.
  */
 #ifndef BASE_CONFINE_H
 #define BASE_CONFINE_H
@@ -35,8 +35,8 @@ INLINE bool confined(enum confine what)
     return unlikely(load_relaxed(&confine_denied) & (uint32_t)what);
 }
 
-/* What a filter denies: a struct sock_fprog at that address, wherever it may point. What the kernel
- * will refuse denies nothing. */
+/* What a filter denies: a struct sock_fprog at that address, which may be invalid. A filter that
+ * the kernel will reject denies nothing. */
 uint32_t confine_judge(uintptr_t program);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* CRC-32 as gzip, zip and Ethernet have it. Start with 0 and go on with what comes back. */
+/* CRC-32 as in gzip, zip and Ethernet. Start with 0 and pass each result to the next call. */
 #ifndef BASE_CRC_H
 #define BASE_CRC_H
 

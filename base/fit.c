@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See base/fit.h. */
+/*
+ * See base/fit.h. `fit_solve` works in three steps: the four cells of the counters are found from
+ * their three sums and the proportions of the sample (`both_of`); the targets become whole numbers;
+ * and each cell gets the factors by which rows are multiplied. `fit_give` then only multiplies,
+ * rounds, and carries the rounding difference on to the next row.
+ */
 #include "base/fit.h"
 
 /* Sums of cells. */
@@ -33,7 +38,7 @@ static double least(double a, double b)
     return a < b ? a : b;
 }
 
-/* As many as can be are in BOTH, since a row does not tell. */
+/* Puts as many as possible into BOTH, because a row does not say how many are. */
 static void split(struct fit_counts counts, uint64_t cells[FIT_CELLS])
 {
     uint64_t most = larger(counts.live, counts.peak);
@@ -63,7 +68,7 @@ static struct margins margins_of(const double cells[FIT_CELLS])
     };
 }
 
-/* The part of `all` that there is room for. */
+/* The share of `all` that fits into `room`. */
 static double share(double room, double all)
 {
     return room < all ? room / all : 1;
@@ -129,7 +134,7 @@ static void set_targets(struct fit *fit, const struct fit_counts *exact, double 
     fit->cells[FIT_NEITHER].target = freed - (exact->peak - target);
 }
 
-/* Without any sample of the peak, sites that freed such blocks were not necessarily there. */
+/* If no sample of the peak exists, sites that freed such blocks were not necessarily there. */
 static bool may_borrow(unsigned cell, const double unseen[FIT_CELLS])
 {
     return unseen[next_to(cell)] > 0 && (cell != FIT_PEAK_ONLY || unseen[FIT_BOTH] > 0);

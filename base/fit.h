@@ -63,13 +63,14 @@ void fit_add(struct fit *fit, struct fit_counts seen, double weight);
  * keep their estimates, reduced if they exceed a counter. */
 void fit_solve(struct fit *fit, struct fit_counts exact, bool covered);
 struct fit_values fit_value(const struct fit *fit, struct fit_counts seen, double weight);
-/* The same in whole numbers: what rounding takes from one row the next one gets. */
+/* The same in whole numbers: a rounding difference is passed on to the next row. */
 struct fit_counts fit_give(struct fit *fit, struct fit_counts seen, double weight);
-/* What no row was given. */
+/* What was given to no row. */
 struct fit_counts fit_rest(const struct fit *fit);
 /* The live part of that, known before rows are given anything. */
 double fit_live_rest(const struct fit *fit);
-/* What a live block stands for if `at_peak` of it, from 0 to 1, was live at the peak. */
+/* How many blocks a live block stands for if a share `at_peak`, from 0 to 1, was live at the peak.
+ */
 double fit_live_weight(const struct fit *fit, double at_peak, double weight);
 
 #endif

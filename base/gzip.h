@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A gzip file of blocks that are stored, not compressed: some readers insist on gzip, and a program
- * that is being watched has better things to do than to compress. What goes into `gzip.sink` comes
- * out of the sink behind it. No allocation; may run in a signal handler.
+ * A gzip file of blocks that are stored, not compressed: some readers require gzip, but compressing
+ * would cost the profiled program time. Bytes written to `gzip.sink` go to the sink behind it. No
+ * allocation; may run in a signal handler.
  */
 #ifndef BASE_GZIP_H
 #define BASE_GZIP_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See base/loaded.h. The program is where the kernel says (AT_PHDR). Its dynamic section has the
- * address of what debuggers read, DT_DEBUG, and there the loader's list begins. A static program
- * has none: it is all there is. An object's program headers are behind its ELF header, which is
- * what its first segment begins with.
+ * See base/loaded.h. The kernel tells where the program's headers are (AT_PHDR). Its dynamic
+ * section has the address of a structure for debuggers, DT_DEBUG, in which the loader's list
+ * begins. A static program has no list: it is the only object. An object's program headers follow
+ * its ELF header, at the start of its first segment.
  */
 #include "base/loaded.h"
 
@@ -87,7 +87,7 @@ static uintptr_t list_find(void)
     return 0;
 }
 
-/* The working directory at the first call, which relative paths begin at. */
+/* The working directory at the first call, to which relative paths are appended. */
 static size_t directory_put(char *path)
 {
     static BULK char directory[LOADED_PATH / 2];
@@ -166,7 +166,7 @@ static void list_next(struct loaded *loaded)
     }
     loaded->next = (uintptr_t)link.l_next;
     text_copy(loaded->path, sizeof loaded->path, (uintptr_t)link.l_name);
-    if (strchr(loaded->path, '/') != NULL) { /* not the program, nor the kernel's own */
+    if (strchr(loaded->path, '/') != NULL) { /* neither the program nor the vdso */
         path_put(loaded->path, (uintptr_t)link.l_name);
         object_enter(loaded, link.l_addr);
     }

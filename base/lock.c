@@ -9,8 +9,8 @@
 enum {
     WAITED = 1u << 31,
     SPINS = 200,
-    PATIENCE_MS = 20,       /* how long a waiter sleeps at first; each time twice as long. */
-    PATIENCE_MOST_MS = 640, /* After a sleep this long it asks whether the owner exists. */
+    PATIENCE_MS = 20,       /* first sleep of a waiter; each further one is twice as long. */
+    PATIENCE_MOST_MS = 640, /* after a sleep this long the waiter asks whether the owner exists */
 };
 
 __thread uint64_t lock_held;
@@ -18,7 +18,7 @@ void (*lock_repair)(struct lock *lock);
 bool (*lock_memory_copied)(void);
 static __thread uint32_t self_id;
 
-/* Never cached in a child of vfork, whose thread-local memory is its parent's. */
+/* The id is not cached in a vfork child, whose thread-local memory is its parent's. */
 static NOINLINE uint32_t self_slow(void)
 {
     uint32_t id = (uint32_t)os_tid();
@@ -33,8 +33,8 @@ uint32_t lock_self(void)
 }
 
 /* Whether the thread with this id can never give the lock back. A child that shares its parent's
- * memory (vfork) can't tell: to the kernel the threads of its parent are strangers, and a stopped
- * one looks like one that ended. The owner may be such a child itself, a process of its own. */
+ * memory (vfork) can't tell: the kernel does not show it the threads of its parent, and a stopped
+ * one looks like an ended one. The owner may be such a child itself, a process of its own. */
 static bool owner_is_gone(uint32_t owner)
 {
     pid_t id = (pid_t)owner;
@@ -56,7 +56,7 @@ static NOINLINE void take_slow(struct lock *lock, uint32_t self)
     for (uint32_t patience = PATIENCE_MS;;) {
         uint32_t seen = load_relaxed(&lock->word);
         if (seen == 0) {
-            /* Others may sleep still, so whoever comes out of this loop keeps the bit. */
+            /* Other threads may still sleep, so the thread that leaves this loop keeps the bit. */
             if (__atomic_compare_exchange_n(&lock->word, &seen, self | WAITED, false,
                                             __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
                 return;
@@ -81,12 +81,12 @@ static NOINLINE void take_slow(struct lock *lock, uint32_t self)
     }
 }
 
-/* No handler runs while a dump is written, and one that jumps out of the start of the library has
- * nothing to go back to: these two are never taken for abandoned. */
+/* The two ranks up to LOCK_INIT are never treated as abandoned: no handler runs while a dump is
+ * written, and a jump out of the library's start leads nowhere. */
 #define frame_of(lock) ((lock)->rank > LOCK_INIT ? (uintptr_t)__builtin_frame_address(0) : 0)
 
-/* The rank is noted before the lock is taken and struck out after it is given: a signal handler in
- * between sees it too early or too late, never not at all. */
+/* The rank is set before the lock is taken and cleared after it is given: a signal handler in
+ * between may see it too early or too late, but never misses it. */
 void lock_take(struct lock *lock)
 {
     uint32_t free = 0, self = lock_self();

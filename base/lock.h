@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A lock for code below malloc. It holds the id of the thread that has it, so that whoever finds
- * it taken in a forked child, where that thread does not exist, can tell; and each thread knows
- * which ranks it holds, so that a signal handler that enters the allocator while its own thread is
- * inside notices instead of waiting for itself.
+ * A lock for code below malloc. It holds the owner's thread id, so that a forked child can tell
+ * that the owner does not exist there. Each thread knows which ranks it holds, so that a signal
+ * handler that enters the allocator while its own thread is inside notices that instead of waiting
+ * for itself.
  *
  * Nothing holds a lock across fork. A child breaks the locks of vanished threads and rebuilds what
  * they protected (lib/alloc/recover.c).
@@ -33,7 +33,7 @@ enum lock_rank {
 };
 
 struct lock {
-    uint32_t word; /* 0, or the owner's thread id, and the top bit when somebody waits */
+    uint32_t word; /* 0, or the owner's thread id; the top bit is set while threads wait */
     uint8_t rank;
 };
 
@@ -48,25 +48,26 @@ extern HIDDEN __thread uint64_t lock_held;
 
 enum {
     LOCK_RANKS = (1 << 12) - 1, /* a bit a rank */
-    LOCK_SIGNED = 1 << 12,      /* that place has a meaning for lib/api/abandoned.c */
+    LOCK_SIGNED = 1 << 12,      /* the stack pointer in the word is meaningful to
+                                   lib/api/abandoned.c */
     LOCK_FRAME_AT = 16,
     LOCK_FRAME_SHIFT = 3,
 };
 _Static_assert(LOCK_OUTSIDE < 12, "there is a bit for each rank");
 
-/* As the word has it. */
+/* A stack pointer as it is stored in the word. */
 INLINE uint64_t lock_frame_word(uintptr_t frame)
 {
     return (uint64_t)frame >> LOCK_FRAME_SHIFT << LOCK_FRAME_AT;
 }
 
-/* And back; 0 if the thread holds nothing, or that is not known. */
+/* And back; 0 if the thread holds nothing, or the position is not known. */
 INLINE uintptr_t lock_place(uint64_t word)
 {
     return (uintptr_t)(word >> LOCK_FRAME_AT << LOCK_FRAME_SHIFT);
 }
 
-/* With the stack at `frame`. */
+/* Notes the rank; the stack pointer is `frame`. */
 INLINE void lock_enter(enum lock_rank rank, uintptr_t frame)
 {
     uint64_t held = lock_held;
@@ -82,15 +83,15 @@ INLINE void lock_leave(enum lock_rank rank)
 }
 
 void lock_take(struct lock *lock);
-/* Takes it unless somebody has it. */
+/* Takes the lock if it is free. */
 bool lock_try(struct lock *lock);
 void lock_give(struct lock *lock);
 /* The calling thread's id, from memory where possible. */
 uint32_t lock_self(void);
-/* Whether the calling thread has it. */
+/* Whether the calling thread holds the lock. */
 bool lock_is_own(const struct lock *lock);
 
-/* A flag for work that one thread does and the others leave alone meanwhile: the thread's id. */
+/* A flag for work that one thread does while the others skip it: it holds the thread's id. */
 INLINE bool turn_take(uint32_t *turn)
 {
     uint32_t none = 0;
@@ -103,23 +104,24 @@ INLINE void turn_give(uint32_t *turn)
     store_release(turn, 0);
 }
 
-/* For a thread that is in no such work, or was and jumped out of it. */
+/* Gives up the work: for a thread that does none, or that jumped out of it. */
 INLINE void turn_abandon(uint32_t *turn)
 {
     if (load_relaxed(turn) == lock_self())
         turn_give(turn);
 }
 
-/* In a forked child, a thread that was interrupted inside (its handler forked) may come upon a lock
- * whose owner stayed behind. It takes it over, and `repair` mends what the lock protects. */
+/* In a forked child, a thread that was interrupted inside (its handler forked) may find a lock
+ * whose owner exists only in the parent. It takes the lock over, and `repair` repairs what the lock
+ * protects. */
 extern HIDDEN void (*lock_repair)(struct lock *lock);
 /* Whether this is a child with a copy of its parent's memory that has not been repaired yet. */
 extern HIDDEN bool (*lock_memory_copied)(void);
 
 /* In a forked child: forget the cached thread id, so that the next call asks the kernel. */
 void lock_forget_self(uint32_t *parent_id);
-/* In a forked child: frees the lock unless `owner`, this thread's id in the parent, has it (then
- * it is handed on to the child's thread). True if somebody else had it. */
+/* In a forked child: frees the lock unless `owner`, this thread's id in the parent, holds it (then
+ * it passes to the child's thread). True if another thread held it. */
 bool lock_break(struct lock *lock, uint32_t owner);
 
 #endif

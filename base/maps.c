@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See base/maps.h. */
+/*
+ * See base/maps.h. The file is read in pieces of a few KiB, and a line is parsed where it lies. A
+ * build id is taken from the ELF header that the file's first mapping begins with: read by the
+ * kernel (/proc/self/mem), else from our own memory after a test, else from the file. The other
+ * mappings of the file then have the same id.
+ */
 #include "base/maps.h"
 
 #include <elf.h>
@@ -11,7 +16,7 @@
 #include "base/print.h"
 
 enum { HEADERS_MOST = 64, NOTES_MOST = 1024 };
-enum { DIRECT = -2 }; /* in the place of a descriptor: our own memory, each place tried first */
+enum { DIRECT = -2 }; /* instead of a descriptor: our own memory, each address tested first */
 
 /* A source of bytes: memory, or a file where `base` is 0. */
 struct source {
@@ -19,7 +24,7 @@ struct source {
     uint64_t base;
 };
 
-/* The calling thread's: those of the process are empty once its first thread has ended. */
+/* The calling thread's files: those of the process are empty once its first thread has ended. */
 static int open_own(const char *of_thread, const char *of_process)
 {
     int fd = os_open(of_thread, O_RDONLY | O_CLOEXEC, 0);
@@ -62,7 +67,7 @@ static ssize_t read_some(int fd, void *buffer, size_t size)
     return got;
 }
 
-/* Moves what is left to the front and reads on. False: nothing came. */
+/* Moves the unread rest to the front and reads more. False if nothing came. */
 static bool fill(struct maps *maps)
 {
     memmove(maps->text, maps->text + maps->from, maps->to - maps->from);
@@ -78,7 +83,7 @@ static bool fill(struct maps *maps)
     return true;
 }
 
-/* The next line, ended by 0 in place of its newline; NULL at the end. */
+/* The next line, with a 0 in place of its newline; NULL at the end. */
 static char *next_line(struct maps *maps)
 {
     for (;;) {
@@ -97,7 +102,7 @@ static char *next_line(struct maps *maps)
         if (maps->over)
             return NULL; /* the kernel ends every line */
         bool more = maps->cut;
-        maps->cut = true; /* the rest of the line is thrown away */
+        maps->cut = true; /* the rest of the line is dropped */
         maps->text[maps->to] = '\0';
         maps->from = maps->to;
         if (!more)
@@ -215,8 +220,8 @@ unsigned maps_note_id(const uint8_t *notes, size_t size, uint8_t id[MAPS_ID_MOST
     return 0;
 }
 
-/* -1: there is no ELF header; else the length of the id. In memory (`loaded`) notes are where their
- * address says, in a file where their offset says. */
+/* -1: no ELF header; else the length of the id. In memory (`loaded`) notes are found by their
+ * address, in a file by their offset. */
 static int id_in_elf(const struct source *source, bool loaded, uint8_t id[MAPS_ID_MOST])
 {
     Elf64_Ehdr header;
@@ -247,7 +252,7 @@ static int id_in_elf(const struct source *source, bool loaded, uint8_t id[MAPS_I
     return 0;
 }
 
-/* Only regular paths are opened: the first bytes of a device may be somebody's. */
+/* Opens only regular paths: reading a device may have side effects. */
 static int id_in_file(const char *path, uint8_t id[MAPS_ID_MOST])
 {
     if (path[0] != '/' || strncmp(path, "/dev/", 5) == 0)
@@ -263,7 +268,7 @@ static int id_in_file(const char *path, uint8_t id[MAPS_ID_MOST])
 unsigned maps_build_id(struct maps *maps, const struct map *map, uint8_t id[MAPS_ID_MOST])
 {
     bool same = map->inode != 0 && maps->device == map->device && maps->inode == map->inode;
-    if (map->path[0] == '\0' || map->shared) /* no linker maps a library so */
+    if (map->path[0] == '\0' || map->shared) /* linkers never map a library shared */
         return 0;
     if (map->offset == 0 || !same) {
         bool direct = maps->lines < 0;

@@ -36,30 +36,30 @@ struct map {
 
 struct maps {
     int lines, memory; /* descriptors, -1: they can't be read that way */
-    size_t from, to;   /* what is read and not used yet */
-    bool over, cut;    /* the end was seen; the rest of a long line is to come */
+    size_t from, to;   /* range that is read and not used yet */
+    bool over, cut;    /* the end was reached; the rest of a long line follows */
     /* The last mapping that began with an ELF header, for the other mappings of its file. */
     uint64_t device, inode;
     uint8_t id[MAPS_ID_MOST];
     unsigned id_length;
-    struct loaded loaded;  /* in the place of lines that can't be read */
+    struct loaded loaded;  /* used if the lines can't be read */
     char text[4096 + 512]; /* a path and what is before it */
 };
 
 bool maps_open(struct maps *maps);
-/* The next mapping; a line that makes no sense is left out, one that is too long is cut. */
+/* The next mapping; skips a line that makes no sense, and truncates one that is too long. */
 bool maps_next(struct maps *maps, struct map *map);
 void maps_close(struct maps *maps);
 
-/* The build id of the mapping's file, given all mappings in order; 0: there is none. Reads what is
- * mapped, through the kernel, so that a library that goes away meanwhile does no harm; and the file
- * where the mapped header is not to be had. */
+/* The build id of the mapping's file, given all mappings in order; 0: none. Reads mapped memory
+ * through the kernel, so that a library that is unloaded meanwhile does no harm; and the file if
+ * the mapped header can't be read. */
 unsigned maps_build_id(struct maps *maps, const struct map *map, uint8_t id[MAPS_ID_MOST]);
 
 /* The build id among an object's notes in memory; its length, 0 if there is none. */
 unsigned maps_note_id(const uint8_t *notes, size_t size, uint8_t id[MAPS_ID_MOST]);
 
-/* The whole list, behind `before`, in the form of /proc/self/maps. False if there is nothing, and
+/* The whole list, after `before`, in the form of /proc/self/maps. False if there is nothing; then
  * nothing is written. */
 bool maps_copy(struct maps *scratch, struct sink *sink, const char *before);
 

@@ -10,7 +10,7 @@
 enum { STANDARD_OUTPUT = 1, STANDARD_ERROR = 2 };
 
 static bool known;
-static struct os_file_id first; /* what standard error was at the start; all 0: closed */
+static struct os_file_id first; /* standard error at the start; all 0: closed */
 static int first_access;
 
 static int access_of(int fd);
@@ -41,13 +41,13 @@ void message_flush(struct print *print)
 
 bool message_is_first(int fd)
 {
-    /* The kernel gives the number of a file that is gone to a new one: a data base, open for
-     * reading and writing, is then still told from a log. */
+    /* The kernel reuses the numbers of files: the access mode still tells a database, open for
+     * reading and writing, from a log. */
     return known && is_open(first) && are_same(first, os_file_id(fd)) &&
            access_of(fd) == first_access;
 }
 
-/* O_RDONLY, O_WRONLY, O_RDWR: what stays as it is while a file is open. */
+/* O_RDONLY, O_WRONLY or O_RDWR, which stays the same while a file is open. */
 static int access_of(int fd)
 {
     int flags = os_file_flags(fd);
@@ -65,9 +65,9 @@ static bool are_same(struct os_file_id one, struct os_file_id other)
 }
 
 /*
- * Standard error is what it was at the start; or the program has replaced it by a terminal, a pipe
- * (to the process that collects the errors of a forked child), the file of standard output, or a
- * log that is only appended to and that child programs inherit. Anything else is taken for a file
+ * Standard error is the same file as at the start; or the program has replaced it by a terminal, a
+ * pipe (to a process that collects the errors of a forked child), the file of standard output, or a
+ * log that is only appended to and that child programs inherit. Anything else is treated as a file
  * or connection of the program's own.
  */
 static bool may_write(void)

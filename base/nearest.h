@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 enum {
-    /* Words are compared up to here; what follows is typed by nobody by mistake. */
+    /* Only this many letters are compared; typing errors are rarely further behind. */
     NEAREST_LENGTH_MAX = 32,
 };
 
@@ -18,8 +18,8 @@ enum {
  * into the other. Cost: the product of the lengths. */
 size_t nearest_distance(const char *a, size_t a_length, const char *b, size_t b_length);
 
-/* The most that a word of this length may be away from the one that was meant: one slip, two in a
- * long word, none in one of a letter or two. A suggestion that is further away is a riddle. */
+/* The largest distance of a word of this length to the word that was meant: one slip, two in a long
+ * word, none in a word of one or two letters. A suggestion that is further away would not help. */
 size_t nearest_most(size_t length);
 
 #endif

@@ -2,12 +2,13 @@
 /*
  * See base/object.h.
  *
- * The table of our own is rewritten in place while others read it, so it has a count that is odd
- * meanwhile; whoever sees it odd or changed takes the place for unknown this time.
+ * Our own table is rewritten in place while other threads read it, so it has a version that is odd
+ * during a change. A reader that sees an odd or changed version treats the address as unknown this
+ * time.
  *
  * Static programs: the loader's list holds the program alone, or nothing, and `gcc -static` makes
  * no sorted header for its tables. The section is then looked up in the program's file, and the
- * header made when it is first wanted.
+ * header is made when it is first needed.
  */
 #include "base/object.h"
 
@@ -22,8 +23,8 @@
 #include "base/loaded.h"
 #include "base/os.h"
 
-/* As the C library fills it in; what follows is its own. Declared here and by another name, because
- * some headers have it and some do not. */
+/* The part of the C library's structure that we use. Declared here under another name, because not
+ * all headers have it. */
 struct found {
     unsigned long long flags;
     void *start, *end, *link_map, *header;
@@ -38,7 +39,7 @@ static unsigned objects_count;
 static uint32_t objects_version; /* odd while it changes */
 static bool refreshed;
 
-/* The program, where it has tables and no header. */
+/* The program, if it has tables without a header. */
 static struct object plain_program;
 static const uint8_t *plain_tables;
 static size_t plain_size;
@@ -56,7 +57,7 @@ static RACY bool table_find(uintptr_t pc, struct object *object)
     return found && version % 2 == 0 && load_relaxed(&objects_version) == version;
 }
 
-/* The header of a program that has none. */
+/* Makes the header of a program that has none. */
 static const void *header_make(void)
 {
     static const uint8_t being_made;
@@ -71,8 +72,8 @@ static const void *header_make(void)
     return header == &being_made ? NULL : header;
 }
 
-/* Whether the C library may be asked: in a static program, which no loader has prepared, it
- * allocates while it gets ready to answer. */
+/* Whether the C library may be asked: in a static program, which no loader has prepared, its first
+ * answer allocates. */
 static bool may_ask(void)
 {
     return find_object != NULL && (load_relaxed(&refreshed) || getauxval(AT_BASE) != 0);
@@ -95,7 +96,7 @@ bool object_find(uintptr_t pc, struct object *object)
 
 /* ---- the table ------------------------------------------------------------------------- */
 
-/* What the program headers of an object say. */
+/* Reads an object's program headers. */
 static void object_read(struct object *object, uintptr_t base, const ElfW(Phdr) * parts,
                         size_t count)
 {
@@ -130,7 +131,7 @@ static int object_visit(struct dl_phdr_info *info, size_t size, void *unused)
     return 0;
 }
 
-/* The kernel's own object, which not every loader lists. */
+/* The vdso, which not every loader lists. */
 static void table_add_kernel(void)
 {
     uintptr_t at = getauxval(AT_SYSINFO_EHDR);
@@ -198,7 +199,7 @@ static void program_read(void)
         return;
     sections_search(fd, base);
     os_close(fd);
-    /* Tables outside of its memory are none. */
+    /* Tables outside of the program's memory do not count. */
     if ((uintptr_t)plain_tables < program.start || plain_size > program.end - program.start ||
         (uintptr_t)plain_tables > program.end - plain_size)
         plain_tables = NULL;
@@ -220,8 +221,9 @@ void objects_refresh(void)
             table_add_kernel();
         return;
     }
-    /* Whoever comes while one is at it leaves the work to that one, which begins again: waiting
-     * could wait for a thread that waits for the loader's lock, which the caller may hold. */
+    /* A thread that comes while another one is refreshing leaves the work to that one, which then
+     * starts again. Waiting could deadlock: the other thread may wait for the loader's lock, which
+     * the caller may hold. */
     if (__atomic_exchange_n(&state, AGAIN, __ATOMIC_ACQ_REL) != IDLE)
         return;
     do {

@@ -15,9 +15,9 @@ struct object {
     const void *header;   /* .eh_frame_hdr, or one like it; NULL: it has no tables */
 };
 
-/* False when no object is known there. May run in a signal handler. */
+/* False if no object is known there. May run in a signal handler. */
 bool object_find(uintptr_t pc, struct object *object);
-/* Objects came or went. Takes the loader's lock: never under malloc. */
+/* Objects were loaded or unloaded. Takes the loader's lock: never called under malloc. */
 void objects_refresh(void);
 
 #endif

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See base/os.h. One kernel call a function; the few that do more say why. */
+/*
+ * See base/os.h: threads, time, files and signals. One kernel call a function; the few that do more
+ * say why. Calls go to the kernel directly: libc's wrappers set errno, may be replaced by the
+ * program or a sandbox, and some take locks. Exceptions: sigaction, which installs
+ * libc's return from handlers, clock_gettime, mostly without a system call, and getauxval.
+ */
 #include "base/os.h"
 
 #include <dlfcn.h>
@@ -48,7 +53,7 @@ size_t os_page_size(void)
 
 bool os_readable(const void *at, size_t size)
 {
-    /* The kernel reads eight bytes before it finds that the first argument makes no sense. */
+    /* The kernel reads eight bytes before it rejects the first argument. */
     enum { NONSENSE = -1, WORD = 8 };
     uintptr_t first = (uintptr_t)at, last = first + size - WORD;
     return arch_syscall(SYS_rt_sigprocmask, NONSENSE, (long)first, 0, WORD, 0, 0) == -EINVAL &&
@@ -58,8 +63,8 @@ bool os_readable(const void *at, size_t size)
 
 bool os_word_is_set(const uint32_t *word)
 {
-    /* Moves none of the threads that wait there, provided that the word is 0. The kernel compares;
-     * programs that have forbidden themselves most calls need this one for their locks. */
+    /* Requeues none of the waiting threads, if the word is 0: the kernel compares. Even programs
+     * that forbid themselves most system calls need this one for their locks. */
     enum { NONE = 0, ZERO = 0 };
     return arch_syscall(SYS_futex, (long)word, FUTEX_CMP_REQUEUE_PRIVATE, NONE, NONE, (long)word,
                         ZERO) == -EAGAIN;
@@ -80,7 +85,7 @@ bool os_static(void)
     return getauxval(AT_BASE) == 0;
 }
 
-/* Where libc keeps a thread's id, in bytes from what pthread_self points to; 0: not known. */
+/* The offset of a thread's id in libc's thread descriptor (pthread_self); 0: not known. */
 static uint32_t tid_offset;
 static pid_t memory_of; /* the process whose memory this is; 0: not known */
 
@@ -262,8 +267,7 @@ int os_rename(const char *from, const char *to, bool replace)
                             (long)to, NOREPLACE, 0);
     if (got != -EINVAL && got != -ENOSYS)
         return (int)got;
-    /* Not every file system knows the flag; a second name is never made over a first one, either.
-     */
+    /* Not every file system knows the flag; a hard link never replaces a file, either. */
     got =
         arch_syscall(SYS_linkat, CURRENT_DIRECTORY, (long)from, CURRENT_DIRECTORY, (long)to, 0, 0);
     if (got == 0)
@@ -349,7 +353,7 @@ uint64_t os_limit(int resource)
 
 bool os_signal(int number, void (*handler)(int number))
 {
-    /* libc's own call: it knows how to come back from a handler, and refuses its own signals. */
+    /* libc's own call: it sets the return from the handler, and refuses libc's own signals. */
     struct sigaction action = {0}, before;
     if (sigaction(number, NULL, &before) != 0 || before.sa_flags & SA_SIGINFO ||
         (before.sa_handler != SIG_DFL && before.sa_handler != handler))
@@ -385,8 +389,8 @@ void os_signals_release(const struct os_signals *before)
 {
     uint64_t ours = (signal_bit(SIGPIPE) | signal_bit(SIGXFSZ)) & ~before->pending;
     struct timespec at_once = {0, 0};
-    /* Ends: each turn takes a pending signal away, and each of the two is pending once for the
-     * thread and once for the process. */
+    /* Terminates: each turn removes a pending signal, and each of the two is pending at most once
+     * for the thread and once for the process. */
     while (arch_syscall(SYS_rt_sigtimedwait, (long)&ours, 0, (long)&at_once, sizeof ours, 0, 0) > 0)
         continue;
     os_signals_set(before->mask, NULL);
@@ -406,7 +410,7 @@ static void write_all(int fd, const char *at, size_t size)
     }
 }
 
-/* Other signals come through: a write to a full pipe may last. */
+/* Other signals are not blocked: a write to a full pipe may take long. */
 void os_write_all(int fd, const void *buffer, size_t size)
 {
     uint64_t ours = signal_bit(SIGPIPE) | signal_bit(SIGXFSZ);
@@ -429,7 +433,7 @@ void os_signals_unblock(uint64_t set)
     arch_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&set, 0, sizeof set, 0, 0);
 }
 
-/* What the kernel knows of a signal. */
+/* The kernel's structure for a signal. */
 struct action {
     void (*handler)(int);
     unsigned long flags;
@@ -475,8 +479,8 @@ _Noreturn void os_exit(int code)
 
 _Noreturn void os_abort(void)
 {
-    /* What abort() does, without its lock and without flushing anything: first give a handler of
-     * the program its chance, then make sure. */
+    /* What abort() does, without its lock and without flushing: first run the program's handler,
+     * then make sure that the process ends. */
     os_signal_thread(SIGABRT);
     action_plain(SIGABRT);
     os_signals_set(0, NULL);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See base/os.h: memory. */
+/*
+ * See base/os.h: memory. All of it is one mmap, munmap, mprotect or madvise each, except `os_move`:
+ * moving pages between two mappings without a moment in which another thread may fault depends on
+ * the kernel's version, so it is tried from the newest way to plain copying.
+ */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -60,20 +64,20 @@ static long move(void *from, void *to, size_t size, long flags)
                         MREMAP_MAYMOVE | MREMAP_FIXED | flags, (long)to, 0);
 }
 
-/* Whether all of the range is one mapping of the kernel's. It may be several, when a part of it was
- * moved there or got advice. Newer kernels move those one after the other, and when one can't be
- * moved nobody says which were. So we ask first, by a call that never moves: to make the range a
- * page longer, which no kernel does for several. */
+/* Whether the whole range is one mapping of the kernel's. It may be several if a part of it was
+ * moved there or got advice. Newer kernels move those one after the other, and if one can't be
+ * moved, they do not say which were. So we ask first, by a call that never moves: to make the range
+ * a page longer, which no kernel does for several. */
 static bool one_mapping(void *at, size_t size)
 {
     size_t page = os_page_size();
     long got = arch_syscall(SYS_mremap, (long)at, (long)size, (long)(size + page), 0, 0, 0);
-    if (!failed(got)) /* nothing was mapped behind it */
+    if (!failed(got)) /* it could grow: nothing was mapped behind it */
         os_unmap((char *)at + size, page);
     return got != -EFAULT;
 }
 
-/* The kernel unmaps `to` before it knows whether it can move: makes it whole again. */
+/* The kernel unmaps `to` before it knows whether it can move: maps it again. */
 static enum os_moved stayed(void *to, size_t size)
 {
     return os_map_over(to, size) ? OS_STAYED : OS_LOST;
@@ -88,8 +92,8 @@ static enum os_moved move_one(void *from, void *to, size_t size)
     long got = move(from, to, size, REMAP_DONTUNMAP);
     if (!failed(got) && os_readable(from, sizeof(uint64_t)))
         return OS_MOVED;
-    /* qemu unmaps `from` all the same, and forgets what it should know of `to` (later os_return
-     * would do nothing there): put everything back by copying, and never ask again. */
+    /* qemu unmaps `from` nevertheless, and loses its own notes about `to` (a later os_return would
+     * do nothing there): everything is copied back, and this is never tried again. */
     if (!failed(got))
         store_relaxed(&emulated, true);
     if (got == -EINVAL) /* a kernel before 5.7 does not know the flag */
@@ -101,14 +105,14 @@ static enum os_moved move_one(void *from, void *to, size_t size)
         return OS_MOVED;
     if (filled)
         memcpy(from, to, size);
-    else /* no room for the empty place: undo */
+    else /* no memory for the empty range: undo */
         move(to, from, size, 0);
     return stayed(to, size);
 }
 
 enum { PIECES_MOST = 16 };
 
-/* The mappings that a range is in, by where each ends; 0 if they are many. */
+/* The mappings of a range, by the end of each; 0 if there are too many. */
 static unsigned pieces_find(char *at, size_t size, size_t ends[PIECES_MOST])
 {
     size_t page = os_page_size(), done = 0;
@@ -131,7 +135,7 @@ static unsigned pieces_find(char *at, size_t size, size_t ends[PIECES_MOST])
     return count;
 }
 
-/* When a piece can't be moved, those before it are at `to` already: it is copied there as well. */
+/* If a piece can't be moved, those before it are already at `to`: it is copied there as well. */
 enum os_moved os_move(void *from, void *to, size_t size)
 {
     size_t ends[PIECES_MOST], start = 0;

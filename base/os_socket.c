@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See base/os_socket.h. */
+/*
+ * See base/os_socket.h. Plain kernel calls, one a function. Sockets are non-blocking and closed
+ * on exec from the start, and a socket's file never has more rights than its owner's.
+ */
 #include "base/os_socket.h"
 
 #include <errno.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See base/os_thread.h. */
+/*
+ * See base/os_thread.h. The thread is made by the clone system call, with a mapping of its own for
+ * stack and thread-local memory: pthread_create would allocate, take libc's locks, and
+ * show the thread to the program.
+ */
 #include "base/os_thread.h"
 
 #include <elf.h>

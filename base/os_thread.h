@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread that libc does not know of, for work that nobody in the program should notice: made by
+ * A thread that libc does not know of, for work that the program should not notice: made by
  * the kernel alone, on memory of its own, with every signal blocked. It may run our code only.
  * Nothing of libc beyond memcpy and the like: no errno that counts, no stdio, no malloc.
  *

@@ -30,13 +30,13 @@ struct proto {
 /* Seven bits a byte, the lowest first, the highest bit set but in the last byte. How many. */
 unsigned varint_write(uint8_t bytes[VARINT_MOST], uint64_t value);
 unsigned varint_length(uint64_t value);
-/* How many bytes were used; 0: there is no whole number, or none of 64 bits. */
+/* The number of bytes used; 0 if the number is not complete, or has more than 64 bits. */
 unsigned varint_read(const uint8_t *bytes, size_t size, uint64_t *value);
 
 void proto_start(struct proto *message, void *buffer, size_t size);
 /* Left out if 0, as is usual. */
 void proto_number(struct proto *message, unsigned field, uint64_t value);
-/* There even if 0, for those who ask whether it is. */
+/* Written even if 0, for readers that ask whether the field is there. */
 void proto_value(struct proto *message, unsigned field, uint64_t value);
 void proto_bytes(struct proto *message, unsigned field, const void *bytes, size_t length);
 void proto_packed(struct proto *message, unsigned field, const uint64_t *values, size_t count);
