@@ -35,6 +35,9 @@ enum format_record {
     RECORD_MARK = 11,      /* a moment with a name */
     RECORD_END = 12,       /* the capture is complete */
     RECORD_CLASSES = 13,   /* the allocator's counters by class */
+    RECORD_CPU = 14,       /* samples of a clock: what is known of all */
+    RECORD_CPU_THREADS = 15,
+    RECORD_CPU_ROWS = 16, /* and by stack and thread */
 };
 
 enum {
@@ -46,6 +49,7 @@ enum {
 };
 enum { MAPS_FIRST = 1 };
 enum { THREAD_ALIVE = 1 };
+enum { CPU_RUNNING = 1 };
 enum { TOTALS_COVERED = 1 };
 /* Which parts of a row follow. */
 enum { ROW_LIVE = 1, ROW_PEAK = 2, ROW_MOVED = 4, ROW_LIVES = 8, ROW_WEIGHT = 16, ROW_AGAIN = 32 };

@@ -141,8 +141,8 @@ void record_announce(void *context, pid_t pid)
         process.command[0] = '\0';
     fprintf(stderr, "memoir: process %d goes on in the background: ", pid);
     command_print(stderr, process.command, strlen(process.command));
-    fprintf(stderr,
-            "\n    recorded until it ends; memoir top %d asks it, Ctrl-C leaves it alone\n", pid);
+    fprintf(stderr, "\n    recorded until it ends; memoir top %d asks it, Ctrl-C leaves it alone\n",
+            pid);
 }
 
 void record_leave(struct record *record)

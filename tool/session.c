@@ -383,10 +383,13 @@ static bool request_choose(struct request *request, struct error *error)
     bool always = answer->metric_always && !request->picture;
     if (arguments_value(request->arguments, FLAG_METRIC) && !always)
         metric = NULL;
+    if (answer->memory && request->profile->kind == PROFILE_CPU)
+        return request_no_memory(request, error);
     if (metric && !request_metric(request, metric, error))
         return false;
     if (!metric && answer->moment)
         request_moment(request);
+    request_rows(request);
     if (answer->adjust)
         answer->adjust(request);
     return true;

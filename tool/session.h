@@ -39,6 +39,7 @@ struct answer {
     const char *metric;
     const char *picture_metric; /* the same for its picture */
     bool metric_always;         /* whatever --metric says */
+    bool memory;                /* refuses profiles of time */
     bool moment;                /* without a metric: at the peak, if the program has ended */
     bool function;              /* it is about the function in request->rest[0] */
     bool viewless;              /* it makes no view, or several by itself */
@@ -122,8 +123,12 @@ bool request_check(const struct request *request, struct error *error);
 bool request_flags(struct request *request, struct error *error);
 /* The column that is meant by a word, or by its name in the profile. */
 bool request_metric(struct request *request, const char *word, struct error *error);
+/* Refuses a profile of time, for answers about memory. */
+bool request_no_memory(const struct request *request, struct error *error);
 /* Without --metric: a program that has ended has little left; what it had at its peak is of more
  * interest then. */
 void request_moment(struct request *request);
+/* Without --by: a row of memory is a line that allocates, one of time is a function. */
+void request_rows(struct request *request);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/compiler.h"
 #include "tool/profile/read/read.h"
+#include "tool/suggest.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,14 @@ void request_moment(struct request *request)
         request->options.type = (unsigned)peak;
 }
 
+void request_rows(struct request *request)
+{
+    struct view_options *options = &request->options;
+    if (!arguments_value(request->arguments, FLAG_BY) && options->type < request->profile->types &&
+        profile_type_timed(request->profile, options->type))
+        options->by = VIEW_FUNCTION;
+}
+
 /* The column that a moment that was asked for is in. */
 static void moment_type(struct request *request)
 {
@@ -200,6 +209,14 @@ static bool base_take(struct request *request, struct error *error)
     return true;
 }
 
+bool request_no_memory(const struct request *request, struct error *error)
+{
+    char file[512];
+    error_set(error, ERROR_USAGE, "%s is about time, and there is no memory in it", request->name);
+    return error_hint(error, "memoir top %s   shows where the time goes",
+                      suggest_quoted(file, sizeof file, request->name));
+}
+
 enum { CHURN_US = 1024 }; /* a block that lived shorter is short-lived; a border of the buckets */
 
 bool request_metric(struct request *request, const char *word, struct error *error)
@@ -212,6 +229,8 @@ bool request_metric(struct request *request, const char *word, struct error *err
             request->options.age_most_us = CHURN_US;
         return true;
     }
+    if (profile->kind == PROFILE_CPU && metric_is_memory(word))
+        return request_no_memory(request, error);
     for (unsigned i = 0; i < profile->types && used < sizeof known - 1; i++)
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i > 0 ? ", " : "",
                                  profile_text(profile, profile->type[i].name));
@@ -291,6 +310,7 @@ bool request_flags(struct request *request, struct error *error)
     moment_type(request);
     view->by = (enum view_by)arguments_choice(arguments, FLAG_BY, VIEW_SITE);
     view->frames = (enum view_frames)arguments_choice(arguments, FLAG_FRAMES, VIEW_BLAME);
+    view->fold_time = arguments_value(arguments, FLAG_FRAMES) != NULL;
     view->show = arguments_value(arguments, FLAG_SHOW);
     view->hide = arguments_value(arguments, FLAG_HIDE);
     view->from = arguments_value(arguments, FLAG_FROM);

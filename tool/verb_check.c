@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIVE, PEAK, ALLOC, ALLOCS, METRICS };
+enum { LIVE, PEAK, ALLOC, ALLOCS, CPU, METRICS };
 
-static const char *const metric_words[METRICS] = {"live", "peak", "alloc", "allocs"};
+static const char *const metric_words[METRICS] = {"live", "peak", "alloc", "allocs", "cpu"};
 
 struct checking {
     const struct arguments *arguments;
@@ -28,7 +28,8 @@ struct checking {
     struct error *error;
 };
 
-static const char *const view_words[METRICS] = {"live", "peak", "alloc", "count"};
+static const char *const view_words[METRICS] = {"live", "peak", "alloc", "count", "cpu"};
+static const char *const units[METRICS] = {"bytes", "bytes", "bytes", "count", "nanoseconds"};
 
 static bool has_samples(const struct request *request)
 {
@@ -102,7 +103,7 @@ static void item_sum(struct check_item *item, const struct request *request,
 static double exact_of(const struct profile *profile, unsigned metric)
 {
     static const char *const types[METRICS] = {TYPE_INUSE_SPACE, TYPE_PEAK_SPACE, TYPE_ALLOC_SPACE,
-                                               TYPE_ALLOC_OBJECTS};
+                                               TYPE_ALLOC_OBJECTS, TYPE_CPU};
     double exact = (double)profile_exact(profile, types[metric]);
     if (exact < 0 && metric == PEAK && profile_type_named(profile, types[PEAK]) < 0 &&
         points_peak(profile) > 0)
@@ -132,15 +133,15 @@ static void item_fill(struct check_item *item, const struct request *request, un
 static bool add_metric(struct checking *checking, unsigned metric, struct check_limit limit,
                        const char *flag)
 {
-    static const char *const names[METRICS] = {"live at end", "peak", "allocated", "allocations"};
+    static const char *const names[METRICS] = {"live at end", "peak", "allocated", "allocations",
+                                               "CPU time"};
     const struct profile *profile = checking->request->profile;
     bool by_points = metric == PEAK && profile_type_named(profile, TYPE_PEAK_SPACE) < 0 &&
                      points_peak(profile) > 0;
     const struct view *view = view_of(checking, by_points ? LIVE : metric);
     if (!view || (limit.relative && !need_base(checking, flag)))
         return false;
-    struct check_item *item =
-        check_add(&checking->check, names[metric], metric == ALLOCS ? "count" : "bytes");
+    struct check_item *item = check_add(&checking->check, names[metric], units[metric]);
     if (!item)
         return error_set(checking->error, ERROR_INPUT, "out of memory");
     item_fill(item, checking->request, metric, view);
@@ -167,31 +168,39 @@ static bool add_limits(struct checking *checking)
     static const struct {
         enum flag_id flag;
         unsigned metric;
-    } flags[] = {{FLAG_MAX_ALLOCS, ALLOCS}, {FLAG_MAX_PEAK, PEAK}, {FLAG_MAX_LIVE, LIVE}};
+    } flags[] = {{FLAG_MAX_ALLOCS, ALLOCS},
+                 {FLAG_MAX_PEAK, PEAK},
+                 {FLAG_MAX_LIVE, LIVE},
+                 {FLAG_MAX_CPU, CPU}};
     const char *growth_text = arguments_value(checking->arguments, FLAG_MAX_GROWTH);
     struct check_limit growth = {5, true}, limit;
     bool any = arguments_value(checking->arguments, FLAG_NO_LEAKS) ||
                arguments_value(checking->arguments, FLAG_BUDGET);
-    if (growth_text && (!check_limit_read(growth_text, &growth) || !growth.relative))
+    if (growth_text && (!check_limit_read(growth_text, "bytes", &growth) || !growth.relative))
         return error_set(checking->error, ERROR_USAGE, "--max-growth can't be '%s', say 5%%",
                          growth_text);
     for (size_t i = 0; i < COUNT_OF(flags); i++)
         any |= arguments_value(checking->arguments, flags[i].flag) != NULL;
+    bool timed = checking->request->profile->kind == PROFILE_CPU;
     bool all = growth_text || (checking->request->base && !any);
     if (!all && !any) {
         error_set(checking->error, ERROR_USAGE,
                   "check needs a limit, or a profile to compare with");
-        return error_hint(checking->error, "memoir check FILE --max-peak 200M, or --base FILE");
+        return error_hint(checking->error, "memoir check FILE %s, or --base FILE",
+                          timed ? "--max-cpu 1.5s" : "--max-peak 200M");
     }
     for (size_t i = 0; i < COUNT_OF(flags); i++) {
         const char *text = arguments_value(checking->arguments, flags[i].flag);
-        if (text && !check_limit_read(text, &limit))
+        unsigned metric = flags[i].metric;
+        if (text && !check_limit_read(text, units[metric], &limit))
             return error_set(checking->error, ERROR_USAGE,
-                             "%s can't be '%s'; accepted: 4096, 200M, 1.5G, or 5%% with --base",
-                             commands_flag_name(flags[i].flag), text);
-        if (!text && (!all || (flags[i].metric != LIVE && !has_metric(checking, flags[i].metric))))
+                             "%s can't be '%s'; accepted: %s, or 5%% with --base",
+                             commands_flag_name(flags[i].flag), text,
+                             metric == CPU ? "1.5s, 200ms" : "4096, 200M, 1.5G");
+        if (!text &&
+            (!all || (metric == CPU) != timed || (metric != LIVE && !has_metric(checking, metric))))
             continue;
-        if (!add_metric(checking, flags[i].metric, text ? limit : growth,
+        if (!add_metric(checking, metric, text ? limit : growth,
                         commands_flag_name(text ? flags[i].flag : FLAG_MAX_GROWTH)))
             return false;
     }
@@ -252,8 +261,7 @@ static bool add_budget_line(struct checking *checking, const char *path,
     const struct view *view = view_of(checking, metric);
     if (!view || (line->limit.relative && !need_base(checking, "a limit of the budget")))
         return false;
-    struct check_item *item =
-        check_add(&checking->check, "budget", metric == ALLOCS ? "count" : "bytes");
+    struct check_item *item = check_add(&checking->check, "budget", units[metric]);
     if (!item)
         return error_set(checking->error, ERROR_INPUT, "out of memory");
     struct view_value sum = check_sum(view, line->pattern, stacks);

@@ -22,6 +22,7 @@ static void request_adjust(struct request *request)
 bool verb_churn(const struct arguments *arguments, struct error *error)
 {
     static const struct answer answer = {.picture_metric = "churn",
+                                         .memory = true,
                                          .draw = picture_write,
                                          .adjust = request_adjust,
                                          .report = report_churn};
@@ -30,8 +31,11 @@ bool verb_churn(const struct arguments *arguments, struct error *error)
 
 bool verb_sizes(const struct arguments *arguments, struct error *error)
 {
-    static const struct answer answer = {
-        .moment = true, .draw = picture_write, .adjust = request_adjust, .report = report_sizes};
+    static const struct answer answer = {.memory = true,
+                                         .moment = true,
+                                         .draw = picture_write,
+                                         .adjust = request_adjust,
+                                         .report = report_sizes};
     return session_ask(arguments, &answer, NULL, error);
 }
 

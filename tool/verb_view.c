@@ -82,10 +82,15 @@ bool verb_peak(const struct arguments *arguments, struct error *error)
     return session_ask(arguments, &answer, NULL, error);
 }
 
+static void tree_adjust(struct request *request)
+{
+    request->options.once = request->options.by == VIEW_FUNCTION;
+}
+
 bool verb_tree(const struct arguments *arguments, struct error *error)
 {
     static const struct answer answer = {
-        .moment = true, .draw = picture_write, .report = report_tree};
+        .moment = true, .draw = picture_write, .adjust = tree_adjust, .report = report_tree};
     return session_ask(arguments, &answer, NULL, error);
 }
 

@@ -113,8 +113,7 @@ static void *take_inside(size_t size, size_t align, const struct origin *origin,
         return take_block(heap, room, size, origin);
     unsigned class = class_of(room);
     void *block = NULL;
-    if (young_ring(class_size(class)) &&
-        (block = take_direct(NULL, class, size, origin)) == NULL)
+    if (young_ring(class_size(class)) && (block = take_direct(NULL, class, size, origin)) == NULL)
         track_lost();
     return block != NULL ? block : take_direct(NULL, class, size, NULL);
 }

@@ -436,13 +436,18 @@ static void judged(double before, double after, double noise, struct check_limit
 static void limits_inside_the_noise_are_inconclusive(void)
 {
     struct check_limit limit;
-    assert(check_limit_read("200M", &limit) && limit.value == 200.0 * 1048576 && !limit.relative);
-    assert(check_limit_read("+5%", &limit) && limit.value == 5 && limit.relative);
-    assert(check_limit_read("1.5GiB", &limit) && limit.value == 1.5 * 1073741824);
-    assert(check_limit_read("0", &limit) && limit.value == 0);
+    assert(check_limit_read("200M", "bytes", &limit) && limit.value == 200.0 * 1048576 &&
+           !limit.relative);
+    assert(check_limit_read("+5%", "bytes", &limit) && limit.value == 5 && limit.relative);
+    assert(check_limit_read("1.5GiB", "bytes", &limit) && limit.value == 1.5 * 1073741824);
+    assert(check_limit_read("0", "bytes", &limit) && limit.value == 0);
+    assert(check_limit_read("1.5s", "nanoseconds", &limit) && limit.value == 1.5e9);
+    assert(check_limit_read("200ms", "nanoseconds", &limit) && limit.value == 2e8);
+    assert(check_limit_read("5%", "nanoseconds", &limit) && limit.value == 5 && limit.relative);
+    assert(!check_limit_read("2M", "nanoseconds", &limit));
     static const char *const wrong[] = {"", "M", "-5%", "5x", "nan", "inf", "1e99", "5%%", " 5"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        assert(!check_limit_read(wrong[i], &limit));
+        assert(!check_limit_read(wrong[i], "bytes", &limit));
     const struct check_limit hundred = {100, false}, percent = {5, true};
     judged(0, 100, 0, hundred, CHECK_PASS);
     judged(0, 101, 0, hundred, CHECK_FAIL);

@@ -24,7 +24,7 @@
 
 #include "base/format.h"
 
-enum { PROFILE_TYPES_MOST = 16, PROFILE_MOMENTS_MOST = 16, PROFILE_LABELS_MOST = 64 };
+enum { PROFILE_TYPES_MOST = 24, PROFILE_MOMENTS_MOST = 16, PROFILE_LABELS_MOST = 64 };
 
 /* The one frame, and the thread, of samples for all that no recorded block stands for
  * (reconcile.h). */
@@ -53,6 +53,7 @@ enum profile_kind { PROFILE_OTHER, PROFILE_HEAP, PROFILE_GROWTH, PROFILE_CPU, PR
 #define TYPE_SPACE         "space"
 #define TYPE_SAMPLES       "samples"
 #define TYPE_CPU           "cpu"
+#define TYPE_WALL          "wall"
 #define TYPE_CONTENTIONS   "contentions"
 #define TYPE_DELAY         "delay"
 /* and ours beside them. */
@@ -160,6 +161,15 @@ struct profile_thread {
     uint32_t name;
 };
 
+/* The clock whose samples are among the values; a rate of 0: there is none, or it is not known. */
+struct profile_clock {
+    int64_t rate;               /* samples a second */
+    uint32_t source;            /* string: which clock of the kernel */
+    int64_t on_ns;              /* how long it was on */
+    int64_t lost, uncovered;    /* expirations without a sample; threads without a clock */
+    int64_t user_ns, system_ns; /* CPU time of the process meanwhile, as the kernel counts it */
+};
+
 /* A list of anything. */
 struct profile_list {
     void *items;
@@ -196,6 +206,7 @@ struct profile {
     int64_t time_ns, duration_ns; /* since 1970; 0: not known */
     int64_t period;               /* between samples, in units of period_type; 0: exact */
     struct profile_type period_type;
+    struct profile_clock clock;
     int64_t peak_time_ns;     /* since the start; 0: not known */
     unsigned history_moments; /* used of PROFILE_MOMENTS_MOST */
     bool estimated;           /* the file had a mark that says so (estimate.h) */
@@ -281,6 +292,8 @@ uint32_t profile_depth_of(const struct profile *profile, uint32_t stack);
 int profile_type_named(const struct profile *profile, const char *name);
 /* The type of the same kind that counts objects where `type` is bytes, and the reverse; or -1. */
 int profile_type_partner(const struct profile *profile, unsigned type);
+/* Whether a clock's samples fill this column: time, or how many they are. */
+bool profile_type_timed(const struct profile *profile, unsigned type);
 /* The label of that name, or NULL. */
 const struct profile_label *profile_label_of(const struct profile *profile, uint32_t label_set,
                                              const char *key);

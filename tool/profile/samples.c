@@ -96,6 +96,7 @@ int profile_type_partner(const struct profile *profile, unsigned type)
         {TYPE_PEAK_OBJECTS, TYPE_PEAK_REQUESTED},
         {TYPE_OBJECTS, TYPE_SPACE},
         {TYPE_SAMPLES, TYPE_CPU},
+        {TYPE_SAMPLES, TYPE_WALL},
         {TYPE_CONTENTIONS, TYPE_DELAY},
     };
     const char *name = profile_text(profile, profile->type[type].name);
@@ -104,6 +105,14 @@ int profile_type_partner(const struct profile *profile, unsigned type)
             if (strcmp(name, pairs[i][k]) == 0 && profile_type_named(profile, pairs[i][1 - k]) >= 0)
                 return profile_type_named(profile, pairs[i][1 - k]);
     return -1;
+}
+
+bool profile_type_timed(const struct profile *profile, unsigned type)
+{
+    const char *name = profile_text(profile, profile->type[type].name);
+    return profile->kind != PROFILE_OTHER && profile_type_named(profile, TYPE_SAMPLES) >= 0 &&
+           (strcmp(name, TYPE_SAMPLES) == 0 || strcmp(name, TYPE_CPU) == 0 ||
+            strcmp(name, TYPE_WALL) == 0);
 }
 
 static bool samples_grow(struct profile *profile, size_t room)

@@ -12,14 +12,19 @@
 #include <string.h>
 #include <strings.h>
 
-bool check_limit_read(const char *text, struct check_limit *limit)
+struct suffix {
+    const char *name;
+    double factor;
+};
+
+bool check_limit_read(const char *text, const char *unit, struct check_limit *limit)
 {
-    static const struct {
-        const char *name;
-        double factor;
-    } units[] = {{"", 1},           {"b", 1},           {"k", 1024},        {"kb", 1024},
-                 {"kib", 1024},     {"m", 1048576},     {"mb", 1048576},    {"mib", 1048576},
-                 {"g", 1073741824}, {"gb", 1073741824}, {"gib", 1073741824}};
+    static const struct suffix sizes[] = {
+        {"", 1},           {"b", 1},           {"k", 1024},         {"kb", 1024},
+        {"kib", 1024},     {"m", 1048576},     {"mb", 1048576},     {"mib", 1048576},
+        {"g", 1073741824}, {"gb", 1073741824}, {"gib", 1073741824}, {NULL, 0}};
+    static const struct suffix times[] = {{"", 1e9},  {"ns", 1},     {"us", 1e3},   {"ms", 1e6},
+                                          {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}, {NULL, 0}};
     char *end;
     if (strchr("+0123456789.", text[0]) == NULL || text[0] == '\0')
         return false;
@@ -30,14 +35,13 @@ bool check_limit_read(const char *text, struct check_limit *limit)
         end++;
     limit->relative = strcmp(end, "%") == 0;
     limit->value = number;
-    if (limit->relative)
-        return true;
-    for (size_t i = 0; i < COUNT_OF(units); i++)
-        if (strcasecmp(units[i].name, end) == 0) {
-            limit->value = number * units[i].factor;
+    const struct suffix *suffix = strcmp(unit, "nanoseconds") == 0 ? times : sizes;
+    for (; suffix->name && !limit->relative; suffix++)
+        if (strcasecmp(suffix->name, end) == 0) {
+            limit->value = number * suffix->factor;
             return true;
         }
-    return false;
+    return limit->relative;
 }
 
 /* Words of a line, each ended by 0; how many there are, up to four. */
@@ -53,10 +57,10 @@ static unsigned words_split(char *line, char *words[4])
 static bool budget_line(const char *name, char *line, unsigned number, struct check_budget *budget,
                         struct view_error *error)
 {
-    static const char *const metrics[] = {"live", "peak", "alloc", "allocs"};
+    static const char *const metrics[] = {"live", "peak", "alloc", "allocs", "cpu"};
     char *words[4];
     unsigned count = words_split(line, words);
-    bool known = count < 3;
+    bool known = count < 3, time = count == 3 && strcmp(words[2], "cpu") == 0;
     *budget = (struct check_budget){.line = number};
     for (size_t i = 0; i < COUNT_OF(metrics) && count == 3; i++)
         known |= strcmp(words[2], metrics[i]) == 0;
@@ -65,14 +69,14 @@ static bool budget_line(const char *name, char *line, unsigned number, struct ch
                  "%s:%u: a line is PATTERN LIMIT [METRIC], such as: src/net/* 8M", name, number);
     else if (strlen(words[0]) >= sizeof budget->pattern)
         snprintf(error->text, sizeof error->text, "%s:%u: the pattern is too long", name, number);
-    else if (!check_limit_read(words[1], &budget->limit))
-        snprintf(error->text, sizeof error->text,
-                 "%s:%u: '%.40s' is no limit; accepted: 4096, 8M, 1.5G, or 5%% with --base", name,
-                 number, words[1]);
     else if (!known)
         snprintf(error->text, sizeof error->text,
-                 "%s:%u: '%.40s' is no metric; accepted: live, peak, alloc, allocs", name, number,
-                 words[2]);
+                 "%s:%u: '%.40s' is no metric; accepted: live, peak, alloc, allocs, cpu", name,
+                 number, words[2]);
+    else if (!check_limit_read(words[1], time ? "nanoseconds" : "bytes", &budget->limit))
+        snprintf(error->text, sizeof error->text,
+                 "%s:%u: '%.40s' is no limit; accepted: %s, or 5%% with --base", name, number,
+                 words[1], time ? "200ms, 1.5s" : "4096, 8M, 1.5G");
     else {
         snprintf(budget->pattern, sizeof budget->pattern, "%s", words[0]);
         snprintf(budget->metric, sizeof budget->metric, "%s", count == 3 ? words[2] : "live");
@@ -117,9 +121,24 @@ static bool frame_fits(const struct view_frame *frame, const char *pattern)
            (frame->module[0] && suppressions_match(pattern, frame->module));
 }
 
+/* What one sample of the CPU clock stands for. */
+static double sample_time(const struct profile *profile)
+{
+    int cpu = profile_type_named(profile, TYPE_CPU);
+    int samples = profile_type_named(profile, TYPE_SAMPLES);
+    double time = 0, count = 0;
+    for (size_t i = 0; cpu >= 0 && samples >= 0 && i < profile->samples.count; i++) {
+        time += (double)profile->samples.values[cpu][i];
+        count += (double)profile->samples.values[samples][i];
+    }
+    return count > 0 ? time / count : 0;
+}
+
 double check_unseen(const struct profile *profile, const char *unit)
 {
     enum { BLOCK_LEAST = 16 }; /* bytes */
+    if (strcmp(unit, "nanoseconds") == 0)
+        return 3 * sample_time(profile);
     double bytes = profile->period > 1 ? 3 * (double)profile->period : 0;
     return strcmp(unit, "count") == 0 ? bytes / BLOCK_LEAST : bytes;
 }

@@ -10,8 +10,8 @@
  *
  * A budget is a text of lines `PATTERN LIMIT [METRIC]`: the stacks with a frame whose
  * function, file or module has the pattern in it (as in suppressions: * is any text, ^ and $
- * are ends) may have at most LIMIT bytes; METRIC is live, peak, alloc or allocs (which counts
- * allocations). # begins a comment.
+ * are ends) may have at most LIMIT bytes; METRIC is live, peak, alloc, allocs (which counts
+ * allocations) or cpu (whose limit is a time). # begins a comment.
  */
 #ifndef REPORT_CHECK_H
 #define REPORT_CHECK_H
@@ -23,14 +23,14 @@ enum { CHECK_MOST = 1000 };
 enum check_verdict { CHECK_PASS, CHECK_FAIL, CHECK_UNSURE };
 
 struct check_limit {
-    double value;  /* bytes, blocks, or percent */
+    double value;  /* bytes, blocks, nanoseconds, or percent */
     bool relative; /* percent more than the base has */
 };
 
 struct check_item {
     char name[32];     /* "peak", "allocations", ... */
     char subject[128]; /* the pattern of a budget, or "" */
-    const char *unit;  /* "bytes" or "count" */
+    const char *unit;  /* "bytes", "count" or "nanoseconds" */
     bool has_before;
     double before, after;
     double noise_before, noise;
@@ -58,15 +58,15 @@ struct check_budget {
     unsigned line;
 };
 
-/* "200M", "1.5GiB", "5%", "+5%", "1000". */
-bool check_limit_read(const char *text, struct check_limit *limit);
+/* "200M", "1.5GiB", "5%", "+5%", "1000"; of "nanoseconds": "1.5s", "200ms". */
+bool check_limit_read(const char *text, const char *unit, struct check_limit *limit);
 /* The lines of a budget, to be freed. NULL: one makes no sense, or memory is out; see the error. */
 struct check_budget *check_budget_read(const char *name, const char *text, size_t *count,
                                        struct view_error *error);
 /* What stacks with a fitting frame have in a view: value, base and their variances. *stacks is how
  * many fit; some of them may have nothing of this metric. */
 struct view_value check_sum(const struct view *view, const char *pattern, size_t *stacks);
-/* What a profile may have of a unit ("bytes", "count") without a sample. */
+/* What a profile may have of a unit without a sample. */
 double check_unseen(const struct profile *profile, const char *unit);
 
 /* A new item at the end; NULL: there are too many, or memory is out. */

@@ -43,6 +43,7 @@ struct source {
     const struct profile *profile;
     int type, partner; /* columns; -1: it has none */
     bool base;
+    bool sampled; /* its values are estimates */
     double factor;
     struct spread_classes classes; /* what is known of the error of its samples */
     struct expansion *expansions;  /* by location */

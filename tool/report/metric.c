@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+/* Those of memory first. */
 const struct metric metrics[] = {
     {"live", {TYPE_INUSE_SPACE, TYPE_SPACE}, "bytes that are not freed yet"},
     {"objects", {TYPE_INUSE_OBJECTS, TYPE_OBJECTS}, "blocks that are not freed yet"},
@@ -18,6 +19,7 @@ const struct metric metrics[] = {
     {"requested", {TYPE_INUSE_REQUESTED}, "bytes that were asked for and are not freed yet"},
     {"churn", {TYPE_ALLOC_OBJECTS}, "blocks that lived less than a millisecond"},
     {"cpu", {TYPE_CPU, TYPE_SAMPLES}, "time on a processor"},
+    {"wall", {TYPE_WALL}, "time that passed, waiting included"},
     {"wait", {TYPE_DELAY}, "time spent waiting for locks"},
 };
 const size_t metrics_count = COUNT_OF(metrics);
@@ -34,6 +36,14 @@ bool metric_find(const struct profile *profile, const char *word, unsigned *type
     if (found >= 0)
         *type = (unsigned)found;
     return found >= 0;
+}
+
+bool metric_is_memory(const char *word)
+{
+    size_t i = 0;
+    while (strcmp(metrics[i].word, "cpu") != 0 && strcmp(metrics[i].word, word) != 0)
+        i++;
+    return strcmp(metrics[i].word, "cpu") != 0; /* the first that is none */
 }
 
 const char *metric_nearest(const struct profile *profile, const char *word)

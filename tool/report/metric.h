@@ -15,6 +15,8 @@ extern const size_t metrics_count;
 
 /* The column that is meant by such a word, or by its name in the profile. */
 bool metric_find(const struct profile *profile, const char *word, unsigned *type);
+/* Whether the word is one for memory. */
+bool metric_is_memory(const char *word);
 /* The nearest of the words that this profile has a column for; NULL: none is near. */
 const char *metric_nearest(const struct profile *profile, const char *word);
 

@@ -62,10 +62,25 @@ bool path_filter(struct maker *maker, struct source *source, uint32_t stack, str
     return path_fill(maker, source, stack, path) && path_cut(maker, path);
 }
 
+/* A function that calls itself is there once. */
+static void path_once(struct path *path)
+{
+    uint32_t *frames = path->frames + path->start, *items = path->items + path->start;
+    uint32_t kept = path->count > 0;
+    for (uint32_t i = 1; i < path->count; i++)
+        if (frames[i] != frames[kept - 1]) {
+            frames[kept] = frames[i];
+            items[kept++] = items[i];
+        }
+    path->count = kept;
+}
+
 bool path_make(struct maker *maker, struct source *source, uint32_t stack, struct path *path)
 {
     if (!path_filter(maker, source, stack, path))
         return false;
+    if (maker->options.once)
+        path_once(path);
     path->folded = frames_fold(maker, source, path);
     path->start += path->folded;
     path->count -= path->folded;

@@ -4,6 +4,7 @@
 #ifndef REPORT_REPORT_H
 #define REPORT_REPORT_H
 
+#include "tool/report/beside.h"
 #include "tool/report/check.h"
 #include "tool/report/churn.h"
 #include "tool/report/diff.h"

@@ -30,6 +30,7 @@ struct spread_sample spread_sample(const struct profile *profile, int type, int 
     struct spread_sample sample = {.weight = 1};
     if (type < 0)
         return sample;
+    sample.timed = profile_type_timed(profile, (unsigned)type);
     sample.value = (double)samples->values[type][row];
     sample.objects = partner >= 0 ? (double)samples->values[partner][row] : sample.value;
     if (samples->weights)
@@ -51,6 +52,12 @@ static struct told told_of(const struct spread_sample *sample)
     double seen = fabs(sample->objects) / sample->weight;
     double repeats = sample->repeats > 1 ? sample->repeats : 1;
     struct told told = {0};
+    if (sample->timed && sample->objects != 0) {
+        told.unseen = sample->value;
+        told.raw = sample->value * sample->value / fabs(sample->objects);
+        told.block = told.raw / fabs(sample->objects);
+        return told;
+    }
     if (sample->weight <= 1 || seen <= 0)
         return told;
     told.unseen = sample->value * (1 - 1 / sample->weight);
@@ -146,12 +153,35 @@ static void classes_keep(struct spread_classes *classes, const struct size_class
     }
 }
 
+/* All samples of a clock are one class. */
+static bool clock_start(struct spread_classes *classes, const struct profile *profile, int type,
+                        int partner)
+{
+    double raw = 0;
+    size_t sets = profile->label_sets.count + 1;
+    for (size_t i = 0; i < profile->samples.count; i++) {
+        struct spread_sample sample = spread_sample(profile, type, partner, i);
+        struct told told = told_of(&sample);
+        classes->unseen[0] += told.unseen;
+        raw += told.raw;
+    }
+    classes->root[0] = sqrt(raw);
+    if (classes->unseen[0] <= 0)
+        return true;
+    classes->of_set = malloc(sets);
+    if (classes->of_set)
+        memset(classes->of_set, 1, sets);
+    return classes->of_set != NULL;
+}
+
 bool spread_start(struct spread_classes *classes, const struct profile *profile, int type,
                   int partner)
 {
     struct size_class list[CLASSES_MOST];
     size_t sets = profile->label_sets.count;
     *classes = (struct spread_classes){0};
+    if (type >= 0 && profile_type_timed(profile, (unsigned)type))
+        return clock_start(classes, profile, type, partner);
     if (!profile->counted || !profile->samples.weights || type < 0)
         return true;
     classes->of_set = calloc(sets + 1, sizeof *classes->of_set);

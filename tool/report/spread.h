@@ -27,6 +27,10 @@
  * differ, most of its samples are large blocks and most of its blocks are small ones; one recorded
  * block of 16 bytes stands for as many as 100 of 1600 bytes. So the largest variance counts: the
  * mean says too little of small blocks that were missed (tests/tool/spread_programs.c).
+ *
+ * Samples of a clock are n of N that hit a site, each of the same time: a site's time has the
+ * variance n * (1 - n / N) times the square of that time, which is the formula above with one class
+ * of all samples, A = n, C = N and p = n / N.
  */
 #ifndef REPORT_SPREAD_H
 #define REPORT_SPREAD_H
@@ -57,6 +61,7 @@ struct spread_classes {
  * are counted (0: once). */
 struct spread_sample {
     double value, objects, weight, repeats;
+    bool timed; /* `objects` are samples of a clock */
 };
 
 /* False when memory is out. `type` is the column, `partner` the one that counts objects or -1. */

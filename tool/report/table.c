@@ -22,8 +22,9 @@ const char *table_metric(const struct view *view)
         {TYPE_PEAK_SPACE, "live heap at peak"},
         {TYPE_PEAK_OBJECTS, "live objects at peak"},
         {TYPE_PEAK_REQUESTED, "live heap at peak, as requested"},
-        {"cpu", "CPU time"},
-        {"delay", "time waited"},
+        {TYPE_CPU, "CPU time"},
+        {TYPE_WALL, "time, waiting included"},
+        {TYPE_DELAY, "time waited"},
     };
     const struct profile *profile = view->profile;
     const char *name = profile_text(profile, profile->type[view->options.type].name);
@@ -35,6 +36,16 @@ const char *table_metric(const struct view *view)
         if (strcmp(names[i][0], name) == 0)
             return names[i][1];
     return name;
+}
+
+const char *table_objects(const struct view *view)
+{
+    const struct profile *profile = view->profile;
+    int partner = profile_type_partner(profile, view->options.type);
+    const char *name = partner < 0 ? "" : profile_text(profile, profile->type[partner].name);
+    return strcmp(name, TYPE_SAMPLES) == 0       ? "samples"
+           : strcmp(name, TYPE_CONTENTIONS) == 0 ? "waits"
+                                                 : "objects";
 }
 
 const char *table_by_word(enum view_by by)
@@ -115,14 +126,16 @@ void table_head(const struct view *view, const struct style *style)
 
 void table_foot(const struct view *view, const struct style *style)
 {
-    bool heap = view->profile->kind == PROFILE_HEAP;
-    bool folds = view->options.frames == VIEW_BLAME && heap;
+    bool heap = view->profile->kind == PROFILE_HEAP && !view->timed;
+    bool folds = view->options.frames == VIEW_BLAME && view->folds;
     const char *dot = style->utf8 ? "·" : "-";
     char text[256];
     if (view->options.by >= VIEW_THREAD)
         return;
     snprintf(text, sizeof text, "self: %s%s %s total: with callees",
-             heap ? "allocated right there" : "of itself",
+             heap          ? "allocated right there"
+             : view->timed ? "in its own code"
+                           : "of itself",
              !folds           ? ""
              : style->verbose ? ", library frames (below it) included"
                               : ", library frames included (-v shows them)",

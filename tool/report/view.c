@@ -101,7 +101,7 @@ static struct view_value sample_value(const struct maker *maker, const struct so
                              : whole             ? samples->values[source->partner][row]
                                                  : scaled(objects * share);
     struct spread spread = {0};
-    if (samples->weights && source->type >= 0) {
+    if (source->sampled) {
         struct spread_sample sample =
             spread_sample(source->profile, source->type, source->partner, row);
         spread = spread_of(&source->classes, &sample, samples->label_sets[row], share);
@@ -253,6 +253,8 @@ static bool source_run(struct maker *maker, const struct profile *profile, bool 
     if (source->partner >= 0 &&
         strcmp(profile_text(profile, profile->type[source->partner].unit), "count") != 0)
         source->partner = -1; /* the column itself is what counts */
+    source->sampled = source->type >= 0 && (profile->samples.weights ||
+                                            profile_type_timed(profile, (unsigned)source->type));
     if (!spread_start(&source->classes, profile, source->type, source->partner))
         return view_refuse(maker->error, "out of memory");
     return filter_source(maker, source) && source_add(maker, source);
@@ -313,9 +315,13 @@ bool view_make(struct view *view, const struct profile *profile, const struct vi
     view->maker = maker;
     maker->labels = options->by == VIEW_THREAD || options->by == VIEW_SIZE;
     maker->options.rows_only &= !maker->labels;
+    view->timed = profile_type_timed(profile, options->type);
     maker->fold = options->frames != VIEW_ALL &&
-                  (profile->kind == PROFILE_HEAP || profile->kind == PROFILE_GROWTH ||
-                   (profile->kind == PROFILE_OTHER && strcmp(view->unit, "bytes") == 0));
+                  (view->timed ? options->fold_time
+                   : profile->kind == PROFILE_OTHER
+                       ? strcmp(view->unit, "bytes") == 0
+                       : profile->kind == PROFILE_HEAP || profile->kind == PROFILE_GROWTH);
+    view->folds = maker->fold;
     bool right =
         filter_start(maker) && maker_start(maker) && source_run(maker, profile, false) &&
         (!options->base || source_run(maker, options->base, true)) &&

@@ -45,6 +45,8 @@ struct view_options {
     uint64_t age_least_us, age_most_us; /* at which they ended: counts those objects; both 0: any */
     const char *tag_focus, *tag_ignore; /* labels, as in pprof */
     bool no_inlines;
+    bool fold_time; /* `frames` counts for time, too: without it, time is that of the leaf */
+    bool once;      /* a function that calls itself is one frame */
     bool past;      /* rows of what is gone, too, if it was there at a moment of `history` */
     bool rows_only; /* no stacks: view_rows is all to ask for */
     /* Stacks with different folded library frames stay apart. Needed to use view_stack.folded:
@@ -92,6 +94,8 @@ struct view {
     const struct profile *profile, *base;
     struct view_options options;
     const char *unit; /* "bytes", "count", "nanoseconds", ... */
+    bool timed;       /* its values are samples of a clock */
+    bool folds;       /* leaf frames went to their caller */
     struct view_frame *frames;
     size_t frames_count;
     size_t stacks_count;   /* numbered in the order in which samples have them */

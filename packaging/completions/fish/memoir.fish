@@ -68,7 +68,7 @@ complete -c memoir -n __fish_use_subcommand -a threads -d 'what each thread has 
 complete -c memoir -n '__fish_seen_subcommand_from threads' -F
 complete -c memoir -n __fish_use_subcommand -a time -d 'memory over time, as a graph'
 complete -c memoir -n '__fish_seen_subcommand_from time' -F
-complete -c memoir -n __fish_use_subcommand -a check -d 'limits on memory, for continuous integration'
+complete -c memoir -n __fish_use_subcommand -a check -d 'limits on memory and time, for continuous integration'
 complete -c memoir -n '__fish_seen_subcommand_from check' -F
 complete -c memoir -n __fish_use_subcommand -a symbols -d 'how good the names in a profile are, and what would make them better'
 complete -c memoir -n '__fish_seen_subcommand_from symbols' -F
@@ -121,7 +121,8 @@ complete -c memoir -n '__fish_seen_subcommand_from leaks' -l suppress -d 'print 
 complete -c memoir -n '__fish_seen_subcommand_from check' -l max-peak -d 'live bytes when the heap was largest' -x
 complete -c memoir -n '__fish_seen_subcommand_from check' -l max-live -d 'live bytes at the end' -x
 complete -c memoir -n '__fish_seen_subcommand_from check' -l max-allocs -d 'allocations in all: calls that gave a block, each realloc among them' -x
-complete -c memoir -n '__fish_seen_subcommand_from check' -l max-growth -d 'each of these three, against --base, if it has no limit itself' -x
+complete -c memoir -n '__fish_seen_subcommand_from check' -l max-cpu -d 'CPU time in all, 1.5s or 200ms' -x
+complete -c memoir -n '__fish_seen_subcommand_from check' -l max-growth -d 'each of the three of memory, against --base, if it has no limit itself; else time' -x
 complete -c memoir -n '__fish_seen_subcommand_from check' -l no-leaks -d 'fail if memoir leaks would find any'
 complete -c memoir -n '__fish_seen_subcommand_from check' -l suppressions -d 'as in memoir leaks' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from check' -l budget -d 'limits by place, a line each' -r -F
@@ -140,7 +141,7 @@ complete -c memoir -n '__fish_seen_subcommand_from options' -l json -d 'as JSON,
 complete -c memoir -n '__fish_seen_subcommand_from help' -l all -d 'list every command and topic (-a)'
 complete -c memoir -n '__fish_seen_subcommand_from version' -l json -d 'as JSON, schema memoir.version/1'
 complete -c memoir -n '__fish_seen_subcommand_from man' -l markdown -d 'as Markdown, docs/COMMANDS.md'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l metric -d 'live, peak, alloc, count, churn, cpu, or a name that the profile has' -x -a 'live objects peak alloc count requested churn cpu wait'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l metric -d 'live, peak, alloc, count, churn, cpu, or a name that the profile has' -x -a 'live objects peak alloc count requested churn cpu wall wait'
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l by -d 'what a row is' -x -a 'site function line file module address thread size'
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l frames -d 'who has to answer: the first frame outside of libraries, outside of malloc, or malloc' -x -a 'blame leaf all'
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l focus -d 'keep stacks with a frame that fits; may be repeated' -x

@@ -334,6 +334,53 @@ static void read_classes(struct reader *reader)
     }
 }
 
+static void read_cpu(struct reader *reader)
+{
+    struct capture_cpu cpu = {.running = (number(reader) & CPU_RUNNING) != 0};
+    cpu.rate = number(reader);
+    cpu.wall = number(reader) == 1;
+    cpu.source = text(reader);
+    uint64_t *const fields[] = {&cpu.start_ms,  &cpu.on_ns,   &cpu.samples,
+                                &cpu.ns,        &cpu.lost,    &cpu.refused,
+                                &cpu.uncovered, &cpu.user_ns, &cpu.system_ns};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        *fields[i] = optional(reader);
+    CALL(reader, cpu, reader->context, &cpu);
+}
+
+static void read_cpu_threads(struct reader *reader)
+{
+    while (more(reader)) {
+        struct capture_cpu_thread thread;
+        thread.number = (uint32_t)bounded(reader, UINT32_MAX - 1, too_large);
+        thread.tid = (uint32_t)bounded(reader, UINT32_MAX, too_large);
+        thread.alive = (number(reader) & THREAD_ALIVE) != 0;
+        thread.first_ms = number(reader);
+        thread.last_ms = number(reader);
+        thread.cpu_ns = number(reader);
+        thread.ns = number(reader);
+        thread.samples = number(reader);
+        thread.name = text(reader);
+        CALL(reader, cpu_thread, reader->context, &thread);
+    }
+}
+
+static void read_cpu_rows(struct reader *reader)
+{
+    uint64_t stack = 0;
+    holds(reader, reader->inside, "rows outside of a snapshot");
+    while (more(reader)) {
+        struct capture_cpu_row row;
+        stack = changed(reader, stack);
+        holds(reader, stack < reader->nodes, "a row of an unknown stack");
+        row.stack = (uint32_t)stack;
+        row.thread = (uint32_t)bounded(reader, UINT32_MAX, too_large) - 1;
+        row.samples = number(reader);
+        row.ns = number(reader);
+        CALL(reader, cpu_row, reader->context, &row);
+    }
+}
+
 static void read_mark(struct reader *reader)
 {
     struct capture_mark mark = {.time_ms = number(reader)};
@@ -354,13 +401,22 @@ static void read_end(struct reader *reader)
 }
 
 static void (*const readers[])(struct reader *) = {
-    [RECORD_PROCESS] = read_process, [RECORD_MAPS] = read_maps,
-    [RECORD_NODES] = read_nodes,     [RECORD_THREADS] = read_threads,
-    [RECORD_SERIES] = read_series,   [RECORD_SNAPSHOT] = read_snapshot,
-    [RECORD_ROWS] = read_rows,       [RECORD_WHOLE] = read_whole,
-    [RECORD_TOTALS] = read_totals,   [RECORD_ALLOCATOR] = read_allocator,
-    [RECORD_MARK] = read_mark,       [RECORD_END] = read_end,
+    [RECORD_PROCESS] = read_process,
+    [RECORD_MAPS] = read_maps,
+    [RECORD_NODES] = read_nodes,
+    [RECORD_THREADS] = read_threads,
+    [RECORD_SERIES] = read_series,
+    [RECORD_SNAPSHOT] = read_snapshot,
+    [RECORD_ROWS] = read_rows,
+    [RECORD_WHOLE] = read_whole,
+    [RECORD_TOTALS] = read_totals,
+    [RECORD_ALLOCATOR] = read_allocator,
+    [RECORD_MARK] = read_mark,
+    [RECORD_END] = read_end,
     [RECORD_CLASSES] = read_classes,
+    [RECORD_CPU] = read_cpu,
+    [RECORD_CPU_THREADS] = read_cpu_threads,
+    [RECORD_CPU_ROWS] = read_cpu_rows,
 };
 
 /* ---- the file ---- */

@@ -91,6 +91,33 @@ struct capture_class {
     struct capture_count allocated, live, peak;
 };
 
+/* Samples of a clock, since profiling first started. */
+struct capture_cpu {
+    bool running, wall; /* wall: all time, waiting included; else that on a CPU */
+    uint64_t rate;      /* samples a second, now */
+    struct capture_text source;
+    uint64_t start_ms, on_ns; /* when it first started; how long it was on, by the wall */
+    uint64_t samples, ns;     /* ns: what they stand for */
+    uint64_t lost;            /* expirations without a sample */
+    uint64_t refused;         /* samples without a stack */
+    uint64_t uncovered;       /* threads without a clock */
+    uint64_t user_ns, system_ns;
+};
+
+struct capture_cpu_thread {
+    uint32_t number, tid;
+    bool alive;
+    uint64_t first_ms, last_ms;
+    uint64_t cpu_ns; /* by its own clock */
+    uint64_t ns, samples;
+    struct capture_text name;
+};
+
+struct capture_cpu_row {
+    uint32_t stack, thread; /* UINT32_MAX: one of too many */
+    uint64_t samples, ns;
+};
+
 struct capture_mark {
     uint64_t time_ms;
     struct capture_text name;
@@ -119,6 +146,9 @@ struct capture_calls {
     void (*totals)(void *context, const struct capture_totals *totals);
     void (*allocator)(void *context, const struct capture_allocator *allocator);
     void (*class)(void *context, const struct capture_class *class); /* before the rows */
+    void (*cpu)(void *context, const struct capture_cpu *cpu);       /* before the next two */
+    void (*cpu_thread)(void *context, const struct capture_cpu_thread *thread);
+    void (*cpu_row)(void *context, const struct capture_cpu_row *row);
     void (*mark)(void *context, const struct capture_mark *mark);
     void (*end)(void *context, uint64_t time_ms);
     /* Whether the rows of the present snapshot are to be read; NULL: if there is `row`. */

@@ -15,6 +15,7 @@
 #include "base/compiler.h"
 #include "tool/profile/capture/capture.h"
 #include "tool/profile/profile.h"
+#include "tool/profile/read/read_capture_clock.h"
 
 enum {
     FRAMES_MOST = 1024, /* what the library records is far below */
@@ -52,6 +53,7 @@ struct taking {
     struct keys thread_ids;      /* of all */
     struct profile_list threads; /* struct thread */
     struct capture_samples samples;
+    struct clock_rows clock;
     bool covered; /* the present snapshot: every block was subject to sampling */
     uint32_t last_node, last_stack;
     struct {
@@ -296,6 +298,70 @@ static uint32_t labels_of(struct taking *taking, const struct thread *thread, ui
     return profile_label_set(taking->profile, labels, count);
 }
 
+/* ---- time ---- */
+
+static void take_cpu(void *context, const struct capture_cpu *cpu)
+{
+    struct taking *taking = context;
+    if (taking->target)
+        clock_rows_start(&taking->clock, taking->profile, cpu);
+}
+
+static void take_cpu_thread(void *context, const struct capture_cpu_thread *thread)
+{
+    struct taking *taking = context;
+    if (taking->target)
+        clock_rows_thread(&taking->clock, taking->profile, thread);
+}
+
+static void take_cpu_row(void *context, const struct capture_cpu_row *row)
+{
+    struct taking *taking = context;
+    if (taking->target)
+        clock_rows_row(&taking->clock, taking->profile, row);
+}
+
+/* By the name that the rows of the heap have for it, so that both are one thread. */
+static void clock_labels(struct taking *taking)
+{
+    struct keys tids = {0};
+    struct profile_list *known = &taking->threads;
+    struct clock_thread *of = taking->clock.threads.items;
+    bool fresh;
+    for (size_t i = 0; i < known->count; i++) {
+        const struct thread *thread = (struct thread *)known->items + i;
+        if (keys_add(&tids, (struct key){{thread->tid, 0, 0}}, &fresh) == KEYS_NONE)
+            taking->profile->failed = true;
+        if (!fresh) /* so that numbers are those of the list */
+            keys_add(&tids, (struct key){{thread->tid, i, 1}}, &fresh);
+    }
+    for (size_t i = 0; i < taking->clock.threads.count; i++) {
+        uint32_t found = keys_find(&tids, (struct key){{of[i].tid, 0, 0}});
+        struct thread thread = {.tid = of[i].tid, .name = of[i].name};
+        if (found < known->count)
+            thread = ((struct thread *)known->items)[found];
+        of[i].labels = labels_of(taking, &thread, 0);
+    }
+    keys_free(&tids);
+}
+
+/* Behind all others, since the samples of the heap are known by their numbers. */
+static void clock_samples(struct taking *taking)
+{
+    struct profile *profile = taking->profile;
+    struct clock_rows *clock = &taking->clock;
+    if (!clock_rows_end(clock, profile))
+        return;
+    clock_labels(taking);
+    uint32_t others = labels_of(taking, NULL, 0);
+    for (size_t i = 0; i < clock->rows.count && !profile->failed; i++) {
+        const struct capture_cpu_row *row = (struct capture_cpu_row *)clock->rows.items + i;
+        const struct clock_thread *thread = clock_rows_find(clock, row->thread);
+        clock_rows_add(clock, profile, row, stack_of(taking, row->stack),
+                       thread ? thread->labels : others);
+    }
+}
+
 /* ---- rows ---- */
 
 static void take_class(void *context, const struct capture_class *class)
@@ -384,6 +450,9 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
         .whole = take_whole,
         .totals = take_totals,
         .allocator = take_allocator,
+        .cpu = take_cpu,
+        .cpu_thread = take_cpu_thread,
+        .cpu_row = take_cpu_row,
         .wanted = is_wanted,
         .checked = true,
     };
@@ -397,17 +466,20 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
     /* The first pass told how far it is whole. */
     size_t size = plan->whole_size;
     enum capture_result result = capture_read(input->bytes, size, &calls, &taking, &wrong);
+    clock_samples(&taking);
     moved_mark(profile, taking.gone.items, taking.gone.count);
     if (profile->period < 0) /* recording is off now: what there is was sampled at this rate */
         profile->period = taking.samples.largest_rate;
-    profile->period_type = (struct profile_type){profile_string_of(profile, TYPE_SPACE),
-                                                 profile_string_of(profile, "bytes")};
+    if (profile->kind != PROFILE_CPU)
+        profile->period_type = (struct profile_type){profile_string_of(profile, TYPE_SPACE),
+                                                     profile_string_of(profile, "bytes")};
     struct keys *keys[] = {&taking.places, &taking.second, &taking.thread_numbers,
                            &taking.thread_ids};
     struct profile_list *lists[] = {&taking.nodes,   &taking.known,    &taking.active,
                                     &taking.seconds, &taking.numbered, &taking.threads,
                                     &taking.gone};
     capture_samples_free(&taking.samples);
+    clock_rows_free(&taking.clock);
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         keys_free(keys[i]);
     for (size_t i = 0; i < COUNT_OF(lists); i++)

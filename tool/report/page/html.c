@@ -225,15 +225,6 @@ static void notes_put(struct html *html)
     fputs("</ul>\n", file);
 }
 
-/* What is counted beside the values. */
-static const char *things_word(const struct html *html)
-{
-    int partner = profile_type_partner(html->profile, html->view.type);
-    bool heap = html->profile->kind == PROFILE_HEAP || html->profile->kind == PROFILE_GROWTH;
-    return heap || partner < 0 ? "objects"
-                               : profile_text(html->profile, html->profile->type[partner].name);
-}
-
 /* "at 616 ms", "964 K calls": what a card has under its number. */
 static void card_note(struct html *html, const struct html_metric *metric)
 {
@@ -257,7 +248,7 @@ static void card_note(struct html *html, const struct html_metric *metric)
     if (total->objects > 0 && strcmp(metric->key, TYPE_PEAK_SPACE) != 0 &&
         strcmp(metric->key, TYPE_INUSE_SPACE) != 0) {
         fprintf(html->file, "in %s ", style_value(text, (double)total->objects, "count"));
-        svg_text(html->file, things_word(html));
+        svg_text(html->file, metric->things);
     }
 }
 
@@ -375,12 +366,13 @@ static void flame_put(struct html *html)
 
 static void table_put(struct html *html)
 {
-    static const char *const plain[][2] = {
-        {"self", "num"},         {"", "num share"},       {"total", "num"}, {"", "num share"},
-        {"objects", "num more"}, {"average", "num more"}, {"site", "site"}};
-    static const char *const compared[][2] = {{"before", "num"}, {"after", "num"},
-                                              {"change", "num"}, {"", "num"},
-                                              {"", ""},          {"site", "site"}};
+    const struct html_metric *first = &html->metrics[0];
+    const char *const plain[][2] = {
+        {"self", "num"},    {"", "num share"},           {"total", "num"},
+        {"", "num share"},  {first->things, "num more"}, {"average", "num more"},
+        {first->by, "site"}};
+    const char *const compared[][2] = {{"before", "num"}, {"after", "num"}, {"change", "num"},
+                                       {"", "num"},       {"", ""},         {first->by, "site"}};
     bool two = html->view.base != NULL;
     size_t count = two ? COUNT_OF(compared) : COUNT_OF(plain);
     FILE *file = html->file;
@@ -394,14 +386,14 @@ static void table_put(struct html *html)
     fprintf(file, "</tr></thead>\n<tbody>\n%s</tbody></table>\n<p class=\"quiet\" id=\"rest\">",
             html->metrics[0].plain.text);
     if (html->metrics[0].rows_count > HTML_PLAIN_ROWS)
-        fprintf(file, "%zu more sites.", html->metrics[0].rows_count - HTML_PLAIN_ROWS);
+        fprintf(file, "%zu more.", html->metrics[0].rows_count - HTML_PLAIN_ROWS);
     fprintf(
         file, "</p>\n<p class=\"quiet\">%s</p>\n</section>\n",
         two ? "\xe2\x96\xb2 more \xc2\xb7 \xe2\x96\xbc less \xc2\xb7 \xe2\x97\x8f new \xc2\xb7 "
               "\xe2\x97\x8b gone \xc2\xb7 what sampling explains is grey"
         : html->profile->kind == PROFILE_HEAP
             ? "self: allocated right there, library frames included \xc2\xb7 total: with callees"
-            : "self: of itself \xc2\xb7 total: with callees");
+            : "self: in its own code \xc2\xb7 total: with callees");
 }
 
 static void data_put(struct html *html)
@@ -409,8 +401,6 @@ static void data_put(struct html *html)
     FILE *file = html->file;
     fputs("<script type=\"application/json\" id=\"data\">{\"name\":", file);
     svg_json_text(file, html->options->name);
-    fputs(",\"things\":", file);
-    svg_json_text(file, things_word(html));
     fprintf(file, ",\"two\":%s,\"reversed\":%s,", html->view.base ? "true" : "false",
             html->options->reversed ? "true" : "false");
     flame_data_write(&html->data, file);
@@ -423,6 +413,7 @@ static void data_put(struct html *html)
         svg_json_text(file, metric->title);
         fputs(",\"unit\":", file);
         svg_json_text(file, metric->unit);
+        fprintf(file, ",\"things\":\"%s\",\"by\":\"%s\"", metric->things, metric->by);
         fprintf(file,
                 ",\"total\":%" PRId64 ",\"base\":%" PRId64
                 ",\"count\":%zu,\"compared\":%s,\n\"rows\":[%s[]],\n\"nodes\":\"%s\"}",

@@ -178,10 +178,14 @@ static bool metric_rows(struct html *html, struct html_metric *metric,
     struct view_options own = *options;
     bool first = html->metrics_count == 0;
     own.rows_only = true;
+    if (!html->options->by_given)
+        own.by = profile_type_timed(html->profile, own.type) ? VIEW_FUNCTION : VIEW_SITE;
     if (!view_make(&view, html->profile, &own, html->error))
         return false;
     metric->title = is_short ? "short-lived blocks" : table_metric(&view);
     metric->unit = view.unit;
+    metric->things = table_objects(&view);
+    metric->by = table_by_word(own.by);
     metric->total = view.total;
     if (first)
         html->unnamed = view.unnamed;
@@ -219,8 +223,16 @@ static bool metric_flame(struct html *html, struct html_metric *metric,
 }
 
 /* Metrics of heaps, in the order of the page; the last is of blocks that ended early. */
-static const char *const heap_types[] = {TYPE_PEAK_SPACE, TYPE_INUSE_SPACE, TYPE_ALLOC_SPACE,
-                                         TYPE_ALLOC_OBJECTS, TYPE_ALLOC_OBJECTS};
+static const char *const heap_types[] = {TYPE_PEAK_SPACE,   TYPE_INUSE_SPACE, TYPE_ALLOC_SPACE,
+                                         TYPE_CPU,          TYPE_WALL,        TYPE_ALLOC_OBJECTS,
+                                         TYPE_ALLOC_OBJECTS};
+
+/* Samples are told beside the time that they stand for. */
+static bool is_double(const struct profile *profile, unsigned type)
+{
+    return strcmp(profile_text(profile, profile->type[type].name), TYPE_SAMPLES) == 0 &&
+           profile_type_partner(profile, type) >= 0;
+}
 
 /* Which columns: the wanted one first, and it alone if it is of blocks of some age. */
 static unsigned metrics_choose(const struct html *html, int types[HTML_METRICS_MOST],
@@ -239,7 +251,8 @@ static unsigned metrics_choose(const struct html *html, int types[HTML_METRICS_M
         int type = heap ? profile_type_named(profile, heap_types[i]) : (int)i;
         bool brief = heap && i + 1 == COUNT_OF(heap_types);
         const char *name = type < 0 ? "" : profile_text(profile, profile->type[type].name);
-        bool known = type >= 0 && (!brief || (profile->samples.lives && !html->view.base)) &&
+        bool known = type >= 0 && !is_double(profile, (unsigned)type) &&
+                     (!brief || (profile->samples.lives && !html->view.base)) &&
                      (!html->view.base || profile_type_named(html->view.base, name) >= 0);
         for (unsigned k = 0; k < count; k++)
             known = known && (types[k] != type || is_short[k] != brief);

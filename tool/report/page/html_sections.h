@@ -6,7 +6,7 @@
 #include "tool/report/page/html.h"
 #include "tool/report/picture/picture.h"
 
-enum { HTML_METRICS_MOST = 6, HTML_PLAIN_ROWS = 20 };
+enum { HTML_METRICS_MOST = 7, HTML_PLAIN_ROWS = 20 };
 
 /* A text that grows; `text` is there after html_text_end. */
 struct html_text {
@@ -21,6 +21,7 @@ bool html_text_end(struct html_text *text);
 struct html_metric {
     char key[64];
     const char *title, *unit;
+    const char *things, *by; /* what is counted beside the values; what a row is */
     struct view_value total;
     struct html_text rows;  /* JSON, for page.js */
     struct html_text plain; /* the first of them in HTML; of the first metric only */

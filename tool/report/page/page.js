@@ -194,7 +194,7 @@
         ["", "num share", null, (row, r, m) => cell(row, "num share", flame_share(r[1], m.total))],
         ["total", "num", r => r[2], (row, r, m) => cell(row, "num", flame_amount(r[2], m.unit))],
         ["", "num share", null, (row, r, m) => cell(row, "num share", flame_share(r[2], m.total))],
-        [data.things, "num more", r => r[3],
+        ["objects", "num more", r => r[3],
          (row, r) => cell(row, "num more", r[3] ? flame_amount(r[3], "count") : "")],
         ["average", "num more", r => r[3] ? r[1] / r[3] : 0,
          (row, r, m) => cell(row, "num more", r[3] ? flame_amount(Math.round(r[1] / r[3]), m.unit)
@@ -225,7 +225,7 @@
         if (data.two)
             return two;
         return plain.filter(c => (c[0] !== "trend" || metric.rows.some(r => r.length > 6)) &&
-                            (c[0] !== data.things || metric.rows.some(r => r[3] !== 0)) &&
+                            (c[0] !== "objects" || metric.rows.some(r => r[3] !== 0)) &&
                             (c[0] !== "average" || (metric.unit === "bytes" &&
                                                     metric.rows.some(r => r[3] !== 0))));
     }
@@ -259,9 +259,10 @@
                 th.textContent = column[0];
                 continue;
             }
+            const word = {objects: metric.things, site: metric.by}[column[0]] || column[0];
             const here = column[0] === by, turned = here && state.sort.endsWith("-");
             const arrow = !here ? "" : (column[0] === "site") !== turned ? " \u25b4" : " \u25be";
-            const button = element("button", {type: "button"}, th, column[0] + arrow);
+            const button = element("button", {type: "button"}, th, word + arrow);
             if (here)
                 th.setAttribute("aria-sort", arrow === " \u25b4" ? "ascending" : "descending");
             button.addEventListener("click", () => {

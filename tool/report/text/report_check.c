@@ -95,6 +95,16 @@ static void put_item(const struct check_item *item, const struct style *style)
     fputs("\n", style->out);
 }
 
+/* Whether all that can't be decided is about time. */
+static bool is_timed(const struct check *check)
+{
+    for (size_t i = 0; i < check->count; i++)
+        if (check->items[i].verdict == CHECK_UNSURE &&
+            strcmp(check->items[i].unit, "nanoseconds") != 0)
+            return false;
+    return true;
+}
+
 static void put_text(const struct check *check, const struct style *style)
 {
     for (size_t i = 0; i < check->count; i++)
@@ -108,8 +118,9 @@ static void put_text(const struct check *check, const struct style *style)
     else
         fprintf(style->out, " %zu", check->count - check->unsure);
     if (check->unsure > 0)
-        fprintf(style->out, ", %zu inconclusive (record every block: memoir run --exact)",
-                check->unsure);
+        fprintf(style->out, ", %zu inconclusive (%s)", check->unsure,
+                is_timed(check) ? "more samples tell: a longer run, or a higher rate"
+                                : "record every block: memoir run --exact");
     fputs("\n", style->out);
 }
 

@@ -17,19 +17,43 @@ enum { ROWS_EACH = 5, ROWS_BRIEF = 3, SHORT_US = 1024, VALUE_WIDTH = 10, SHARE_W
 
 struct list {
     const char *key, *title, *brief, *type;
-    bool is_short; /* blocks that ended early only */
+    bool is_short;   /* blocks that ended early only */
+    enum view_by by; /* of time; memory has the rows of the view that was asked for */
 };
 
 enum { LIST_PEAK, LIST_LIVE, LIST_ALLOCATED };
 
 static const struct list lists[] = {
-    {"peak", "alive at the peak", "biggest at peak", TYPE_PEAK_SPACE, false},
-    {"live", "still alive at the end", "still alive at end", TYPE_INUSE_SPACE, false},
-    {"allocated", "allocated in all", NULL, TYPE_ALLOC_SPACE, false},
-    {"calls", "allocations", NULL, TYPE_ALLOC_OBJECTS, false},
-    {"short_lived", "short-lived blocks (below 1 ms)", "most short-lived", TYPE_ALLOC_OBJECTS,
-     true},
+    {"peak", "alive at the peak", "biggest at peak", TYPE_PEAK_SPACE, false, VIEW_SITE},
+    {"live", "still alive at the end", "still alive at end", TYPE_INUSE_SPACE, false, VIEW_SITE},
+    {"allocated", "allocated in all", NULL, TYPE_ALLOC_SPACE, false, VIEW_SITE},
+    {"calls", "allocations", NULL, TYPE_ALLOC_OBJECTS, false, VIEW_SITE},
+    {"short_lived", "short-lived blocks (below 1 ms)", "most short-lived", TYPE_ALLOC_OBJECTS, true,
+     VIEW_SITE},
+    {"cpu", "CPU time by function", "most CPU time", TYPE_CPU, false, VIEW_FUNCTION},
+    {"cpu_lines", "CPU time by line", NULL, TYPE_CPU, false, VIEW_SITE},
+    {"cpu_threads", "CPU time by thread", NULL, TYPE_CPU, false, VIEW_THREAD},
+    {"wall", "time by function, waiting included", "most time", TYPE_WALL, false, VIEW_FUNCTION},
+    {"wall_lines", "time by line, waiting included", NULL, TYPE_WALL, false, VIEW_SITE},
+    {"wall_threads", "time by thread, waiting included", NULL, TYPE_WALL, false, VIEW_THREAD},
 };
+
+static bool has_lines(const struct profile *profile)
+{
+    const struct profile_line *lines = profile->lines.items;
+    size_t i = 0;
+    while (i < profile->lines.count && lines[i].line == 0)
+        i++;
+    return i < profile->lines.count;
+}
+
+static bool has_threads(const struct profile *profile)
+{
+    for (uint32_t set = 1; set < profile->label_sets.count; set++)
+        if (profile_label_of(profile, set, "thread") || profile_label_of(profile, set, "tid"))
+            return true;
+    return false;
+}
 
 /* The view of one list. False: the profile has no such numbers. */
 static bool list_view(const struct view *view, const struct list *list, struct view *own)
@@ -42,6 +66,15 @@ static bool list_view(const struct view *view, const struct list *list, struct v
     options.type = (unsigned)type;
     if (list->is_short)
         options.age_most_us = SHORT_US;
+    if (profile_type_timed(view->profile, options.type)) {
+        bool chosen = options.by != VIEW_SITE && options.by != VIEW_FUNCTION;
+        if ((chosen && list->by != VIEW_FUNCTION) ||
+            (list->by == VIEW_SITE && !has_lines(view->profile)) ||
+            (list->by == VIEW_THREAD && !has_threads(view->profile)))
+            return false;
+        options.by = chosen ? options.by : list->by;
+        options.age_least_us = options.age_most_us = 0;
+    }
     bool made = view_make(own, view->profile, &options, &error);
     if (!made) /* the words are those of a view that there is */
         output_lose();
@@ -101,7 +134,7 @@ static unsigned room_left(const struct style *style, unsigned used)
 /* The sites of a sampled profile have bars. */
 static unsigned error_width(const struct view *view, const struct style *style)
 {
-    return view->profile->samples.weights ? table_error_width(style) : 0;
+    return view->profile->samples.weights || view->timed ? table_error_width(style) : 0;
 }
 
 static void row_print(const struct view *view, const struct growing *sites,
@@ -292,6 +325,9 @@ static void head_print(const struct view *view, const struct style *style)
                 style_value(size, (double)profile->period, "bytes"));
     else if (profile->kind == PROFILE_HEAP && !profile->samples.weights)
         fputs("   recorded every block", style->out);
+    else if (profile->kind == PROFILE_CPU && profile->period > 0 &&
+             strcmp(profile_text(profile, profile->period_type.unit), "nanoseconds") == 0)
+        fprintf(style->out, "   sampled %.4g times a second", 1e9 / (double)profile->period);
     putc('\n', style->out);
     if (profile->command || profile->program)
         fprintf(style->out, "    %s\n",
@@ -323,6 +359,8 @@ void report_page(const struct view *view, const struct style *style)
             continue;
         const char *title =
             i == LIST_LIVE && !profile->ended ? "alive when last seen" : lists[i].title;
+        if (own.timed && own.options.by != lists[i].by)
+            title = table_metric(&own);
         if (own.total.value != 0)
             list_print(&own, &growing, style, title);
         any = any || own.total.value != 0;

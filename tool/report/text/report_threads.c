@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The answer of `memoir threads`: what each thread has allocated and what of it is live; JSON is
- * memoir.threads/1. Threads of one name are told apart by the kernel's number.
+ * The answer of `memoir threads`: what each thread has of the CPU, what it has allocated and what
+ * of that is live; JSON is memoir.threads/1. Threads of one name are told apart by the kernel's
+ * number.
  */
 #include "tool/report/report.h"
 #include "tool/report/text/text.h"
@@ -12,8 +13,8 @@
 
 enum { ROWS_USUAL = 40 };
 
-/* The columns that are shown, where the profile has them. */
-enum { LIVE, LIVE_OBJECTS, ALLOCATED, ALLOCATIONS, SHOWN };
+/* The columns that are shown, where the profile has them: pairs of a value and how many it is. */
+enum { TIME, SAMPLES, LIVE, LIVE_OBJECTS, ALLOCATED, ALLOCATIONS, SHOWN };
 
 struct thread_row {
     const char *name; /* "" if it has none */
@@ -75,8 +76,9 @@ static struct thread_row *row_find(struct threads *threads, const struct profile
 
 static bool threads_make(struct threads *threads, const struct view *view)
 {
-    static const char *const names[SHOWN] = {TYPE_INUSE_SPACE, TYPE_INUSE_OBJECTS, TYPE_ALLOC_SPACE,
-                                             TYPE_ALLOC_OBJECTS};
+    static const char *const names[SHOWN] = {TYPE_CPU,         TYPE_SAMPLES,
+                                             TYPE_INUSE_SPACE, TYPE_INUSE_OBJECTS,
+                                             TYPE_ALLOC_SPACE, TYPE_ALLOC_OBJECTS};
     const struct profile *profile = view->profile;
     const struct profile_samples *samples = &profile->samples;
     uint32_t *row_of = calloc(profile->label_sets.count + 1, sizeof *row_of);
@@ -87,9 +89,11 @@ static bool threads_make(struct threads *threads, const struct view *view)
         threads->columns[i] = profile_type_named(profile, names[i]);
         any |= threads->columns[i] >= 0;
     }
-    if (!any) { /* CPU and others */
-        threads->columns[LIVE] = (int)view->options.type;
-        threads->columns[LIVE_OBJECTS] = profile_type_partner(profile, view->options.type);
+    if (threads->columns[TIME] < 0)
+        threads->columns[TIME] = profile_type_named(profile, TYPE_WALL);
+    if (!any) {
+        threads->columns[TIME] = (int)view->options.type;
+        threads->columns[SAMPLES] = profile_type_partner(profile, view->options.type);
     }
     if (!threads->rows || !row_of) {
         free(threads->rows);
@@ -109,7 +113,7 @@ static bool threads_make(struct threads *threads, const struct view *view)
         for (unsigned k = 0; k < SHOWN && right; k++)
             if (threads->columns[k] >= 0) {
                 int64_t value = samples->values[threads->columns[k]][i];
-                if (share < 1) /* those that have not ended have no age at that */
+                if (share < 1 && k >= LIVE) /* those that have not ended have no age at that */
                     value = k < ALLOCATED ? 0 : llround((double)value * share);
                 row->values[k] += value;
                 threads->sums[k] += value;
@@ -125,12 +129,9 @@ static bool threads_make(struct threads *threads, const struct view *view)
 
 static const char *column_word(const struct view *view, const struct threads *threads, unsigned k)
 {
-    static const char *const words[SHOWN] = {"live", "objects", "allocated", "allocations"};
-    bool heap = threads->columns[k] < 0 ||
-                strstr("inuse_space alloc_space inuse_objects alloc_objects",
-                       profile_text(view->profile, view->profile->type[threads->columns[k]].name));
-    return heap ? words[k]
-                : profile_text(view->profile, view->profile->type[threads->columns[k]].name);
+    static const char *const words[SHOWN] = {"", "", "live", "objects", "allocated", "allocations"};
+    return k >= LIVE ? words[k]
+                     : profile_text(view->profile, view->profile->type[threads->columns[k]].name);
 }
 
 /* Which columns there are, and room for: rates go first, then counts, then shares. */
@@ -147,6 +148,8 @@ static struct columns columns_choose(const struct threads *threads, const struct
     unsigned used = NAME + (columns.rate ? RATE : 0);
     for (unsigned k = 0; k < SHOWN; k++) {
         columns.shown[k] = threads->columns[k] >= 0;
+        if (k == SAMPLES && threads->columns[ALLOCATED] >= 0)
+            columns.shown[k] = false; /* the table has enough columns */
         used += !columns.shown[k] ? 0 : VALUE + (k % 2 ? 0 : SHARE);
     }
     if (style->fits && used > style->width && columns.rate) {
@@ -159,6 +162,15 @@ static struct columns columns_choose(const struct threads *threads, const struct
     }
     columns.shares = !style->fits || used <= style->width;
     return columns;
+}
+
+/* Whether some row says which thread it is. */
+static bool are_known(const struct threads *threads)
+{
+    for (size_t i = 0; i < threads->count; i++)
+        if (threads->rows[i].name[0] || threads->rows[i].id >= 0)
+            return true;
+    return false;
 }
 
 /* Without rows that are no thread. */
@@ -179,6 +191,11 @@ static void put_text(const struct view *view, const struct threads *threads,
     struct columns columns = columns_choose(threads, style, seconds);
     char text[32], share[16];
     size_t count = threads_count(threads);
+    if (threads->count > 0 && !are_known(threads)) {
+        fprintf(style->out, "%s does not tell which thread was which.\n",
+                style->name ? style->name : "?");
+        return;
+    }
     fprintf(style->out, "%s    %zu %s\n", style->name ? style->name : "?", count,
             count == 1 ? "thread" : "threads");
     if (threads->count == 0)

@@ -46,7 +46,8 @@ static void json_value(struct json *json, const struct view *view, const char *n
 }
 
 static void top_json(const struct view *view, const struct style *style,
-                     const struct view_row *rows, size_t shown, size_t count)
+                     const struct view_row *rows, const struct beside *beside, size_t shown,
+                     size_t count)
 {
     struct json json;
     json_start(&json, style->out, true);
@@ -59,6 +60,9 @@ static void top_json(const struct view *view, const struct style *style,
         table_json_frame(&json, view, rows[i].frame);
         json_value(&json, view, "self", &rows[i].self);
         json_value(&json, view, "total", &rows[i].total);
+        if (beside->there)
+            json_number(&json, beside_name(beside),
+                        beside_value(beside, &view->frames[rows[i].frame]));
         json_number(&json, "stacks", (int64_t)rows[i].stacks);
         if (view->profile->history_moments > 1) {
             json_array(&json, "trend");
@@ -73,10 +77,12 @@ static void top_json(const struct view *view, const struct style *style,
 }
 
 static void top_csv(const struct view *view, const struct style *style, const struct view_row *rows,
-                    size_t shown)
+                    const struct beside *beside, size_t shown)
 {
-    fputs("self,self_objects,self_error,total,total_objects,total_error,name,file,line,module\n",
+    fputs("self,self_objects,self_error,total,total_objects,total_error,name,file,line,module",
           style->out);
+    fprintf(style->out, "%s%s\n", beside->there ? "," : "",
+            beside->there ? beside_name(beside) : "");
     for (size_t i = 0; i < shown; i++) {
         const struct view_frame *frame = &view->frames[rows[i].frame];
         const struct view_value *self = &rows[i].self, *total = &rows[i].total;
@@ -88,13 +94,15 @@ static void top_csv(const struct view *view, const struct style *style, const st
         table_csv_text(style, frame->file);
         fprintf(style->out, ",%u,", frame->line);
         table_csv_text(style, frame->module);
+        if (beside->there)
+            fprintf(style->out, ",%ld", (long)beside_value(beside, frame));
         putc('\n', style->out);
     }
 }
 
 /* Which columns there is room and data for. */
 struct columns {
-    bool self, total, error, objects;
+    bool self, total, error, objects, beside;
     unsigned trend, site, name; /* widths; 0: none */
 };
 
@@ -105,6 +113,7 @@ enum {
     TREND_NARROW = 6,
     OBJECTS_WIDTH = 9,
     AVERAGE_WIDTH = 10,
+    BESIDE_WIDTH = 11,
     SITE_LEAST = 36,
     SITE_NARROW = 20, /* before the less important of self and total goes */
 };
@@ -113,6 +122,8 @@ enum {
 static unsigned trend_width(const struct view *view, unsigned room)
 {
     unsigned moments = view->profile->history_moments, most = moments > 1 ? moments : 0;
+    if (view->timed) /* the history is that of memory */
+        return 0;
     most = most < TREND_MOST ? most : TREND_MOST;
     if (most + 2 > room && most > TREND_NARROW)
         most = TREND_NARROW;
@@ -120,17 +131,17 @@ static unsigned trend_width(const struct view *view, unsigned room)
 }
 
 static struct columns columns_choose(const struct view *view, const struct style *style,
-                                     const struct view_row *rows, size_t shown)
+                                     const struct view_row *rows, bool beside, size_t shown)
 {
-    struct columns columns = {0};
-    unsigned used = 2 * (VALUE_WIDTH + SHARE_WIDTH) + 2;
+    struct columns columns = {.beside = beside};
+    unsigned used = 2 * (VALUE_WIDTH + SHARE_WIDTH) + 2 + (beside ? BESIDE_WIDTH : 0);
     for (size_t i = 0; i < shown; i++) {
         columns.objects = columns.objects || rows[i].self.objects != 0;
         columns.error =
             columns.error || view_error_share(rows[i].self.value, rows[i].self.variance) > 0.02;
     }
     used += columns.error ? table_error_width(style) : 0;
-    unsigned objects = OBJECTS_WIDTH + AVERAGE_WIDTH;
+    unsigned objects = OBJECTS_WIDTH + (view->timed ? 0 : AVERAGE_WIDTH);
     unsigned least = used + SITE_LEAST + (columns.objects ? objects : 0);
     columns.trend = least < style->width ? trend_width(view, style->width - least) : 0;
     if (least > style->width)
@@ -145,13 +156,17 @@ static struct columns columns_choose(const struct view *view, const struct style
         *(style->by_total ? &columns.self : &columns.total) = false;
         used -= VALUE_WIDTH + SHARE_WIDTH;
     }
+    if (used + SITE_NARROW > style->width && beside) {
+        columns.beside = false;
+        used -= BESIDE_WIDTH;
+    }
     columns.site = used + 16 < style->width ? style->width - used : 16;
     columns.name = table_name_width(view, rows, shown, table_name_most(style, columns.site));
     return columns;
 }
 
 static void top_line(const struct view *view, const struct style *style, const struct view_row *row,
-                     const struct columns *columns)
+                     const struct beside *beside, const struct columns *columns)
 {
     char text[32], trend[128];
     if (columns->self) {
@@ -164,6 +179,14 @@ static void top_line(const struct view *view, const struct style *style, const s
         table_value(view, style, row->total.value, VALUE_WIDTH);
         table_value_share(view, style, row->total.value, SHARE_WIDTH);
     }
+    if (columns->beside) {
+        int64_t value = beside_value(beside, &view->frames[row->frame]);
+        fputs(" ", style->out);
+        if (value == 0)
+            fprintf(style->out, "%*s", BESIDE_WIDTH - 1, "");
+        else
+            table_value(&beside->view, style, value, BESIDE_WIDTH - 1);
+    }
     if (columns->trend) {
         style_trend(style, trend, sizeof trend, row->history, view->profile->history_moments);
         fprintf(style->out, "  %s",
@@ -174,7 +197,9 @@ static void top_line(const struct view *view, const struct style *style, const s
         double average = self->objects ? (double)self->value / (double)self->objects : NAN;
         fprintf(style->out, "%*s", OBJECTS_WIDTH,
                 style_value(text, (double)self->objects, "count"));
-        fprintf(style->out, "%*s", AVERAGE_WIDTH, style_value(text, round(average), view->unit));
+        if (!view->timed) /* which all have the same */
+            fprintf(style->out, "%*s", AVERAGE_WIDTH,
+                    style_value(text, round(average), view->unit));
     }
     fputs("  ", style->out);
     table_site(view, style, row->frame, columns->name, columns->site);
@@ -183,11 +208,21 @@ static void top_line(const struct view *view, const struct style *style, const s
         table_folded(view, style, row->frame);
 }
 
+/* Those that have something, in columns where others have, too. */
+static size_t rows_filled(const struct view_row *rows, size_t shown, size_t count)
+{
+    size_t filled = 0;
+    for (size_t i = 0; i < count; i++)
+        filled += rows[i].total.value != 0 || rows[i].total.base != 0;
+    return filled > shown ? filled : shown;
+}
+
 static void top_text(const struct view *view, const struct style *style,
-                     const struct view_row *rows, size_t shown, size_t count)
+                     const struct view_row *rows, const struct beside *beside, size_t shown,
+                     size_t count)
 {
     char share[16];
-    struct columns columns = columns_choose(view, style, rows, shown);
+    struct columns columns = columns_choose(view, style, rows, beside->there, shown);
     table_head(view, style);
     if (count == 0)
         return;
@@ -196,14 +231,19 @@ static void top_text(const struct view *view, const struct style *style,
                 (int)(SHARE_WIDTH + (columns.error ? table_error_width(style) : 0)), "");
     if (columns.total)
         fprintf(style->out, "%*s%*s", VALUE_WIDTH, "total", SHARE_WIDTH, "");
+    if (columns.beside)
+        fprintf(style->out, "%*s", BESIDE_WIDTH,
+                beside->view.timed ? beside_name(beside) : "allocated");
     if (columns.trend)
         fprintf(style->out, "  %-*s", (int)columns.trend, columns.trend < 5 ? "" : "trend");
     if (columns.objects)
-        fprintf(style->out, "%*s%*s", OBJECTS_WIDTH, "objects", AVERAGE_WIDTH, "avg");
+        fprintf(style->out, "%*s", OBJECTS_WIDTH, table_objects(view));
+    if (columns.objects && !view->timed)
+        fprintf(style->out, "%*s", AVERAGE_WIDTH, "avg");
     fprintf(style->out, "  %s\n", table_by_word(view->options.by));
     double left = (double)view->total.value;
     for (size_t i = 0; i < shown; i++) {
-        top_line(view, style, &rows[i], &columns);
+        top_line(view, style, &rows[i], beside, &columns);
         left -= (double)rows[i].self.value;
     }
     if (count > shown)
@@ -219,13 +259,17 @@ void report_top(const struct view *view, const struct style *style)
         report_diff(view, style);
         return;
     }
+    struct beside beside = {0};
+    if (!beside_make(&beside, view))
+        output_lose();
     struct view_row *rows = view_rows(view, style->by_total, &count);
     size_t shown = rows ? rows_shown(view, style, rows, count) : 0;
     if (style->format == STYLE_JSON)
-        top_json(view, style, rows, shown, count);
+        top_json(view, style, rows, &beside, shown, count);
     else if (style->format == STYLE_CSV)
-        top_csv(view, style, rows, shown);
+        top_csv(view, style, rows, &beside, shown);
     else
-        top_text(view, style, rows, shown, count);
+        top_text(view, style, rows, &beside, shown, rows_filled(rows, shown, count));
     free(rows);
+    beside_free(&beside);
 }

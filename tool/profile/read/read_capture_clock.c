@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/profile/read/read_capture_clock.h. */
+#include "tool/profile/read/read_capture_clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { VALUE_MOST_BITS = 59 /* so that sums of many cannot overflow */ };
+
+static int64_t value_of(uint64_t number)
+{
+    const uint64_t most = UINT64_C(1) << VALUE_MOST_BITS;
+    return (int64_t)(number < most ? number : most);
+}
+
+void clock_rows_start(struct clock_rows *clock, struct profile *profile,
+                      const struct capture_cpu *cpu)
+{
+    clock->known = true;
+    clock->wall = cpu->wall;
+    profile->clock = (struct profile_clock){
+        .rate = value_of(cpu->rate),
+        .source = profile_string(profile, cpu->source.bytes, cpu->source.length),
+        .on_ns = value_of(cpu->on_ns),
+        .lost = value_of(cpu->lost),
+        .uncovered = value_of(cpu->uncovered),
+        .user_ns = value_of(cpu->user_ns),
+        .system_ns = value_of(cpu->system_ns),
+    };
+    if (cpu->lost > cpu->samples / 100)
+        profile_warn(profile, "%lu moments of the clock have no sample, for %lu that have one",
+                     (unsigned long)cpu->lost, (unsigned long)cpu->samples);
+    if (cpu->uncovered > 0)
+        profile_warn(profile, "%lu %s no clock: %s time is missing", (unsigned long)cpu->uncovered,
+                     cpu->uncovered == 1 ? "thread got" : "threads got",
+                     cpu->uncovered == 1 ? "its" : "their");
+}
+
+void clock_rows_thread(struct clock_rows *clock, struct profile *profile,
+                       const struct capture_cpu_thread *thread)
+{
+    struct clock_thread *kept = profile_list_add(profile, &clock->threads, sizeof *kept);
+    char name[16];
+    int length = snprintf(name, sizeof name, "t%u", thread->tid);
+    if (!kept)
+        return;
+    *kept = (struct clock_thread){.number = thread->number, .tid = thread->tid};
+    kept->name = thread->name.length > 0
+                     ? profile_string(profile, thread->name.bytes, thread->name.length)
+                     : profile_string(profile, name, (size_t)length);
+}
+
+void clock_rows_row(struct clock_rows *clock, struct profile *profile,
+                    const struct capture_cpu_row *row)
+{
+    struct capture_cpu_row *kept = profile_list_add(profile, &clock->rows, sizeof *kept);
+    if (kept)
+        *kept = *row;
+}
+
+static int by_number(const void *left, const void *right)
+{
+    const struct clock_thread *a = left, *b = right;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+bool clock_rows_end(struct clock_rows *clock, struct profile *profile)
+{
+    if (!clock->known || profile->failed)
+        return false;
+    if (clock->threads.count > 0)
+        qsort(clock->threads.items, clock->threads.count, sizeof(struct clock_thread), by_number);
+    bool alone = profile->samples.count == 0 && clock->rows.count > 0;
+    if (alone) {
+        profile->kind = PROFILE_CPU;
+        profile->types = 0;
+    }
+    clock->samples = profile_type(profile, TYPE_SAMPLES, "count");
+    clock->time = profile_type(profile, clock->wall ? TYPE_WALL : TYPE_CPU, "nanoseconds");
+    if (alone) {
+        profile->default_type = clock->time;
+        profile->period_type = profile->type[clock->time];
+        profile->period = profile->clock.rate > 0 ? 1000000000 / profile->clock.rate : 0;
+    }
+    return !profile->failed;
+}
+
+struct clock_thread *clock_rows_find(const struct clock_rows *clock, uint32_t number)
+{
+    struct clock_thread wanted = {.number = number};
+    return clock->threads.count == 0 ? NULL
+                                     : bsearch(&wanted, clock->threads.items, clock->threads.count,
+                                               sizeof wanted, by_number);
+}
+
+void clock_rows_add(const struct clock_rows *clock, struct profile *profile,
+                    const struct capture_cpu_row *row, uint32_t stack, uint32_t label_set)
+{
+    size_t sample = profile_sample(profile, stack, label_set);
+    struct profile_samples *samples = &profile->samples;
+    if (profile->failed)
+        return;
+    samples->values[clock->samples][sample] = value_of(row->samples);
+    samples->values[clock->time][sample] = value_of(row->ns);
+    if (samples->weights)
+        samples->weights[sample] = 1;
+    if (samples->scales)
+        samples->scales[sample] = (struct profile_scale){1, 1, 0, 0};
+}
+
+void clock_rows_free(struct clock_rows *clock)
+{
+    free(clock->threads.items);
+    free(clock->rows.items);
+}
