@@ -12,8 +12,8 @@
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 
-/* Whether the frame that the call inside began in is another one's by now: `struct caller` says
- * where the function returns to, and on some machines that is in memory a second time. */
+/* Whether the frame in which the call began has been overwritten: `struct caller` holds the return
+ * address, and on some machines that is in memory a second time. */
 static FOREIGN bool frame_is_gone(uintptr_t place)
 {
     enum { FRAME_MOST = 4096 };
@@ -29,8 +29,8 @@ static FOREIGN bool frame_is_gone(uintptr_t place)
                                   *(const uintptr_t *)slot != caller->pc);
 }
 
-/* Whether the thread lets in the signals that it usually does: no handler runs, as one has its own
- * signal blocked, unless it was set up otherwise. */
+/* Whether the thread accepts its usual signals: then no handler runs, as a handler's own signal is
+ * blocked, unless it was installed with SA_NODEFER. */
 static bool in_no_handler(void)
 {
     return young.open != 0 && (os_signals_blocked() & young.open) == 0;
@@ -54,8 +54,8 @@ static void tell(void)
         message_write(text, sizeof text - 1);
 }
 
-/* From the first line on this call is the one inside: a handler that interrupts it must not come to
- * the same conclusion, and if it jumps, the next call begins again. */
+/* From the first line on this call counts as the one inside: a handler that interrupts it must not
+ * come to the same conclusion, and if it jumps, the next call begins again. */
 bool abandoned_mend(uint64_t place)
 {
     uintptr_t before = lock_place(lock_held);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/api/attach.h; base/attach.h has the protocol. */
+/* See lib/api/attach.h; base/attach.h has the protocol. In the order of a request: the signal or
+ * the bell starts the helper; the helper opens its socket and accepts a client; the client's rights
+ * are checked (attach_access.c), its line is run by control_command.c, and the answer is sent.
+ * Nothing here allocates, and the helper is gone when it has nothing to do. */
 #include "lib/api/attach.h"
 
 #include <errno.h>
@@ -25,17 +28,17 @@
 enum {
     STACK_SIZE = 512 << 10,
     BACKLOG = 8,
-    IDLE_MS = 1000,    /* without a client, then the helper goes */
-    GLANCE_MS = 250,   /* how often it looks whether it may stay */
-    CLIENT_MS = 2000,  /* for a client to say what it wants, */
-    STRANGER_MS = 100, /* for one that will be turned away, */
+    IDLE_MS = 1000,    /* without a client; then the helper ends */
+    GLANCE_MS = 250,   /* how often it checks whether it may stay */
+    CLIENT_MS = 2000,  /* for a client to send its request, */
+    STRANGER_MS = 100, /* for a client that will be refused, */
     PASS_MS = 1000,    /* for a descriptor to get from the listener to the worker */
     TAKE_MS = 5000,    /* and to take the whole answer */
 };
 
-/* The process that has a helper: a forked child finds its parent's number here, and no helper. */
+/* The process that has a helper: a forked child finds its parent's id here, and has no helper. */
 static pid_t helper_of;
-static pid_t owner; /* of this memory: the process, not a child of vfork */
+static pid_t owner; /* the process that this memory belongs to, not a vfork child */
 static char path_now[ATTACH_PATH_MAX];
 static int listening; /* the listener's socket, in its own table */
 
@@ -49,7 +52,7 @@ static int listening; /* the listener's socket, in its own table */
 enum { TURN_LISTENER, TURN_WORKER, TURN_END, TURN_GONE };
 static struct {
     uint32_t turn;
-    bool with_file; /* a descriptor is to be fetched from the listener */
+    bool with_file; /* the worker must fetch a descriptor from the listener */
     int status;
     const char *line;
     size_t length;
@@ -65,8 +68,8 @@ struct client {
 
 uint32_t attach_bell;
 
-/* What makes the library known in a file, also in a stripped, static one. The linker alone knows
- * how far away the bell is. */
+/* The mark by which the library is recognized in a file, also in a stripped, static program. Only
+ * the linker knows the distance to the bell. */
 #define TEXT_OF(number) #number
 #define TEXT(number)    TEXT_OF(number)
 __asm__(".pushsection .note.memoir, \"a\", %note\n"
@@ -144,7 +147,8 @@ void attach_end(void)
         os_remove(path_now);
 }
 
-/* In any thread, at any moment, with all signals blocked. Only kernel calls: errno stays. */
+/* In any thread, at any moment, with all signals blocked. Only kernel calls: errno does not change.
+ */
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
     (void)signal;
@@ -153,8 +157,8 @@ static void on_signal(int signal, siginfo_t *info, void *context)
         helper_start();
 }
 
-/* With signals blocked. A child made by vfork has our handler and our memory: there this does
- * nothing, since everything that a helper uses belongs to the parent. */
+/* With signals blocked. A vfork child has our handler and our memory: there this does nothing,
+ * because everything that a helper uses belongs to the parent. */
 static void helper_start(void)
 {
     pid_t before = load_relaxed(&helper_of), pid = os_pid();
@@ -291,7 +295,7 @@ static int channel_open(const struct os_ids *ids)
         attach_sweep(path_now);
         print_start(&path, path_now, sizeof path_now);
         attach_socket(which, user, os_pid(), &path);
-        os_remove(print_string(&path)); /* what a process with this number left behind */
+        os_remove(print_string(&path)); /* left behind by an earlier process with this id */
         int fd = os_listen(path_now, BACKLOG);
         if (fd >= 0)
             return fd;
@@ -299,9 +303,9 @@ static int channel_open(const struct os_ids *ids)
     return -1;
 }
 
-/* One request. Whatever a client sends or does not send, it costs some seconds at most. Whether the
- * client may ask is decided when its request is here, and once more when the answer is: the program
- * may have withdrawn behind the kernel's protection since the client connected. */
+/* Serves one request, in some seconds at most, whatever the client sends. Whether the client may
+ * ask is decided when its request has come, and again when the answer is ready: the program may
+ * have given up rights since the client connected. */
 static void client_serve(int fd, const struct os_ids *ids)
 {
     char packet[sizeof(struct attach_request) + ATTACH_LINE_MAX + 1];
@@ -342,8 +346,8 @@ static int request_check(const char *packet, ssize_t got, int passed)
     return passed >= 0 && !os_is_file(passed) ? EINVAL : 0;
 }
 
-/* The text of an answer: complete before the first byte goes to the client, so that nobody waits
- * for a client with a lock in hand. */
+/* The text of an answer. It is complete before the first byte is sent, so that no lock is held
+ * while the client reads. */
 struct answer {
     char *text;
     size_t length;
@@ -405,8 +409,8 @@ static bool packet_send(const struct client *client, const void *bytes, size_t l
     }
 }
 
-/* Waits for the client in short steps: a helper whose rights are no longer those of the program
- * must not stay for a client that does nothing. */
+/* Waits for the client in short steps: a helper that no longer has the program's rights must not
+ * stay for an idle client. */
 static bool client_wait(const struct client *client, bool writing, uint64_t until_ms)
 {
     for (;;) {

@@ -68,8 +68,8 @@ static const char *blanks_skip(const char *text)
     return text;
 }
 
-/* The program's first thread, as a string. Without its number: /proc may be that of another
- * namespace, where it has another one. */
+/* The status of the program's first thread, as a string. By "self", not by number: /proc may be
+ * that of another namespace, where the process has another number. */
 static bool status_read(char *text)
 {
     return file_read("/proc/self/status", text, STATUS_SIZE);

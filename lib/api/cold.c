@@ -97,7 +97,7 @@ static struct heap *enter(bool often)
     }
     if (unlikely(load_relaxed(&heap_now) != heap)) {
         uint32_t generation;
-        if (young_on_top())
+        if (young_in_handler())
             return NULL; /* the next call comes here again */
         do {             /* again only if another thread has changed the mode meanwhile */
             generation = heap_generation();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lib/api/control.h. What an option means while the program runs is here, a function for each
- * row; who changes it (the start, a call, a line of the protocol) has set its field in `config`.
+ * See lib/api/control.h. One function for each option says what it means while the program runs;
+ * the caller (the start, a call, a line of the protocol) has set its field in `config` before.
  */
 #include "lib/api/control.h"
 
@@ -29,7 +29,7 @@ static const struct dump_style capture = {.names = DUMP_NAMES_CAPTURE, .format =
 
 static void apply_capture_interval(void);
 
-static int64_t last_rate = -1; /* for a start without one; -1: the option's */
+static int64_t last_rate = -1; /* for a start without a rate; -1: that of the option */
 
 int64_t control_rate(void)
 {

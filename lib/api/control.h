@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What can be asked of the profiler while a program runs: start, stop, rate, reset, options. The
- * calls of memoir.h, mallctl, gperftools' functions and the socket (`control_command`) all change
- * these here. A dump in the style of another library is made by its face with `dump_write`, and
- * one that a signal or a limit asks for by lib/dump/triggers.c, when a thread leaves the allocator.
+ * calls of memoir.h, mallctl, gperftools' functions and the socket (`control_command`) all make
+ * these changes here. A dump in the style of another library is made by its face with `dump_write`;
+ * one for a signal or a limit is made by lib/dump/triggers.c, when a thread leaves the allocator.
  */
 #ifndef API_CONTROL_H
 #define API_CONTROL_H
@@ -15,26 +15,26 @@
 #include "base/sink.h"
 #include "lib/dump/dump.h"
 
-/* The styles of the three families, set up at start and changed by their surfaces. */
+/* The styles of memoir, jemalloc and gperftools, set up at start and changed by their faces. */
 extern struct dump_style control_memoir, control_jemalloc, control_gperftools;
 
-/* Heap profiling on at `rate` (mean bytes; 0: every block), or at the last rate for a negative
- * one. */
+/* Turns heap profiling on at `rate` (mean bytes; 0: every block), or at the last rate if it is
+ * negative. */
 void control_start(int64_t rate);
 void control_stop(void);
 bool control_active(void);
-/* The rate in force, or the one that a start would use. */
+/* The current rate, or the one that a start would use. */
 int64_t control_rate(void);
 void control_set_rate(int64_t rate);
 void control_reset(void);
 /* Sampling in the calling thread alone. */
 void control_thread_active(bool active);
 bool control_thread_is_active(void);
-/* A dump in the style of ours. `path`: exactly that file, or NULL for the next name, which `name`
- * gets (DUMP_NAME_SIZE bytes, or NULL). 0 or an errno value, and a line on standard error. */
+/* A dump in our own style. `path`: exactly that file, or NULL for the next name, which `name` gets
+ * (DUMP_NAME_SIZE bytes, or NULL). 0 or an errno value, and a line on standard error. */
 int control_dump(enum dump_reason reason, const char *path, char *name);
 
-/* The format that the word of dump.format stands for. */
+/* The format for a value of dump.format. */
 enum format_kind control_format(unsigned word);
 /* The capture: a snapshot now; a named moment. 0, or ENOENT if there is none. */
 int control_snapshot(enum dump_reason reason, const char *words);
@@ -44,11 +44,11 @@ int control_mark(const char *name);
 int control_record(int fd);
 int control_record_stop(void);
 
-/* The options that can change while the program runs, from `config` to where they count. */
+/* The options that can change while the program runs: each row applies one from `config`. */
 struct control_row {
     const char *key;
     void (*apply)(void);
-    bool at_start; /* the others have been seen to by then */
+    bool at_start; /* applied at start, too; the others take effect by then without it */
 };
 extern const struct control_row control_rows[];
 extern const size_t control_rows_count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The protocol: a line in, text out. One row a verb. Answers are lines "key:value", so that people
- * and scripts read the same; an error is one line "error: ..." that says what to do.
+ * The protocol: a line in, text out. One row a verb. Answers are lines "key:value", readable for
+ * people and scripts; an error is one line "error: ..." that says what to do.
  *
  * No command names a file: a dump goes where the program was told to put dumps, or to a file that
  * the client itself has opened.
@@ -79,7 +79,7 @@ static struct word trimmed(const char *text, size_t length)
     return (struct word){text, length};
 }
 
-/* "error: TEXT 'WORD'REST"; bytes of the client's are made harmless. */
+/* "error: TEXT 'WORD'REST"; control characters from the client are replaced. */
 static int refuse(struct request *request, int error, const char *text, struct word word,
                   const char *rest)
 {
@@ -139,7 +139,7 @@ static const struct config_option *find_option(struct word key)
     return NULL;
 }
 
-/* The fields that something else than `set` changes, brought up to date. */
+/* Updates the fields of `config` that change by other means than `set`. */
 static void refresh(void)
 {
     config.heap = control_active();
@@ -170,7 +170,7 @@ static int verb_show(struct request *request)
     return 0;
 }
 
-/* The value of an option that applies now. */
+/* Applies a new value of an option. */
 static int change(struct request *request, const struct config_option *option, struct word value)
 {
     const struct control_row *row = NULL;
@@ -211,7 +211,7 @@ static int verb_set(struct request *request)
     return change(request, option, value);
 }
 
-/* A rate in the words of the option heap.rate. */
+/* A rate as the option heap.rate is written. */
 static int parse_rate(struct request *request, int64_t *rate)
 {
     struct config parsed;
@@ -287,7 +287,7 @@ static int file_copy(int from, int to)
 
 /*
  * A dump to a file of the client's. It is made in memory first: writing to the client's file may
- * take long, or for ever, and a thread that makes a dump holds a lock that the program's other
+ * take long, or never end, and a thread that makes a dump holds a lock that the program's other
  * dumps wait for, also the one at its end.
  */
 static int dump_for_client(const struct dump_style *style, int fd)

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Libraries opened with RTLD_DEEPBIND. They find libc's malloc and free before ours, while all
- * other code, libc's strdup among it, uses ours: blocks of one heap would reach the other's free
- * and end the program. So our dlopen lets the library be opened as asked and then points its
- * references to the allocation functions, and only those, at us. A library that brings an allocator
- * of its own keeps it.
+ * other code, libc's strdup included, uses ours: a block of one heap would reach the other's free
+ * and end the program. So our dlopen opens the library as asked and then points its references to
+ * the allocation functions, and only those, at us. A library with an allocator of its own keeps it.
  *
- * And libraries that are allocators, opened by programs that look for their functions: those are
- * ours. And libraries that go: what the unwinder remembers of their code must go, too.
+ * Two more jobs: programs that open the library of an allocator to look up its functions get ours;
+ * and when a library is unloaded, the unwinder forgets its code.
  *
  * Not in the static archive. A plain dlopen is passed on by a jump, so that the loader sees the
- * real caller, whose search path counts; musl's has no such thing, and there the unwinder needs to
- * know of new libraries at once.
+ * real caller, whose search path counts. musl's loader has no such path, and there the unwinder
+ * must know new libraries at once.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -42,8 +41,8 @@ static void *(*next_dlopen(void))(const char *, int)
     return found;
 }
 
-/* The list of what is loaded is behind a lock of the loader's that glibc does not open in a forked
- * child: a thread that stayed behind in dlopen or dlclose may have it. */
+/* Reading the list of loaded objects takes a lock of the loader that glibc does not open in a
+ * forked child: a thread of the parent may have held it, in dlopen or dlclose. */
 static void look(void)
 {
     if (alloc_forked() && cold_begin(NULL))
@@ -110,7 +109,7 @@ struct library {
     const struct wanted *wanted;
 };
 
-/* What is looked for in all of them. */
+/* The functions that are looked for in all of them. */
 struct wanted {
     struct binding *rows;
     size_t count;
@@ -161,7 +160,7 @@ static void object_walk(struct library *library, const ElfW(Dyn) * dynamic)
         if (dynamic->d_tag > 0 && dynamic->d_tag <= DT_JMPREL)
             value[dynamic->d_tag] = dynamic->d_un.d_val;
     if (value[DT_SYMTAB] < library->low || value[DT_STRTAB] < library->low)
-        return; /* not relocated: the kernel's own object */
+        return; /* not relocated: the vdso */
     library->symbols = (const ElfW(Sym) *)value[DT_SYMTAB];
     library->names = (const char *)value[DT_STRTAB];
     if (value[DT_JMPREL] != 0 && value[DT_PLTREL] == DT_RELA)
@@ -215,8 +214,8 @@ bool deepbind_apply(struct binding *rows, size_t count)
     return true;
 }
 
-/* Whether the file is one of the allocators whose place we have taken, by its name: libtcmalloc and
- * its variants, libjemalloc, with any version behind. */
+/* Whether the file is, by its name, one of the allocators that memoir replaces: libtcmalloc and its
+ * variants, libjemalloc, with any version. */
 static bool is_replaced(const char *file)
 {
     static const char *const names[] = {"libtcmalloc", "libjemalloc"};
@@ -235,8 +234,8 @@ static bool is_replaced(const char *file)
     return false;
 }
 
-/* The real library would start a second heap that nobody uses, and its profiler would see nothing:
- * in its place, the program's own scope, in which its functions are ours. */
+/* The real library would start a second, unused heap, and its profiler would see nothing. Instead
+ * the caller gets the program's own scope, in which the functions are ours. */
 static NOINLINE void *open_replaced(const char *file, int mode)
 {
     bool ours = dlsym(RTLD_DEFAULT, "malloc") == (void *)malloc;
@@ -246,7 +245,7 @@ static NOINLINE void *open_replaced(const char *file, int mode)
 EXPORT void *dlopen(const char *file, int mode)
 {
     look();
-    objects_refresh(); /* of what came before, where the C library has no `_dl_find_object` */
+    objects_refresh(); /* the objects so far, if the C library has no `_dl_find_object` */
     faces_loaded();
     if (unlikely(file != NULL && is_replaced(file)))
         return open_replaced(file, mode);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* References of loaded libraries and of the program, turned from libc's functions to ours. */
+/* Points references of the program and its libraries from libc's functions to ours. */
 #ifndef API_DEEPBIND_H
 #define API_DEEPBIND_H
 
@@ -9,11 +9,11 @@
 struct binding {
     const char *name;
     void *ours;
-    void *libcs; /* found when it is applied */
+    void *libcs; /* filled in when the binding is applied */
 };
 
-/* In everything that is loaded now but libc and ourselves. Not from under malloc. False, and
- * nothing is done, with a C library that does not allow it; not there in static programs. */
+/* In all loaded objects except libc and this library. Not from under malloc. False, without any
+ * change, with a C library that does not allow it; absent in static programs. */
 bool deepbind_apply(struct binding *rows, size_t count) __attribute__((weak));
 
 #endif

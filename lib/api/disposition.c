@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lib/api/disposition.h. Not in the static archive, for there is no way to libc's functions
- * behind ours. They may be called in signal handlers and after vfork, so what is behind them is
+ * See lib/api/disposition.h. Not in the static archive, where libc's functions behind ours can't be
+ * reached. The wrappers may be called in signal handlers and after vfork, so libc's functions are
  * looked up early.
  */
 #define _GNU_SOURCE
@@ -76,7 +76,7 @@ EXPORT int sigaction(int number, const struct sigaction *restrict action,
     return result;
 }
 
-/* The older functions know a handler and nothing else; flags and mask of ours come after it. */
+/* The older functions set a handler and nothing else; our flags and mask are set after it. */
 static handler *set_by(setter *next, int number, handler *value)
 {
     struct sigaction own = ours();
@@ -117,7 +117,7 @@ EXPORT handler *sigset(int number, handler *value)
     return set_by(next_of((void **)&next_sigset, "sigset"), number, value);
 }
 
-/* libc's does no more than the kernel's call. */
+/* libc's function only makes the system call. */
 EXPORT int sigaltstack(const stack_t *restrict stack, stack_t *restrict before)
 {
     long result = arch_syscall(SYS_sigaltstack, (long)stack, (long)before, 0, 0, 0, 0);
@@ -130,7 +130,7 @@ EXPORT int sigaltstack(const stack_t *restrict stack, stack_t *restrict before)
     return 0;
 }
 
-/* Once, at our constructor: in a handler or in a thread of ours the loader can't be asked. */
+/* Once, in our constructor: in a handler or in a thread of ours the loader can't be asked. */
 static bool looked_up(void)
 {
     static bool done, in_force;

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a program learns of its signals' handlers. Programs ask what a signal does before they set
- * it: who finds a handler keeps it, and Ctrl-C would not raise KeyboardInterrupt. So sigaction and
- * its relatives are ours, and where `ending_handler` is in place they say SIG_DFL; a program that
- * sets SIG_DFL gets `ending_handler`. Everything else goes to libc's functions as it is.
+ * What a program sees of its signals' handlers. Programs ask for a signal's handler before they
+ * install theirs: Python, for one, keeps a handler that it finds, and Ctrl-C would not raise
+ * KeyboardInterrupt. So we wrap sigaction and its relatives: where `ending_handler` is installed
+ * they answer SIG_DFL, and a program that sets SIG_DFL gets `ending_handler`. Everything else is
+ * passed to libc unchanged.
  *
- * There is no record of what the program has set: the kernel's own is the only one, so that
- * children of vfork, which share our memory but not their parent's handlers, are right as well.
+ * There is no record of what the program has set: the kernel's own is the only one, so that vfork
+ * children, which share our memory but not their parent's handlers, get the right answer, too.
  */
 #ifndef API_DISPOSITION_H
 #define API_DISPOSITION_H
 
 #include <stdbool.h>
 
-/* Puts `ending_handler` in the place of SIG_DFL from now on, or takes it away. Nothing happens
- * where the program's sigaction is not ours. Weak: static programs do not have it. */
+/* Installs `ending_handler` in place of SIG_DFL from now on, or removes it. Does nothing if the
+ * program's sigaction is not ours. Weak: absent in static programs. */
 void disposition_hide(bool hidden) __attribute__((weak));
 
 #endif

@@ -23,7 +23,8 @@ bool elsewhere_free(void *p)
     if (size == 0)
         return false;
     if (!cold_begin(NULL))
-        return true; /* in a signal handler that came upon us inside: lost, but nothing breaks */
+        return true; /* in a signal handler that interrupted the allocator: the block is lost,
+                        which is harmless */
     if (!outside_give(p))
         fatal_freed_twice(p, size);
     cold_large_count(NULL, (struct heap_sums){.frees = 1, .free_bytes = size});

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/api/emergency.h. No lock: the thread that would hold it may be the one that was
- * interrupted. */
+/* See lib/api/emergency.h. No lock: its owner might be the very thread that was interrupted. */
 #include "lib/api/emergency.h"
 
 #include <stdint.h>
@@ -19,7 +18,7 @@ struct region {
 static BULK _Alignas(16) char first[FIRST];
 static struct region first_region = {first, FIRST, 0};
 static BULK struct region more_regions[REGIONS - 1];
-static unsigned count = 1; /* regions that are there, or soon will be */
+static unsigned count = 1; /* regions that exist or are about to */
 
 static struct region *region_at(unsigned number)
 {

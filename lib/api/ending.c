@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lib/api/ending.h. The handler may have come upon anything. Where its thread is inside the
- * allocator, it returns, for the snapshot may need what that thread holds; the program runs on for
- * as long as the snapshot takes. Everywhere else the thread stays in the handler: nothing that
- * stands behind a raise() is ever reached.
+ * See lib/api/ending.h. The handler may have interrupted anything. If its thread is inside the
+ * allocator, it returns, because the snapshot may need a lock of that thread; the program continues
+ * while the snapshot is written. Otherwise the thread stays in the handler, so that no code after a
+ * raise() is reached.
  */
 #include "lib/api/ending.h"
 
@@ -21,19 +21,19 @@
 
 enum {
     STACK_SIZE = 256 << 10,
-    WAIT_MS = 2000,    /* for the snapshot */
-    HANDLER_MS = 3000, /* in the handler, if all else fails */
-    /* A signal of one cause may come several times: to the process, its group and its session.
-     * Later than this it is somebody who does not want to wait. */
+    WAIT_MS = 2000,    /* how long the snapshot may take */
+    HANDLER_MS = 3000, /* how long the handler waits, if all else fails */
+    /* One cause may send a signal several times: to the process, its group and its session. A
+     * signal that comes later than this is from a user who does not want to wait. */
     ECHO_MS = 250,
-    FIRST_PROCESS = 1, /* of a namespace: the kernel keeps signals without a handler from it */
+    FIRST_PROCESS = 1, /* of a namespace: the kernel ignores its signals without a handler */
 };
 
 static const char no_thread[] =
     "memoir: the capture lacks the end of the run: the system gave no thread to write it; "
     "capture.interval makes snapshots more frequent\n";
-static pid_t owner;       /* a child made by vfork has the handlers, and its parent's memory */
-static uint64_t since_ms; /* when the end began; 0: not yet */
+static pid_t owner;       /* a vfork child has the handlers, and its parent's memory */
+static uint64_t since_ms; /* when the end began; 0: it has not */
 static int number_first;
 static uint32_t written;
 
@@ -60,7 +60,8 @@ void ending_forked(void)
     store_release(&owner, os_pid());
 }
 
-/* In any thread, at any moment, with all signals blocked. Only kernel calls: errno stays. */
+/* In any thread, at any moment, with all signals blocked. Only kernel calls: errno does not change.
+ */
 void ending_handler(int number)
 {
     uint64_t before = 0, now_ms = os_now_ms();
@@ -82,7 +83,8 @@ void ending_handler(int number)
         stay(number);
 }
 
-/* The end, now. It returns only if the program has a handler by now, which has run then. */
+/* Ends the program now. Returns only if the program has installed a handler since, which has then
+ * run. */
 static void die(int number)
 {
     os_signal_drop(number, ending_handler);
@@ -90,7 +92,7 @@ static void die(int number)
     os_signals_unblock((uint64_t)1 << (number - 1));
 }
 
-/* Waits for it. The next signal is heard meanwhile. */
+/* Waits for the end. Accepts the next signal meanwhile. */
 static void stay(int number)
 {
     static uint32_t never;
@@ -108,7 +110,7 @@ static void undertaker_run(void)
         for (uint64_t spent = 0; load_acquire(&written) == 0 && spent < WAIT_MS;
              spent = os_now_ms() - load_relaxed(&since_ms))
             os_wait(&written, 0, (uint32_t)(WAIT_MS - spent));
-    /* To whichever thread takes it: if the program has a handler or blocks it by now, so be it. */
+    /* To any thread: the program may handle or block the signal by now, and then that counts. */
     os_signal_drop(number, ending_handler);
     os_signal_process(number);
 }

@@ -2,10 +2,10 @@
 /*
  * The last snapshot of a capture when a signal ends the program (option `capture.signals`).
  *
- * SIGHUP, SIGINT and SIGTERM get a handler while there is a capture, where the program itself has
- * none and does not ignore them; lib/api/disposition.h keeps it out of the program's sight. It
- * starts two threads that libc does not know of (base/os_thread.h): one writes, the other one waits
- * for that, some seconds at most, and then has the signal do what it would have done at once.
+ * SIGHUP, SIGINT and SIGTERM get a handler while there is a capture, if the program itself has none
+ * and does not ignore them; lib/api/disposition.h hides it from the program. The handler starts two
+ * threads that libc does not know of (base/os_thread.h): one writes the snapshot, the other waits
+ * for it, some seconds at most, and then lets the signal end the program.
  */
 #ifndef API_ENDING_H
 #define API_ENDING_H
@@ -15,7 +15,7 @@
 /* The signals, a bit each. */
 #define ENDING_SIGNALS ((uint64_t)1 << 0 | (uint64_t)1 << 1 | (uint64_t)1 << 14)
 
-/* The options are what they are now: at start, and when one of them changes. */
+/* Applies the options: at start, and when one of them changes. */
 void ending_apply(void);
 /* In a forked child: the handlers are its own from now on. */
 void ending_forked(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/api/environment.h. Called by one thread, while the library or the program comes up. */
+/* See lib/api/environment.h. Called by one thread, while the library or the program starts. */
 #include "lib/api/environment.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ enum {
     KEPT_SIZE = 8192,
     CHUNK_SIZE = 2048,
     HIDDEN_MOST = 8,
-    HIDDEN_BIT = 0x40, /* turns the first letter of a name into something else */
+    HIDDEN_BIT = 0x40, /* changes the first letter of a name, so that no search finds it */
 };
 
 static BULK char kept[KEPT_SIZE]; /* values that were read from the kernel */
@@ -22,11 +22,11 @@ static size_t kept_used;
 static char *hidden[HIDDEN_MOST];
 static unsigned hidden_count;
 
-/* Takes the value, a byte at a time, into `kept`. NULL if it is too long for what is left. */
+/* Copies the value, a byte at a time, into `kept`. NULL if it does not fit. */
 struct search {
     const char *name;
-    size_t matched; /* bytes of "name=" that the present entry began with */
-    bool missed;    /* the present entry is another variable */
+    size_t matched; /* bytes of "name=" that match the current entry so far */
+    bool missed;    /* the current entry is another variable */
     size_t start;
 };
 
@@ -117,7 +117,7 @@ void environment_add(char *entry)
         environ[count] = entry;
         return;
     }
-    /* libc's setenv would allocate, and the profile of the program would tell of it. */
+    /* libc's setenv would allocate, which would show in the program's profile. */
     char **longer = os_map((count + 2) * sizeof *longer);
     if (longer == NULL)
         return;

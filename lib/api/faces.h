@@ -6,12 +6,11 @@
 #ifndef API_FACES_H
 #define API_FACES_H
 
-/* `config` is loaded and nothing else is up: variables and options are read and change `config`.
- */
+/* `config` is loaded and nothing else is up: reads variables and options and changes `config`. */
 void faces_init(void);
-/* The allocator is up, and this thread holds nothing: dumps are set up. */
+/* The allocator is up, and this thread holds no lock: sets up dumps. */
 void faces_ready(void);
-/* The program ends: the last dumps and reports. May not return. */
+/* The program ends: makes the last dumps and reports. May not return. */
 void faces_exit(void);
 /* The program has loaded an object. */
 void faces_loaded(void);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/api/foreign.h. What glibc's blocks look like from outside is the only knowledge of
- * another allocator in memoir; a pointer that does not fit it is never passed on. */
+/* See lib/api/foreign.h. The layout of glibc's blocks is all that memoir knows about another
+ * allocator; a pointer that does not fit it is never passed on.
+ *
+ * Blocks of libc reach us through free and realloc. Each is checked word by word, because it may be
+ * any invalid pointer, and then passed to libc's function behind ours. */
 #include "lib/api/foreign.h"
 
 #include <dlfcn.h>
@@ -13,11 +16,11 @@
 #include "lib/alloc/alloc.h"
 #include "lib/api/libc.h"
 
-/* Absent from static programs, where nobody else can have allocated. */
+/* Absent in static programs, where there is no other allocator. */
 extern void *dlsym(void *handle, const char *name) __attribute__((weak));
 extern int dladdr(const void *address, Dl_info *info) __attribute__((weak));
 
-/* The object that this is part of, from the linker. */
+/* The object that this code is part of, from the linker. */
 extern HIDDEN const char __ehdr_start[], _end[];
 
 enum {
@@ -28,7 +31,7 @@ enum {
     ARENA_ALIGN = 64 << 20,
 };
 
-/* Reads a word that may not be there. */
+/* Reads a word that may not be mapped. */
 static bool word_at(uintptr_t address, uintptr_t *word)
 {
     if (address % sizeof *word != 0 || !os_readable((const void *)address, sizeof *word))
@@ -89,7 +92,7 @@ static bool looks_like_glibc(uintptr_t p)
     return chunk >= segment_start() && chunk + length <= os_break();
 }
 
-/* libc's function behind ours, for a block that is libc's. */
+/* libc's function behind ours, for a block of libc. */
 static void *libc_function(const void *p, const char *name)
 {
     if (dlsym == NULL || !looks_like_glibc((uintptr_t)p))
@@ -130,8 +133,8 @@ static bool malloc_probe(void)
     return !ours;
 }
 
-/* The name may lead to a wrapper around our malloc (fakeroot's, a tracer's), so one block is taken:
- * its address decides. */
+/* The name may lead to a wrapper around our malloc (fakeroot's, a tracer's), so this allocates one
+ * block: its address decides. */
 bool foreign_malloc(void)
 {
     enum { UNKNOWN, OURS, THEIRS };

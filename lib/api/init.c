@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Coming up: at the first malloc, which may be long before constructors run, or by our own
- * constructor if nothing allocated. Nothing is torn down at the end, since atexit handlers and the
- * loader go on using the heap.
+ * Starts the library: at the first malloc, which may come long before constructors run, or in our
+ * own constructor if nothing allocated. Nothing is torn down at the end, because atexit handlers
+ * and the loader still use the heap.
  */
 #include "lib/api/init.h"
 
@@ -43,7 +43,7 @@ static void thread_end(void *heap)
     cold_thread_end();
 }
 
-/* Whether the options say that the heap profile will be looked at. */
+/* Whether some option uses the heap profile. */
 static bool profile_is_wanted(void)
 {
     struct config defaults;
@@ -51,7 +51,7 @@ static bool profile_is_wanted(void)
     return config.heap_rate != defaults.heap_rate || config.capture[0] != '\0' || config.dump_exit;
 }
 
-/* Every option, for those who wonder which one counts. */
+/* Prints every option with the value that counts. */
 static void show_options(void)
 {
     char buffer[2048];
@@ -97,7 +97,7 @@ bool init_done_slow(void)
     }
     lock_give(&init_lock);
     if (first && state == READY) {
-        /* These may allocate, so they come last. */
+        /* Last, because these may allocate. */
         store_release(&keyed, pthread_key_create(&key, thread_end) == 0);
         pthread_atfork(NULL, NULL, cold_fork_child);
         if (heap_self != NULL)

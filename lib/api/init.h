@@ -7,15 +7,15 @@
 
 #include "base/compiler.h"
 
-/* Brings the library up if it is not; false where that failed or is under way in this very thread.
- * Any number of threads may call it at any time. */
+/* Starts the library if it is not up; false if that failed or is under way in this very thread. Any
+ * number of threads may call it at any time. */
 bool init_done_slow(void);
 extern HIDDEN bool init_ready;
 INLINE bool init_done(void)
 {
     return likely(load_acquire(&init_ready)) || init_done_slow();
 }
-/* Tells the thread library that this thread has a heap to give back at its end. */
+/* Tells libc that this thread has a heap to give back at its end. */
 void init_thread(void *heap);
 
 #endif

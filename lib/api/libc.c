@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The C library's allocation functions. What each returns and does to errno is glibc's way: ENOMEM
+ * The C library's allocation functions. What each returns and does to errno is as in glibc: ENOMEM
  * on every failure, errno untouched on success and by free, realloc(p, 0) frees, any alignment is
- * taken and rounded up to a power of two.
+ * accepted and rounded up to a power of two.
  */
 #include <errno.h>
 #include <limits.h>
@@ -13,8 +13,8 @@
 #include "lib/api/libc.h"
 #include "lib/watch/watch.h"
 
-/* The slow functions below are jumped to, not called, so that each is in its caller's place and
- * knows who asks. */
+/* The slow functions below are jumped to, not called, so that each has its caller's frame and finds
+ * the caller of malloc. */
 static NOINLINE void *malloc_slow(size_t size)
 {
     struct caller caller = CALLER_HERE;
@@ -95,7 +95,7 @@ static NOINLINE void *realloc_slow(void *p, size_t size)
     return block;
 }
 
-/* To another block, both with a class and the old one not watched. */
+/* Moves a block; both sizes have a class, and the old block is not watched. */
 static __attribute__((noinline)) void *realloc_move(void *p, size_t size)
 {
     struct caller caller = CALLER_HERE;
@@ -189,7 +189,7 @@ EXPORT int posix_memalign(void **out, size_t align, size_t size)
     struct caller caller = CALLER_HERE;
     void *block = libc_aligned(align, size, &caller);
     if (block == NULL)
-        return ENOMEM; /* errno says so, too, as in glibc */
+        return ENOMEM; /* errno is set, too, as in glibc */
     *out = block;
     return 0;
 }
@@ -224,7 +224,7 @@ EXPORT void cfree(void *p)
     free(p);
 }
 
-/* C23: the sizes are the caller's promise; the block knows better. */
+/* C23: the sizes are the caller's promise; they are not needed. */
 EXPORT void free_sized(void *p, size_t size)
 {
     (void)size;
@@ -238,7 +238,7 @@ EXPORT void free_aligned_sized(void *p, size_t align, size_t size)
     free(p);
 }
 
-/* Names by which old programs reach "the" allocator of libc. */
+/* Names by which old programs reach libc's allocator. */
 EXPORT void *__libc_malloc(size_t size) __attribute__((alias("malloc")));
 EXPORT void __libc_free(void *p) __attribute__((alias("free")));
 EXPORT void *__libc_calloc(size_t count, size_t size) __attribute__((alias("calloc")));

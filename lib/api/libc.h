@@ -36,7 +36,7 @@ int __posix_memalign(void **out, size_t align, size_t size);
 
 struct caller; /* lib/watch/unwind.h */
 
-/* For faces that know who asks: free; malloc, and memalign for any alignment, which set errno. */
+/* For faces that know the caller: free; malloc, and memalign for any alignment, which set errno. */
 void libc_free(void *p, const struct caller *caller);
 void *libc_malloc(size_t size, const struct caller *caller);
 void *libc_aligned(size_t align, size_t size, const struct caller *caller);

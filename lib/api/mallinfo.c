@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * glibc's questions about its heap, answered for ours. They must be ours, since glibc's own
- * versions would describe (or trim) a heap that nobody uses. The structures are glibc's, declared
- * here because other C libraries have none.
+ * glibc's functions about its heap, answered for ours. They must be ours, because glibc's versions
+ * would describe (or trim) a heap that is not used. The structures are glibc's, declared here
+ * because other C libraries have none.
  */
 #include <errno.h>
 #include <limits.h>
@@ -72,7 +72,7 @@ EXPORT struct info tc_mallinfo(void) __attribute__((alias("mallinfo")));
 EXPORT struct info2 tc_mallinfo2(void) __attribute__((alias("mallinfo2")));
 
 /* Every option of glibc's heap is accepted: none has a counterpart that a program could miss. The
- * one value that glibc refuses is a limit of fast bins that it does not have. */
+ * only value that glibc refuses is a too large limit of fast bins. */
 EXPORT int mallopt(int option, int value)
 {
     enum { FAST_BYTES = 1, FAST_BYTES_MAX = 160 }; /* M_MXFAST */
@@ -98,9 +98,10 @@ static void row(struct print *out, const char *name, size_t value)
 }
 
 /*
- * Our lines, then glibc's eight: programs look for those from the end, and through the stream
- * stderr, which they may have replaced. Everything is one write of less than 1 KiB, since some have
- * a buffer of that size. The thread can't be cancelled in here. No block is a mapping of its own.
+ * Our lines, then glibc's eight: programs search for those from the end, and through the stream
+ * stderr, which they may have replaced. Everything is one write of less than 1 KiB, because some
+ * programs have a buffer of that size. The thread can't be cancelled in here. No block is a mapping
+ * of its own.
  */
 EXPORT void malloc_stats(void)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs that put themselves under a seccomp filter. prctl and syscall, by which that is done
- * (libseccomp uses them, too), are wrapped here: the filter is judged before it is in force
- * (base/confine.h), and what it would end the program for stops before that, with a last snapshot
- * and one line if something was being recorded. Not seen: a filter from before the program started,
- * or one that is set without libc. Not in the static archive, which wraps no function of libc.
+ * Programs that put themselves under a seccomp filter. They do so by prctl or syscall (libseccomp,
+ * too), which are wrapped here: the filter is judged before it is installed (base/confine.h).
+ * Whatever it would end the program for stops before that, with a last snapshot, and one line if
+ * something was being recorded. Not seen: a filter from before the program started, and one that is
+ * installed without libc. Not in the static archive, which wraps no function of libc.
  *
- * Both functions of libc do no more than the kernel's call, so there is nothing behind ours.
+ * Both functions of libc only make the system call, so nothing of libc needs to be called.
  */
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -52,7 +52,7 @@ static uint32_t judge(long number, const long *arguments)
 
 static void withdraw(uint32_t denied)
 {
-    static bool told; /* a child that sets another filter has nothing to add */
+    static bool told; /* a child that installs another filter has nothing to add */
     if ((denied & CONFINE_FILES) && triggers_wanted()) {
         triggers_exit("seccomp filter");
         if (!__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
@@ -72,7 +72,7 @@ static void come_back(uint32_t denied)
     ending_apply();
 }
 
-/* A child in its parent's memory leaves that alone: the filter is its own. */
+/* A child in its parent's memory changes nothing: the filter is its own. */
 static NOINLINE long call_judged(long number, const long *a)
 {
     uint32_t denied = os_shares_memory() ? 0 : judge(number, a) & ~load_relaxed(&confine_denied);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The accounting as text, for people: at exit by option, and for malloc_stats and malloc_info. */
+/* The accounting as text: at exit by option, and for malloc_stats and malloc_info. */
 #ifndef API_STATS_H
 #define API_STATS_H
 
 #include "base/print.h"
 
-/* The text is shorter than that. */
+/* More than the longest text. */
 enum { STATS_SIZE = 2048 };
 
 void stats_text(struct print *out);

@@ -6,9 +6,9 @@
 #include "lib/heap/observer.h"
 
 enum {
-    CALLS_LEAST = 8,  /* before a thread takes a heap that another one left, */
+    CALLS_LEAST = 8,  /* calls before a thread takes a heap that another one left, */
     CALLS = 96,       /* and before it makes one, */
-    CALLS_MOST = 256, /* or so many where there are many heaps */
+    CALLS_MOST = 256, /* or this many if there are many heaps */
     TICK_EVERY = 8,
     ON_TOP_MOST = 30000,
 };
@@ -18,7 +18,7 @@ __thread struct young young;
 static uint32_t threads;
 static bool left_threads;
 
-/* In a crowd, most threads do little, and what a heap costs is paid thousands of times. */
+/* With many threads, most do little, and a heap costs memory in each. */
 static uint32_t calls_most(void)
 {
     uint32_t calls = CALLS + heap_threads() / 4;
@@ -77,9 +77,9 @@ void young_grown(void)
     young.open = ~os_signals_blocked();
 }
 
-/* The kernel blocks a signal while its handler runs. If more are blocked for a long time, that is
- * how the thread is now. */
-bool young_on_top(void)
+/* The kernel blocks a signal while its handler runs. If more signals stay blocked for a long time,
+ * that is not a handler but the thread's new state. */
+bool young_in_handler(void)
 {
     uint64_t blocked = os_signals_blocked();
     if ((blocked & young.open) != 0 && ++young.on_top < ON_TOP_MOST)

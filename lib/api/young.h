@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads without a heap. A heap pays from a few dozen calls on, a parked one from a few; a thread
- * that makes fewer, and there may be ten thousand of them, is served from the centre, a lock a
- * call, and keeps nothing.
+ * Threads without a heap. A new heap pays off after some dozen calls, a parked one after a few. A
+ * thread with fewer calls, and there may be ten thousand of them, is served from the centre, one
+ * lock a call, and keeps nothing.
  */
 #ifndef API_YOUNG_H
 #define API_YOUNG_H
@@ -14,45 +14,46 @@
 #include "lib/heap/observer.h"
 
 /* What a thread has before it has a heap, and keeps: in thread-local memory. */
-/* Packed: libraries that are loaded late have little room for thread-local memory. */
+/* Packed: libraries that are loaded late get little thread-local memory. */
 struct young {
     uint32_t calls;      /* mallocs and frees that came here */
     uint32_t number;     /* of the thread, counted from the start of the process */
     uint32_t generation; /* the mode that the clock was set in */
-    uint16_t on_top;     /* calls in a row with fewer signals let in */
+    uint16_t on_top;     /* calls in a row with more signals blocked than usual */
     uint8_t colour : 4, pool : 4;
     bool known : 1; /* number, colour and pool are set */
     bool ended : 1; /* the thread's destructors have run */
     int64_t clock;  /* bytes until the next sample */
     uint64_t random;
     struct heap_sums sums;         /* blocks that no bin saw, for the thread's own totals */
-    struct totals_counted counted; /* of them and the heap's, what was told to the profile */
-    uint64_t open;                 /* signals that the thread lets in, if it has a heap */
+    struct totals_counted counted; /* the part of them and of the heap's that was reported to the
+                                      profile */
+    uint64_t open;                 /* signals that the thread does not block, if it has a heap */
     void (*look)(void);            /* watches those totals: called after each slow call; or NULL */
 };
 
 extern HIDDEN __thread struct young young;
 
-/* True while the thread is better off without a heap. Counts the call. */
+/* True while the thread needs no heap. Counts the call. */
 bool young_is(void);
-/* A number that no other thread has and nobody can guess, odd. */
+/* An odd number, unique to the thread and hard to guess. */
 uint64_t young_seed(void);
 /* True if `bytes` more include a sample. */
 bool young_ring(size_t bytes);
 /* The thread got its heap. */
 void young_grown(void);
 /* Whether this may be a signal handler that interrupted the thread's own malloc or free on the hot
- * path. The bins must stay as they are then, or what is there is handed out a second time. */
-bool young_on_top(void);
+ * path. The bins must not change then, or a block would be handed out twice. */
+bool young_in_handler(void);
 /* What the calling thread has allocated and freed, before it had a heap and since. */
 void young_thread_sums(struct account_sum *sum);
-/* Adds a block that no bin saw to these totals. The sums of all threads have it already. */
+/* Adds a block that no bin saw to these totals. The sums over all threads have it already. */
 void young_sum(struct heap_sums more);
-/* In a forked child, once: whether threads stayed behind is remembered, */
+/* In a forked child, once: remembers whether the parent had other threads, */
 void young_forked(void);
-/* and told: locks of libc's may be theirs for ever. */
+/* and tells: such a thread may hold a lock of libc for ever. */
 bool young_left_threads(void);
-/* Passes these totals on to the profile (`totals_count`). */
+/* Reports these totals to the profile (`totals_count`). */
 void young_count(void);
 
 #endif
