@@ -34,7 +34,7 @@ bool os_socket_is_dead(const char *path);
 int os_listen(const char *path, int backlog);
 /* The next client; -EAGAIN: none now. */
 int os_accept(int fd);
-/* A connection to the socket at `path`; a negative errno if nobody listens or the queue is full. */
+/* Connects to the socket at `path`; a negative errno if no process listens or the queue is full. */
 int os_connect(const char *path);
 /* Effective ids of the process at the other end when it connected; false: unknown. */
 struct os_peer {

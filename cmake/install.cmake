@@ -27,7 +27,7 @@ configure_file(packaging/jemalloc-config.in ${compat_links}/bin/jemalloc-config 
 install(PROGRAMS ${compat_links}/bin/jemalloc-config DESTINATION ${compat_bin})
 if(TARGET memoir_tool)
     install(TARGETS memoir_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-    # The names of the old commands, for those who put this folder into PATH.
+    # The names of the old commands, for users who put this folder into PATH.
     file(RELATIVE_PATH tool_from_compat ${CMAKE_INSTALL_PREFIX}/${compat_bin}
         ${CMAKE_INSTALL_FULL_BINDIR}/memoir)
     foreach(name jeprof google-pprof pprof)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is where, summed up when somebody asks: nothing on the hot path counts. Mallocs come from
+ * What is where, summed up on request: the hot path counts nothing. Mallocs come from
  * the clocks, live blocks from what the centres handed out less what lies in bins, frees from the
  * difference. Exact when no other thread allocates meanwhile; otherwise each number is one that was
  * true at some moment of the call.

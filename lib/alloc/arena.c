@@ -217,8 +217,7 @@ uint32_t arena_claim(uint32_t wanted, uint32_t *got)
         return 0;
     int error = 0;
     uint64_t signals;
-    os_signals_set(UINT64_MAX,
-                   &signals); /* a handler may jump out, and nobody would know of the piece */
+    os_signals_set(UINT64_MAX, &signals); /* a handler may jump out, and the piece would be lost */
     lock_take(&arena_lock);
     size_t roomy = window.granules * GRANULE / CLAIM_SHARE;
     roomy = roomy < CLAIM_FIRST ? CLAIM_FIRST : roomy > CLAIM_MOST ? CLAIM_MOST : roomy;

@@ -443,7 +443,7 @@ bool heap_spill(struct heap *heap, unsigned mark)
     if (stock == NULL)
         return stock_make(heap, mark) != NULL;
     if (low_half(heap->top[mark]) != heap->limit[mark])
-        return true; /* it was not full: somebody else has freed the block just now */
+        return true; /* it was not full: another thread has just freed the block */
     heap->turns++;
     /* Emptied and filled in turn: more room pays. Only ever filled: up to a fair batch. */
     bool swings = stock->swings >= GROW_SWINGS, fills_only = stock->swings == 0;

@@ -174,7 +174,7 @@ static struct heap *heap_fresh(unsigned colour, unsigned pool)
     store_relaxed(&heap->generation, 0);
     heap->watched = false;
     heap->large_clock = 0;
-    heap->random = (uintptr_t)heap | 1; /* until somebody has a better seed */
+    heap->random = (uintptr_t)heap | 1; /* until there is a better seed */
     heap_reset(heap);
     return heap;
 }
@@ -371,8 +371,8 @@ void heap_end(struct heap *heap)
         put_away(heap);
 }
 
-/* A block of a heap whose thread was cut off anywhere: it goes home only if nobody else has it,
- * which its mark and its bit in the span tell. */
+/* A block of a heap whose thread stopped at any instruction: it goes back only if it belongs to
+ * nothing else, which its mark and its bit in the span tell. */
 static void block_salvage(void *block)
 {
     if (!window_has(block) || mark_of(block) != MARK_FREE)

@@ -16,8 +16,8 @@ enum {
 static uint32_t moved_count;
 
 /* Runs up to 1 MiB have eight lengths a doubling: the next block of about this size finds the run
- * of one before it, and begins where memory is in use already. Nobody touches what the run is
- * longer than its block. */
+ * of one before it, and begins where memory is in use already. The part of
+ * the run behind the block is not touched. */
 static size_t run_units(size_t units)
 {
     enum { ROUNDED_LEAST = 16, ROUNDED_MOST = 256 };

@@ -22,7 +22,7 @@ bool large_resize(struct span *span, size_t size);
 /* Moves the contents of a large block to a longer one without copying. `from` is empty then and
  * should be given back. */
 enum os_moved large_move(struct span *from, struct span *to);
-/* The span's memory is lost: nobody will ever have it again. */
+/* The span's memory is lost: it is never handed out again. */
 void large_abandon(struct span *span);
 
 INLINE size_t large_size(const struct span *span)

@@ -9,7 +9,7 @@
  * are taken first, best fit, and of those first the
  * ones that the thread's own side gave: they may still be in the caches of its core. They are
  * returned to the kernel when they have been idle for the option's delay, or when there are too
- * many of them. There is no thread for that: whoever comes by on the cold path and sees that time
+ * many of them. There is no thread for that: a thread on the cold path that sees that the time
  * has passed does it.
  */
 #ifndef ALLOC_PAGES_H

@@ -8,7 +8,7 @@ uint32_t span_new_id(void)
 {
     uint32_t id = __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
     if (!arena_need_spans(((size_t)id + 1) * sizeof(struct span))) {
-        /* Give the number back if nobody took the next one meanwhile; else it stays unused. */
+        /* Give the number back if no thread took the next one meanwhile; else it stays unused. */
         uint32_t next = id + 1;
         __atomic_compare_exchange_n(&count, &next, id, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
         return 0;
@@ -25,7 +25,7 @@ uint32_t span_count(void)
     return ids;
 }
 
-/* Released: who finds the id there from another pool sees whose span it is. */
+/* Released: a thread that finds the id there from another pool sees whose span it is. */
 void span_set_units(const struct span *span, bool all)
 {
     uint32_t id = span_id(span), *units = window.units + span->first;

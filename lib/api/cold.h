@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct caller; /* who asks: lib/watch/unwind.h */
+struct caller; /* the caller of malloc: lib/watch/unwind.h */
 
 void *cold_malloc(size_t size, const struct caller *caller);
 /* The same for a block that goes on from one that realloc is about to free. */
@@ -29,9 +29,9 @@ void *cold_aligned(size_t align, size_t size, const struct caller *caller);
 void cold_kept(unsigned mark);
 size_t cold_usable(const void *p);
 
-/* Enters the slow code, for who records something there, and leaves it. False where that can't be:
- * this thread is inside already (a signal handler came in between, or libc allocates on our
- * behalf), or the allocator could not start. `caller`, if not NULL, is in the frame of a function
+/* Enters the slow code, for callers that record something there, and leaves it. False if this
+ * thread is inside already (a signal handler interrupted it, or libc allocates in one of our own
+ * calls), or if the allocator could not start. `caller`, if not NULL, is in the frame of a function
  * that waits for the end (lib/api/abandoned.h). */
 bool cold_begin(const struct caller *caller);
 void cold_end(void);

@@ -9,7 +9,7 @@
 #include "lib/faces/jemalloc/jemalloc.h"
 #include "lib/faces/notice.h"
 
-/* gperftools comes last: it needs every block, which includes what jemalloc's options ask for. */
+/* gperftools comes last: it records every block, which covers what jemalloc's options ask for. */
 void faces_init(void)
 {
     static const char *const ours[] = {"MALLOC_CONF",       "JE_MALLOC_CONF", "HEAPPROFILE",
@@ -20,8 +20,8 @@ void faces_init(void)
         environment_hide(ours[i]);
 }
 
-/* Constructors of preloaded libraries run after all others, so other allocators have seen what
- * they may see. */
+/* The loader runs the constructors of preloaded libraries last, so other allocators have read their
+ * variables by now. */
 __attribute__((constructor)) static void before_main(void)
 {
     environment_show();
@@ -35,7 +35,7 @@ void faces_ready(void)
     gperftools_ready();
 }
 
-/* jemalloc's may end the process, so it comes last. */
+/* jemalloc's report may end the process, so it comes last. */
 void faces_exit(void)
 {
     gperftools_exit();

@@ -27,7 +27,7 @@
 
 enum { LINE_SIZE = 512 };
 
-static int owner; /* the process that answers for jemalloc's profile; 0: there is no need */
+static int owner; /* the process that reports on jemalloc's profile; 0: no report is needed */
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
@@ -51,7 +51,7 @@ static void say_not_ours(const char *what)
         what, foreign_malloc_file());
 }
 
-/* Whether jemalloc's profile is on and has no occasion to be written. */
+/* Whether jemalloc's profile is on, but no option would ever write it. */
 static bool jemalloc_is_idle(void)
 {
     static const enum jemalloc_name occasions[] = {
@@ -70,7 +70,7 @@ static bool jemalloc_is_idle(void)
     return (int64_t)jemalloc_values[JEMALLOC_lg_prof_interval].number < 0;
 }
 
-/* Options about dumps of a profile that is off without prof:false: one line names the first. */
+/* Options about dumps while the profile is off, and not by prof:false: one line names the first. */
 static void profile_is_off(void)
 {
     static const enum jemalloc_name wishes[] = {
@@ -81,7 +81,7 @@ static void profile_is_off(void)
         return;
     for (size_t i = 0; i < COUNT_OF(wishes); i++) {
         const char *name = jemalloc_options[wishes[i]].name;
-        bool kept = wishes[i] != JEMALLOC_lg_prof_sample; /* that one is now the rate in force */
+        bool kept = wishes[i] != JEMALLOC_lg_prof_sample; /* that one is the rate by now */
         if (!jemalloc_values[wishes[i]].given || (kept && !jemalloc_value_differs(wishes[i])))
             continue;
         if (!told_before(name, strlen(name)) && !foreign_malloc()) {
@@ -92,7 +92,7 @@ static void profile_is_off(void)
     }
 }
 
-/* Whether a process that started this one answers for the profile. */
+/* Whether a parent process reports on the profile. */
 static bool another_answers(const char *own)
 {
     static const char start[] = "dump:";
@@ -121,8 +121,8 @@ static void idle_note(void)
         told_add(own, strlen(own));
 }
 
-/* The options ask for a profile of a heap that is not ours: names the option, unless the library
- * that the heap belongs to serves it. */
+/* The options ask for a profile of a heap that is not ours: names the option, unless the library of
+ * that heap serves it. */
 static void foreign_tell(void)
 {
     const char *asks = NULL;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One line about a profiler that can't do anything: a profile was asked for and nothing would
- * ever write it, or the malloc of the process is not ours.
+ * One line about a profile that can't be made: nothing would ever write it, or the malloc of the
+ * process is not ours.
  */
 #ifndef FACES_NOTICE_H
 #define FACES_NOTICE_H
 
 #include <stdbool.h>
 
-/* Before main: what the environment asks for and memoir does not do. */
+/* Before main: names the variables and options that memoir does not serve. */
 void notice_start(void);
-/* The program ends, and all dumps that were to be made then are made. */
+/* The program ends, after the dumps at exit. */
 void notice_exit(void);
-/* The program calls `name`, which is about the heap of memoir. Prints a line, once for each
- * `told`, if the program's malloc is another one. */
+/* The program calls `name`, a function about memoir's heap. Prints a line, once for each `told`, if
+ * the program's malloc is another one. */
 void notice_call(const char *name, bool *told);
 
 #endif

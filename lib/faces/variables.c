@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lib/faces/variables.h. Cost where nothing is set: four letters of each variable of the
- * environment are compared, and its whole name only if they match.
+ * See lib/faces/variables.h. Cost if nothing is set: compares four letters of each environment
+ * variable, and the whole name only if they match.
  */
 #include "lib/faces/variables.h"
 
@@ -21,7 +21,7 @@ enum when { SET, ON, PERTURB };
 enum { ANY_CASE_glibc = 0, ANY_CASE_gperftools = 0, ANY_CASE_jemalloc = 0, ANY_CASE_mimalloc = 1 };
 enum { LINE_SIZE = 1024, NAME_MAX_SHOWN = 64, NAMES_MAX = 8, TOLD_SIZE = 512 };
 
-/* The table in three parts, none of which the loader has to relocate. */
+/* The table in three parts without pointers, so that the loader has nothing to relocate. */
 struct row {
     uint8_t status, when;
     bool any_case;
@@ -42,11 +42,11 @@ static const char texts[] = {
 };
 #undef VARIABLE
 
-/* The first letters of all UNSERVED names. Most variables of an environment have others. */
+/* The first letters of all UNSERVED names. Most environment variables begin with others. */
 enum { START = 4 };
 static const char starts[][START + 1] = {"CPUP", "GLIB", "HEAP", "MALL", "MIMA", "TCMA"};
 static const char told_name[] = "MEMOIR_TOLD=";
-static BULK char told[TOLD_SIZE]; /* "MEMOIR_TOLD=word,word"; empty: nothing is new */
+static BULK char told[TOLD_SIZE]; /* "MEMOIR_TOLD=word,word"; empty: no new word */
 
 static char upper(char c)
 {
@@ -122,14 +122,14 @@ static bool asks(const struct row *row, const char *value)
     return row->when == SET ? value[0] != '\0' : !is_off(value);
 }
 
-/* A libprofiler beside us records what CPUPROFILE asks for. */
+/* A libprofiler in the process serves CPUPROFILE. */
 static bool served_by_another(size_t row)
 {
     static const char cpu[] = "CPUPROFILE";
     return row == row_find(cpu, sizeof cpu - 1) && foreign_profiler();
 }
 
-/* The names of one row that are set and not told yet; -> how many. */
+/* Prints the names of one row that are set and were not told before; returns their number. */
 static unsigned print_names(struct print *line, size_t row)
 {
     unsigned count = 0;
@@ -184,7 +184,7 @@ void variables_tell(void)
             row_tell(row);
 }
 
-/* Whether a list with commas has the word. */
+/* Whether a list with commas contains the word. */
 static bool list_has(const char *list, const char *word, size_t length)
 {
     while (*list != '\0') {
@@ -202,7 +202,7 @@ bool told_before(const char *word, size_t length)
     return list != NULL && list_has(list, word, length);
 }
 
-/* Without room for the word, the next program prints its line once more. */
+/* If the word does not fit, the next program prints its line again. */
 void told_add(const char *word, size_t length)
 {
     const char *before = environment_get("MEMOIR_TOLD");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gperftools' heap profiler: every block from the start of the profiler on, numbered files. It may
- * be started by HEAPPROFILE or by a call, stopped, and started again; what was sampled before goes,
- * and comes back at the old rate when it stops.
+ * gperftools' heap profiler: records every block from its start on, and writes numbered files. It
+ * is started by HEAPPROFILE or by a call, and may be stopped and started again. A start forgets
+ * earlier samples; a stop goes back to sampling at the old rate.
  */
 #include "lib/faces/gperftools/gperftools.h"
 
@@ -27,12 +27,12 @@ void HeapProfilerDump(const char *reason);
 int IsHeapProfilerRunning(void);
 char *GetHeapProfile(void);
 
-/* Absent from static programs, where there is one malloc. */
+/* Absent in static programs, which have one malloc. */
 extern void *dlsym(void *handle, const char *name) __attribute__((weak));
 
 static uint32_t running;
 static bool ended; /* the last dump is made: a libtcmalloc in the process would make another one */
-/* What is restored by a stop. */
+/* The state that a stop restores. */
 static bool sampled_before;
 static int64_t rate_before;
 
@@ -96,7 +96,7 @@ static void set_signal(unsigned number)
     say(print_string(&line));
 }
 
-/* The plain prefix belongs to the first process; those that it starts have their id in it. */
+/* The plain prefix belongs to the first process; its children add their ids. */
 void gperftools_ready(void)
 {
     const struct gperftools_settings *settings = &gperftools_settings;
@@ -114,9 +114,9 @@ void gperftools_ready(void)
 }
 
 /*
- * What can't be done while the library comes up, because whoever calls malloc first may be libc's
- * setenv, or may be about to take the signal. Programs that this one starts inherit the variables
- * and must not write over its files.
+ * What can't be done while the library starts: the first call of malloc may come from libc's
+ * setenv, or from code that is about to use the signal. Child programs inherit the variables and
+ * must not overwrite the files of this one.
  */
 void gperftools_before_main(void)
 {
@@ -195,14 +195,15 @@ EXPORT void HeapProfilerDump(const char *reason)
         dump_write(&control_gperftools, DUMP_CALL, NULL, reason == NULL ? "" : reason, NULL);
 }
 
-/* The realloc of the program, whose free gets the text: not ours if we were loaded late. */
+/* The realloc of the program, as its free gets the text: not ours if we were loaded late. */
 static void *(*program_realloc(void))(void *, size_t)
 {
     void *found = dlsym == NULL ? NULL : dlsym(RTLD_DEFAULT, "realloc");
     return found == NULL ? realloc : (void *(*)(void *, size_t))found;
 }
 
-/* The text of the file as a C string, empty without memory for all of it; NULL without any. */
+/* The text of the file as a C string; empty if memory is out for all of it, NULL if it is out
+ * entirely. */
 static char *read_all(int fd)
 {
     void *(*resize)(void *, size_t) = program_realloc();

@@ -12,26 +12,26 @@
 
 #include "base/print.h"
 
-/* What the variables say. */
+/* The values of the variables. */
 struct gperftools_settings {
     const char *prefix;                                          /* HEAPPROFILE, or NULL */
     uint64_t allocated_bytes, freed_bytes, in_use_bytes, time_s; /* between dumps; 0: off */
-    uint64_t sample_bytes; /* TCMALLOC_SAMPLE_PARAMETER; 0: as it is */
+    uint64_t sample_bytes; /* TCMALLOC_SAMPLE_PARAMETER; 0: no change */
     unsigned signal, stats_level;
-    bool signal_wrong; /* there is one, but no number of a signal */
+    bool signal_wrong; /* the variable is set, but not to a signal's number */
     bool use_pid, cleanup, quiet;
     bool mmap, only_mmap, mmap_log;
 };
 extern struct gperftools_settings gperftools_settings;
 void gperftools_settings_read(void);
-/* Removes the files of a run before: PREFIX.*.heap, or PREFIX_PID.*.heap if `pid` is not 0. */
+/* Removes the files of an earlier run: PREFIX.*.heap, or PREFIX_PID.*.heap if `pid` is not 0. */
 void gperftools_cleanup(const char *prefix, int pid);
 
 void gperftools_init(void);
 void gperftools_ready(void);
 void gperftools_before_main(void);
 void gperftools_exit(void);
-/* The heap of the process is another library's: the variables are for that one, if for any. */
+/* The heap of the process is another library's, and so are the variables. */
 void gperftools_disown(void);
 
 /* The table of MALLOCSTATS. */

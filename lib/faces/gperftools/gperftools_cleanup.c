@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gperftools' heap profiler begins by removing what an earlier run left under its prefix, so that
- * files of two runs are not taken for one. HEAP_PROFILE_CLEANUP=false keeps them.
+ * gperftools' heap profiler begins by removing the files of an earlier run under its prefix, so
+ * that files of two runs are not mixed up. HEAP_PROFILE_CLEANUP=false keeps them.
  */
 #include <fcntl.h>
 #include <string.h>

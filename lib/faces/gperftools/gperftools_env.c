@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The variables of gperftools that concern the heap profile. HEAPPROFILE is what counts; the rest
- * says when to dump. Numbers are read like strtoll with base 10, and what is no number is 0: that
- * is how gperftools reads them.
+ * The variables of gperftools' heap profiler. HEAPPROFILE starts it; the rest says when to dump. As
+ * in gperftools, numbers are read like strtoll with base 10, and a text that is no number is 0.
  */
 #include <string.h>
 
@@ -11,7 +10,7 @@
 
 struct gperftools_settings gperftools_settings;
 
-/* Set and empty counts as yes. */
+/* Set to an empty value counts as yes. */
 static bool flag(const char *name, bool initial)
 {
     const char *value = environment_get(name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * gperftools' MallocExtension in its C form, and the table of MALLOCSTATS. The words are
- * tcmalloc's; where our allocator has no such thing (transfer caches, unmapped spans) the number
+ * tcmalloc's; where our allocator has no counterpart (transfer caches, unmapped spans) the number
  * is 0.
  */
 #include <string.h>
@@ -76,7 +76,7 @@ static const struct {
     PROPERTY("tcmalloc.impl.thread_cache_count", zero),
 };
 
-static size_t cache_max = 32 << 20; /* as the program set it; nobody looks at it */
+static size_t cache_max = 32 << 20; /* what the program set; without effect */
 
 static const size_t *property_find(const char *name, struct properties *values)
 {
@@ -99,7 +99,7 @@ static void properties_count(struct properties *values)
     values->physical = account.resident_bytes;
 }
 
-/* Fresh numbers, as gperftools' are: its callers have no epoch to write. */
+/* Fresh numbers, as in gperftools: its callers have no epoch to write. */
 EXPORT int MallocExtension_GetNumericProperty(const char *name, size_t *value)
 {
     struct properties values = {0};
@@ -199,7 +199,7 @@ EXPORT void MallocExtension_GetStats(char *buffer, int length)
     print_string(&out);
 }
 
-/* Our own checks are made at every call; there is nothing to look for in between. */
+/* Our checks are made at every call; there is nothing more to verify. */
 EXPORT int MallocExtension_VerifyAllMemory(void)
 {
     return 1;

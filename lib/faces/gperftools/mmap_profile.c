@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See mmap_profile.h. Nothing is in the way of a program that does not ask: only then are
- * references to mmap and its family turned to the functions here, which call libc's. What libc
- * itself maps is not seen, in gperftools neither.
+ * See mmap_profile.h. Only in programs that ask for it are references to mmap and its family
+ * pointed at the functions here, which call libc's. Mappings of libc itself are not seen, as in
+ * gperftools.
  *
- * Regions lie in a table without a lock: a row is claimed, filled, and claimed again by whoever
- * unmaps it. What is left of a region that is unmapped in part is a new region of whoever did that.
+ * Regions lie in a table without a lock: a row is claimed, filled, and claimed again by the thread
+ * that unmaps it. If a region is unmapped in part, the rest becomes a new region of the unmapping
+ * caller.
  */
 #include "lib/faces/gperftools/mmap_profile.h"
 
@@ -170,7 +171,7 @@ static __attribute__((noinline)) int own_munmap(void *at, size_t size)
 {
     struct caller caller = CALLER_HERE;
     int (*next)(void *, size_t) = (int (*)(void *, size_t))bindings[BIND_MUNMAP].libcs;
-    /* Before the call: afterwards the place may be another thread's. */
+    /* Before the call: afterwards the address may be another thread's. */
     region_remove((uintptr_t)at, rounded((uintptr_t)at + size), &caller);
     int result = next(at, size);
     int error = errno;

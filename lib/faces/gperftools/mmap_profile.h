@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gperftools' HEAP_PROFILE_MMAP, HEAP_PROFILE_ONLY_MMAP and HEAP_PROFILE_MMAP_LOG: memory that the
- * program and its libraries map by themselves is in the heap profile, too, each mapping a block.
+ * gperftools' HEAP_PROFILE_MMAP, HEAP_PROFILE_ONLY_MMAP and HEAP_PROFILE_MMAP_LOG: mappings that
+ * the program and its libraries make themselves are blocks of the heap profile, too.
  */
 #ifndef GPERFTOOLS_MMAP_PROFILE_H
 #define GPERFTOOLS_MMAP_PROFILE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tcmalloc's own names of the allocation functions. Each jumps to ours, so that the caller is the
- * one who is recorded.
+ * tcmalloc's own names of the allocation functions. Each jumps to ours, so that its caller is
+ * recorded.
  */
 #include "lib/api/api.h"
 
@@ -20,7 +20,7 @@ void *_ZnamSt11align_val_t(size_t size, size_t align);
 void *_ZnwmSt11align_val_tRKSt9nothrow_t(size_t size, size_t align, const struct nothrow *tag);
 void *_ZnamSt11align_val_tRKSt9nothrow_t(size_t size, size_t align, const struct nothrow *tag);
 
-static int new_mode; /* kept, and without effect: malloc never asks the new handler */
+static int new_mode; /* stored without effect: malloc never calls the new handler */
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
@@ -89,10 +89,10 @@ EXPORT void tc_malloc_stats(void)
         return;
     print_start(&out, buffer, sizeof buffer);
     gperftools_stats(&out);
-    print_flush(&out, STANDARD_ERROR); /* an answer, no message: see base/message.h */
+    print_flush(&out, STANDARD_ERROR); /* an answer, not a message: see base/message.h */
 }
 
-/* The release whose behaviour this is. */
+/* The release whose behaviour is followed here. */
 EXPORT const char *tc_version(int *major, int *minor, const char **patch)
 {
     if (major != NULL)

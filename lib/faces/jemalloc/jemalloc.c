@@ -29,7 +29,7 @@ enum { RATE_LG_MOST = 40, SAY_SIZE = 1024, GDUMP_STEP = 1 << 20 };
 
 struct jemalloc_state jemalloc_state;
 
-/* Hands it to the program's own function for messages, if there is one. */
+/* Passes it to the program's own function for messages, if there is one. */
 static bool program_takes(const char *text)
 {
     if (malloc_message != NULL)
@@ -75,7 +75,7 @@ static void set(enum jemalloc_name name, uint64_t number)
     jemalloc_values[name].number = number;
 }
 
-/* A leak check needs a profile, but no dumps on the way: as jemalloc has it. */
+/* A leak check needs a profile, but no dumps during the run: as in jemalloc. */
 static void derive(void)
 {
     if (jemalloc_on(JEMALLOC_prof_leak_error))
@@ -96,7 +96,7 @@ static void apply_settings(void)
         config.heap_depth = (unsigned)jemalloc_values[JEMALLOC_prof_bt_max].number;
     if (decay->given)
         config.return_delay_ms = (int64_t)decay->number < 0 ? config_never : decay->number;
-    else /* opt.* tells what is in force, as arenas.* does */
+    else /* opt.* shows what is in force, as arenas.* does */
         set(JEMALLOC_dirty_decay_ms, config.return_delay_ms);
     if (thp->given && strcmp(thp->text, "always") == 0)
         config.thp = CONFIG_THP_ON;
@@ -113,7 +113,7 @@ static void apply_profile(void)
     } else if (jemalloc_values[JEMALLOC_prof].given) {
         config.heap = false;
     } else {
-        /* Nobody asked for jemalloc's profile: opt.* tells what is in force. */
+        /* jemalloc's profile was not asked for: opt.* shows what is in force. */
         size_t rate = config.heap_rate;
         set(JEMALLOC_prof, config.heap);
         set(JEMALLOC_lg_prof_sample, rate <= 1 ? 0 : 63 - (uint64_t)__builtin_clzl(rate));
@@ -153,15 +153,15 @@ bool jemalloc_set_prefix(const char *prefix)
     return true;
 }
 
-/* jemalloc dumps each time that the heap takes one page more than ever before: hundreds of files
- * while a program starts. A step keeps that to a few. */
+/* jemalloc dumps each time the heap takes one more page than ever before: hundreds of files while a
+ * program starts. A step keeps that to a few. */
 void jemalloc_set_gdump(bool on)
 {
     store_relaxed(&jemalloc_state.gdump, on);
     trigger_set(&control_jemalloc, DUMP_PEAK, on ? GDUMP_STEP : 0);
 }
 
-/* Dumps by themselves come only if the program was to be profiled and the prefix is not empty. */
+/* Automatic dumps are made only if the program asked for a profile and the prefix is not empty. */
 void jemalloc_ready(void)
 {
     if (jemalloc_on(JEMALLOC_prof_recent_alloc_max))
@@ -218,7 +218,7 @@ static const char *plural(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
-/* The summary of what is live at the end. True if there is anything. */
+/* The summary of what is live at the end. True if anything is. */
 static bool report_leaks(void)
 {
     struct leaks leaks = {UINT32_MAX, 0};
@@ -244,7 +244,7 @@ static void final_dump(void)
         jemalloc_say("<jemalloc>: Run jeprof on \"%s\" for leak detail\n", name);
     if (jemalloc_on(JEMALLOC_prof_leak_error)) {
         jemalloc_write("<jemalloc>: Exiting with error code because memory leaks were detected\n");
-        /* What the program wrote must not be lost by that. */
+        /* So that the exit loses nothing that the program wrote. */
         fflush(NULL);
         os_exit(1);
     }

@@ -19,7 +19,7 @@ void jemalloc_init(void);
 void jemalloc_ready(void);
 /* The program ends. May end it with another exit code. */
 void jemalloc_exit(void);
-/* The heap of the process is another library's: the options are for that one, if for any. */
+/* The heap of the process is another library's, and so are the options. */
 void jemalloc_disown(void);
 
 /* What prof.* changes while a program runs. */
@@ -32,10 +32,10 @@ extern struct jemalloc_state jemalloc_state;
 /* Dumps, unless the prefix is empty. 0 or an errno value. */
 int jemalloc_dump(const char *path);
 void jemalloc_set_gdump(bool on);
-/* The log of blocks that end. False if it runs already, or does not; or it can't be written. */
+/* The log of ended blocks. False if it already runs, or does not; or if it can't be written. */
 bool jemalloc_log_start(const char *name);
 bool jemalloc_log_stop(void);
-/* The blocks recorded last, as JSON; `write` NULL: to where messages go. 0 or an errno value. */
+/* The last recorded blocks, as JSON; `write` NULL: as a message. 0 or an errno value. */
 int jemalloc_recent_write(void (*write)(void *opaque, const char *text), void *opaque);
 bool jemalloc_set_prefix(const char *prefix);
 /* Mean bytes between samples for a value of lg_prof_sample. */

@@ -2,7 +2,7 @@
 /*
  * jemalloc's allocation functions: the "x" family with its flags, and the plain ones under the
  * names of a build with the prefix je_. Arenas and caches in the flags are labels (mallctl_serve.c)
- * and change nothing. Jumps wherever that can be, so that the caller is the one who is recorded.
+ * and change nothing. Functions jump to ours where possible, so that their caller is recorded.
  */
 #include <errno.h>
 #include <string.h>
@@ -71,7 +71,7 @@ EXPORT void *rallocx(void *p, size_t size, int flags)
     return block;
 }
 
-/* Blocks do not grow where they are: the answer is what there is. */
+/* Blocks do not grow in place: the answer is the present size. */
 EXPORT size_t xallocx(void *p, size_t size, size_t extra, int flags)
 {
     (void)size;

@@ -13,7 +13,7 @@
 #include "base/print.h"
 #include "lib/api/api.h"
 
-/* A program that defines one of these has its own found instead; a preloaded library sees it only
+/* If the program defines one of these, its own is found instead; a preloaded library sees it only
  * if the program exports it. */
 extern const char *malloc_conf, *je_malloc_conf;
 extern const char *malloc_conf_2_conf_harder, *je_malloc_conf_2_conf_harder;
@@ -81,7 +81,7 @@ static void pair_complain(const char *what, const struct pair *pair)
     jemalloc_write(print_string(&line));
 }
 
-/* Options that come and go: that one is unknown is said, but is no reason to abort. */
+/* Options of some releases only: an unknown one is reported, but is no reason to abort. */
 static bool is_forgiven(const struct pair *pair)
 {
     static const char start[] = "experimental_";
@@ -123,7 +123,7 @@ static void text_look_for_confirm(const char *text)
             jemalloc_value_parse(JEMALLOC_confirm_conf, pair.value, pair.value_length);
 }
 
-/* A source and its other spelling, for whoever has both. */
+/* A source and its other spelling, for programs that set both. */
 struct source {
     const char *text, *other;
     const char *where;

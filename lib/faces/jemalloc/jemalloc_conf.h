@@ -34,7 +34,7 @@ enum jemalloc_name {
 
 struct jemalloc_option {
     const char *name, *initial, *words;
-    const char *missing; /* what it asks for and memoir does not do; or NULL */
+    const char *missing; /* what it asks for and memoir does not serve; or NULL */
     int64_t low, high;
     enum jemalloc_kind kind;
     bool clip, shown;
@@ -63,7 +63,7 @@ extern const char *jemalloc_texts[JEMALLOC_SOURCES];
 /* Reads all sources. May end the program if abort_conf says so. */
 void jemalloc_conf_load(void);
 
-/* One option: its value from the text. NULL, or what is wrong with it. */
+/* Sets one option from the text. NULL, or the error. */
 const char *jemalloc_value_parse(enum jemalloc_name name, const char *value, size_t length);
 /* Whether some source gave it another value than the initial one. Before main only. */
 bool jemalloc_value_differs(enum jemalloc_name name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See jemalloc_stats.h. The outline is jemalloc's, as a table or as JSON, for the scripts
- * that look for a line or a key; sections about things that are not here are left out.
+ * See jemalloc_stats.h. The outline is jemalloc's, as a table or as JSON, for scripts that search
+ * for a line or a key; sections without a counterpart here are left out.
  */
 #include "lib/faces/jemalloc/jemalloc_stats.h"
 

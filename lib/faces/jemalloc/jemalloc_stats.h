@@ -4,7 +4,7 @@
 #define JEMALLOC_JEMALLOC_STATS_H
 
 /* To `write`, or to malloc_message or standard error if that is NULL. Each letter of `options`
- * leaves a section out, but J, which makes it JSON; NULL: none. */
+ * leaves a section out, except J, which asks for JSON; NULL: none. */
 void jemalloc_stats(void (*write)(void *opaque, const char *text), void *opaque,
                     const char *options);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The values of jemalloc's options: what each kind accepts. Numbers are as strtoumax reads them
- * with base 0: blanks, a sign, 0x or 0 in front. */
+/* The values of jemalloc's options: what each kind accepts, with jemalloc's own errors. Numbers are
+ * read as by strtoumax with base 0: blanks, a sign, 0x or 0 in front. A value that is text is
+ * copied to static memory and stays there. */
 #include <string.h>
 
 #include "base/compiler.h"
@@ -48,7 +49,7 @@ static int digit_of(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 16;
 }
 
-/* The whole text as a number; false if it is none. `negative`: it had a minus. */
+/* The whole text as a number; false if it is not one. `negative`: it had a minus. */
 static bool number_parse(const char *text, size_t length, uint64_t *number, bool *negative)
 {
     size_t i = 0;
@@ -78,7 +79,7 @@ static bool is_word(const char *word, const char *text, size_t length)
     return word != NULL && strlen(word) == length && memcmp(word, text, length) == 0;
 }
 
-/* SIZE, UNSIGNED and U64: a minus wraps around, as strtoumax does it. */
+/* SIZE, UNSIGNED and U64: a minus wraps around, as in strtoumax. */
 static const char *unsigned_parse(const struct jemalloc_option *option, const char *text,
                                   size_t length, uint64_t *number)
 {

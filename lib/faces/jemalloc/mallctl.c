@@ -42,8 +42,8 @@ static struct node option_node(size_t row)
     return (struct node){"opt.?", serve_option, row - ROWS, NULL};
 }
 
-/* The number at *name, or the place of its word among `words` if there are any; SIZE_MAX if it is
- * none. *name moves behind it. */
+/* The number at *name, or the index of its word in `words` if there are any; SIZE_MAX if there is
+ * none. Moves *name behind it. */
 static size_t name_number(const char **name, const char *words)
 {
     const char *start = *name;
@@ -70,7 +70,7 @@ static bool is_number(char c)
     return c == '#' || c == '@';
 }
 
-/* Whether the name is that of the row; its numbers. If not, *differs is where in the row. */
+/* Whether the name fits the row, and its numbers. If not, *differs is the position in the row. */
 static bool name_matches(const struct node *node, const char *name, size_t numbers[MALLCTL_NUMBERS],
                          size_t *differs)
 {
@@ -94,14 +94,14 @@ static bool name_matches(const struct node *node, const char *name, size_t numbe
 /* The row of the name, or SIZE_MAX. */
 static size_t row_find(const char *name, size_t numbers[MALLCTL_NUMBERS])
 {
-    enum { LONG = 8 }; /* comparing two rows that far is faster than the name with both */
+    enum { LONG = 8 }; /* beyond this length comparing two rows is faster than the name with both */
     const struct node *other = NULL;
     size_t differs = 0;
     for (size_t row = 0; row < ROWS; row++) {
         const struct node *node = &nodes[row];
         if (other != NULL && differs > LONG && node->text == other->text &&
             strncmp(node->name, other->name, differs + 1) == 0)
-            continue; /* the same as one that did not match, up to where it did not */
+            continue; /* it begins like a row that did not match */
         if (name_matches(node, name, numbers, &differs))
             return row;
         other = node;
@@ -122,7 +122,8 @@ static int row_serve(size_t row, const struct request *request)
     return option.serve(request, &option);
 }
 
-/* A program whose allocator is not up, or a signal handler in the middle of it, gets no answer. */
+/* Without an answer: a program whose allocator is not up, and a signal handler that interrupted it.
+ */
 static bool can_answer(void)
 {
     return lock_held == 0 && init_done();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * mallctl: names with a type each, read and written through untyped pointers. mallctl.def lists the
- * names, mallctl.c finds the row of a name and holds to the call rules, the other mallctl_*.c
- * answer. All answers are 0 or an errno value; errno itself stays.
+ * names, mallctl.c finds the row of a name and checks the rules of the call, the other mallctl_*.c
+ * answer. All answers are 0 or an errno value; errno itself does not change.
  */
 #ifndef JEMALLOC_MALLCTL_H
 #define JEMALLOC_MALLCTL_H
@@ -31,17 +31,17 @@ struct request {
 struct node {
     const char *name; /* '#' stands for a number, '@' for one of the words in `text` */
     int (*serve)(const struct request *request, const struct node *node);
-    uint64_t number; /* for whoever serves it */
+    uint64_t number; /* integer argument of the handler */
     const char *text;
 };
 
-/* The call rules, each 0 or what to return. */
+/* The rules of the call; each returns 0 or the error. */
 int request_read_only(const struct request *request);
 int request_write_only(const struct request *request);
 int request_read_or_write(const struct request *request);
 int request_nothing(const struct request *request);
-/* Hands the value out, if the caller wants it. A caller with room of another size gets what fits,
- * and EINVAL. */
+/* Copies the value to the caller, if it wants it. A caller with a buffer of another size gets what
+ * fits, and EINVAL. */
 int request_give(const struct request *request, const void *value, size_t size);
 /* Takes the new value, if there is one; *came tells. */
 int request_take(const struct request *request, void *value, size_t size, bool *came);
@@ -49,7 +49,7 @@ int request_take(const struct request *request, void *value, size_t size, bool *
 /* The call itself, for the library's own use. */
 int mallctl_call(const char *name, void *old, size_t *old_length, void *new, size_t new_length);
 
-/* Those who serve. Values of the table: */
+/* The handlers. Values of the table: */
 int serve_bool(const struct request *request, const struct node *node);
 int serve_unsigned(const struct request *request, const struct node *node);
 int serve_size(const struct request *request, const struct node *node);
@@ -106,7 +106,7 @@ int serve_batch_alloc(const struct request *request, const struct node *node);
 int serve_prof_recent_max(const struct request *request, const struct node *node);
 int serve_prof_recent_dump(const struct request *request, const struct node *node);
 
-/* What stats.* tells: as it was when `epoch` was last written. */
+/* What stats.* answers: the state when `epoch` was last written. */
 struct figures {
     uint64_t allocated, active, metadata, resident, mapped, retained;
     uint64_t pages_active, pages_dirty, small_allocated, large_allocated;

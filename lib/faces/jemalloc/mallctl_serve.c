@@ -21,9 +21,9 @@ static struct figures figures;
 static uint64_t epoch;
 static unsigned arenas = 1, caches;
 
-/* What this thread allocated and freed, where its allocatedp and deallocatedp point; and the most
- * that the difference was. Brought up to date when somebody asks; from the first question about the
- * pointers or the peak on, also whenever the thread leaves the hot path. */
+/* What this thread allocated and freed, for its allocatedp and deallocatedp, and the largest
+ * difference so far. Updated when asked for; after the first question about the pointers or the
+ * peak, also whenever the thread leaves the hot path. */
 static __thread uint64_t thread_sums[2];
 static __thread uint64_t thread_peak, thread_peak_base;
 
@@ -55,7 +55,7 @@ int serve_text(const struct request *request, const struct node *node)
     return refused ? refused : request_give(request, &value, sizeof value);
 }
 
-/* Can be set, and stays what it is. */
+/* Can be set, without effect. */
 int serve_settable_bool(const struct request *request, const struct node *node)
 {
     bool value, came;
@@ -120,8 +120,8 @@ static uint64_t round_up(uint64_t bytes)
     return (bytes + page - 1) & ~(page - 1);
 }
 
-/* From our account to jemalloc's words: active is what holds blocks, mapped has the dirty pages as
- * well, retained is the rest of the address space. */
+/* From our account to jemalloc's terms: active is what holds blocks, mapped includes the dirty
+ * pages, retained is the rest of the address space. */
 void figures_refresh(void)
 {
     struct account account;
@@ -299,7 +299,7 @@ int serve_arenas_count(const struct request *request, const struct node *node)
     return refused ? refused : request_give(request, &value, sizeof value);
 }
 
-/* For what makes something new: there must be room for its number. */
+/* For calls that create something: the number must fit the caller's buffer. */
 static bool room_for_number(const struct request *request)
 {
     if (request->old != NULL && request->old_length != NULL &&
@@ -310,8 +310,8 @@ static bool room_for_number(const struct request *request)
     return false;
 }
 
-/* An arena with hooks for its memory can't be had: the program must not believe that its hooks are
- * in force. */
+/* Arenas with hooks for their memory are refused: the program must not believe that its hooks are
+ * used. */
 int serve_arenas_create(const struct request *request, const struct node *node)
 {
     (void)node;
@@ -371,7 +371,8 @@ int serve_arena_refused(const struct request *request, const struct node *node)
     return refused ? refused : EFAULT;
 }
 
-/* The delay is one for the whole process. 1: dirty pages, 0: muzzy pages, which there are none. */
+/* The delay is one for the whole process. 1: dirty pages, 0: muzzy pages, which do not exist here.
+ */
 int serve_decay(const struct request *request, const struct node *node)
 {
     ssize_t value, now = 0;

@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: MIT */
+/* Whoever finds the bin full waits, and nobody else does. */
+/* The user "nobody" is another one. */
+static int somebody_waits;
