@@ -34,6 +34,7 @@ enum {
     ARCH_SIGNAL_FP = ARCH_SIGNAL_X0 + 29 * 8,
     ARCH_SIGNAL_SP = ARCH_SIGNAL_X0 + 31 * 8,
     ARCH_SIGNAL_PC = ARCH_SIGNAL_X0 + 32 * 8,
+    ARCH_SIGNAL_CONTEXT = 128, /* and the handler's third argument */
 };
 static inline uintptr_t arch_signal_slot(unsigned number)
 {

@@ -28,6 +28,7 @@ enum { ARCH_PC_BITS = 47 };
 /* The kernel's save area of the registers that a signal interrupted, as offsets from the stack
  * pointer with which the handler returns. */
 enum { ARCH_SIGNAL_FP = 120, ARCH_SIGNAL_SP = 160, ARCH_SIGNAL_PC = 168 };
+enum { ARCH_SIGNAL_CONTEXT = 0 }; /* and the handler's third argument */
 static inline uintptr_t arch_signal_slot(unsigned number)
 {
     static const unsigned char slots[ARCH_REGISTERS] = {144, 136, 152, 128, 112, 104, 120, 160, 40,

@@ -25,7 +25,8 @@ enum confine {
     CONFINE_FILES = 32,   /* dumps and captures */
     CONFINE_CONTROL = 64, /* control from outside */
     CONFINE_ENDING = 128, /* the last snapshot when a signal ends the program */
-    CONFINE_ALL = 255,
+    CONFINE_CPU = 256,    /* the CPU profile */
+    CONFINE_ALL = 511,
 };
 
 extern HIDDEN uint32_t confine_denied; /* a sum of these */

@@ -20,6 +20,7 @@
 enum lock_rank {
     LOCK_INSIDE, /* no lock: the thread is in the allocator's slow code */
     LOCK_DUMP,
+    LOCK_CPU,
     LOCK_INIT,
     LOCK_REGISTRY,
     LOCK_CENTRAL,
@@ -42,18 +43,18 @@ struct lock {
  * it inside, or that a handler jumped out of it (lib/api/abandoned.c). One word, so that a handler
  * finds both parts or neither:
  *
- *      | where the stack stood at the first of them, in 8 bytes: 48 bits | flags: 4 | ranks: 12 |
+ *      | where the stack stood at the first of them, in 8 bytes: 48 bits | flags: 3 | ranks: 13 |
  */
 extern HIDDEN __thread uint64_t lock_held;
 
 enum {
-    LOCK_RANKS = (1 << 12) - 1, /* a bit a rank */
-    LOCK_SIGNED = 1 << 12,      /* the stack pointer in the word is meaningful to
+    LOCK_RANKS = (1 << 13) - 1, /* a bit a rank */
+    LOCK_SIGNED = 1 << 13,      /* the stack pointer in the word is meaningful to
                                    lib/api/abandoned.c */
     LOCK_FRAME_AT = 16,
     LOCK_FRAME_SHIFT = 3,
 };
-_Static_assert(LOCK_OUTSIDE < 12, "there is a bit for each rank");
+_Static_assert(LOCK_OUTSIDE < 13, "there is a bit for each rank");
 
 /* A stack pointer as it is stored in the word. */
 INLINE uint64_t lock_frame_word(uintptr_t frame)

@@ -118,11 +118,35 @@ static bool room_make(struct room *room, size_t stack_size)
     return true;
 }
 
+/* Ids of such threads; a place is 0 if it is free. More than that are not known. */
+static pid_t running[16];
+
+static void running_change(pid_t from, pid_t to)
+{
+    for (unsigned i = 0; i < COUNT_OF(running); i++) {
+        pid_t there = from;
+        if (__atomic_compare_exchange_n(&running[i], &there, to, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED))
+            return;
+    }
+}
+
+bool os_thread_is_ours(pid_t tid)
+{
+    for (unsigned i = 0; i < COUNT_OF(running); i++)
+        if (load_acquire(&running[i]) == tid)
+            return true;
+    return false;
+}
+
 static void begin(void *argument)
 {
     struct start *start = argument;
     struct room room = start->room;
+    pid_t tid = (pid_t)arch_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
+    running_change(0, tid);
     start->run();
+    running_change(tid, 0);
     arch_leave(room.map, room.size);
 }
 
@@ -167,14 +191,24 @@ bool os_thread_own_files(void)
     return true;
 }
 
+/* As the kernel has it. */
+struct action {
+    void (*handler)(int, siginfo_t *, void *);
+    unsigned long flags;
+    void (*restorer)(void);
+    unsigned long mask;
+};
+
+const void *os_handler(int signal)
+{
+    struct action action = {0};
+    arch_syscall(SYS_rt_sigaction, signal, 0, (long)&action, sizeof action.mask, 0, 0);
+    return (uintptr_t)action.handler > (uintptr_t)SIG_IGN ? (const void *)action.handler : NULL;
+}
+
 bool os_handler_set(int signal, void (*handler)(int, siginfo_t *, void *))
 {
-    struct {
-        void (*handler)(int, siginfo_t *, void *);
-        unsigned long flags;
-        void (*restorer)(void);
-        unsigned long mask;
-    } action = {0};
+    struct action action = {0};
     size_t size = sizeof action.mask;
     if (arch_syscall(SYS_rt_sigaction, signal, 0, (long)&action, (long)size, 0, 0) != 0 ||
         (uintptr_t)action.handler > (uintptr_t)SIG_IGN)

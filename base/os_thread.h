@@ -16,12 +16,16 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /* Finds our thread-local data. Once, before the first start; false: no such thread can be. */
 bool os_thread_prepare(void);
 /* Starts a thread that runs `run` and ends when that returns. May be called in a signal handler,
  * which must run with all signals blocked: the new thread inherits that. 0 or a negative errno. */
 int os_thread_start(void (*run)(void), size_t stack_size);
+
+/* Whether this is the id of such a thread. */
+bool os_thread_is_ours(pid_t tid);
 
 /* For the thread itself: the name that ps and debuggers show, at most 15 bytes. */
 void os_thread_rename(const char *name);
@@ -33,5 +37,7 @@ bool os_thread_own_files(void);
 /* Sets a handler unless the program has one: it runs with all signals blocked, on the alternate
  * stack if there is one, and system calls that can be restarted are. */
 bool os_handler_set(int signal, void (*handler)(int, siginfo_t *, void *));
+/* The handler that the signal has now; NULL: none, or there is no such signal. */
+const void *os_handler(int signal);
 
 #endif

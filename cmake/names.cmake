@@ -50,13 +50,17 @@ foreach(row IN LISTS rows)
 endforeach()
 
 # libprofiler.so: gperftools' CPU profiler alone, for programs that keep their own malloc. It is linked from
-# the rooms below lib/api, none of which defines malloc, and keeps only what the profiler's functions reach
-# (--gc-sections). Not installed before it has a profiler: it would stand before gperftools' own.
-add_library(memoir_profiler SHARED packaging/names/name.c $<TARGET_OBJECTS:memoir_base>
-    $<TARGET_OBJECTS:memoir_alloc> $<TARGET_OBJECTS:memoir_watch> $<TARGET_OBJECTS:memoir_heap>
-    $<TARGET_OBJECTS:memoir_dump> $<FILTER:$<TARGET_OBJECTS:memoir_faces>,INCLUDE,gperftools/profiler>)
+# the rooms below lib/api, none of which defines malloc, two files of lib/api that do not either, and keeps
+# only what the profiler's functions reach (--gc-sections).
+add_library(memoir_profiler SHARED packaging/names/name.c packaging/names/profiler_alone.c
+    $<TARGET_OBJECTS:memoir_base> $<TARGET_OBJECTS:memoir_alloc> $<TARGET_OBJECTS:memoir_watch>
+    $<TARGET_OBJECTS:memoir_heap> $<TARGET_OBJECTS:memoir_cpu> $<TARGET_OBJECTS:memoir_dump>
+    $<FILTER:$<TARGET_OBJECTS:memoir_api>,INCLUDE,api/environment|api/thread_start>
+    $<FILTER:$<TARGET_OBJECTS:memoir_faces>,INCLUDE,gperftools/profiler|gperftools/cpuprofile>)
+target_compile_options(memoir_profiler PRIVATE ${MEMOIR_LIBRARY_FLAGS})
 target_compile_definitions(memoir_profiler PRIVATE FACE=gperftools MODE=cpu SONAME="libprofiler.so.0")
 target_link_options(memoir_profiler PRIVATE -Wl,--gc-sections -Wl,--no-undefined -Wl,-z,nodelete
     -Wl,-Bsymbolic-functions -Wl,-z,now -Wl,-z,relro -Wl,--as-needed)
 set_target_properties(memoir_profiler PROPERTIES OUTPUT_NAME profiler SOVERSION 0
     C_VISIBILITY_PRESET hidden LIBRARY_OUTPUT_DIRECTORY ${compat_dir})
+list(APPEND name_targets memoir_profiler)

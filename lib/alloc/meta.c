@@ -23,13 +23,16 @@ static unsigned shift_of(size_t bytes)
     return shift;
 }
 
-void *meta_take(size_t bytes)
+static void *take(size_t bytes, bool wait)
 {
     unsigned shift = shift_of(bytes);
     size_t size = (size_t)1 << shift;
     if (shift >= SHIFTS)
         return NULL;
-    lock_take(&meta_lock);
+    if (wait)
+        lock_take(&meta_lock);
+    else if (lock_held != 0 || !lock_try(&meta_lock))
+        return NULL;
     void *piece = waiting[shift];
     bool used_before = piece != NULL; /* fresh memory is zero and stays untouched */
     if (used_before) {
@@ -45,6 +48,16 @@ void *meta_take(size_t bytes)
     if (used_before)
         memset(piece, 0, bytes);
     return piece;
+}
+
+void *meta_take(size_t bytes)
+{
+    return take(bytes, true);
+}
+
+void *meta_take_now(size_t bytes)
+{
+    return take(bytes, false);
 }
 
 void *meta_take_for_ever(size_t bytes)

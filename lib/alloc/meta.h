@@ -20,6 +20,9 @@ extern struct lock meta_lock;
 
 /* Zeroed memory, or NULL. */
 void *meta_take(size_t bytes);
+/* The same without waiting: NULL, too, while another call is under way. In a signal handler that
+ * may be one of the interrupted thread. */
+void *meta_take_now(size_t bytes);
 /* The same to the byte, for what is never given back. */
 void *meta_take_for_ever(size_t bytes);
 void meta_give(void *memory, size_t bytes);

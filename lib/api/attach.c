@@ -22,6 +22,7 @@
 #include "lib/api/attach_access.h"
 #include "lib/api/attach_sweep.h"
 #include "lib/api/control.h"
+#include "lib/cpu/cpu.h"
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 
@@ -85,7 +86,7 @@ _Static_assert(sizeof ATTACH_NOTE_OWNER == 7 && sizeof MEMOIR_VERSION <= ATTACH_
                    ATTACH_NOTE_SIZE == 20,
                "the note above has the sizes of base/attach.h");
 
-static void on_signal(int signal, siginfo_t *info, void *context);
+static void on_interrupt(const void *info, void *context);
 static void helper_start(void);
 static void listener_run(void);
 static void worker_run(void);
@@ -107,7 +108,8 @@ void attach_init(void)
     attach_forked();
     if (config.control && !os_secure() && !confined(CONFINE_CONTROL) && os_thread_prepare()) {
         store_relaxed(&attach_bell, ATTACH_BELL_QUIET);
-        os_handler_set(ATTACH_SIGNAL, on_signal);
+        interrupt_hear(INTERRUPT_CONTROL, on_interrupt);
+        interrupt_open(ATTACH_SIGNAL);
     }
 }
 
@@ -122,7 +124,9 @@ void attach_withdraw(void)
     static uint32_t never;
     uint64_t from_ms = os_now_ms();
     store_relaxed(&attach_bell, 0);
-    os_signal_drop(ATTACH_SIGNAL, (void (*)(int))(uintptr_t)on_signal);
+    interrupt_hear(INTERRUPT_CONTROL, NULL);
+    if (!cpu_runs())
+        interrupt_close(ATTACH_SIGNAL);
     while (load_acquire(&helper_of) == os_pid() && os_now_ms() - from_ms < LEAVES_MS)
         os_wait(&never, 0, STEP_MS);
 }
@@ -149,12 +153,11 @@ void attach_end(void)
 
 /* In any thread, at any moment, with all signals blocked. Only kernel calls: errno does not change.
  */
-static void on_signal(int signal, siginfo_t *info, void *context)
+static void on_interrupt(const void *info, void *context)
 {
-    (void)signal;
+    (void)info;
     (void)context;
-    if (info->si_code == SI_QUEUE && info->si_value.sival_int == ATTACH_VALUE)
-        helper_start();
+    helper_start();
 }
 
 /* With signals blocked. A vfork child has our handler and our memory: there this does nothing,

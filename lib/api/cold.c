@@ -15,6 +15,7 @@
 #include "lib/api/ending.h"
 #include "lib/api/init.h"
 #include "lib/api/young.h"
+#include "lib/cpu/cpu.h"
 #include "lib/dump/dump.h"
 #include "lib/heap/observer.h"
 
@@ -48,6 +49,7 @@ static void recover(void)
     dumps_recover(parent_id);
     alloc_recover();
     track_recover(parent_id);
+    cpu_forked(parent_id);
     ending_forked();
     attach_forked();
     young_forked();
@@ -119,6 +121,7 @@ void cold_fork_child(void)
     alloc_fork_child();
     if (cold_begin(NULL))
         cold_end();
+    cpu_fork_child();
 }
 
 void cold_thread_end(void)

@@ -162,9 +162,3 @@ const char *foreign_malloc_file(void)
     const char *slash = strrchr(info.dli_fname, '/');
     return slash == NULL ? info.dli_fname : slash + 1;
 }
-
-bool foreign_profiler(void)
-{
-    return foreign_serves("ProfilerStart") ||
-           (can_look_up() && dlsym(RTLD_NEXT, "ProfilerStart") != NULL);
-}

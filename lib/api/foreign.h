@@ -20,7 +20,5 @@ bool foreign_malloc(void);
 const char *foreign_malloc_file(void);
 /* Whether the name leads to a function of another library. */
 bool foreign_serves(const char *function);
-/* Whether gperftools' CPU profiler is in the process, too. */
-bool foreign_profiler(void);
 
 #endif

@@ -23,6 +23,7 @@
 #include "lib/api/ending.h"
 #include "lib/api/faces.h"
 #include "lib/api/stats.h"
+#include "lib/cpu/cpu.h"
 #include "lib/dump/dump.h"
 #include "lib/heap/observer.h"
 
@@ -40,6 +41,7 @@ static pthread_key_t key;
 static void thread_end(void *heap)
 {
     (void)heap;
+    cpu_thread_end();
     cold_thread_end();
 }
 
@@ -99,7 +101,7 @@ bool init_done_slow(void)
     if (first && state == READY) {
         /* Last, because these may allocate. */
         store_release(&keyed, pthread_key_create(&key, thread_end) == 0);
-        pthread_atfork(NULL, NULL, cold_fork_child);
+        pthread_atfork(cpu_fork_prepare, cpu_fork_parent, cold_fork_child);
         if (heap_self != NULL)
             init_thread(heap_self);
         control_init();
@@ -112,6 +114,12 @@ void init_thread(void *heap)
 {
     if (load_acquire(&keyed))
         pthread_setspecific(key, heap);
+}
+
+void init_thread_watch(void)
+{
+    if (load_acquire(&keyed) && pthread_getspecific(key) == NULL)
+        pthread_setspecific(key, &key);
 }
 
 __attribute__((constructor(101))) static void come_up(void)

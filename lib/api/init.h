@@ -17,5 +17,7 @@ INLINE bool init_done(void)
 }
 /* Tells libc that this thread has a heap to give back at its end. */
 void init_thread(void *heap);
+/* The calling thread's end will be noticed though it has no heap. */
+void init_thread_watch(void);
 
 #endif

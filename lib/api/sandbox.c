@@ -22,6 +22,7 @@
 #include "base/os.h"
 #include "lib/api/attach.h"
 #include "lib/api/ending.h"
+#include "lib/cpu/cpu.h"
 #include "lib/dump/dump.h"
 
 static const char notice[] =
@@ -59,6 +60,8 @@ static void withdraw(uint32_t denied)
             message_write(notice, sizeof notice - 1);
     }
     dumps_confine(denied);
+    if (denied & CONFINE_CPU)
+        cpu_withdraw();
     if (denied & CONFINE_CONTROL)
         attach_withdraw();
     ending_apply();

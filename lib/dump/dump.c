@@ -252,7 +252,8 @@ static int write_profile(const struct dump_style *style, int fd, const char *wor
     struct format_options options = style->options;
     struct sink sink;
     options.reason = words;
-    if (style->format == FORMAT_CAPTURE || style->format == FORMAT_PPROF) {
+    if (style->source == SOURCE_HEAP &&
+        (style->format == FORMAT_CAPTURE || style->format == FORMAT_PPROF)) {
         account_take(&account);
         if (style->format == FORMAT_CAPTURE)
             account_ask_kernel(&account);
@@ -387,6 +388,20 @@ int dump_to_fd(const struct dump_style *style, enum dump_reason reason, int fd)
         __atomic_fetch_add(&failed, 1, __ATOMIC_RELAXED);
     else if (error != 0)
         complain(style, reason, "to a descriptor", true, error);
+    return error;
+}
+
+int dump_try(const char *path)
+{
+    if (!dump_lock(true))
+        return lock_error();
+    int error = strlen(path) < DUMP_NAME_SIZE ? dump_file_refused(os_file_at(path)) : ENAMETOOLONG;
+    if (error == 0) {
+        int fd = dump_file_open(path);
+        error = fd < 0 ? -fd : 0;
+        dump_file_abandon();
+    }
+    dump_unlock();
     return error;
 }
 

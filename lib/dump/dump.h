@@ -51,6 +51,13 @@ void dump_cause(struct print *out, int error);
 int dump_block_log(const char *path, const char *version, unsigned lg_sample);
 uint64_t dumps_written(void);
 uint64_t dumps_failed(void);
+/* Whether a dump could be written to that file: 0 or an errno value. */
+int dump_try(const char *path);
+/* What the last CPU profile in gperftools' format held: samples, and bytes before the mappings. */
+struct dump_cpu_sums {
+    uint64_t samples, bytes;
+};
+struct dump_cpu_sums dump_cpu_sums(void);
 
 /*
  * Triggers. Each stays until it is removed; step 0 removes it. A trigger replaces the one of the

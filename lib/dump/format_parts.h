@@ -21,6 +21,7 @@ int format_capture(const struct format_options *options, struct sink *sink);
 int format_pprof(const struct format_options *options, struct sink *sink);
 int format_jemalloc(const struct format_options *options, struct sink *sink);
 int format_gperftools(const struct format_options *options, struct sink *sink);
+int format_cpu(const struct format_options *options, struct sink *sink);
 
 /* A sum over sites. */
 struct estimate {

@@ -4,6 +4,7 @@
 
 #include "base/compiler.h"
 #include "lib/api/api.h"
+#include "lib/faces/gperftools/cpuprofile.h"
 #include "lib/faces/gperftools/gperftools.h"
 #include "lib/faces/gperftools/mmap_profile.h"
 #include "lib/faces/jemalloc/jemalloc.h"
@@ -12,8 +13,9 @@
 /* gperftools comes last: it records every block, which covers what jemalloc's options ask for. */
 void faces_init(void)
 {
-    static const char *const ours[] = {"MALLOC_CONF",       "JE_MALLOC_CONF", "HEAPPROFILE",
-                                       "HEAPPROFILESIGNAL", "MALLOCSTATS",    "HEAPCHECK"};
+    static const char *const ours[] = {"MALLOC_CONF",       "JE_MALLOC_CONF",  "HEAPPROFILE",
+                                       "HEAPPROFILESIGNAL", "MALLOCSTATS",     "HEAPCHECK",
+                                       "CPUPROFILE",        "CPUPROFILESIGNAL"};
     jemalloc_init();
     gperftools_init();
     for (size_t i = 0; i < COUNT_OF(ours); i++)
@@ -27,6 +29,7 @@ __attribute__((constructor)) static void before_main(void)
     environment_show();
     notice_start();
     gperftools_before_main();
+    cpuprofile_before_main();
 }
 
 void faces_ready(void)
@@ -38,6 +41,7 @@ void faces_ready(void)
 /* jemalloc's report may end the process, so it comes last. */
 void faces_exit(void)
 {
+    cpuprofile_exit();
     gperftools_exit();
     notice_exit();
     jemalloc_exit();

@@ -122,13 +122,6 @@ static bool asks(const struct row *row, const char *value)
     return row->when == SET ? value[0] != '\0' : !is_off(value);
 }
 
-/* A libprofiler in the process serves CPUPROFILE. */
-static bool served_by_another(size_t row)
-{
-    static const char cpu[] = "CPUPROFILE";
-    return row == row_find(cpu, sizeof cpu - 1) && foreign_profiler();
-}
-
 /* Prints the names of one row that are set and were not told before; returns their number. */
 static unsigned print_names(struct print *line, size_t row)
 {
@@ -180,7 +173,7 @@ void variables_tell(void)
     if (!any || foreign_malloc())
         return;
     for (size_t row = 0; row < COUNT_OF(rows); row++)
-        if ((wanted[row / 64] >> row % 64 & 1) != 0 && !served_by_another(row))
+        if ((wanted[row / 64] >> row % 64 & 1) != 0)
             row_tell(row);
 }
 

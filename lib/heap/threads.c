@@ -7,16 +7,15 @@
  */
 #include "lib/heap/threads.h"
 
-#include <fcntl.h>
 #include <string.h>
 
 #include "base/compiler.h"
 #include "base/lock.h"
 #include "base/os.h"
-#include "base/print.h"
 #include "lib/alloc/alloc.h"
 #include "lib/heap/recorder.h"
 #include "lib/heap/sites.h"
+#include "lib/watch/watch.h"
 
 enum {
     SLAB_SHIFT = 6, /* 64 rows are 3 KiB */
@@ -173,24 +172,6 @@ void threads_end(void)
     lock_give(&lock);
 }
 
-/* The kernel's name of a live thread; empty if it has none. */
-static void name_ask(uint32_t tid, char name[THREAD_NAME_SIZE])
-{
-    char path[64];
-    struct print text;
-    print_start(&text, path, sizeof path);
-    print_format(&text, "/proc/self/task/%u/comm", tid);
-    int fd = os_open(print_string(&text), O_RDONLY | O_CLOEXEC, 0);
-    if (fd < 0)
-        return;
-    ssize_t got = os_read(fd, name, THREAD_NAME_SIZE);
-    os_close(fd);
-    got = got < 0 ? 0 : got;
-    while (got > 0 && (name[got - 1] == '\n' || name[got - 1] == '\0' || got == THREAD_NAME_SIZE))
-        got--;
-    memset(name + got, 0, THREAD_NAME_SIZE - (size_t)got);
-}
-
 bool threads_row(uint32_t number, struct thread_row *row)
 {
     if (number >= threads_count())
@@ -206,7 +187,7 @@ bool threads_row(uint32_t number, struct thread_row *row)
     memcpy(row->name, thread->name, sizeof row->name);
     row->name[sizeof row->name - 1] = '\0';
     if (row->alive && !thread->named)
-        name_ask(row->tid, row->name);
+        tasks_name_of((pid_t)row->tid, row->name);
     return true;
 }
 

@@ -26,7 +26,8 @@ static struct table nodes = {
     .entry_bytes = sizeof(struct node), .slab_shift = 8, .count = 2, .slabs = slabs};
 static uint64_t refused;
 
-static uint32_t add(struct walk *walk);
+typedef uint32_t adder(struct table *, uint64_t, uint32_t, uint64_t, bool *);
+INLINE uint32_t add(struct walk *walk, adder *table);
 
 /* Where to look first for a stack of which no frame is known: by the addresses next to its leaf. */
 static uint32_t *memo_of(const struct walk *walk)
@@ -53,20 +54,35 @@ static bool is_stack(struct walk *walk, uint32_t node)
     return node == STACK_NONE;
 }
 
-uint32_t stacks_add(struct walk *walk)
+INLINE uint32_t add_or_recall(struct walk *walk, adder *table)
 {
     enum { FEW = 8 }; /* frames whose lookup costs no more than the memo's: its hash reads NEAR */
     if (walk->same != 0 || walk->count <= FEW)
-        return add(walk);
+        return add(walk, table);
     uint32_t *memo = memo_of(walk), stack = load_acquire(memo);
     if (stack != 0 && is_stack(walk, stack))
         return stack;
-    stack = add(walk);
+    stack = add(walk, table);
     store_release(memo, stack);
     return stack;
 }
 
-static uint32_t child_of(uint32_t caller, uintptr_t pc)
+uint32_t stacks_add(struct walk *walk)
+{
+    return add_or_recall(walk, table_add);
+}
+
+uint32_t stacks_add_now(struct walk *walk)
+{
+    return add_or_recall(walk, table_add_now);
+}
+
+void stacks_reserve(void)
+{
+    table_reserve(&nodes, config.heap_memory);
+}
+
+INLINE uint32_t child_of(uint32_t caller, uintptr_t pc, adder *table)
 {
     static struct node root; /* of STACK_NONE */
     struct node *node = caller == STACK_NONE ? &root : table_at(&nodes, caller);
@@ -77,19 +93,19 @@ static uint32_t child_of(uint32_t caller, uintptr_t pc)
             return child;
     }
     bool fresh;
-    child = table_add(&nodes, pc, caller, config.heap_memory, &fresh);
+    child = table(&nodes, pc, caller, config.heap_memory, &fresh);
     if (child != 0)
         store_release(&node->child, child);
     return child;
 }
 
-static uint32_t add(struct walk *walk)
+INLINE uint32_t add(struct walk *walk, adder *table)
 {
     uint32_t node = walk->same == 0 ? STACK_NONE : walk->nodes[walk->same - 1];
     for (uint32_t i = walk->same; i < walk->count; i++) {
         uint32_t next = STACK_OTHER;
         if (node != STACK_OTHER && walk->pcs[i] != 0)
-            next = child_of(node, walk->pcs[i]);
+            next = child_of(node, walk->pcs[i], table);
         if (unlikely(next == 0)) {
             __atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
             next = STACK_OTHER;

@@ -19,6 +19,10 @@ enum { STACK_NONE = 0, STACK_OTHER = 1 }; /* the empty stack; all stacks beyond 
 
 /* The number of the stack in `walk`; fills in walk->nodes. */
 uint32_t stacks_add(struct walk *walk);
+/* The same in a signal handler, without waiting (table_add_now). */
+uint32_t stacks_add_now(struct walk *walk);
+/* Memory for stacks to come, if it can be had now: makes a refusal of `stacks_add_now` rare. */
+void stacks_reserve(void);
 /* Writes the frames of a stack, leaf first, up to `most`; returns the number of frames. */
 unsigned stacks_frames(uint32_t stack, uintptr_t *pcs, unsigned most);
 /* One node. False if no node has that number. */

@@ -39,12 +39,18 @@ static unsigned index_shift(unsigned number)
     return INDEX_SHIFT + number * INDEX_STEP;
 }
 
+/* How much memory all tables may have, and whether to wait for it. */
+struct limit {
+    uint64_t most;
+    bool wait;
+};
+
 /* Takes memory that is never given back and stores its id in *place if that is still 0. */
-static bool memory_make(uint32_t *place, size_t bytes, uint64_t most)
+static bool memory_make(uint32_t *place, size_t bytes, struct limit limit)
 {
-    if (load_relaxed(&bytes_taken) + bytes > most)
+    if (load_relaxed(&bytes_taken) + bytes > limit.most)
         return false;
-    void *memory = meta_take(bytes);
+    void *memory = limit.wait ? meta_take(bytes) : meta_take_now(bytes);
     if (memory == NULL)
         return false;
     if (bytes >= HUGE_LEAST) /* lookups are at random addresses */
@@ -53,13 +59,15 @@ static bool memory_make(uint32_t *place, size_t bytes, uint64_t most)
     if (__atomic_compare_exchange_n(place, &none, meta_id(memory), false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE))
         __atomic_fetch_add(&bytes_taken, bytes, __ATOMIC_RELAXED);
-    else
-        meta_give(memory, bytes); /* another thread stored its memory first */
+    else if (limit.wait)
+        meta_give(
+            memory,
+            bytes); /* another thread stored its memory first; a handler can't wait to say so */
     return true;
 }
 
 /* A new number whose entry has memory; 0 if memory is out. */
-static uint32_t number_take(struct table *table, uint64_t most)
+static uint32_t number_take(struct table *table, struct limit limit)
 {
     uint32_t id = load_relaxed(&table->count);
     do {
@@ -68,7 +76,7 @@ static uint32_t number_take(struct table *table, uint64_t most)
             return 0;
         if (load_acquire(&table->slabs[slab]) == 0 &&
             !memory_make(&table->slabs[slab], (size_t)table->entry_bytes << table->slab_shift,
-                         most))
+                         limit))
             return 0;
     } while (!__atomic_compare_exchange_n(&table->count, &id, id + 1, true, __ATOMIC_ACQ_REL,
                                           __ATOMIC_RELAXED));
@@ -111,12 +119,12 @@ static NOINLINE void index_move(struct table *table, uint32_t from)
 }
 
 /* The newest index; adds a longer one first if it is half full. NULL if memory is out. */
-static uint64_t *index_newest(struct table *table, unsigned *number, uint64_t most)
+static uint64_t *index_newest(struct table *table, unsigned *number, struct limit limit)
 {
     for (;;) { /* repeats only if another thread has added an index */
         *number = load_acquire(&table->newest);
         if (load_acquire(&table->indexes[*number]) == 0 &&
-            !memory_make(&table->indexes[*number], sizeof(uint64_t) << index_shift(*number), most))
+            !memory_make(&table->indexes[*number], sizeof(uint64_t) << index_shift(*number), limit))
             return NULL;
         size_t size = (size_t)1 << index_shift(*number), count = load_relaxed(&table->count);
         bool full = count >= size - size / 8;
@@ -125,7 +133,7 @@ static uint64_t *index_newest(struct table *table, unsigned *number, uint64_t mo
         if (count >= size / 2 && *number + 1 < TABLE_INDEXES &&
             load_acquire(&table->moved) == *number &&
             memory_make(&table->indexes[*number + 1], sizeof(uint64_t) << index_shift(*number + 1),
-                        most)) {
+                        limit)) {
             uint32_t expected = *number;
             if (__atomic_compare_exchange_n(&table->newest, &expected, *number + 1, false,
                                             __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
@@ -173,7 +181,7 @@ static uint32_t look(const struct table *table, unsigned number, uint64_t hash, 
     return 0;
 }
 
-uint32_t table_add(struct table *table, uint64_t a, uint32_t b, uint64_t most, bool *fresh)
+INLINE uint32_t add(struct table *table, uint64_t a, uint32_t b, struct limit limit, bool *fresh)
 {
     uint64_t hash = hash_of(a, b);
     size_t slot;
@@ -184,14 +192,14 @@ uint32_t table_add(struct table *table, uint64_t a, uint32_t b, uint64_t most, b
         id = look(table, number, hash, a, b, &slot);
     if (likely(id != 0))
         return id;
-    uint64_t *index = index_newest(table, &number, most);
+    uint64_t *index = index_newest(table, &number, limit);
     if (unlikely(load_acquire(&table->moved) < number))
         id = look(table, number - 1, hash, a, b, &slot);
     if (index == NULL)
         return id;
     bool found = id != 0;
     if (!found) {
-        if ((id = number_take(table, most)) == 0)
+        if ((id = number_take(table, limit)) == 0)
             return 0;
         struct table_entry *entry = table_at(table, id);
         entry->b = b;
@@ -209,4 +217,25 @@ uint32_t table_add(struct table *table, uint64_t a, uint32_t b, uint64_t most, b
             return id;
         }
     }
+}
+
+uint32_t table_add(struct table *table, uint64_t a, uint32_t b, uint64_t most, bool *fresh)
+{
+    return add(table, a, b, (struct limit){most, true}, fresh);
+}
+
+uint32_t table_add_now(struct table *table, uint64_t a, uint32_t b, uint64_t most, bool *fresh)
+{
+    return add(table, a, b, (struct limit){most, false}, fresh);
+}
+
+void table_reserve(struct table *table, uint64_t most)
+{
+    struct limit limit = {most, false};
+    unsigned number;
+    uint32_t slab = (load_relaxed(&table->count) >> table->slab_shift) + 1;
+    index_newest(table, &number, limit);
+    for (uint32_t at = slab - 1; at <= slab && at < TABLE_SLABS; at++)
+        if (load_acquire(&table->slabs[at]) == 0)
+            memory_make(&table->slabs[at], (size_t)table->entry_bytes << table->slab_shift, limit);
 }

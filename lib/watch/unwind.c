@@ -552,11 +552,14 @@ static void place_set(struct place *place, const struct caller *from)
     place->meeting = UINTPTR_MAX, place->old = -1;
 }
 
-void unwind(struct walk *walk, const struct caller *from, unsigned most)
+/* `interrupted`: from->pc is an exact address plus one. */
+INLINE void walk_from(struct walk *walk, const struct caller *from, bool interrupted, unsigned most)
 {
     struct place place;
     uint32_t now = load_acquire(&generation);
     place_set(&place, from);
+    if (interrupted)
+        place.interrupted = from->pc;
     bool own = place.sp % sizeof place.sp == 0 && own_stack_has(&walk->own, place.sp);
     walk->cut = false;
     if (likely(own)) {
@@ -575,4 +578,20 @@ void unwind(struct walk *walk, const struct caller *from, unsigned most)
     if (place.strayed)
         walk->end = END_UNSURE;
     walk->generation = now;
+}
+
+void unwind(struct walk *walk, const struct caller *from, unsigned most)
+{
+    walk_from(walk, from, false, most);
+}
+
+FOREIGN void unwind_context(struct walk *walk, const void *context, unsigned most)
+{
+    const char *frame = (const char *)context - ARCH_SIGNAL_CONTEXT;
+    struct caller from = {
+        *(const uintptr_t *)(frame + ARCH_SIGNAL_PC) + 1,
+        *(const uintptr_t *)(frame + ARCH_SIGNAL_SP),
+        *(const uintptr_t *)(frame + ARCH_SIGNAL_FP),
+    };
+    walk_from(walk, &from, true, most);
 }

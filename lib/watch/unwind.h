@@ -65,6 +65,9 @@ INLINE void walk_forget(struct walk *walk)
 /* Fills `walk` with at most `most` frames (<= WALK_MOST). `walk` is zeroed memory, or what the same
  * thread's last call left there. */
 void unwind(struct walk *walk, const struct caller *from, unsigned most);
+/* The same in a signal handler, from what it interrupted; `context` is its third argument. The
+ * leaf is recorded as the exact address plus one. */
+void unwind_context(struct walk *walk, const void *context, unsigned most);
 /* Code was unloaded: forgets the rules of its addresses. */
 void unwind_forget(void);
 

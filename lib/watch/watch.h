@@ -7,10 +7,13 @@
 #ifndef WATCH_WATCH_H
 #define WATCH_WATCH_H
 
+#include "lib/watch/interrupt.h"
 #include "lib/watch/own_stack.h"
 #include "lib/watch/stacks.h"
 #include "lib/watch/table.h"
+#include "lib/watch/tasks.h"
 #include "lib/watch/unloaded.h"
 #include "lib/watch/unwind.h"
+#include "lib/watch/walks.h"
 
 #endif

@@ -73,9 +73,9 @@ done <lines
 [ "$(grep -c UNSERVED lines)" -gt 20 ] || fail "the table has few rows"
 
 # Variables of one row share a line; mimalloc's are found in either case, as there.
-said CPUPROFILE=x CPUPROFILE_FREQUENCY=5 HEAPCHECK=normal
+said TCMALLOC_ONE=x TCMALLOC_TWO=5 HEAPCHECK=normal
 lines 2 "three variables of two rows"
-grep -q '^memoir: CPUPROFILE, CPUPROFILE_FREQUENCY: \|^memoir: CPUPROFILE_FREQUENCY, CPUPROFILE: ' said ||
+grep -q '^memoir: TCMALLOC_ONE, TCMALLOC_TWO: \|^memoir: TCMALLOC_TWO, TCMALLOC_ONE: ' said ||
     fail "two variables of a row do not share its line: $(cat said)"
 said mimalloc_Show_Stats=1
 lines 1 "mimalloc_Show_Stats"
@@ -92,22 +92,22 @@ for number in $(seq 200); do set -- "$@" "TCMALLOC_NUMBER_$number=1"; done
 said "$@"
 lines 1 "200 variables of a row"
 grep -q 'TCMALLOC_NUMBER_8 and 192 more: not served: memoir has' said || fail "200 variables: $(cat said)"
-said MEMOIR_TOLD="$(head -c 100000 /dev/zero | tr '\0' A)" CPUPROFILE=x
+said MEMOIR_TOLD="$(head -c 100000 /dev/zero | tr '\0' A)" TCMALLOC_ONE=x
 lines 1 "a long MEMOIR_TOLD"
-said MEMOIR_TOLD=HEAPCHECK,CPUPROFILE CPUPROFILE=x
+said MEMOIR_TOLD=HEAPCHECK,TCMALLOC_ONE TCMALLOC_ONE=x
 lines 0 "told before"
-said MEMOIR_TOLD=CPUPROFILE_FREQUENCY CPUPROFILE=x
+said MEMOIR_TOLD=TCMALLOC_TWO TCMALLOC_ONE=x
 lines 1 "another one told before"
 
 # A process that spoke answers for those that it starts; what is new there is still said.
-CPUPROFILE=x LD_PRELOAD=$MEMOIR_LIB sh -c './tiny; ./tiny; HEAPCHECK=normal ./tiny; ./tiny' 2>err
+TCMALLOC_ONE=x LD_PRELOAD=$MEMOIR_LIB sh -c './tiny; ./tiny; HEAPCHECK=normal ./tiny; ./tiny' 2>err
 grep '^memoir:' err >said
 lines 2 "a shell and its programs"
 [ "$(grep -c HEAPCHECK said)" -eq 1 ] || fail "a variable that a program got later: $(cat said)"
-[ "$("$MEMOIR_TOOL" run --no-summary --lib "$MEMOIR_LIB" env CPUPROFILE=x ./tiny 2>&1 | grep -c CPUPROFILE)" -eq 1 ] ||
+[ "$("$MEMOIR_TOOL" run --no-summary --lib "$MEMOIR_LIB" env TCMALLOC_ONE=x ./tiny 2>&1 | grep -c TCMALLOC_ONE)" -eq 1 ] ||
     fail "memoir run and the library both speak, or none"
-CPUPROFILE=x LD_PRELOAD=$MEMOIR_LIB env >out 2>err
-[ "$(grep -c '^MEMOIR_TOLD=CPUPROFILE$' out)" -eq 1 ] || fail "MEMOIR_TOLD is not passed on"
+TCMALLOC_ONE=x LD_PRELOAD=$MEMOIR_LIB env >out 2>err
+[ "$(grep -c '^MEMOIR_TOLD=TCMALLOC_ONE$' out)" -eq 1 ] || fail "MEMOIR_TOLD is not passed on"
 LD_PRELOAD=$MEMOIR_LIB env >out 2>err
 ! grep -q MEMOIR_TOLD out || fail "MEMOIR_TOLD without a reason"
 [ ! -s err ] || fail "something is said of nothing: $(cat err)"
@@ -124,7 +124,7 @@ if [ -n "$profiler" ]; then
 fi
 mimalloc=$(ldconfig -p 2>/dev/null | awk '$1 == "libmimalloc.so.2" { print $NF; exit }')
 if [ -n "$mimalloc" ]; then
-    MIMALLOC_SHOW_STATS=1 CPUPROFILE=x LD_PRELOAD="$mimalloc $MEMOIR_LIB" ./tiny 2>err
+    MIMALLOC_SHOW_STATS=1 TCMALLOC_ONE=x LD_PRELOAD="$mimalloc $MEMOIR_LIB" ./tiny 2>err
     quiet err
     grep -q 'peak' err || fail "mimalloc does not print its statistics"
 fi

@@ -1,20 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions of gperftools' CPU profiler, which memoir does not have yet: a program that was
- * linked with libtcmalloc_and_profiler, or looks them up by name, finds them, and the first call
- * that wants a profile prints one line. If libprofiler is in the process as well, all calls are
- * passed on to it. Not in the archive: it would replace a libprofiler that is linked in.
+ * The functions of gperftools' CPU profiler and of its stack walker, by the names that C and C++
+ * programs know them by. Not in the archive: they would replace those of a libprofiler that is
+ * linked in.
  */
-#include <dlfcn.h>
-#include <stddef.h>
+#include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/compiler.h"
-#include "base/message.h"
-#include "base/os.h"
+#include "lib/api/api.h"
+#include "lib/cpu/cpu.h"
+#include "lib/faces/gperftools/cpuprofile.h"
+#include "lib/watch/watch.h"
 
-struct ProfilerOptions;
-struct ProfilerState; /* an int, a time_t, 1024 bytes, an int: gperftools/profiler.h */
+/* As in gperftools/profiler.h. */
+struct ProfilerOptions {
+    int (*filter_in_thread)(void *argument);
+    void *filter_in_thread_arg;
+};
+
+struct ProfilerState {
+    int enabled;
+    time_t start_time;
+    char profile_name[CPUPROFILE_NAME_SIZE];
+    int samples_gathered;
+};
 
 int ProfilerStart(const char *path);
 int ProfilerStartWithOptions(const char *path, const struct ProfilerOptions *options);
@@ -27,70 +38,164 @@ void ProfilerRegisterThread(void);
 void ProfilerGetCurrentState(struct ProfilerState *state);
 int ProfilerGetStackTrace(void **result, int depth_max, int skip, const void *context);
 
-enum { STATE_SIZE = 2 * sizeof(long) + 1024 + 2 * sizeof(int) };
-
-/* The function behind ours; NULL: there is none. */
-#define NEXT(name) ((__typeof__(&name))next(#name))
+/* In libprofiler.so alone: libmemoir's function of that name, or NULL. */
+extern HIDDEN void *profiler_next(const char *name) __attribute__((weak));
+#define NEXT(name) ((__typeof__(&(name)))next(#name))
 
 static void *next(const char *name)
 {
-    return dlsym(RTLD_NEXT, name);
+    return profiler_next == NULL ? NULL : profiler_next(name);
 }
 
-static int refuse(void)
+/* The program's, which is called in a signal handler. */
+static struct ProfilerOptions filter;
+
+static int filter_ask(void *unused)
 {
-    static bool told;
-    static const char text[] =
-        "memoir: ProfilerStart: not served: memoir has no CPU profiler yet; preload gperftools' "
-        "as well, LD_PRELOAD=\"libmemoir.so libprofiler.so.0\"\n";
-    if (!__atomic_exchange_n(&told, true, __ATOMIC_RELAXED) && !os_secure())
-        message_write(text, sizeof text - 1);
-    return 0;
+    int kept = errno;
+    (void)unused;
+    int wanted = filter.filter_in_thread(filter.filter_in_thread_arg);
+    errno = kept;
+    return wanted;
 }
 
 EXPORT int ProfilerStart(const char *path)
 {
     __typeof__(&ProfilerStart) start = NEXT(ProfilerStart);
-    return start == NULL ? refuse() : start(path);
+    return start != NULL ? start(path) : cpuprofile_start(path, NULL, NULL);
 }
 
 EXPORT int ProfilerStartWithOptions(const char *path, const struct ProfilerOptions *options)
 {
     __typeof__(&ProfilerStartWithOptions) start = NEXT(ProfilerStartWithOptions);
-    return start == NULL ? refuse() : start(path, options);
+    if (start != NULL)
+        return start(path, options);
+    if (options == NULL || options->filter_in_thread == NULL)
+        return cpuprofile_start(path, NULL, NULL);
+    filter = *options;
+    return cpuprofile_start(path, filter_ask, NULL);
 }
 
-/* Calls of no argument and no result: without a profiler there is nothing to do. */
-#define PASS_ON(name)                              \
-    EXPORT void name(void)                         \
-    {                                              \
-        __typeof__(&(name)) function = NEXT(name); \
-        if (function != NULL)                      \
-            function();                            \
-    }
-PASS_ON(ProfilerStop)
-PASS_ON(ProfilerFlush)
-PASS_ON(ProfilerEnable)
-PASS_ON(ProfilerDisable)
-PASS_ON(ProfilerRegisterThread)
+EXPORT void ProfilerStop(void)
+{
+    __typeof__(&ProfilerStop) stop = NEXT(ProfilerStop);
+    if (stop != NULL)
+        stop();
+    else
+        cpuprofile_stop();
+}
+
+EXPORT void ProfilerFlush(void)
+{
+    __typeof__(&ProfilerFlush) flush = NEXT(ProfilerFlush);
+    if (flush != NULL)
+        flush();
+    else
+        cpuprofile_flush();
+}
+
+EXPORT void ProfilerEnable(void)
+{
+}
+
+EXPORT void ProfilerDisable(void)
+{
+}
 
 EXPORT int ProfilingIsEnabledForAllThreads(void)
 {
-    __typeof__(&ProfilingIsEnabledForAllThreads) ask = NEXT(ProfilingIsEnabledForAllThreads);
-    return ask == NULL ? 0 : ask();
+    return 1;
+}
+
+/* Every thread has a clock without it. */
+EXPORT void ProfilerRegisterThread(void)
+{
 }
 
 EXPORT void ProfilerGetCurrentState(struct ProfilerState *state)
 {
     __typeof__(&ProfilerGetCurrentState) get = NEXT(ProfilerGetCurrentState);
-    if (get != NULL)
+    struct cpuprofile_state now;
+    if (get != NULL) {
         get(state);
+        return;
+    }
+    cpuprofile_state(&now);
+    memset(state, 0, sizeof *state);
+    state->enabled = now.runs;
+    state->start_time = (time_t)now.start_s;
+    state->samples_gathered = (int)now.samples;
+    memcpy(state->profile_name, now.name, sizeof state->profile_name);
+}
+
+/* ---- stacks ------------------------------------------------------------------------------ */
+
+/* Leaf first, without the first `skip`. The address that a signal interrupted is the exact one. */
+static int frames_copy(const struct walk *walk, bool interrupted, void **result, int *sizes,
+                       int depth_max, int skip)
+{
+    int count = 0;
+    for (int i = (int)walk->count - 1 - skip; i >= 0 && count < depth_max; i--, count++) {
+        bool leaf = interrupted && i == (int)walk->count - 1;
+        result[count] = (void *)(walk->pcs[i] - leaf); /* NOLINT(performance-no-int-to-ptr) */
+        if (sizes != NULL)
+            sizes[count] = 0;
+    }
+    return count;
+}
+
+static int stack_get(const struct caller *caller, const void *context, void **result, int *sizes,
+                     int depth_max, int skip)
+{
+    static const struct own_stack nothing;
+    struct walk *walk = depth_max > 0 && skip >= 0 ? walks_take(WALKS_NOBODY, &nothing) : NULL;
+    if (walk == NULL)
+        return 0;
+    if (context != NULL)
+        unwind_context(walk, context, WALK_MOST);
     else
-        memset(state, 0, STATE_SIZE);
+        unwind(walk, caller, WALK_MOST);
+    int count = frames_copy(walk, context != NULL, result, sizes, depth_max, skip);
+    walks_give(walk);
+    return count;
 }
 
 EXPORT int ProfilerGetStackTrace(void **result, int depth_max, int skip, const void *context)
 {
-    __typeof__(&ProfilerGetStackTrace) walk = NEXT(ProfilerGetStackTrace);
-    return walk == NULL ? 0 : walk(result, depth_max, skip, context);
+    struct caller caller = CALLER_HERE;
+    return stack_get(&caller, context, result, NULL, depth_max, skip);
+}
+
+#define CXX_NAME(mangled) __asm__(mangled) EXPORT
+
+int stack_trace(void **result, int depth_max, int skip) CXX_NAME("_Z13GetStackTracePPvii");
+int stack_trace_with(void **result, int depth_max, int skip, const void *context)
+    CXX_NAME("_Z24GetStackTraceWithContextPPviiPKv");
+int stack_frames(void **result, int *sizes, int depth_max, int skip)
+    CXX_NAME("_Z14GetStackFramesPPvPiii");
+int stack_frames_with(void **result, int *sizes, int depth_max, int skip, const void *context)
+    CXX_NAME("_Z25GetStackFramesWithContextPPvPiiiPKv");
+
+int stack_trace(void **result, int depth_max, int skip)
+{
+    struct caller caller = CALLER_HERE;
+    return stack_get(&caller, NULL, result, NULL, depth_max, skip);
+}
+
+int stack_trace_with(void **result, int depth_max, int skip, const void *context)
+{
+    struct caller caller = CALLER_HERE;
+    return stack_get(&caller, context, result, NULL, depth_max, skip);
+}
+
+int stack_frames(void **result, int *sizes, int depth_max, int skip)
+{
+    struct caller caller = CALLER_HERE;
+    return stack_get(&caller, NULL, result, sizes, depth_max, skip);
+}
+
+int stack_frames_with(void **result, int *sizes, int depth_max, int skip, const void *context)
+{
+    struct caller caller = CALLER_HERE;
+    return stack_get(&caller, context, result, sizes, depth_max, skip);
 }

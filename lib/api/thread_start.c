@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pthread_create, so that a thread has its clock from its start on while the CPU profile runs.
+ * Otherwise, and where there is no memory for it, the call goes straight on to libc. The new thread
+ * enters the program's function by a jump: nothing of ours is on its stack. Not in the static
+ * archive, for there is no way to libc's function behind ours; threads of static programs are
+ * found by looking (lib/watch/tasks.h).
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/compiler.h"
+#include "lib/api/init.h"
+#include "lib/cpu/cpu.h"
+
+typedef int creator(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+struct start {
+    void *(*run)(void *argument);
+    void *argument;
+};
+
+static void *begin(void *argument)
+{
+    struct start start = *(struct start *)argument;
+    free(argument);
+    cpu_thread_begin();
+    init_thread_watch();
+    return start.run(start.argument);
+}
+
+static creator *next(void)
+{
+    static creator *known;
+    creator *found = load_relaxed(&known);
+    if (unlikely(found == NULL)) {
+        found = (creator *)dlsym(RTLD_NEXT, "pthread_create");
+        store_relaxed(&known, found);
+    }
+    return found;
+}
+
+EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*run)(void *argument), void *argument)
+{
+    creator *create = next();
+    if (create == NULL)
+        return EAGAIN; /* a glibc before 2.34 without libpthread */
+    struct start *start = likely(!load_relaxed(&cpu_running)) ? NULL : malloc(sizeof *start);
+    if (start == NULL)
+        return create(thread, attributes, run, argument);
+    *start = (struct start){run, argument};
+    int error = create(thread, attributes, begin, start);
+    if (error != 0)
+        free(start);
+    return error;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A clock for each thread: a timer of the kernel that counts the thread's own CPU time and
+ * interrupts it. The kernel looks at such timers once a tick (some 100 to 1,000 times a second, and
+ * only while the thread runs) and tells how many expirations one signal stands for; a sample is
+ * weighted by that, so sums are right at any rate.
+ *
+ * A thread that ends between two ticks would never be sampled, however many such threads there are.
+ * What is left of ended threads is therefore kept in a sum; when it reaches a period, the next
+ * thread that begins has its first expiration at once, and stands for it. So a short thread is
+ * sampled with the probability that a tick finds it running.
+ */
+#ifndef CPU_CLOCKS_H
+#define CPU_CLOCKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* From now on clocks ring so often and send this signal. */
+void clocks_open(unsigned rate, int signal);
+void clocks_set_rate(unsigned rate);
+/* A clock for a thread that has none. `begins`: what the thread has used so far counts, too. False:
+ * the kernel has no timer for it. */
+bool clocks_arm(uint32_t number, bool begins);
+/* Its timer goes; what the thread has used is noted. `ends`: it will not run any more. */
+void clocks_disarm(uint32_t number, bool ends);
+/* The rate has changed. */
+void clocks_renew(uint32_t number);
+/* In the handler: how many periods the signal stands for, `overrun` more than one expiration. */
+uint64_t clocks_weight(uint32_t number, int overrun);
+
+/* A timer of the process that rings 10 times a second of CPU time, in whichever thread: so threads
+ * that did not begin through us are found. Its value is that of TASK_NONE. */
+void clocks_scout(bool on);
+/* In a forked child: its timers are the parent's. */
+void clocks_forked(void);
+
+#endif

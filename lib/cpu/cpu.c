@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See lib/cpu/cpu.h. While the profile runs, threads come to have clocks in three ways: they exist
+ * when it starts (tasks_scan), they begin with cpu_thread_begin, or the timer of the process finds
+ * them at work. All is changed under one lock, which no handler takes.
+ */
+#include "lib/cpu/cpu.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "base/attach.h"
+#include "base/compiler.h"
+#include "base/config.h"
+#include "base/confine.h"
+#include "base/lock.h"
+#include "base/os.h"
+#include "base/os_thread.h"
+#include "base/os_timer.h"
+#include "lib/alloc/alloc.h"
+#include "lib/cpu/clocks.h"
+
+enum {
+    ENDED_MOST = 1024, /* ended threads that are told apart */
+    LOOK_EVERY = 10,   /* of the process's timer: so often the kernel is asked for all threads */
+};
+
+uint32_t cpu_running;
+
+static struct lock lock = {0, LOCK_CPU};
+static uint32_t users; /* a sum of `enum cpu_user` */
+static unsigned rate_now = 100;
+static int signal_now;
+static int (*filter)(void *argument);
+static void *filter_argument;
+static uint32_t uncovered, ended;
+static uint64_t first_ms;
+/* Up to the last start, and at that. */
+static uint64_t on_ns, on_since_ns;
+static struct os_usage used, used_since;
+
+static void on_interrupt(const void *info, void *context);
+static void task_joined(uint32_t number);
+static void task_ended(uint32_t number);
+
+static const struct tasks_scan scan_calls = {task_joined, task_ended};
+
+/* No handler of the program's runs on top: it might jump out. */
+static bool cpu_lock(struct os_signals *before)
+{
+    if (lock_held != 0)
+        return false;
+    os_signals_hold(before);
+    lock_take(&lock);
+    return true;
+}
+
+static void cpu_unlock(const struct os_signals *before)
+{
+    lock_give(&lock);
+    os_signals_release(before);
+}
+
+/* A signal that is free. SIGURG and SIGWINCH are ignored where there is no handler. */
+static int signal_choose(int wish)
+{
+    static const int ours[] = {ATTACH_SIGNAL, SIGWINCH, SIGPROF};
+    if (wish != 0)
+        return interrupt_open(wish) ? wish : 0;
+    for (size_t i = 0; i < COUNT_OF(ours); i++)
+        if (interrupt_open(ours[i]))
+            return ours[i];
+    return 0;
+}
+
+static void task_arm(uint32_t number, bool begins)
+{
+    if (!clocks_arm(number, begins))
+        __atomic_fetch_add(&uncovered, 1, __ATOMIC_RELAXED);
+}
+
+static void task_joined(uint32_t number)
+{
+    task_arm(number, false);
+}
+
+static void task_ended(uint32_t number)
+{
+    struct task *task = tasks_at(number);
+    clocks_disarm(number, true);
+    bool kept = task->samples != 0;
+    if (kept && load_relaxed(&ended) >= ENDED_MOST) {
+        samples_fold(number);
+        kept = false;
+    }
+    if (kept)
+        __atomic_fetch_add(&ended, 1, __ATOMIC_RELAXED);
+    tasks_end(number, kept);
+}
+
+static int begin_locked(const struct cpu_wish *wish)
+{
+    if (wish->rate != 0)
+        rate_now = wish->rate < CPU_RATE_MAX ? wish->rate : CPU_RATE_MAX;
+    if (!os_thread_prepare())
+        return ENOSYS;
+    signal_now = signal_choose(wish->signal);
+    if (signal_now == 0)
+        return EBUSY;
+    interrupt_hear(INTERRUPT_CPU, on_interrupt);
+    clocks_open(rate_now, signal_now);
+    samples_reserve();
+    if (first_ms == 0)
+        first_ms = os_now_ms();
+    on_since_ns = os_now_ns();
+    used_since = os_usage();
+    store_relaxed(&uncovered, 0);
+    store_release(&cpu_running, 1); /* from here on threads that begin have clocks */
+    for (uint32_t number = 1; number < tasks_count(); number++)
+        if (load_acquire(&tasks_at(number)->state) == TASK_LIVES)
+            task_joined(number);
+    tasks_scan(&scan_calls);
+    clocks_scout(true);
+    return 0;
+}
+
+static void end_locked(void)
+{
+    store_release(&cpu_running, 0);
+    clocks_scout(false);
+    for (uint32_t number = 1; number < tasks_count(); number++)
+        if (load_acquire(&tasks_at(number)->state) == TASK_LIVES)
+            clocks_disarm(number, false);
+    struct os_usage now = os_usage();
+    used.user_ns += now.user_ns - used_since.user_ns;
+    used.system_ns += now.system_ns - used_since.system_ns;
+    on_ns += os_now_ns() - on_since_ns;
+}
+
+static void rate_change_locked(unsigned rate)
+{
+    rate_now = rate < CPU_RATE_MAX ? rate : CPU_RATE_MAX;
+    clocks_set_rate(rate_now);
+    for (uint32_t number = 1; number < tasks_count(); number++)
+        if (load_acquire(&tasks_at(number)->state) == TASK_LIVES)
+            clocks_renew(number);
+}
+
+int cpu_start(enum cpu_user user, const struct cpu_wish *wish)
+{
+    struct os_signals before;
+    int error = 0;
+    if (confined(CONFINE_CPU))
+        return ENOSYS;
+    if (!cpu_lock(&before))
+        return EDEADLK;
+    if (!load_relaxed(&cpu_running))
+        error = begin_locked(wish);
+    else if (wish->rate != 0 && wish->rate != rate_now)
+        rate_change_locked(wish->rate);
+    if (error == 0) {
+        if (user == CPU_GPERFTOOLS) {
+            filter_argument = wish->argument;
+            store_release(&filter, wish->filter);
+            samples_mark();
+        }
+        store_relaxed(&users, users | user);
+    }
+    cpu_unlock(&before);
+    return error;
+}
+
+void cpu_stop(enum cpu_user user)
+{
+    struct os_signals before;
+    if (!cpu_lock(&before))
+        return;
+    if (user == CPU_GPERFTOOLS)
+        store_release(&filter, NULL);
+    store_relaxed(&users, users & ~(uint32_t)user);
+    if (users == 0 && load_relaxed(&cpu_running))
+        end_locked();
+    cpu_unlock(&before);
+}
+
+bool cpu_wanted(enum cpu_user user)
+{
+    return load_relaxed(&users) & user;
+}
+
+bool cpu_runs(void)
+{
+    return load_relaxed(&cpu_running);
+}
+
+unsigned cpu_rate(void)
+{
+    return load_relaxed(&rate_now);
+}
+
+void cpu_reset(void)
+{
+    struct os_signals before;
+    if (!cpu_lock(&before))
+        return;
+    samples_forget();
+    for (uint32_t number = 1; number < tasks_count(); number++) {
+        struct task *task = tasks_at(number);
+        if (load_acquire(&task->state) == TASK_ENDED)
+            tasks_end(number, false);
+        else
+            task->used_ns = 0;
+    }
+    store_relaxed(&ended, 0);
+    on_ns = 0;
+    used = (struct os_usage){0, 0};
+    on_since_ns = os_now_ns();
+    used_since = os_usage();
+    first_ms = cpu_runs() ? os_now_ms() : 0;
+    cpu_unlock(&before);
+}
+
+void cpu_thread_begin(void)
+{
+    uint64_t before;
+    bool fresh;
+    pid_t tid = os_tid_asked();
+    os_signals_set(~(uint64_t)0, &before);
+    uint32_t number = tasks_self(tid);
+    if (number == TASK_NONE && (number = tasks_join(tid, &fresh)) != TASK_NONE) {
+        tasks_set_self(number);
+        if (fresh)
+            task_arm(number, true);
+    }
+    os_signals_set(before, NULL);
+}
+
+/* No system call where the thread was never profiled: a seccomp filter may end it for that. */
+void cpu_thread_end(void)
+{
+    uint64_t before;
+    if (!tasks_has_self())
+        return;
+    os_signals_set(~(uint64_t)0, &before);
+    uint32_t number = tasks_self(os_tid_asked());
+    if (number != TASK_NONE) {
+        os_thread_name(tasks_at(number)->name);
+        tasks_set_self(TASK_NONE);
+        task_ended(number);
+    }
+    os_signals_set(before, NULL);
+}
+
+/* The timer of the process rang: is the thread that it came upon known? Now and then all are looked
+ * for. */
+static void look_around(void)
+{
+    static uint32_t rings;
+    uint32_t ring = __atomic_add_fetch(&rings, 1, __ATOMIC_RELAXED);
+    if (tasks_self(os_tid_asked()) == TASK_NONE || ring % LOOK_EVERY == 0)
+        tasks_scan_start(&scan_calls);
+}
+
+static bool is_wanted(void)
+{
+    int (*choose)(void *) = load_acquire(&filter);
+    if (likely(choose == NULL) || load_relaxed(&users) != CPU_GPERFTOOLS)
+        return true;
+    return choose(filter_argument) != 0;
+}
+
+/* In any thread, at any moment, with all signals blocked. */
+static void on_interrupt(const void *about, void *context)
+{
+    const siginfo_t *info = about;
+    uint32_t number = (uint32_t)(uintptr_t)info->si_value.sival_ptr;
+    if (!load_acquire(&cpu_running) || number >= tasks_count())
+        return;
+    if (number == TASK_NONE) {
+        look_around();
+        return;
+    }
+    struct task *task = tasks_at(number);
+    if (task->samples == 0) {
+        task->shares_memory = os_tid() != (pid_t)task->tid;
+        if (!task->shares_memory)
+            tasks_set_self(number);
+    }
+    uint64_t weight = clocks_weight(number, info->si_overrun);
+    if (is_wanted())
+        samples_take(number, weight, context);
+}
+
+void cpu_about(struct cpu_about *about)
+{
+    struct samples_sums sums = samples_sums();
+    struct os_usage now = os_usage();
+    bool runs = cpu_runs();
+    *about = (struct cpu_about){
+        .runs = runs,
+        .rate = cpu_rate(),
+        .source = "thread timers",
+        .first_ms = first_ms,
+        .on_ns = on_ns + (runs ? os_now_ns() - on_since_ns : 0),
+        .user_ns = used.user_ns + (runs ? now.user_ns - used_since.user_ns : 0),
+        .system_ns = used.system_ns + (runs ? now.system_ns - used_since.system_ns : 0),
+        .samples = sums.samples,
+        .sampled_ns = sums.ns,
+        .lost = sums.lost,
+        .stackless = sums.stackless,
+        .uncovered = load_relaxed(&uncovered),
+    };
+    for (uint32_t number = 1; number < tasks_count(); number++)
+        about->threads += load_acquire(&tasks_at(number)->state) == TASK_LIVES;
+}
+
+uint64_t cpu_used_ns(const struct task *task)
+{
+    if (load_acquire(&task->state) != TASK_LIVES || load_acquire(&task->timer) < 0)
+        return task->used_ns;
+    uint64_t now_ns = os_clock_ns(os_thread_clock((pid_t)task->tid));
+    return task->used_ns + (now_ns > task->from_ns ? now_ns - task->from_ns : 0);
+}
+
+/* ---- fork, seccomp ---------------------------------------------------------------------- */
+
+static __thread bool fork_blocked; /* the signal was let through before */
+
+void cpu_fork_prepare(void)
+{
+    if (!cpu_runs())
+        return;
+    uint64_t before, bit = (uint64_t)1 << (signal_now - 1);
+    os_signals_set(os_signals_blocked() | bit, &before);
+    fork_blocked = !(before & bit);
+}
+
+void cpu_fork_parent(void)
+{
+    if (!fork_blocked)
+        return;
+    fork_blocked = false;
+    os_signals_unblock((uint64_t)1 << (signal_now - 1));
+}
+
+void cpu_forked(uint32_t parent_id)
+{
+    lock_break(&lock, parent_id);
+    tasks_forked(parent_id);
+    samples_forked();
+    for (uint32_t number = 1; number < tasks_count(); number++)
+        tasks_at(number)->timer = -1;
+    clocks_forked();
+    ended = 0;
+    on_ns = 0;
+    used = (struct os_usage){0, 0};
+}
+
+/* Timers stay behind in the parent. This thread is the only one. */
+void cpu_fork_child(void)
+{
+    if (cpu_runs()) {
+        uint32_t number = tasks_self(os_tid_asked());
+        on_since_ns = os_now_ns();
+        used_since = os_usage();
+        first_ms = os_now_ms();
+        if (number == TASK_NONE)
+            cpu_thread_begin();
+        else
+            task_joined(number);
+        clocks_scout(true);
+    }
+    cpu_fork_parent();
+}
+
+void cpu_withdraw(void)
+{
+    cpu_stop(CPU_OPTIONS);
+    cpu_stop(CPU_GPERFTOOLS);
+}

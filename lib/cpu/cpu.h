@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The door of lib/cpu, the CPU observer: where the program spends its time. Each thread has a clock
+ * of its own (clocks.h) that interrupts it now and then; what it is doing then is a sample
+ * (samples.h).
+ *
+ * There is one profile. It has two users, the options (with control and the calls of memoir.h) and
+ * gperftools' functions; it runs while one of them wants it to. What the second one gets is what
+ * came since its own start.
+ */
+#ifndef CPU_CPU_H
+#define CPU_CPU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/cpu/samples.h"
+
+enum { CPU_RATE_MIN = 1, CPU_RATE_MAX = 10000 };
+enum cpu_user { CPU_OPTIONS = 1, CPU_GPERFTOOLS = 2 };
+
+struct cpu_wish {
+    unsigned rate; /* a second; 0: as it is */
+    int signal;    /* 0: the one that fits best */
+    /* In the handler, NULL: all threads are sampled. Called with `argument`; 0: not this one. */
+    int (*filter)(void *argument);
+    void *argument;
+};
+
+/* 0 or an errno value: EBUSY if the signal has a handler of the program's, ENOSYS where a seccomp
+ * filter forbids it, EDEADLK inside of the allocator, or what the kernel says of timers. If it runs
+ * already, the rate changes. */
+int cpu_start(enum cpu_user user, const struct cpu_wish *wish);
+/* What was sampled stays. */
+void cpu_stop(enum cpu_user user);
+bool cpu_wanted(enum cpu_user user);
+bool cpu_runs(void);
+unsigned cpu_rate(void);
+/* Forgets all samples. */
+void cpu_reset(void);
+
+/* The thread that calls begins and ends: its CPU time is covered from the first to the last. Cost
+ * while nothing runs: a load. */
+extern uint32_t cpu_running;
+void cpu_thread_begin(void);
+void cpu_thread_end(void);
+
+/* What is known about the profile as a whole. */
+struct cpu_about {
+    bool runs;
+    unsigned rate;
+    const char *source;           /* which clock of the kernel */
+    uint64_t first_ms;            /* of the first start; 0: there was none */
+    uint64_t on_ns;               /* for how long it was on, on the wall */
+    uint64_t user_ns, system_ns;  /* CPU time of the process meanwhile */
+    uint64_t samples, sampled_ns; /* and what samples stand for */
+    uint64_t lost;                /* expirations without a sample */
+    uint64_t stackless;           /* samples whose stack could not be remembered */
+    unsigned threads, uncovered;  /* live ones with a row; those without a clock */
+};
+void cpu_about(struct cpu_about *about);
+/* CPU time of a thread while it was profiled, by its own clock. */
+uint64_t cpu_used_ns(const struct task *task);
+
+/* In the thread that forks, around it: no clock interrupts what could not be finished then. */
+void cpu_fork_prepare(void);
+void cpu_fork_parent(void);
+/* In the child: what the parent sampled is forgotten; then a profile of its own goes on. */
+void cpu_forked(uint32_t parent_id);
+void cpu_fork_child(void);
+/* A seccomp filter is about to forbid what this needs. */
+void cpu_withdraw(void);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See lib/cpu/samples.h. A handler may have interrupted its own thread anywhere, also in these
+ * tables on behalf of the heap observer. They take no lock; only a thread that needs more memory
+ * for them does, and a handler does not wait for it (table_add_now): its sample then counts for
+ * STACK_OTHER.
+ */
+#include "lib/cpu/samples.h"
+
+#include "base/compiler.h"
+#include "base/config.h"
+#include "base/lock.h"
+#include "base/os.h"
+
+/* a holds the stack, b the task, link the row before it of the same task. */
+struct row {
+    struct table_entry entry;
+    uint64_t samples, ns;
+    uint64_t samples_mark, ns_mark; /* what they were at the last mark */
+};
+
+static const uint64_t KEY = (uint64_t)1 << 32; /* keys are not 0 */
+
+static BULK uint32_t slabs[TABLE_SLABS];
+static struct table rows = {
+    .entry_bytes = sizeof(struct row), .slab_shift = 7, .count = 1, .slabs = slabs};
+
+static struct samples_sums sums;
+static uint32_t rows_of_none; /* as task->rows */
+
+static struct row *row_of(uint32_t stack, uint32_t number)
+{
+    bool fresh;
+    uint32_t id = table_add_now(&rows, KEY | stack, number, config.heap_memory, &fresh);
+    if (id == 0)
+        return NULL;
+    struct row *row = table_at(&rows, id);
+    if (fresh) {
+        uint32_t *first = number == TASK_NONE ? &rows_of_none : &tasks_at(number)->rows;
+        uint32_t before = load_relaxed(first);
+        do
+            row->entry.link = before;
+        while (!__atomic_compare_exchange_n(first, &before, id, true, __ATOMIC_RELEASE,
+                                            __ATOMIC_RELAXED));
+    }
+    return row;
+}
+
+static void add(uint64_t *where, uint64_t value)
+{
+    __atomic_fetch_add(where, value, __ATOMIC_RELAXED);
+}
+
+/* The row of what was walked; where there is no memory for it, one that is there. */
+static struct row *row_find(struct walk *walk, uint32_t number)
+{
+    uint32_t stack = stacks_add_now(walk);
+    struct row *row = stack == STACK_OTHER ? NULL : row_of(stack, number);
+    if (row != NULL)
+        return row;
+    add(&sums.stackless, 1);
+    row = row_of(STACK_OTHER, number);
+    return row != NULL ? row : row_of(STACK_OTHER, TASK_NONE);
+}
+
+bool samples_take(uint32_t number, uint64_t weight, const void *context)
+{
+    struct task *task = tasks_at(number);
+    struct walk *walk = walks_take(task->id, &task->own);
+    if (walk == NULL) {
+        samples_lost(weight);
+        return false;
+    }
+    if (lock_held == 0 && !task->shares_memory) {
+        stacks_reserve();
+        table_reserve(&rows, config.heap_memory);
+    }
+    unwind_context(walk, context, config.heap_depth);
+    struct row *row = row_find(walk, number);
+    task->own = walk->own;
+    walks_give(walk);
+    if (row == NULL) {
+        samples_lost(weight);
+        return false;
+    }
+    uint64_t ns = weight * task->period_ns;
+    add(&row->samples, 1);
+    add(&row->ns, ns);
+    add_relaxed(&task->samples, 1);
+    add_relaxed(&task->sampled_ns, ns);
+    add(&sums.samples, 1);
+    add(&sums.ns, ns);
+    return true;
+}
+
+void samples_lost(uint64_t weight)
+{
+    add(&sums.lost, weight);
+}
+
+void samples_reserve(void)
+{
+    stacks_reserve();
+    table_reserve(&rows, config.heap_memory);
+    row_of(STACK_OTHER, TASK_NONE); /* the last resort */
+}
+
+struct samples_sums samples_sums(void)
+{
+    return (struct samples_sums){load_relaxed(&sums.samples), load_relaxed(&sums.ns),
+                                 load_relaxed(&sums.lost), load_relaxed(&sums.stackless)};
+}
+
+/* Up to the first row that is not filled in yet. */
+static struct row *row_at(uint32_t id)
+{
+    struct row *row = table_at(&rows, id);
+    return load_acquire(&row->entry.a) == 0 ? NULL : row;
+}
+
+void samples_each(void (*each)(void *context, const struct cpu_row *row), void *context,
+                  bool since_mark)
+{
+    for (uint32_t id = 1; id < table_count(&rows); id++) {
+        const struct row *row = row_at(id);
+        if (row == NULL)
+            continue;
+        struct cpu_row out = {(uint32_t)row->entry.a, row->entry.b, load_relaxed(&row->samples),
+                              load_relaxed(&row->ns)};
+        if (since_mark) {
+            out.samples -= row->samples_mark;
+            out.ns -= row->ns_mark;
+        }
+        if (out.samples != 0)
+            each(context, &out);
+    }
+}
+
+void samples_mark(void)
+{
+    for (uint32_t id = 1; id < table_count(&rows); id++) {
+        struct row *row = row_at(id);
+        if (row == NULL)
+            continue;
+        row->samples_mark = load_relaxed(&row->samples);
+        row->ns_mark = load_relaxed(&row->ns);
+    }
+}
+
+/* A sample that is taken meanwhile may stay. */
+void samples_forget(void)
+{
+    for (uint32_t id = 1; id < table_count(&rows); id++) {
+        struct row *row = row_at(id);
+        if (row == NULL)
+            continue;
+        row->samples_mark = row->ns_mark = 0;
+        store_relaxed(&row->samples, 0);
+        store_relaxed(&row->ns, 0);
+    }
+    for (uint32_t number = 1; number < tasks_count(); number++) {
+        store_relaxed(&tasks_at(number)->samples, 0);
+        store_relaxed(&tasks_at(number)->sampled_ns, 0);
+    }
+    sums = (struct samples_sums){0};
+}
+
+void samples_fold(uint32_t number)
+{
+    for (uint32_t id = load_acquire(&tasks_at(number)->rows); id != 0;) {
+        struct row *row = table_at(&rows, id), *to = NULL;
+        uint64_t counts[] = {row->samples, row->ns, row->samples_mark, row->ns_mark};
+        id = row->entry.link; /* rows stay with the number, for the next thread that has it */
+        row->samples = row->ns = row->samples_mark = row->ns_mark = 0;
+        if (counts[0] != 0 && (to = row_of((uint32_t)row->entry.a, TASK_NONE)) == NULL)
+            to = row_of(STACK_OTHER, TASK_NONE);
+        if (to == NULL)
+            continue;
+        add(&to->samples, counts[0]);
+        add(&to->ns, counts[1]);
+        add(&to->samples_mark, counts[2]);
+        add(&to->ns_mark, counts[3]);
+    }
+}
+
+void samples_forked(void)
+{
+    walks_forked();
+    table_recover(&rows);
+    samples_forget();
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What was sampled: for each stack and thread, how many samples and how much time they stand for.
+ * The stacks are those of lib/watch, the same that the heap observer has. Everything is counted in
+ * the signal handler of the thread that is sampled, without a lock and without waiting.
+ */
+#ifndef CPU_SAMPLES_H
+#define CPU_SAMPLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/watch/watch.h"
+
+struct cpu_row {
+    uint32_t stack, task; /* TASK_NONE: threads that are no longer told apart */
+    uint64_t samples, ns;
+};
+
+/* In a handler: the thread of `task` was interrupted at `context`; `weight` expirations of its
+ * clock. False, and counted as lost, if there was no way to take a sample. */
+bool samples_take(uint32_t number, uint64_t weight, const void *context);
+/* Calls `each` for every stack and thread. `since_mark`: what came after the last mark only. */
+void samples_each(void (*each)(void *context, const struct cpu_row *row), void *context,
+                  bool since_mark);
+void samples_mark(void);
+void samples_forget(void);
+/* Memory for what is to come, before the first sample. */
+void samples_reserve(void);
+/* What is counted for an ended thread goes to TASK_NONE. */
+void samples_fold(uint32_t number);
+/* Sums since the last time that all was forgotten. */
+struct samples_sums {
+    uint64_t samples, ns, lost, stackless;
+};
+struct samples_sums samples_sums(void);
+/* Expirations that no handler could count. */
+void samples_lost(uint64_t weight);
+/* In a forked child. */
+void samples_forked(void);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The threads of the process as the kernel knows them, whether or not they ever allocate: those
+ * that exist (/proc/self/task), those that begin (lib/api/thread_start.c tells), and those that an
+ * interrupt finds. Each has a row, known by a number from 1 on, while a profile is made.
+ *
+ * All of this may run in a signal handler, but for the calls that say otherwise.
+ */
+#ifndef WATCH_TASKS_H
+#define WATCH_TASKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/watch/own_stack.h"
+
+enum { TASK_NONE = 0, TASK_NAME_SIZE = 16 };
+
+enum task_state {
+    TASK_FREE,
+    TASK_LIVES,
+    TASK_ENDED, /* and something is still counted for it */
+};
+
+struct task {
+    uint32_t state;
+    uint32_t tid;
+    uint32_t id;        /* never used again; 0 only for a row that was never used */
+    uint32_t rows;      /* lib/cpu: the last of what is counted for it; stays with the number */
+    uint64_t since_ms;  /* os_now_ms() when it was first seen, */
+    uint64_t until_ms;  /* and when it ended */
+    bool shares_memory; /* its thread-local memory is another thread's (raw clone) */
+    char name[TASK_NAME_SIZE]; /* of one that has ended */
+    /* Written by the thread itself, in handlers. */
+    struct own_stack own;
+    uint64_t samples, sampled_ns, lost;
+    /* Its clock (lib/cpu/clocks.h). */
+    int32_t timer;      /* -1: none */
+    uint32_t bonus;     /* expirations that it stands in for */
+    uint64_t period_ns; /* of the timer */
+    uint64_t from_ns;   /* what its CPU clock showed when the timer was set */
+    uint64_t used_ns;   /* CPU time while it was profiled, up to from_ns */
+    uint64_t told_ns;   /* of it: what expirations since from_ns stand for */
+};
+
+/* The row of a number that was handed out. */
+struct task *tasks_at(uint32_t number);
+/* Numbers below it may have a row; the first is 1. */
+uint32_t tasks_count(void);
+
+/* The row of a thread, made if it has none (*fresh); TASK_NONE if there is no room. Takes a lock:
+ * not in signal handlers. */
+uint32_t tasks_join(pid_t tid, bool *fresh);
+/* The calling thread's number; TASK_NONE if it has none, or `tid`, its id, is not that of the row:
+ * then its thread-local memory is another thread's. */
+uint32_t tasks_self(pid_t tid);
+/* Whether the calling thread may have a number. No system call. */
+bool tasks_has_self(void);
+/* The calling thread begins: it has this row from now on. */
+void tasks_set_self(uint32_t number);
+/* The thread has ended. `kept`: something is counted for it. */
+void tasks_end(uint32_t number, bool kept);
+
+/*
+ * Asks the kernel for all threads: `joined` is called for each that got a row just now, `ended` for
+ * rows whose thread is gone. Done by a short-lived thread of ours, so that no descriptor is opened
+ * in the program's table; the caller waits for it, for a second at most. `tasks_scan_start` does
+ * not wait, and may be called in a signal handler that blocks all signals.
+ */
+struct tasks_scan {
+    void (*joined)(uint32_t number);
+    void (*ended)(uint32_t number);
+};
+void tasks_scan(const struct tasks_scan *calls);
+void tasks_scan_start(const struct tasks_scan *calls);
+
+/* What the kernel calls a thread; `name` stays as it is if it does not say. Opens a file. */
+void tasks_name_of(pid_t tid, char name[TASK_NAME_SIZE]);
+/* The name of its thread: asks the kernel while that lives. Not in signal handlers. */
+void tasks_name(const struct task *task, char name[TASK_NAME_SIZE]);
+
+/* In a forked child: only the calling thread is left, under its number of before if it had one. */
+void tasks_forked(uint32_t parent_id);
+
+#endif
