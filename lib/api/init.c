@@ -23,6 +23,7 @@
 #include "lib/api/ending.h"
 #include "lib/api/faces.h"
 #include "lib/api/stats.h"
+#include "lib/api/twin.h"
 #include "lib/cpu/cpu.h"
 #include "lib/dump/dump.h"
 #include "lib/heap/observer.h"
@@ -69,6 +70,8 @@ static void start(void)
     const char *program = &memoir_conf == NULL ? NULL : memoir_conf;
     message_init();
     config_load(&config, program, (const char *const *)environ);
+    if (twin_is_in_charge())
+        config_defaults(&config);
     faces_init();
     if (config.verbose)
         show_options();
@@ -125,7 +128,7 @@ void init_thread_watch(void)
 __attribute__((constructor(101))) static void come_up(void)
 {
     os_tid_learn();
-    if (init_done()) {
+    if (init_done() && !twin_is_in_charge()) {
         attach_init();
         ending_apply();
     }

@@ -157,6 +157,11 @@ void notice_start(void)
     bool prof = jemalloc_values[JEMALLOC_prof].given && jemalloc_on(JEMALLOC_prof);
     bool profile = prof || gperftools_settings.prefix != NULL || config.capture[0] != '\0';
     bool stats = jemalloc_on(JEMALLOC_stats_print) || gperftools_settings.stats_level > 0;
+    if (twin_is_in_charge()) {
+        gperftools_disown();
+        jemalloc_disown();
+        return;
+    }
     if (os_secure())
         return;
     variables_tell();

@@ -130,6 +130,23 @@ grep -q 'statically linked and keeps its own malloc.*libmemoir.a' "$place/errors
     fail "static: $(cat "$place/errors")"
 [ -z "$(files)" ] || fail "static: left behind $(files)"
 
+# programs that are linked with libmemoir.a are recorded like any other, once
+for how in '' -no-pie -static -static-pie; do
+    build $how "$root/tests/programs/run_target.c" "$MEMOIR_STATIC" -o "$place/linked"
+    mkdir all
+    expect 4 memoir run --output all "$place/linked" exit 4 2>"$place/errors"
+    [ "$(files all | wc -l)" -eq 1 ] || fail "linked $how: $(files all)"
+    grep -Eq 'processes|nothing|malloc' "$place/errors" && fail "linked $how: $(cat "$place/errors")"
+    mv all/*.memoir . && rmdir all
+    only './linked-*.memoir'
+    LD_PRELOAD=$MEMOIR_LIB HEAPPROFILE=$PWD/old "$place/linked" 2>"$place/errors" || fail "linked $how: $?"
+    case "$(files)" in
+    ./old.0001.heap) ;;
+    *) fail "linked $how, HEAPPROFILE: $(files): $(cat "$place/errors")" ;;
+    esac
+    find . -mindepth 1 -delete
+done
+
 # a library by a relative path, for a program that goes elsewhere
 cp -L "$MEMOIR_LIB" libmine.so
 expect 0 memoir run --lib ./libmine.so --output "$place/relative.memoir" sh -c 'cd /; '"$place/target" \

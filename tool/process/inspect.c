@@ -14,6 +14,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "tool/process/proc.h"
 #include "tool/terminal/terminal.h"
 
 enum {
@@ -44,6 +45,7 @@ void inspect_program(struct inspection *inspection, const char *path)
 
     inspection->verdict = INSPECT_FINE;
     inspection->loader[0] = '\0';
+    inspection->linked = false;
     snprintf(inspection->file, sizeof inspection->file, "%s", path);
     image_read(&image, path);
     for (int i = 0; i < INTERPRETERS_MAX && image.script[0]; i++) {
@@ -54,8 +56,12 @@ void inspect_program(struct inspection *inspection, const char *path)
         return;
     image_read(&ours, "/proc/self/exe");
     memcpy(inspection->loader, image.loader, sizeof inspection->loader);
+    char version[32];
+    inspection->linked = process_file_has_library(inspection->file, version, sizeof version);
     if (image.secure)
         inspection->verdict = INSPECT_SECURE;
+    else if (inspection->linked)
+        inspection->verdict = INSPECT_FINE;
     else if (ours.elf && image.machine != ours.machine)
         inspection->verdict = INSPECT_MACHINE;
     else if (image.whole && image.loader[0] == '\0')

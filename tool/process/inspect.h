@@ -7,6 +7,7 @@
 #define PROCESS_INSPECT_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 enum inspect_verdict {
     INSPECT_FINE,
@@ -18,6 +19,7 @@ enum inspect_verdict {
 
 struct inspection {
     enum inspect_verdict verdict;
+    bool linked;           /* it has the library in it: nothing need be preloaded */
     char file[PATH_MAX];   /* what was judged: for a script, its interpreter */
     char loader[PATH_MAX]; /* its loader, or "" */
 };

@@ -33,7 +33,6 @@ static bool is_secure(pid_t pid);
 static bool is_closed(const struct process *process);
 static void command_read(struct process *process);
 static enum process_library library_find(struct process *process);
-static bool file_has_note(const char *path, char *version, size_t size);
 static unsigned disturbance(pid_t pid, pid_t thread);
 
 bool process_read(struct process *process, pid_t pid)
@@ -242,7 +241,7 @@ static enum process_library library_find(struct process *process)
 {
     char path[PATH_MAX + 64], before[PATH_MAX] = "", line[PATH_MAX + 128];
     snprintf(path, sizeof path, "/proc/%d/exe", process->pid);
-    if (file_has_note(path, process->version, sizeof process->version))
+    if (process_file_has_library(path, process->version, sizeof process->version))
         return PROCESS_WITH;
     snprintf(path, sizeof path, "/proc/%d/maps", process->pid);
     FILE *maps = fopen(path, "re");
@@ -257,7 +256,7 @@ static enum process_library library_find(struct process *process)
             continue;
         snprintf(before, sizeof before, "%s", file);
         snprintf(path, sizeof path, "/proc/%d/root%s", process->pid, file);
-        if (file_has_note(path, process->version, sizeof process->version) ||
+        if (process_file_has_library(path, process->version, sizeof process->version) ||
             (strstr(file, "/libmemoir.so") && strstr(file, " (deleted)")))
             found = PROCESS_WITH;
     }
@@ -266,7 +265,7 @@ static enum process_library library_find(struct process *process)
     return found;
 }
 
-static bool file_has_note(const char *path, char *version, size_t size)
+bool process_file_has_library(const char *path, char *version, size_t size)
 {
     enum { PARTS_MAX = 64, NOTES_MAX = 4096 };
     Elf64_Ehdr header;

@@ -8,6 +8,7 @@
 #define PROCESS_PROC_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -52,6 +53,8 @@ struct process {
 char process_state(pid_t pid);
 /* False: there is no such process. */
 bool process_read(struct process *process, pid_t pid);
+/* Whether a file has the library in it, itself or linked with it, and which version. */
+bool process_file_has_library(const char *path, char *version, size_t size);
 /* The thread that a signal disturbs least, or 0 if that can't be told: signals interrupt some
  * waits for good (epoll_wait, sleep), others are restarted, and a busy thread notices nothing. */
 pid_t process_calmest_thread(const struct process *process);
