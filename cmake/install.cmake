@@ -52,6 +52,13 @@ file(RELATIVE_PATH MEMOIR_PREFIX_FROM_PC
 string(REGEX REPLACE "/$" "" MEMOIR_PREFIX_FROM_PC ${MEMOIR_PREFIX_FROM_PC})
 configure_file(packaging/memoir.pc.in ${PROJECT_BINARY_DIR}/memoir.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/memoir.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+# gperftools' description of its CPU profiler, in the folder of the other names.
+set(compat_pc ${CMAKE_INSTALL_LIBDIR}/memoir/compat/pkgconfig)
+file(RELATIVE_PATH MEMOIR_PREFIX_FROM_COMPAT_PC
+    ${CMAKE_INSTALL_FULL_LIBDIR}/memoir/compat/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" MEMOIR_PREFIX_FROM_COMPAT_PC ${MEMOIR_PREFIX_FROM_COMPAT_PC})
+configure_file(packaging/libprofiler.pc.in ${compat_links}/libprofiler.pc @ONLY)
+install(FILES ${compat_links}/libprofiler.pc DESTINATION ${compat_pc})
 
 # find_package(memoir): memoir::memoir is the shared library, memoir::static the archive.
 configure_package_config_file(packaging/memoirConfig.cmake.in

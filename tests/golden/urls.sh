@@ -10,11 +10,12 @@ cd "$place" || exit 2
 unset http_proxy HTTP_PROXY all_proxy ALL_PROXY
 memoir() { "$MEMOIR_TOOL" "$@"; }
 cat >server.py <<'END'
-import gzip, http.server
+import gzip, http.server, struct
 heap = b"""heap profile: 3: 300 [ 3: 300] @ heapprofile
      2: 200 [ 2: 200] @ 0x7700000010 0x7700000020
      1: 100 [ 1: 100] @ 0x7700000030 0x7700000020
 """
+cpu = struct.pack("<12Q", 0, 3, 0, 10000, 0, 7, 2, 0x7700000010, 0x7700000021, 0, 1, 0)
 names = {0x7700000010: "Remote::load", 0x7700000020: "main", 0x7700000030: "Remote::keep"}
 
 class Server(http.server.BaseHTTPRequestHandler):
@@ -31,6 +32,8 @@ class Server(http.server.BaseHTTPRequestHandler):
             file.write("GET %s\n" % self.path)
         if self.path.startswith("/pprof/heap"):
             self.answer(200, gzip.compress(heap), Content_Encoding="gzip")
+        elif self.path.startswith("/pprof/profile"):
+            self.answer(200, cpu)
         elif self.path == "/moved":
             self.answer(302, b"", Location="/pprof/heap")
         elif self.path == "/file":
@@ -69,6 +72,23 @@ grep -q '^GET /debug/pprof/heap$' requests || fail "the newer protocol was not t
 grep -q '^POST /pprof/symbol 0x' requests || fail "names were not asked for"
 memoir top "$at/pprof/heap" --seconds 3 >/dev/null 2>&1
 grep -q '^GET /pprof/heap?seconds=3$' requests || fail "no seconds: $(cat requests)"
+
+# With seconds, a server without a path is asked for the time on the CPU.
+for url in "$at" "http://$at/" "$at/pprof/" "$at/pprof/profile"; do
+    : >requests
+    memoir top "$url" --seconds 2 --csv >said 2>errors || fail "$url: $(cat errors)"
+    grep -q '^70000000,7,.*,Remote::load,' said || fail "$url: $(cat said)"
+    grep -q '^GET /pprof/profile?seconds=2$' requests || fail "$url: $(cat requests)"
+done
+for words in "google-pprof --text --seconds=3 $at" "google-pprof --text --seconds=3 $at/pprof/profile" \
+    "jeprof --text --seconds=3 http://$at/pprof/profile" "pprof -top -seconds 3 http://$at/pprof/profile" \
+    "pprof -top -seconds=3 http://$at"; do
+    : >requests
+    # shellcheck disable=SC2086
+    HOME=$place memoir $words >said 2>errors || fail "$words: $(cat errors)"
+    grep -q 'Remote::load' said || fail "$words: $(cat said)"
+    grep -q '^GET /pprof/profile?seconds=3$' requests || fail "$words: $(cat requests)"
+done
 
 wrong() { # CODE PATTERN URL
     expect "$1" memoir top "$3" 2>errors >said

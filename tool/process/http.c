@@ -2,6 +2,7 @@
 /* See tool/process/http.h. */
 #include "tool/process/http.h"
 
+#include "base/compiler.h"
 #include "tool/terminal/terminal.h"
 
 #include <curl/curl.h>
@@ -148,13 +149,17 @@ static bool leads_to(const char *path, const char *page)
 {
     size_t length = strlen(path);
     length -= length > 0 && path[length - 1] == '/';
-    return length == 0 || (strncmp(path, page, length) == 0 && strcmp(page + length, "/heap") == 0);
+    return length == 0 || (strncmp(path, page, length) == 0 && page[length] == '/' &&
+                           !strchr(page + length + 1, '/'));
 }
 
 bool http_profile(const char *url, const struct http_options *options, FILE *file,
                   struct error *error)
 {
-    static const char *const pages[] = {"/debug/pprof/heap", "/pprof/heap"};
+    /* Of a time that is to come, what is asked about is the time on the CPU. */
+    static const char *const all[][2] = {{"/debug/pprof/heap", "/pprof/heap"},
+                                         {"/debug/pprof/profile", "/pprof/profile"}};
+    const char *const *pages = all[options->seconds > 0];
     char text[URL_MOST];
     long status = 0;
     const char *host = strstr(url, "://") ? strstr(url, "://") + 3 : url;
@@ -162,7 +167,7 @@ bool http_profile(const char *url, const struct http_options *options, FILE *fil
     if (!curl_open(error))
         return false;
     bool bare = leads_to(path, pages[0]) || leads_to(path, pages[1]);
-    for (size_t i = 0; i < (bare ? sizeof pages / sizeof *pages : 1); i++) {
+    for (size_t i = 0; i < (bare ? COUNT_OF(all[0]) : 1); i++) {
         if (bare && !leads_to(path, pages[i]))
             continue;
         if (!url_make(text, url, bare ? pages[i] : NULL, options->seconds))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * gperftools' CPU profiler, for programs that say #include <gperftools/profiler.h>: compile with
- * -I.../include/memoir/compat. memoir has no CPU profiler yet: ProfilerStart prints one line and
- * returns 0, unless gperftools' libprofiler is in the process as well, which then serves all calls.
+ * -I.../include/memoir/compat, link with -L.../lib/memoir/compat -lprofiler, or preload
+ * libmemoir.so.
  */
 #ifndef BASE_PROFILER_H_
 #define BASE_PROFILER_H_
