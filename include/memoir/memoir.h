@@ -87,6 +87,16 @@ int64_t memoir_rate(void);
 int memoir_dump(const char *path);
 
 /*
+ * The CPU profile on, for all threads: samples for each second of a thread's CPU time, 1 to 10,000;
+ * 0 for the last rate (at first the option cpu.rate). While it is on, the rate changes. What was
+ * sampled before stays. 0 or an errno value. It goes to captures and to `memoir_cpu_dump`, which
+ * works as memoir_dump does.
+ */
+int memoir_cpu_start(unsigned rate);
+void memoir_cpu_stop(void);
+int memoir_cpu_dump(const char *path);
+
+/*
  * The capture of the run (option capture): a snapshot of the profile now, with the reason in words
  * or NULL; a moment with a name, for time lines. 0 or an errno value, ENOENT where there is no
  * capture.

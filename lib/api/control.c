@@ -16,6 +16,7 @@
 #include "lib/api/cold.h"
 #include "lib/api/ending.h"
 #include "lib/api/init.h"
+#include "lib/cpu/cpu.h"
 #include "lib/dump/dump.h"
 #include "lib/heap/observer.h"
 
@@ -239,7 +240,53 @@ static void apply_capture_interval(void)
     trigger_set(&capture, DUMP_EXIT, on);
 }
 
+int control_cpu_start(unsigned rate)
+{
+    struct cpu_wish wish = {.rate = rate != 0 ? rate : config.cpu_rate};
+    int error = init_done() ? cpu_start(CPU_OPTIONS, &wish) : ENOMEM;
+    if (error == 0)
+        config.cpu_rate = wish.rate;
+    config.cpu = cpu_wanted(CPU_OPTIONS);
+    return error;
+}
+
+void control_cpu_stop(void)
+{
+    cpu_stop(CPU_OPTIONS);
+    config.cpu = false;
+}
+
+int control_cpu_dump(enum dump_reason reason, const char *path, char *name)
+{
+    struct dump_style style = control_memoir;
+    style.source = SOURCE_CPU;
+    return init_done() ? dump_write(&style, reason, path, NULL, name) : ENOMEM;
+}
+
+static void apply_cpu(void)
+{
+    if (!config.cpu) {
+        control_cpu_stop();
+    } else if (control_cpu_start(0) != 0) {
+        say("memoir: cpu has no effect: the system gives no timers, or no signal is free\n");
+    }
+}
+
+static void apply_cpu_rate(void)
+{
+    if (cpu_wanted(CPU_OPTIONS))
+        control_cpu_start(config.cpu_rate);
+}
+
+void control_cpu_init(void)
+{
+    if (config.cpu && !os_secure())
+        apply_cpu();
+}
+
 const struct control_row control_rows[] = {
+    {"cpu", apply_cpu, false},
+    {"cpu.rate", apply_cpu_rate, false},
     {"heap", apply_heap, false},
     {"heap.rate", apply_rate, false},
     {"dump.format", apply_style, false},

@@ -44,6 +44,14 @@ int control_mark(const char *name);
 int control_record(int fd);
 int control_record_stop(void);
 
+/* The CPU profile: at a rate, 0 for the last one (at first the option cpu.rate); 0 or an errno
+ * value. Its dump, as control_dump. */
+int control_cpu_start(unsigned rate);
+void control_cpu_stop(void);
+int control_cpu_dump(enum dump_reason reason, const char *path, char *name);
+/* At start, when threads can be. */
+void control_cpu_init(void);
+
 /* The options that can change while the program runs: each row applies one from `config`. */
 struct control_row {
     const char *key;

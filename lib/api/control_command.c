@@ -18,6 +18,7 @@
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/cold.h"
+#include "lib/cpu/cpu.h"
 #include "lib/dump/dump.h"
 #include "lib/heap/observer.h"
 
@@ -33,6 +34,7 @@ struct request {
     struct sink *out;
 };
 
+static int verb_cpu(struct request *request);
 static int verb_dump(struct request *request);
 static int verb_help(struct request *request);
 static int verb_mark(struct request *request);
@@ -52,6 +54,7 @@ static const struct {
     const char *name, *argument, *brief;
     int (*run)(struct request *request);
 } verbs[] = {
+    {"cpu", "[start|stop|rate|reset|dump]", "the CPU profile", verb_cpu},
     {"dump", "[FORMAT]", "write the heap profile now", verb_dump},
     {"help", "", "these lines", verb_help},
     {"mark", "NAME", "name this moment in the capture", verb_mark},
@@ -302,9 +305,10 @@ static int dump_for_client(const struct dump_style *style, int fd)
     return error;
 }
 
-static int verb_dump(struct request *request)
+static int dump_source(struct request *request, enum dump_source source)
 {
     struct dump_style style = control_memoir;
+    style.source = source;
     if (request->argument.length > 0) {
         struct config parsed;
         if (!config_value_parse(&parsed, &config_options[CONFIG_INDEX_dump_format],
@@ -332,6 +336,103 @@ static int verb_dump(struct request *request)
     if (request->fd < 0)
         sink_format(request->out, "dump:%s\n", name);
     return 0;
+}
+
+static int verb_dump(struct request *request)
+{
+    return dump_source(request, SOURCE_HEAP);
+}
+
+/* ---- the CPU profile ---- */
+
+static int cpu_show(struct request *request)
+{
+    struct cpu_about about;
+    cpu_about(&about);
+    sink_format(request->out, "cpu:%s\ncpu.rate:%u\ncpu.clock:cpu\ncpu.source:%s\n",
+                about.runs ? "on" : "off", about.rate, about.source);
+    sink_format(request->out, "cpu.samples:%lu\ncpu.ns:%lu\ncpu.lost:%lu\n",
+                (unsigned long)about.samples, (unsigned long)about.sampled_ns,
+                (unsigned long)about.lost);
+    sink_format(request->out, "cpu.threads:%u\ncpu.uncovered:%u\n", about.threads, about.uncovered);
+    return 0;
+}
+
+/* A rate, or 0 where none is given. */
+static int cpu_parse_rate(struct request *request, unsigned *rate)
+{
+    struct config parsed;
+    *rate = 0;
+    if (request->argument.length == 0)
+        return 0;
+    if (!config_value_parse(&parsed, &config_options[CONFIG_INDEX_cpu_rate], request->argument.text,
+                            request->argument.length))
+        return refuse(request, EINVAL, "cpu rate", request->argument,
+                      ": write samples a second, 1 to 10000");
+    *rate = parsed.cpu_rate;
+    return 0;
+}
+
+static int cpu_begin(struct request *request)
+{
+    unsigned rate;
+    int error = cpu_parse_rate(request, &rate);
+    if (error != 0)
+        return error;
+    if ((error = control_cpu_start(rate)) == 0)
+        return cpu_show(request);
+    return refuse(request, error, "cpu start", request->argument,
+                  error == EBUSY ? ": the program has handlers for all signals that could be used"
+                                 : ": the system gives no timers for it");
+}
+
+static int cpu_end(struct request *request)
+{
+    control_cpu_stop();
+    return cpu_show(request);
+}
+
+static int cpu_change(struct request *request)
+{
+    unsigned rate;
+    int error = cpu_parse_rate(request, &rate);
+    if (error != 0)
+        return error;
+    if (rate != 0 && cpu_wanted(CPU_OPTIONS))
+        control_cpu_start(rate);
+    else if (rate != 0)
+        config.cpu_rate = rate;
+    return cpu_show(request);
+}
+
+static int cpu_forget(struct request *request)
+{
+    cpu_reset();
+    return cpu_show(request);
+}
+
+static int cpu_write(struct request *request)
+{
+    return dump_source(request, SOURCE_CPU);
+}
+
+static int verb_cpu(struct request *request)
+{
+    static const struct {
+        const char *name;
+        int (*run)(struct request *request);
+    } verbs_cpu[] = {{"", cpu_show},       {"start", cpu_begin},  {"stop", cpu_end},
+                     {"rate", cpu_change}, {"reset", cpu_forget}, {"dump", cpu_write}};
+    struct word all = request->argument;
+    size_t verb = 0;
+    while (verb < all.length && (unsigned char)all.text[verb] > ' ')
+        verb++;
+    request->argument = trimmed(all.text + verb, all.length - verb);
+    for (size_t i = 0; i < COUNT_OF(verbs_cpu); i++)
+        if (config_value_is(all.text, verb, verbs_cpu[i].name))
+            return verbs_cpu[i].run(request);
+    return refuse(request, EINVAL, "cpu", (struct word){all.text, verb},
+                  ": write cpu start [RATE], stop, rate [RATE], reset or dump [FORMAT]");
 }
 
 static const char no_recording[] =

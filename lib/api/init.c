@@ -131,6 +131,7 @@ __attribute__((constructor(101))) static void come_up(void)
     if (init_done() && !twin_is_in_charge()) {
         attach_init();
         ending_apply();
+        control_cpu_init();
     }
     objects_refresh();
     char path[LOADED_PATH];

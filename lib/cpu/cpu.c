@@ -294,8 +294,8 @@ static void on_interrupt(const void *about, void *context)
 void cpu_about(struct cpu_about *about)
 {
     struct samples_sums sums = samples_sums();
-    struct os_usage now = os_usage();
     bool runs = cpu_runs();
+    struct os_usage now = runs ? os_usage() : used_since; /* no system call where nothing runs */
     *about = (struct cpu_about){
         .runs = runs,
         .rate = cpu_rate(),

@@ -332,6 +332,7 @@ int capture_snapshot(struct capture *capture, const char *reason, const struct a
     write_series(capture);
     write_totals(capture);
     write_allocator(capture, account);
+    capture_cpu(capture);
     capture_record_begin(capture, RECORD_WHOLE, CAPTURE_ENTRY_MAX);
     capture_put(capture, capture->rows);
     capture_record_end(capture);

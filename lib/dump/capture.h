@@ -36,6 +36,8 @@ struct capture {
 
 void capture_begin(struct capture *capture, struct sink *sink);
 /* Writes everything that is known now. `reason` may be NULL. 0 or an errno value. */
+/* The records of the CPU profile, if there is one. */
+void capture_cpu(struct capture *capture);
 int capture_snapshot(struct capture *capture, const char *reason, const struct account *account);
 /* Writes a mark: a name, the time and the allocator's counters. */
 int capture_mark(struct capture *capture, const char *name, const struct account_sum *total);

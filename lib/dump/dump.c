@@ -252,8 +252,8 @@ static int write_profile(const struct dump_style *style, int fd, const char *wor
     struct format_options options = style->options;
     struct sink sink;
     options.reason = words;
-    if (style->source == SOURCE_HEAP &&
-        (style->format == FORMAT_CAPTURE || style->format == FORMAT_PPROF)) {
+    if (style->format == FORMAT_CAPTURE ||
+        (style->source == SOURCE_HEAP && style->format == FORMAT_PPROF)) {
         account_take(&account);
         if (style->format == FORMAT_CAPTURE)
             account_ask_kernel(&account);

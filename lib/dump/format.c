@@ -15,7 +15,9 @@ static writer *const writers[][FORMAT_COUNT] = {
                      [FORMAT_PPROF] = format_pprof,
                      [FORMAT_JEMALLOC] = format_jemalloc,
                      [FORMAT_GPERFTOOLS] = format_gperftools},
-    [SOURCE_CPU] = {[FORMAT_GPERFTOOLS] = format_cpu},
+    [SOURCE_CPU] = {[FORMAT_CAPTURE] = format_capture,
+                    [FORMAT_PPROF] = format_pprof_cpu,
+                    [FORMAT_GPERFTOOLS] = format_cpu},
 };
 
 static const char *const suffixes[FORMAT_COUNT] = {

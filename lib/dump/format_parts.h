@@ -22,6 +22,7 @@ int format_pprof(const struct format_options *options, struct sink *sink);
 int format_jemalloc(const struct format_options *options, struct sink *sink);
 int format_gperftools(const struct format_options *options, struct sink *sink);
 int format_cpu(const struct format_options *options, struct sink *sink);
+int format_pprof_cpu(const struct format_options *options, struct sink *sink);
 
 /* A sum over sites. */
 struct estimate {

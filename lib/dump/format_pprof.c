@@ -16,6 +16,7 @@
 #include "base/os.h"
 #include "base/print.h"
 #include "base/proto.h"
+#include "lib/cpu/cpu.h"
 #include "lib/watch/watch.h"
 
 /* The numbers of the fields, by message. */
@@ -28,6 +29,7 @@ enum {
     PROFILE_STRING = 6,
     PROFILE_DROP_FRAMES = 7,
     PROFILE_TIME = 9,
+    PROFILE_DURATION = 10,
     PROFILE_PERIOD_TYPE = 11,
     PROFILE_PERIOD = 12,
     PROFILE_COMMENT = 13,
@@ -82,6 +84,9 @@ static const char dropped[] =
     X(OTHER_THREADS, "other threads")     \
     X(NO_STACK, "[stack not recorded]")   \
     X(NOT_SAMPLED, "[not sampled]")       \
+    X(SAMPLES, "samples")                 \
+    X(CPU, "cpu")                         \
+    X(NANOSECONDS, "nanoseconds")         \
     X(DROPPED, dropped)
 #define X(name, text) STRING_##name,
 enum { STRINGS(X) STRINGS_FIXED };
@@ -90,14 +95,16 @@ enum { STRINGS(X) STRINGS_FIXED };
 static const char *const strings[] = {STRINGS(X)};
 #undef X
 
-static const struct {
+static const struct type {
     unsigned char type, unit;
-} types[] = {
-    {STRING_ALLOC_OBJECTS, STRING_COUNT},   {STRING_ALLOC_SPACE, STRING_BYTES},
-    {STRING_INUSE_OBJECTS, STRING_COUNT},   {STRING_INUSE_SPACE, STRING_BYTES},
-    {STRING_PEAK_OBJECTS, STRING_COUNT},    {STRING_PEAK_SPACE, STRING_BYTES},
-    {STRING_ALLOC_REQUESTED, STRING_BYTES}, {STRING_INUSE_REQUESTED, STRING_BYTES},
-};
+} types[] =
+    {
+        {STRING_ALLOC_OBJECTS, STRING_COUNT},   {STRING_ALLOC_SPACE, STRING_BYTES},
+        {STRING_INUSE_OBJECTS, STRING_COUNT},   {STRING_INUSE_SPACE, STRING_BYTES},
+        {STRING_PEAK_OBJECTS, STRING_COUNT},    {STRING_PEAK_SPACE, STRING_BYTES},
+        {STRING_ALLOC_REQUESTED, STRING_BYTES}, {STRING_INUSE_REQUESTED, STRING_BYTES},
+},
+  cpu_types[] = {{STRING_SAMPLES, STRING_COUNT}, {STRING_CPU, STRING_NANOSECONDS}};
 
 /* Limits of the memory for a dump: the kernel allows 65,530 mappings by default; 4 million
  * addresses are 64 MiB. */
@@ -168,13 +175,18 @@ static uint64_t send_comment(struct writer *writer, const char *reason)
     return send_string(writer, text, print_length(&print));
 }
 
+static void send_types(struct writer *writer, const struct type *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        send_type(writer, PROFILE_SAMPLE_TYPE, list[i].type, list[i].unit);
+    for (unsigned i = 0; i < STRINGS_FIXED; i++)
+        send_string(writer, strings[i], strlen(strings[i]));
+}
+
 static void send_head(struct writer *writer, const struct format_options *options)
 {
     struct proto *message = &writer->message;
-    for (unsigned i = 0; i < COUNT_OF(types); i++)
-        send_type(writer, PROFILE_SAMPLE_TYPE, types[i].type, types[i].unit);
-    for (unsigned i = 0; i < STRINGS_FIXED; i++)
-        send_string(writer, strings[i], strlen(strings[i]));
+    send_types(writer, types, COUNT_OF(types));
     send_type(writer, PROFILE_PERIOD_TYPE, STRING_SPACE, STRING_BYTES);
     int64_t rate = format_rate();
     proto_number(message, PROFILE_PERIOD, rate > 0 ? (uint64_t)rate : 1);
@@ -372,20 +384,18 @@ static void send_rest(struct writer *writer)
     proto_send(&writer->message, writer->sink, PROFILE_SAMPLE);
 }
 
-static void send_sample(void *context, const struct track_row *row)
+static void put_stack(struct writer *writer, uint32_t stack)
 {
-    struct writer *writer = context;
-    unsigned count = stacks_frames(row->stack, scratch.pcs, WALK_MOST);
+    unsigned count = stacks_frames(stack, scratch.pcs, WALK_MOST);
     for (unsigned i = 0; i < count; i++)
         scratch.ids[i] = location_of(writer, scratch.pcs[i]);
     if (count == 0)
         scratch.ids[count++] = location_named(writer, LOCATION_NO_STACK);
     proto_packed(&writer->message, SAMPLE_LOCATIONS, scratch.ids, count);
-    struct scale_values values = scale_row(&scratch.scale, row);
-    put_values(writer, &values);
-    if (row->size > 0)
-        label(writer, STRING_BYTES, 0, row->size, STRING_BYTES);
-    uint32_t number = row->thread;
+}
+
+static void put_thread(struct writer *writer, uint32_t number)
+{
     if (number < writer->thread_count && writer->threads[number] != THREAD_OTHER) {
         label(writer, STRING_THREAD, writer->first_thread + number, 0, 0);
         /* With a unit, because readers drop a 0 without one. */
@@ -393,15 +403,97 @@ static void send_sample(void *context, const struct track_row *row)
     } else {
         label(writer, STRING_THREAD, STRING_OTHER_THREADS, 0, 0);
     }
+}
+
+static void send_sample(void *context, const struct track_row *row)
+{
+    struct writer *writer = context;
+    put_stack(writer, row->stack);
+    struct scale_values values = scale_row(&scratch.scale, row);
+    put_values(writer, &values);
+    if (row->size > 0)
+        label(writer, STRING_BYTES, 0, row->size, STRING_BYTES);
+    put_thread(writer, row->thread);
     proto_send(&writer->message, writer->sink, PROFILE_SAMPLE);
 }
 
-int format_pprof(const struct format_options *options, struct sink *sink)
+/* ---- CPU time ---- */
+
+/* Nothing is dropped: time in malloc counts. */
+static void send_cpu_head(struct writer *writer)
+{
+    char text[128];
+    struct print print;
+    struct proto *message = &writer->message;
+    struct cpu_about about;
+    cpu_about(&about);
+    send_types(writer, cpu_types, COUNT_OF(cpu_types));
+    send_type(writer, PROFILE_PERIOD_TYPE, STRING_CPU, STRING_NANOSECONDS);
+    print_start(&print, text, sizeof text);
+    print_format(&print, "%s, %u Hz, %lu expirations lost", about.source, about.rate, about.lost);
+    proto_number(message, PROFILE_PERIOD, 1000000000 / about.rate);
+    proto_number(message, PROFILE_TIME, os_wall_ns() - about.on_ns);
+    proto_number(message, PROFILE_DURATION, about.on_ns);
+    proto_number(message, PROFILE_DEFAULT_TYPE, STRING_CPU);
+    proto_number(message, PROFILE_COMMENT, send_comment(writer, print_string(&print)));
+    proto_send(message, writer->sink, 0);
+}
+
+static void send_cpu_threads(struct writer *writer)
+{
+    writer->first_thread = writer->strings;
+    for (uint32_t number = 0; number < writer->thread_count; number++) {
+        char name[TASK_NAME_SIZE + 8] = "";
+        writer->threads[number] = THREAD_OTHER;
+        if (number != TASK_NONE && tasks_at(number)->state != TASK_FREE) {
+            writer->threads[number] = tasks_at(number)->tid;
+            tasks_name(tasks_at(number), name);
+        }
+        send_string(writer, name, strlen(name));
+    }
+}
+
+static void send_cpu_sample(void *context, const struct cpu_row *row)
+{
+    struct writer *writer = context;
+    uint64_t period_ns = 1000000000 / cpu_rate();
+    uint64_t values[] = {(row->ns + period_ns / 2) / period_ns, row->ns};
+    put_stack(writer, row->stack);
+    proto_packed(&writer->message, SAMPLE_VALUES, values, COUNT_OF(values));
+    put_thread(writer, row->task);
+    proto_send(&writer->message, writer->sink, PROFILE_SAMPLE);
+}
+
+/* ---- both ---- */
+
+static void send_heap(struct writer *writer, const struct format_options *options)
+{
+    uint64_t mapping = 0;
+    send_head(writer, options);
+    send_threads(writer);
+    send_mappings(writer, true, &mapping);
+    send_mappings(writer, false, &mapping);
+    scale_prepare(&scratch.scale, options->account);
+    track_each(send_sample, writer);
+    send_rest(writer);
+}
+
+static void send_cpu(struct writer *writer, const struct format_options *options)
+{
+    uint64_t mapping = 0;
+    send_cpu_head(writer);
+    send_cpu_threads(writer);
+    send_mappings(writer, true, &mapping);
+    send_mappings(writer, false, &mapping);
+    samples_each(send_cpu_sample, writer, options->since_mark);
+}
+
+static int write_all(void (*send)(struct writer *, const struct format_options *),
+                     const struct format_options *options, uint32_t threads, struct sink *sink)
 {
     struct gzip gzip;
     struct writer writer = {
         .sink = &gzip.sink, .locations = LOCATIONS_NAMED - 1, .address_most = 1024};
-    uint64_t mapping = 0;
     gzip_start(&gzip, sink, scratch.gzip, sizeof scratch.gzip);
     proto_start(&writer.message, scratch.message, sizeof scratch.message);
     while (writer.address_most / 2 < stacks_count() && writer.address_most < ADDRESSES_MOST)
@@ -410,18 +502,11 @@ int format_pprof(const struct format_options *options, struct sink *sink)
     size_t addresses_size = writer.address_most * sizeof *writer.addresses;
     writer.mappings = os_map(mappings_size);
     writer.addresses = os_map(addresses_size);
-    uint32_t threads = threads_count();
     size_t threads_size = (threads + 1) * sizeof *writer.threads;
     writer.threads = os_map(threads_size);
     writer.thread_count = writer.threads == NULL ? 0 : threads;
 
-    send_head(&writer, options);
-    send_threads(&writer);
-    send_mappings(&writer, true, &mapping);
-    send_mappings(&writer, false, &mapping);
-    scale_prepare(&scratch.scale, options->account);
-    track_each(send_sample, &writer);
-    send_rest(&writer);
+    send(&writer, options);
     gzip_end(&gzip);
 
     if (writer.mappings != NULL)
@@ -431,4 +516,14 @@ int format_pprof(const struct format_options *options, struct sink *sink)
     if (writer.threads != NULL)
         os_unmap(writer.threads, threads_size);
     return sink->error;
+}
+
+int format_pprof(const struct format_options *options, struct sink *sink)
+{
+    return write_all(send_heap, options, threads_count(), sink);
+}
+
+int format_pprof_cpu(const struct format_options *options, struct sink *sink)
+{
+    return write_all(send_cpu, options, tasks_count(), sink);
 }

@@ -121,3 +121,18 @@ EXPORT int memoir_dump(const char *path)
     notice_call("memoir_dump", &told);
     return control_dump(DUMP_CALL, path, NULL);
 }
+
+EXPORT int memoir_cpu_start(unsigned rate)
+{
+    return control_cpu_start(rate);
+}
+
+EXPORT void memoir_cpu_stop(void)
+{
+    control_cpu_stop();
+}
+
+EXPORT int memoir_cpu_dump(const char *path)
+{
+    return control_cpu_dump(DUMP_CALL, path, NULL);
+}

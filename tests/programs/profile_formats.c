@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/cpu/cpu.h"
 #include "lib/dump/dump.h"
 #include "lib/dump/format.h"
 #include "lib/heap/observer.h"
@@ -168,6 +169,45 @@ bool threads_row(uint32_t number, struct thread_row *thread)
     *thread = (struct thread_row){7 + number, 100 + number, number != 3, 900 + number, ""};
     strcpy(thread->name, called[number]);
     return true;
+}
+
+/* No CPU profile. */
+void cpu_about(struct cpu_about *about)
+{
+    *about = (struct cpu_about){.rate = 100};
+}
+
+unsigned cpu_rate(void)
+{
+    return 100;
+}
+
+uint64_t cpu_used_ns(const struct task *task)
+{
+    return task->used_ns;
+}
+
+void samples_each(void (*each)(void *, const struct cpu_row *), void *context, bool since_mark)
+{
+    (void)each;
+    (void)context;
+    (void)since_mark;
+}
+
+uint32_t tasks_count(void)
+{
+    return 1;
+}
+
+struct task *tasks_at(uint32_t number)
+{
+    (void)number;
+    return NULL;
+}
+
+void tasks_name(const struct task *task, char name[TASK_NAME_SIZE])
+{
+    memcpy(name, task->name, TASK_NAME_SIZE);
 }
 
 uint32_t threads_count(void)

@@ -8,8 +8,8 @@
 need python3 nm readelf
 
 build -DMEMOIR_VERSION='"test"' "$root/tests/programs/profile_formats.c" "$root"/base/*.c \
-    "$root"/lib/dump/format*.c "$root/lib/dump/capture.c" "$root/lib/heap/sampler.c" \
-    "$root/lib/heap/scale.c" "$root/lib/watch/unloaded.c" \
+    "$root"/lib/dump/format*.c "$root/lib/dump/capture.c" "$root/lib/dump/capture_cpu.c" \
+    "$root/lib/dump/capture_record.c" "$root/lib/heap/sampler.c" "$root/lib/heap/scale.c" "$root/lib/watch/unloaded.c" \
     -o "$place/heap"
 cd "$place" || exit 2
 found=no

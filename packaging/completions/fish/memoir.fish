@@ -4,6 +4,8 @@ function __memoir_option
     printf 'heap.rate=\tbytes allocated between two samples, on average; 0 records every block\n'
     printf 'heap.depth=\tframes of a stack that are kept, counted from the one that allocates\n'
     printf 'heap.memory=\tlimit of the memory for stacks and their counts\n'
+    printf 'cpu=%s\tsample where the program spends CPU time, from its start\n' on off
+    printf 'cpu.rate=\tsamples for each second of a thread'\''s CPU time\n'
     printf 'dump.prefix=\twhere dumps go and how their names begin; the program'\''s name here if empty\n'
     printf 'dump.format=%s\tthe format of dumps\n' memoir pprof jemalloc gperftools
     printf 'dump.every=\ta dump each time N more bytes have been allocated; 0: none\n'
