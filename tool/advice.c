@@ -15,30 +15,32 @@ void advice_of(const struct symbol_module *module, char text[ADVICE_SIZE])
     if (symbol_is_made(module->path)) {
         if (module->path[0] != '[' && module->named == 0)
             snprintf(text, ADVICE_SIZE, "%s",
-                     "of a library that is unloaded by now (leave out its dlclose), or made at run "
-                     "time: have its compiler write /tmp/perf-PID.map (node "
+                     "code of an unloaded library (keep it loaded: no dlclose), or "
+                     "generated at run time: let its compiler write /tmp/perf-PID.map (node "
                      "--perf-basic-prof, java -XX:+DumpPerfMapAtExit, PYTHONPERFSUPPORT=1, "
                      "DOTNET_PerfMapEnabled=1)");
         return;
     }
     if (module->quality == SYMBOL_NOTHING && !module->file)
         snprintf(text, ADVICE_SIZE,
-                 module->build_id[0] ? "the file is not here: --sysroot or --debug-path FOLDER "
-                                       "that has it, or --fetch"
-                                     : "the file is not here: --program or --sysroot PATH");
+                 module->build_id[0]
+                     ? "the file is missing: give its folder with --sysroot or --debug-path, "
+                       "or use --fetch"
+                     : "the file is missing: give it with --program or --sysroot");
     else if (module->quality == SYMBOL_MISMATCH)
         snprintf(text, ADVICE_SIZE,
-                 "%s is another build: --program or --debug-path with the right one, or --fetch",
+                 "%s is another build: give the right one with --program or "
+                 "--debug-path, or use --fetch",
                  module->other_file ? module->other_file : module->path);
     else if (module->split_missing && module->bundle_file)
         snprintf(text, ADVICE_SIZE,
-                 "inlined functions are in .dwo files that are not where it was built, and %s is "
-                 "another build's: put the right one there",
+                 "its .dwo files, which name inlined functions, are missing, and %s is "
+                 "of another build: replace it by the right one",
                  module->bundle_file);
     else if (module->split_missing)
         snprintf(text, ADVICE_SIZE, "%s",
-                 "inlined functions are in .dwo files that are not where it was built: put them "
-                 "back, or all of them in a .dwp beside it or in --debug-path, or build it without "
+                 "its .dwo files, which name inlined functions, are missing: restore "
+                 "them, or put a .dwp beside it or in --debug-path, or build it without "
                  "-gsplit-dwarf");
     else if (module->quality == SYMBOL_FULL || module->quality == SYMBOL_GIVEN)
         return;
@@ -57,10 +59,10 @@ void advice_fetch(const struct symbol_report *report)
     if (report->fetch == SYMBOL_FETCH_NO_LIBRARY)
         terminal_warn("--fetch needs libdebuginfod: apt-get install libdebuginfod1");
     else if (!urls || !*urls)
-        terminal_warn("--fetch: DEBUGINFOD_URLS is not set, so there is nobody to ask; for "
-                      "example DEBUGINFOD_URLS=https://debuginfod.elfutils.org");
+        terminal_warn("--fetch: DEBUGINFOD_URLS is not set, so there is no server to ask; "
+                      "for example DEBUGINFOD_URLS=https://debuginfod.elfutils.org");
     else if (report->fetch == SYMBOL_FETCH_LATE)
-        terminal_warn("--fetch: no answer from %s in %s seconds (DEBUGINFOD_TIMEOUT); names are "
-                      "what is here",
+        terminal_warn("--fetch: no answer from %s within %s seconds (DEBUGINFOD_TIMEOUT); "
+                      "using local names only",
                       urls, getenv("DEBUGINFOD_TIMEOUT"));
 }

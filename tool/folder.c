@@ -70,7 +70,7 @@ static bool folder_find(struct folder *folder, const char *path, struct error *e
     if (count >= 2 && folder->first && folder->last)
         return true;
     error_set(error, ERROR_INPUT, "%s has %s", path,
-              count == 1 ? "one profile only" : "no profiles (*.memoir, *.heap, *.pb.gz, ...)");
+              count == 1 ? "a single profile" : "no profiles (*.memoir, *.heap, *.pb.gz, ...)");
     return error_hint(error, "memoir diff BEFORE AFTER");
 }
 
@@ -81,7 +81,7 @@ bool folder_operands(struct folder *folder, struct arguments *words,
     *words = *arguments;
     folder->operands = calloc(arguments->operands_count + 2, sizeof *folder->operands);
     if (!folder->operands)
-        return error_set(error, ERROR_INPUT, "out of memory");
+        return error_memory(error);
     for (size_t i = 0; i < arguments->operands_count; i++) {
         char *operand = arguments->operands[i];
         if (operand[0] == '\0' || folder->first || !is_folder(operand)) {

@@ -24,7 +24,7 @@ int main(int argc, char **argv)
     char *nothing[] = {"help", NULL};
     char **words = argc > 1 ? argv + 1 : nothing;
     char *verb = argc > 0 ? verb_of_name(argv[0]) : NULL;
-    bool right = false;
+    bool ok = false;
 
     terminal_start();
     if (verb) {
@@ -41,14 +41,14 @@ int main(int argc, char **argv)
         help_command(command);
     else if (!command->run(&arguments, &error) && error.status != ERROR_FOUND)
         goto done;
-    right = output_whole(&error) && terminal_end(&error);
+    ok = output_whole(&error) && terminal_end(&error);
 done:
     arguments_free(&arguments);
-    if (!right && error.status == ERROR_USAGE && error.hint[0] == '\0' && command)
+    if (!ok && error.status == ERROR_USAGE && error.hint[0] == '\0' && command)
         error_hint(&error, "memoir help %s", command->verb);
-    if (!right)
+    if (!ok)
         terminal_error(&error);
-    return right && error.status != ERROR_FOUND ? 0 : (int)error.status;
+    return ok && error.status != ERROR_FOUND ? 0 : (int)error.status;
 }
 
 /* By the names of the old commands, of which there may be links, it is those. */
@@ -95,7 +95,7 @@ static const struct command *verb_find(char *verb, struct error *error)
         return command;
     if (input_kind_of(verb) == INPUT_PROGRAM ||
         (strchr(verb, '/') && input_kind_of(verb) == INPUT_FILE && access(verb, X_OK) == 0)) {
-        error_set(error, ERROR_USAGE, "'%s' is a program, not a command of memoir", verb);
+        error_set(error, ERROR_USAGE, "'%s' is a program, not a memoir command", verb);
         error_hint(error, "memoir run -- %s%s", strchr(verb, '/') ? "" : "./", verb);
         return NULL;
     }

@@ -54,14 +54,15 @@ bool picture_check(const struct arguments *arguments, const char *path, struct e
     if (!format && strcmp(path, "-") == 0)
         format = "svg";
     if (!format) {
-        error_set(error, ERROR_USAGE, "%s: no picture has this ending", path);
+        error_set(error, ERROR_USAGE, "%s: unknown ending for a picture", path);
         return error_hint(error, "endings of pictures are:%s", picture_endings);
     }
     if (strcmp(format, "html") == 0) {
         if (!arguments_value(arguments, FLAG_PICTURE))
             return true;
-        error_set(error, ERROR_USAGE, "a page has all pictures, and takes no --picture");
-        return error_hint(error, "-o %s without it, or a picture: -o picture.svg", path);
+        error_set(error, ERROR_USAGE, "a page contains all pictures: no --picture");
+        return error_hint(error, "drop --picture from -o %s, or write a picture: -o picture.svg",
+                          path);
     }
     const struct picture_kind *kind = picture_kind_of(arguments, format);
     if (kind->draw && strcmp(format, "svg") != 0) {
@@ -69,7 +70,7 @@ bool picture_check(const struct arguments *arguments, const char *path, struct e
                   kind->word, format);
         if (!arguments_value(arguments, FLAG_PICTURE))
             return error_hint(error, "-o %s.svg", kind->word);
-        return error_hint(error, "only the call graph has other formats: --picture graph");
+        return error_hint(error, "only --picture graph has other formats");
     }
     return true;
 }

@@ -92,16 +92,16 @@ static bool folder_make(struct record *record, struct error *error)
             *strrchr(here, '/') = '\0';
         if (folder_try(record, here))
             return true;
-        error_set(error, ERROR_INPUT, "--output %s: no file can be made there: %s", record->wanted,
+        error_set(error, ERROR_INPUT, "--output %s: can't create a file there: %s", record->wanted,
                   strerror(errno));
-        return error_hint(error, "-o FILE in a folder that is there and yours");
+        return error_hint(error, "-o FILE in a folder that exists and is writable");
     }
     const char *temporary = getenv("TMPDIR");
     if ((getcwd(here, sizeof here) && folder_try(record, here)) ||
         (temporary && temporary[0] == '/' && folder_try(record, temporary)) ||
         folder_try(record, "/tmp"))
         return true;
-    error_set(error, ERROR_INPUT, "no folder for the recording here or in /tmp: %s",
+    error_set(error, ERROR_INPUT, "can't create a folder for the recording here or in /tmp: %s",
               strerror(errno));
     return error_hint(error, "memoir run --output /elsewhere/FILE ..., or --no-summary");
 }
@@ -312,8 +312,8 @@ static void nothing_print(const struct record *record, const struct child *child
     struct stat begun;
     snprintf(path, sizeof path, "%s/%s", record->folder, capture_name);
     if (stat(path, &begun) == 0 && begun.st_size == 0)
-        terminal_warn("nothing was recorded: the file could not be written; --output names "
-                      "another place");
+        terminal_warn("nothing was recorded: the file could not be written; choose another "
+                      "with --output");
     else if (WIFSIGNALED(child->status))
         terminal_warn("nothing was recorded: the program was ended by signal %d (%s) before its "
                       "first snapshot; --every 1s --rate 64K makes them more frequent",
@@ -398,15 +398,15 @@ static bool file_copy(const char *from, const char *to)
     char bytes[65536];
     size_t got;
     FILE *in = fopen(from, "re"), *out = in ? output_open(to, false) : NULL;
-    bool right = out != NULL;
-    while (right && (got = fread(bytes, 1, sizeof bytes, in)) > 0)
-        right = fwrite(bytes, 1, got, out) == got;
-    right = right && !ferror(in);
+    bool ok = out != NULL;
+    while (ok && (got = fread(bytes, 1, sizeof bytes, in)) > 0)
+        ok = fwrite(bytes, 1, got, out) == got;
+    ok = ok && !ferror(in);
     if (out && fclose(out) != 0)
-        right = false;
+        ok = false;
     if (in)
         fclose(in);
-    return right;
+    return ok;
 }
 
 /* Moves the file to its place: as --output says, else below a name of ours beside the folder. */
@@ -468,9 +468,9 @@ static void file_print(const struct record *record, const char *path, size_t oth
     bool inside = length > 0 && strncmp(path, here, length) == 0 && path[length] == '/';
     fprintf(stderr, "\n    %s   %s\n", inside ? path + length + 1 : path, print_string(&print));
     if (others > 0)
-        fprintf(stderr, "    and %zu more there, of the other processes\n", others);
+        fprintf(stderr, "    and %zu more files there, of the other processes\n", others);
     if (!record->wanted[0] && !inside)
-        fputs("    (there, because nothing can be written here)\n", stderr);
+        fputs("    (there, because the current folder is not writable)\n", stderr);
     if (!record->wanted[0] && !record->format && inside) /* the newest here is what they take */
         terminal_next("memoir top      memoir leaks      memoir time");
 }

@@ -87,11 +87,11 @@ bool page_write(const struct request *request, FILE *file, struct error *error)
         .reversed = arguments_value(arguments, FLAG_REVERSED) != NULL,
     };
     progress_start("drawing", request->name);
-    bool right = filters && !notes.failed &&
-                 html_write(request->profile, &request->options, &options, file, &reason);
+    bool ok = filters && !notes.failed &&
+              html_write(request->profile, &request->options, &options, file, &reason);
     progress_end();
     free(filters);
     notes_free(&notes);
-    return right || error_set(error, reason.text[0] ? ERROR_USAGE : ERROR_INPUT, "%s",
-                              reason.text[0] ? reason.text : "out of memory");
+    return ok || error_set(error, reason.text[0] ? ERROR_USAGE : ERROR_INPUT, "%s",
+                           reason.text[0] ? reason.text : error_out_of_memory);
 }

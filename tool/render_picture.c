@@ -80,7 +80,7 @@ bool picture_write(struct request *request, const char *path, bool moment, struc
     struct output output;
     char *name = strndup(path, pack_stem(path));
     if (!name)
-        return error_set(error, ERROR_INPUT, "out of memory");
+        return error_memory(error);
     bool done = output_start(&output, path, error);
     if (done) {
         done = (strcmp(name, path) == 0 || output_pack(&output, path, error)) &&

@@ -34,14 +34,14 @@ bool session_ask(const struct arguments *arguments, const struct answer *answer,
                               .answer = answer,
                               .context = context,
                               .session = arguments->session};
-    bool right = request_start(&request, error) &&
-                 request_read(&request, error) &&   /* words into profiles */
-                 request_name(&request, error) &&   /* addresses into functions and lines */
-                 request_choose(&request, error) && /* flags into metric, filters, moment */
-                 request_view(&request, error) &&   /* the profile as it is asked about */
-                 request_render(&request, error);   /* the answer */
+    bool ok = request_start(&request, error) &&
+              request_read(&request, error) &&   /* words into profiles */
+              request_name(&request, error) &&   /* addresses into functions and lines */
+              request_choose(&request, error) && /* flags into metric, filters, moment */
+              request_view(&request, error) &&   /* the profile as it is asked about */
+              request_render(&request, error);   /* the answer */
     request_free(&request);
-    return right;
+    return ok;
 }
 
 /* What is wrong with the flags is said before anything is read. */
@@ -51,7 +51,7 @@ static bool request_start(struct request *request, struct error *error)
     profile_start(&request->own.profile);
     profile_start(&request->own.base);
     if (request->own.profile.failed || request->own.base.failed)
-        return error_set(error, ERROR_INPUT, "out of memory");
+        return error_memory(error);
     request->picture = request->answer->draw && output && picture_ending(output);
     return (!request->picture || picture_check(request->arguments, output, error)) &&
            request_check(request, error);
@@ -89,8 +89,8 @@ static bool word_sort(struct request *request, char *word, struct error *error)
 {
     struct session_words *words = &request->words;
     if (strncmp(word, "--", 2) == 0 && strcspn(word, "=") > 2) { /* it stands behind one */
-        error_set(error, ERROR_USAGE, "'%s' stands behind '--', where nothing is a flag", word);
-        return error_hint(error, "put it before the '--'; as a pattern it is --ignore '%s'",
+        error_set(error, ERROR_USAGE, "'%s' follows '--', after which nothing is a flag", word);
+        return error_hint(error, "put it before '--'; to leave out what matches it: --ignore '%s'",
                           word + 1);
     }
     if (word[0] == '-' && word[1] != '\0') {
@@ -141,13 +141,13 @@ static bool words_sort(struct request *request, struct error *error)
 {
     const struct arguments *arguments = request->arguments;
     struct session_words *words = &request->words;
-    size_t most = arguments->operands_count + arguments->flags_count + 2;
-    words->inputs = calloc(most, sizeof *words->inputs);
-    words->focus = calloc(most, sizeof *words->focus);
-    words->ignore = calloc(most, sizeof *words->ignore);
-    words->rest = calloc(most, sizeof *words->rest);
+    size_t max = arguments->operands_count + arguments->flags_count + 2;
+    words->inputs = calloc(max, sizeof *words->inputs);
+    words->focus = calloc(max, sizeof *words->focus);
+    words->ignore = calloc(max, sizeof *words->ignore);
+    words->rest = calloc(max, sizeof *words->rest);
     if (!words->inputs || !words->focus || !words->ignore || !words->rest)
-        return error_set(error, ERROR_INPUT, "out of memory");
+        return error_memory(error);
     request->program = arguments_value(arguments, FLAG_PROGRAM);
     for (size_t i = 0; i < arguments->operands_count; i++)
         if (!word_sort(request, arguments->operands[i], error))
@@ -171,15 +171,15 @@ static bool words_sort(struct request *request, struct error *error)
         words->inputs[words->inputs_count++] = words->newest;
         return true;
     }
-    error_set(error, ERROR_USAGE, "%s needs a profile, and this folder has no *.memoir",
+    error_set(error, ERROR_USAGE, "%s needs a profile, and there is no *.memoir in this folder",
               arguments->command->verb);
     if (words->focus && words->focus[0])
         error_set(error, ERROR_USAGE,
-                  "%s needs a profile: there is no file '%s', and this folder has no *.memoir",
+                  "%s needs a profile: there is no file '%s' and no *.memoir in this "
+                  "folder",
                   arguments->command->verb, words->focus[0]);
-    return error_hint(error,
-                      "give a file of any format, the id of a process (memoir ps), or a URL; "
-                      "memoir run -- ./program   makes one");
+    return error_hint(error, "give a file of any format, a process id (memoir ps), or a URL; to "
+                             "record one: memoir run -- ./program");
 }
 
 /* --since: the base is the same capture at an earlier moment. */
@@ -193,11 +193,11 @@ static bool since_read(struct request *request, bool several, const struct input
     int64_t pid = 0;
     then.read.at = since;
     if (several || input_kind_of(input) != INPUT_FILE || strcmp(input, "-") == 0) {
-        error_set(error, ERROR_USAGE, "--since is about one capture, a file");
+        error_set(error, ERROR_USAGE, "--since needs a single capture file");
         return error_hint(error, "memoir diff BEFORE AFTER   compares two");
     }
     if (own->profile.moments.count < 2) {
-        error_set(error, ERROR_USAGE, "%s has one moment only: --since needs an earlier one",
+        error_set(error, ERROR_USAGE, "%s has a single moment: --since needs an earlier one",
                   input);
         return error_hint(error, "memoir run --every 1s -- ./program   records more");
     }
@@ -207,8 +207,8 @@ static bool since_read(struct request *request, bool several, const struct input
         return false;
     if (own->base.at_peak || own->base.duration_ns < own->profile.duration_ns)
         return true;
-    error_set(error, ERROR_USAGE, "--since %s is not before the moment that is looked at", since);
-    return error_hint(error, "memoir time %s   shows when snapshots were made", input);
+    error_set(error, ERROR_USAGE, "--since %s is not before the moment shown", since);
+    return error_hint(error, "memoir time %s   shows the times of its snapshots", input);
 }
 
 /* Without a profile among the words: that of the session; of two that are compared it is the first.
@@ -222,7 +222,7 @@ static bool session_take(struct request *request, const struct input_options *op
     struct session *own = &request->own, *session = request->session;
     int64_t base_pid = 0;
     if (options->read.at || arguments_value(arguments, FLAG_SINCE)) {
-        error_set(error, ERROR_USAGE, "%s needs the file: the profile is loaded already",
+        error_set(error, ERROR_USAGE, "%s needs a file, but the shell's profile is already loaded",
                   options->read.at ? "--at" : "--since");
         return error_hint(error, "memoir %s FILE %s ...   outside of this shell",
                           arguments->command->verb, options->read.at ? "--at" : "--since");
@@ -264,7 +264,7 @@ static bool words_read(struct request *request, const struct input_options *opti
     request->of = own;
     request->profile = &own->profile;
     if (!own->name)
-        return error_set(error, ERROR_INPUT, "out of memory");
+        return error_memory(error);
     if (!input_read_all(&own->profile, inputs, count, options, &own->symbol_options.pid, error))
         return false;
     if (arguments_value(arguments, FLAG_SINCE) && !request->answer->window)
@@ -286,8 +286,7 @@ static bool names_take(struct request *request, struct error *error)
         base_name = request->base == &session->profile ? session->name : session->base_name;
     request->name = name ? strdup(name) : NULL;
     request->base_name = request->base && base_name ? strdup(base_name) : NULL;
-    return (request->name && (!request->base || request->base_name)) ||
-           error_set(error, ERROR_INPUT, "out of memory");
+    return (request->name && (!request->base || request->base_name)) || error_memory(error);
 }
 
 static bool request_read(struct request *request, struct error *error)
@@ -308,13 +307,13 @@ static bool request_read(struct request *request, struct error *error)
     size_t count = request->words.inputs_count;
     bool taken = request->session &&
                  (count == 0 || (count == 1 && two && !arguments_value(arguments, FLAG_BASE)));
-    bool right =
+    bool ok =
         taken ? session_take(request, &options, error) : words_read(request, &options, two, error);
-    if (!right && request->words.newest && error->status == ERROR_INPUT)
-        return error_hint(error, "it is the newest *.memoir of this folder: name another one");
-    if (right && request->own.has_base)
+    if (!ok && request->words.newest && error->status == ERROR_INPUT)
+        return error_hint(error, "this is the newest *.memoir of this folder: name another one");
+    if (ok && request->own.has_base)
         request->base = &request->own.base;
-    return right && names_take(request, error);
+    return ok && names_take(request, error);
 }
 
 /* ---- name ------------------------------------------------------------------------------- */
@@ -332,7 +331,7 @@ static bool request_name(struct request *request, struct error *error)
     struct session *own = &request->own;
     struct symbol_options *options = &own->symbol_options;
     struct symbol_report base_report = {0};
-    bool right = true;
+    bool ok = true;
     options->program = request->program;
     options->sysroot = arguments_value(arguments, FLAG_SYSROOT);
     options->debug_path = arguments_value(arguments, FLAG_DEBUG_PATH);
@@ -341,17 +340,17 @@ static bool request_name(struct request *request, struct error *error)
     options->progress = symbols_progress;
     progress_start("symbols", "");
     if (request->profile == &own->profile)
-        right = symbol_resolve(&own->profile, options, &own->symbols);
-    if (right && request->base == &own->base)
-        right = symbol_resolve(&own->base, options, &base_report);
+        ok = symbol_resolve(&own->profile, options, &own->symbols);
+    if (ok && request->base == &own->base)
+        ok = symbol_resolve(&own->base, options, &base_report);
     progress_end();
     symbol_report_free(&base_report);
-    if (right && options->fetch)
+    if (ok && options->fetch)
         advice_fetch(&own->symbols);
     const char *input = request->words.inputs[0];
-    if (right && input && request->profile == &own->profile && input_kind_of(input) == INPUT_URL)
+    if (ok && input && request->profile == &own->profile && input_kind_of(input) == INPUT_URL)
         http_names(input, &(struct http_options){0}, &own->profile);
-    return right || error_set(error, ERROR_INPUT, "out of memory");
+    return ok || error_memory(error);
 }
 
 /* ---- choose ----------------------------------------------------------------------------- */
@@ -409,19 +408,18 @@ bool request_view_make(struct view *view, const struct request *request, struct 
                   request->base_name, type, request->name);
         return error_hint(error, "--metric picks a metric that both have");
     }
-    if ((request->options.age_least_us > 0 || request->options.age_most_us > 0) &&
+    if ((request->options.age_min_us > 0 || request->options.age_max_us > 0) &&
         strncmp(type, "alloc_", 6) != 0) {
         error_set(error, ERROR_USAGE,
-                  "--age is the one at which blocks have ended, and '%s' has those that have not",
-                  type);
-        return error_hint(error, "--metric alloc or count; memoir churn has the short-lived ones");
+                  "--age is the age of freed blocks, and '%s' counts live blocks", type);
+        return error_hint(error, "--metric alloc or count; memoir churn shows short-lived blocks");
     }
     progress_start("sorting", request->name);
-    bool right = view_make(view, request->profile, &request->options, &reason);
+    bool ok = view_make(view, request->profile, &request->options, &reason);
     progress_end();
-    if (right)
+    if (ok)
         suggest_filters(request, view);
-    return right || error_set(error, ERROR_USAGE, "%s", reason.text);
+    return ok || error_set(error, ERROR_USAGE, "%s", reason.text);
 }
 
 static bool request_view(struct request *request, struct error *error)
@@ -476,7 +474,8 @@ bool request_open(struct request *request, struct error *error)
     else if (output && ends_in(output, ".csv"))
         style->format = STYLE_CSV;
     if (style->format == STYLE_CSV && !commands_answer(arguments->command->verb)->table) {
-        error_set(error, ERROR_USAGE, "%s is no table, and has no CSV", arguments->command->verb);
+        error_set(error, ERROR_USAGE, "%s does not print a table, so there is no CSV",
+                  arguments->command->verb);
         return error_hint(error, "--json has all its numbers");
     }
     if (output && picture_ending(output)) {
@@ -493,7 +492,7 @@ bool request_open(struct request *request, struct error *error)
         return true;
     }
     if (!output_start(&request->output, output, error))
-        return error_hint(error, "-o FILE in a folder that is there and yours");
+        return error_hint(error, "-o FILE in a folder that exists and is writable");
     style->color = style->links = style->fits = false;
     style->out = request->output.file;
     progress_start("drawing", request->name);
@@ -553,13 +552,13 @@ static bool profile_take(struct profile *changed, const struct profile **profile
                          struct profile *own)
 {
     bool copied = *profile != own;
-    bool right = !copied || profile_copy(changed, *profile);
+    bool ok = !copied || profile_copy(changed, *profile);
     if (!copied) {
         *changed = *own;
         memset(own, 0, sizeof *own);
     }
     *profile = changed;
-    return right;
+    return ok;
 }
 
 bool request_change(struct request *request, struct error *error)
@@ -567,9 +566,9 @@ bool request_change(struct request *request, struct error *error)
     if (request->is_changed)
         return true;
     request->is_changed = true;
-    bool right = profile_take(&request->changed, &request->profile, &request->own.profile) &&
-                 (!request->base ||
-                  profile_take(&request->changed_base, &request->base, &request->own.base));
+    bool ok = profile_take(&request->changed, &request->profile, &request->own.profile) &&
+              (!request->base ||
+               profile_take(&request->changed_base, &request->base, &request->own.base));
     request->options.base = request->options.base ? request->base : NULL;
-    return right || error_set(error, ERROR_INPUT, "out of memory");
+    return ok || error_memory(error);
 }

@@ -30,7 +30,7 @@ static bool moment_check(const struct arguments *arguments, enum flag_id flag, u
 
 static bool both_refuse(const char *a, const char *b, const char *hint, struct error *error)
 {
-    error_set(error, ERROR_USAGE, "%s and %s can't be given both", a, b);
+    error_set(error, ERROR_USAGE, "%s and %s exclude each other", a, b);
     return error_hint(error, "%s", hint);
 }
 
@@ -49,7 +49,7 @@ bool request_check(const struct request *request, struct error *error)
         !moment_check(arguments, FLAG_UNTIL, &until_ms, error))
         return false;
     if (at && until)
-        return both_refuse("--at", "--until", "they mean the same: one moment", error);
+        return both_refuse("--at", "--until", "they mean the same", error);
     if (base && since)
         return both_refuse("--base", "--since",
                            "--since compares a capture with itself, --base with another profile",
@@ -59,14 +59,14 @@ bool request_check(const struct request *request, struct error *error)
         return error_hint(error, "memoir help moments");
     }
     if (window && (at || base)) {
-        error_set(error, ERROR_USAGE, "time shows a whole run, and can do nothing with %s",
+        error_set(error, ERROR_USAGE, "time shows a whole run, so %s does not apply",
                   at ? "--at" : "--base");
         return error_hint(error, "--since 10s --until 20s   shows a part of it");
     }
     if (!window && (base || since) && commands_answer(verb)->base == BASE_NONE) {
-        error_set(error, ERROR_USAGE, "%s is about one moment, and can do nothing with %s", verb,
+        error_set(error, ERROR_USAGE, "%s shows a single moment, so %s does not apply", verb,
                   base ? "--base" : "--since");
-        return error_hint(error, "memoir diff, top, tree, peek, traces and list compare");
+        return error_hint(error, "use it with memoir diff, top, tree, peek, traces or list");
     }
     return true;
 }
@@ -94,8 +94,8 @@ static bool window_end(const struct request *request, enum flag_id flag, const c
     if (*time_ns <= profile->duration_ns)
         return true;
     char text[32];
-    return error_set(error, ERROR_USAGE, "there is nothing at %s: %s ends after %s", value,
-                     request->name, style_time(text, profile->duration_ns));
+    return error_set(error, ERROR_USAGE, "no data at %s: %s ends after %s", value, request->name,
+                     style_time(text, profile->duration_ns));
 }
 
 /* The part of a run that --since and --until name. */
@@ -174,8 +174,8 @@ static void programs_compare(const struct request *request)
     const char *now = program_of(request->profile);
     const char *before = request->base ? program_of(request->base) : "";
     if (*now && *before && strcmp(now, before) != 0)
-        terminal_warn("%s is of the program %s, and %s of %s", request->base_name, before,
-                      request->name, now);
+        terminal_warn("the profiles come from different programs: %s from %s, %s from %s",
+                      request->base_name, before, request->name, now);
 }
 
 /* The profile becomes what it has more than the other one. */
@@ -199,10 +199,10 @@ static bool base_take(struct request *request, struct error *error)
     if (!request_change(request, error))
         return false;
     if (!profile_merge(&request->changed, request->base, -1))
-        return error_set(error, ERROR_INPUT, "out of memory");
+        return error_memory(error);
     if (since && (!moment_name(&request->base_name, request->base) ||
                   !moment_name(&request->name, request->profile)))
-        return error_set(error, ERROR_INPUT, "out of memory");
+        return error_memory(error);
     if (since)
         request->changed.duration_ns = duration_ns;
     request->base = request->options.base = NULL;
@@ -225,8 +225,8 @@ bool request_metric(struct request *request, const char *word, struct error *err
     char known[512] = "";
     size_t used = 0;
     if (metric_find(profile, word, &request->options.type)) {
-        if (strcmp(word, "churn") == 0 && request->options.age_most_us == 0)
-            request->options.age_most_us = CHURN_US;
+        if (strcmp(word, "churn") == 0 && request->options.age_max_us == 0)
+            request->options.age_max_us = CHURN_US;
         return true;
     }
     if (profile->kind == PROFILE_CPU && metric_is_memory(word))
@@ -276,24 +276,24 @@ static bool part_read(const char *text, size_t length, const struct suffix *suff
 
 /* 1K:64K, :1s, 10s:, or one number. */
 static bool range_read(const struct arguments *arguments, enum flag_id flag,
-                       const struct suffix *suffixes, uint64_t *least, uint64_t *most,
+                       const struct suffix *suffixes, uint64_t *min, uint64_t *max,
                        struct error *error)
 {
     const char *text = arguments_value(arguments, flag);
     if (!text)
         return true;
     const char *colon = strchr(text, ':');
-    bool right = text[0] != '\0' && strcmp(text, ":") != 0;
+    bool ok = text[0] != '\0' && strcmp(text, ":") != 0;
     if (!colon) {
-        right = right && part_read(text, strlen(text), suffixes, least);
-        *most = *least;
+        ok = ok && part_read(text, strlen(text), suffixes, min);
+        *max = *min;
     } else {
         if (colon > text)
-            right = right && part_read(text, (size_t)(colon - text), suffixes, least);
+            ok = ok && part_read(text, (size_t)(colon - text), suffixes, min);
         if (colon[1])
-            right = right && part_read(colon + 1, strlen(colon + 1), suffixes, most);
+            ok = ok && part_read(colon + 1, strlen(colon + 1), suffixes, max);
     }
-    if (right && (*most == 0 || *least <= *most))
+    if (ok && (*max == 0 || *min <= *max))
         return true;
     error_set(error, ERROR_USAGE, "%s can't be '%s'", commands_flag_name(flag), text);
     return error_hint(error, suffixes == bytes ? "--size 1K:64K, --size :4096, --size 1M:"
@@ -324,14 +324,15 @@ bool request_flags(struct request *request, struct error *error)
     view->base = request->base;
     bool capture = profile->traits & TRAIT_CAPTURE; /* or none ended */
     if (arguments_value(arguments, FLAG_AGE) && !profile->samples.lives && !capture) {
-        error_set(error, ERROR_USAGE, "%s does not say how long blocks lived", request->name);
-        return error_hint(error, "memoir run -- ./program   records it; --age needs that");
+        error_set(error, ERROR_USAGE, "%s has no block lifetimes, which --age needs",
+                  request->name);
+        return error_hint(error, "memoir run -- ./program   records them");
     }
     int allocated = profile_type_named(profile, TYPE_ALLOC_SPACE);
     if (arguments_value(arguments, FLAG_AGE) && allocated >= 0) /* blocks that have ended */
         view->type = (unsigned)allocated;
-    return range_read(arguments, FLAG_SIZE, bytes, &view->size_least, &view->size_most, error) &&
-           range_read(arguments, FLAG_AGE, microseconds, &view->age_least_us, &view->age_most_us,
+    return range_read(arguments, FLAG_SIZE, bytes, &view->size_min, &view->size_max, error) &&
+           range_read(arguments, FLAG_AGE, microseconds, &view->age_min_us, &view->age_max_us,
                       error) &&
            (!metric || request_metric(request, metric, error)) && base_take(request, error) &&
            window_choose(request, error);

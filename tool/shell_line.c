@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HISTORY_MOST = 1000 };
+enum { HISTORY_MAX = 1000 };
 
 /* What is used of libedit, by the names of GNU readline that it has. */
 static struct {
@@ -121,7 +121,7 @@ void shell_line_start(const struct profile *profile)
         return;
     }
     *edit.attempted = complete;
-    edit.stifle_history(HISTORY_MOST);
+    edit.stifle_history(HISTORY_MAX);
     history_find();
     if (history_path[0] != '\0')
         edit.read_history(history_path);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See tool/shell_words.h. */
 #include "tool/shell_words.h"
+#include "tool/terminal/terminal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,7 @@ static bool file_take(struct shell_words *line, const char **at, char **out)
     *at += strspn(*at, " \t");
     line->file = word_take(at, out, &line->error);
     if (*line->file == '\0')
-        line->error = "a file must follow >";
+        line->error = "a file name is missing after >";
     return line->error == NULL;
 }
 
@@ -50,7 +51,7 @@ bool shell_words_split(struct shell_words *line, const char *text)
     line->keep = malloc(2 * length + 2);
     line->words = calloc(length + 2, sizeof *line->words);
     char *out = line->keep;
-    line->error = !out || !line->words ? "out of memory" : NULL;
+    line->error = !out || !line->words ? error_out_of_memory : NULL;
     while (!line->error) {
         text += strspn(text, " \t\r\n");
         if (*text == '\0' || *text == '#')
@@ -59,7 +60,7 @@ bool shell_words_split(struct shell_words *line, const char *text)
             text += 1 + strspn(text + 1, " \t");
             line->pipe = memcpy(out, text, strlen(text) + 1);
             if (*text == '\0')
-                line->error = "a command must follow |";
+                line->error = "a command is missing after |";
             break;
         }
         if (*text == '>') {

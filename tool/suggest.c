@@ -48,11 +48,11 @@ bool suggest_refuse(const struct request *request, const char *text, struct erro
     if (function_nearest(request->profile, request->rest[0], name) &&
         strcmp(name, request->rest[0]) == 0)
         error_set(error, ERROR_INPUT, "'%s' %s", name,
-                  request->base_name ? "has the same in both" : "has nothing here");
+                  request->base_name ? "is the same in both" : "has no memory here");
     else if (name[0])
         return error_hint(error, "did you mean %s?", name);
     bool named = request_word(request) != NULL;
-    return error_hint(error, "memoir top%s%s --by function   lists what there is", named ? " " : "",
+    return error_hint(error, "memoir top%s%s --by function   lists all functions", named ? " " : "",
                       named ? suggest_quoted(name, sizeof name, request_word(request)) : "");
 }
 
@@ -62,10 +62,10 @@ void suggest_nothing(const struct request *request)
     char name[SUGGEST_ROOM];
     const char *word = request_word(request) ? request_word(request) : request->name;
     if (profile->samples.count == 0)
-        terminal_warn("%s has no samples; memoir doctor %s   says what to do", request->name,
+        terminal_warn("%s has no samples; memoir doctor %s   shows why", request->name,
                       suggest_quoted(name, sizeof name, word));
     else
-        terminal_warn("%s has nothing of %s; --metric picks another: memoir help metrics",
+        terminal_warn("%s has no %s; choose another with --metric: memoir help metrics",
                       request->name,
                       profile_text(profile, profile->type[request->options.type].name));
 }
@@ -83,16 +83,16 @@ void suggest_filters(const struct request *request, const struct view *view)
         return;
     if (view->kept > 0)
         terminal_warn(
-            "what fits the filters has nothing of %s; --metric picks another",
+            "the stacks that match have no %s; choose another with --metric",
             profile_text(request->profile, request->profile->type[request->options.type].name));
     else if (!focus || !focus[0])
-        terminal_warn("nothing is left: the filters fit no stack");
+        terminal_warn("no stack matches the filters");
     else if (commands_find(focus[0]))
-        terminal_warn("no stack fits '%s'; it is a command, and one is done at a time", focus[0]);
+        terminal_warn("no stack matches '%s'; it is a command: run one at a time", focus[0]);
     else if (suggest_file_nearest(focus[0], name))
-        terminal_warn("no stack fits '%s'; did you mean the file %s?", focus[0], name);
+        terminal_warn("no stack matches '%s'; did you mean the file %s?", focus[0], name);
     else if (function_nearest(request->profile, focus[0], name))
-        terminal_warn("no stack fits '%s'; did you mean %s?", focus[0], name);
+        terminal_warn("no stack matches '%s'; did you mean %s?", focus[0], name);
     else
-        terminal_warn("no stack fits '%s'%s", focus[0], focus[1] ? " and the other words" : "");
+        terminal_warn("no stack matches '%s'%s", focus[0], focus[1] ? " and the other words" : "");
 }

@@ -96,9 +96,9 @@ void summary_print(struct summary *summary, unsigned rows, uint64_t time_ms,
     struct view_error error = {""};
     struct view view;
     progress_start("symbols", "");
-    bool right = symbol_resolve(profile, &options, &report);
+    bool ok = symbol_resolve(profile, &options, &report);
     progress_end();
-    if (right && view_make(&view, profile, &wanted, &error)) {
+    if (ok && view_make(&view, profile, &wanted, &error)) {
         report_brief(&view, &style, (int64_t)time_ms * 1000000, rss_peak_bytes);
         view_free(&view);
     }

@@ -48,11 +48,9 @@ static const struct view *view_of(struct checking *checking, unsigned metric)
     checking->has_view[metric] = true;
     if (checking->views[metric].kept == 0 && has_samples(checking->request)) {
         error_set(checking->error, ERROR_USAGE,
-                  "no stack of %s fits the filters: there is nothing "
-                  "to check",
+                  "no stack of %s matches the filters: there is nothing to check",
                   checking->request->name);
-        error_hint(checking->error, "memoir tree %s   shows what there is",
-                   checking->request->name);
+        error_hint(checking->error, "memoir tree %s   shows all stacks", checking->request->name);
         return NULL;
     }
     return &checking->views[metric];
@@ -72,18 +70,17 @@ static bool is_filtered(const struct view *view)
 static double points_peak(const struct profile *profile)
 {
     const struct profile_point *points = profile->points.items;
-    double most = 0;
+    double max = 0;
     for (size_t i = 0; i < profile->points.count; i++)
-        most = fmax(most, (double)points[i].live_bytes);
-    return most;
+        max = fmax(max, (double)points[i].live_bytes);
+    return max;
 }
 
 static bool need_base(const struct checking *checking, const char *what)
 {
     if (checking->request->base)
         return true;
-    error_set(checking->error, ERROR_USAGE, "%s is relative, and there is nothing to compare with",
-              what);
+    error_set(checking->error, ERROR_USAGE, "%s is relative, which needs a base", what);
     return error_hint(checking->error, "memoir check FILE --base FILE");
 }
 
@@ -143,7 +140,7 @@ static bool add_metric(struct checking *checking, unsigned metric, struct check_
         return false;
     struct check_item *item = check_add(&checking->check, names[metric], units[metric]);
     if (!item)
-        return error_set(checking->error, ERROR_INPUT, "out of memory");
+        return error_memory(checking->error);
     item_fill(item, checking->request, metric, view);
     item->limit = limit;
     check_judge(&checking->check, item);
@@ -177,8 +174,8 @@ static bool add_limits(struct checking *checking)
     bool any = arguments_value(checking->arguments, FLAG_NO_LEAKS) ||
                arguments_value(checking->arguments, FLAG_BUDGET);
     if (growth_text && (!check_limit_read(growth_text, "bytes", &growth) || !growth.relative))
-        return error_set(checking->error, ERROR_USAGE, "--max-growth can't be '%s', say 5%%",
-                         growth_text);
+        return error_set(checking->error, ERROR_USAGE,
+                         "--max-growth can't be '%s'; accepted: a share such as 5%%", growth_text);
     for (size_t i = 0; i < COUNT_OF(flags); i++)
         any |= arguments_value(checking->arguments, flags[i].flag) != NULL;
     bool timed = checking->request->profile->kind == PROFILE_CPU;
@@ -213,29 +210,30 @@ static bool add_leaks(struct checking *checking)
     struct suppressions *suppressions = suppressions_new();
     struct leaks_options options = {.rule = LEAKS_AUTO, .suppressions = suppressions};
     const char *path = arguments_value(checking->arguments, FLAG_SUPPRESSIONS);
-    struct view_error reason = {"out of memory"};
+    struct view_error reason;
     struct view view = {0};
     struct request *request = checking->request;
+    view_out_of_memory(&reason);
     char *text = path ? text_file_read(path, checking->error) : NULL;
-    bool right = suppressions && (!path || text);
-    if (right && text && !suppressions_add(suppressions, path, text, &reason))
-        right = error_set(checking->error, ERROR_USAGE, "%s", reason.text);
+    bool ok = suppressions && (!path || text);
+    if (ok && text && !suppressions_add(suppressions, path, text, &reason))
+        ok = error_set(checking->error, ERROR_USAGE, "%s", reason.text);
     /* The leaks of this profile alone: what the base has is no excuse. */
-    right = right && request_metric(request, "live", checking->error);
+    ok = ok && request_metric(request, "live", checking->error);
     request->options.base = NULL;
-    right = right && request_view_make(&view, request, checking->error);
+    ok = ok && request_view_make(&view, request, checking->error);
     request->options.base = request->base;
-    struct check_item *item = right ? check_add(&checking->check, "leaks", "bytes") : NULL;
-    if (right && (!item || !leaks_make(&leaks, &view, &options))) {
-        right = error_set(checking->error, ERROR_INPUT, "out of memory");
-    } else if (right) {
+    struct check_item *item = ok ? check_add(&checking->check, "leaks", "bytes") : NULL;
+    if (ok && (!item || !leaks_make(&leaks, &view, &options))) {
+        ok = error_memory(checking->error);
+    } else if (ok) {
         item->after = (double)leaks.found_bytes;
         check_judge(&checking->check, item);
         if (leaks.rule == LEAKS_NONE) {
             checking->check.unsure++;
             item->verdict = CHECK_UNSURE;
             snprintf(item->detail, sizeof item->detail,
-                     "a sampled profile of one moment does not tell");
+                     "a sampled profile of a single moment can't show leaks");
         } else if (leaks.found > 0) {
             const struct view_frame *frame = &view.frames[leaks.rows[0].frame];
             snprintf(item->detail, sizeof item->detail, "%.120s", frame->name);
@@ -247,7 +245,7 @@ static bool add_leaks(struct checking *checking)
     view_free(&view);
     suppressions_free(suppressions);
     free(text);
-    return right;
+    return ok;
 }
 
 /* A line of the budget. *stacks is how many fit its pattern. */
@@ -263,7 +261,7 @@ static bool add_budget_line(struct checking *checking, const char *path,
         return false;
     struct check_item *item = check_add(&checking->check, "budget", units[metric]);
     if (!item)
-        return error_set(checking->error, ERROR_INPUT, "out of memory");
+        return error_memory(checking->error);
     struct view_value sum = check_sum(view, line->pattern, stacks);
     double exact = exact_of(request->profile, metric);
     snprintf(item->subject, sizeof item->subject, "%s", line->pattern);
@@ -273,7 +271,7 @@ static bool add_budget_line(struct checking *checking, const char *path,
     item_sum(item, request, &sum);
     item->has_before = line->limit.relative;
     item->bounded = exact >= 0;
-    item->most = exact;
+    item->max = exact;
     item->limit = line->limit;
     check_judge(&checking->check, item);
     return true;
@@ -289,15 +287,16 @@ static bool budget_stale(const struct checking *checking, const char *path,
         first++;
     for (size_t i = first + 1; i < count && used < sizeof more - 16; i++)
         if (stale[i])
-            used +=
-                (size_t)snprintf(more + used, sizeof more - used, "%s%u",
-                                 used > 0 ? ", " : "; nor do the patterns of line ", lines[i].line);
-    error_set(checking->error, ERROR_USAGE, "%s:%u: '%s' fits no stack of %s%s", path,
+            used += (size_t)snprintf(more + used, sizeof more - used, "%s%u",
+                                     used > 0 ? ", " : "; neither do the patterns of line ",
+                                     lines[i].line);
+    error_set(checking->error, ERROR_USAGE, "%s:%u: '%s' matches no stack of %s%s", path,
               lines[first].line, lines[first].pattern, checking->request->name, more);
     return checking->request->profile->period > 1
-               ? error_hint(checking->error, "was it renamed? Samples may have missed it, too: "
-                                             "memoir run --exact records every block")
-               : error_hint(checking->error, "was it renamed? memoir tree %s   shows what there is",
+               ? error_hint(checking->error,
+                            "was it renamed? Sampling may also have missed it: memoir run --exact "
+                            "records every block")
+               : error_hint(checking->error, "was it renamed? memoir tree %s   shows all stacks",
                             checking->request->name);
 }
 
@@ -308,23 +307,23 @@ static bool add_budget(struct checking *checking)
     size_t count = 0, fitting, stale_count = 0;
     char *text = text_file_read(path, checking->error);
     struct check_budget *lines = text ? check_budget_read(path, text, &count, &reason) : NULL;
-    bool *stale = lines ? calloc(count + 1, sizeof *stale) : NULL, right = stale != NULL;
+    bool *stale = lines ? calloc(count + 1, sizeof *stale) : NULL, ok = stale != NULL;
     if (text && !lines)
         error_set(checking->error, ERROR_USAGE, "%s", reason.text);
     else if (text && !stale)
-        error_set(checking->error, ERROR_INPUT, "out of memory");
-    for (size_t i = 0; right && i < count; i++) {
+        error_memory(checking->error);
+    for (size_t i = 0; ok && i < count; i++) {
         fitting = 0;
-        right = add_budget_line(checking, path, &lines[i], &fitting);
-        stale[i] = right && fitting == 0 && has_samples(checking->request);
+        ok = add_budget_line(checking, path, &lines[i], &fitting);
+        stale[i] = ok && fitting == 0 && has_samples(checking->request);
         stale_count += stale[i];
     }
-    if (right && stale_count > 0)
-        right = budget_stale(checking, path, lines, stale, count);
+    if (ok && stale_count > 0)
+        ok = budget_stale(checking, path, lines, stale, count);
     free(stale);
     free(lines);
     free(text);
-    return right;
+    return ok;
 }
 
 /* For the machines: --junit FILE, --github. */
@@ -350,10 +349,9 @@ static bool put_files(struct checking *checking)
     FILE *file = output_open(summary, true); /* what other steps say is in it */
     if (file)
         report_check_github(&checking->check, stdout, file);
-    bool right = file && !ferror(file);
-    right = file && fclose(file) == 0 && right;
-    return right ||
-           error_set(error, ERROR_INPUT, "%s can't be written: %s", summary, strerror(errno));
+    bool ok = file && !ferror(file);
+    ok = file && fclose(file) == 0 && ok;
+    return ok || error_set(error, ERROR_INPUT, "%s can't be written: %s", summary, strerror(errno));
 }
 
 static void check_adjust(struct request *request)
@@ -367,22 +365,22 @@ static bool check_render(struct request *request, struct error *error)
     struct checking *checking = request->context;
     struct check *check = &checking->check;
     checking->request = request;
-    bool right = add_limits(checking) &&
-                 (!arguments_value(arguments, FLAG_NO_LEAKS) || add_leaks(checking)) &&
-                 (!arguments_value(arguments, FLAG_BUDGET) || add_budget(checking)) &&
-                 put_files(checking) && request_open(request, error);
-    if (right) {
+    bool ok = add_limits(checking) &&
+              (!arguments_value(arguments, FLAG_NO_LEAKS) || add_leaks(checking)) &&
+              (!arguments_value(arguments, FLAG_BUDGET) || add_budget(checking)) &&
+              put_files(checking) && request_open(request, error);
+    if (ok) {
         if (!arguments_value(arguments, FLAG_GITHUB) || request->style.format != STYLE_TEXT)
             report_check(check, &request->style);
-        right = request_close(request, true, error);
+        ok = request_close(request, true, error);
     }
-    if (right && check->unsure > 0)
+    if (ok && check->unsure > 0)
         terminal_warn("%zu of %zu limits can't be decided from samples%s", check->unsure,
-                      check->count, check->strict ? "" : "; --strict makes that a failure");
+                      check->count, check->strict ? "" : "; --strict makes this a failure");
     for (unsigned i = 0; i < METRICS; i++)
         if (checking->has_view[i])
             view_free(&checking->views[i]);
-    return right;
+    return ok;
 }
 
 bool verb_check(const struct arguments *arguments, struct error *error)
@@ -391,8 +389,8 @@ bool verb_check(const struct arguments *arguments, struct error *error)
         .viewless = true, .adjust = check_adjust, .render = check_render};
     struct checking checking = {.arguments = arguments, .error = error};
     checking.check.strict = arguments_value(arguments, FLAG_STRICT) != NULL;
-    bool right = session_ask(arguments, &answer, &checking, error);
+    bool ok = session_ask(arguments, &answer, &checking, error);
     bool failed = !check_passes(&checking.check);
     check_free(&checking.check);
-    return right && failed ? error_found(error) : right;
+    return ok && failed ? error_found(error) : ok;
 }

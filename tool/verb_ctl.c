@@ -96,7 +96,7 @@ static bool pid_read(const char *word, pid_t *pid, struct error *error)
         *pid = (pid_t)value;
         return true;
     }
-    error_set(error, ERROR_USAGE, "'%s' is no process id", word);
+    error_set(error, ERROR_USAGE, "'%s' is not a process id", word);
     return error_hint(error, "memoir ps");
 }
 
@@ -109,7 +109,7 @@ static bool words_send(struct asking *asking, const char *verb, char **words, in
     for (; *words; words++) {
         if (strchr(*words, '\n') || length + strlen(*words) + 2 > sizeof line)
             return error_set(asking->error, ERROR_USAGE,
-                             "the words are too long, or of several lines");
+                             "the command is too long or has several lines");
         length += (size_t)snprintf(line + length, sizeof line - length, "%s%s",
                                    length > 0 ? " " : "", *words);
     }
@@ -228,14 +228,14 @@ static bool dump_make(struct asking *asking, const char *file, const char *forma
     int fd = -1;
     if (file && !file_make(file, 0, &fd, asking->error))
         return false;
-    bool right = words_send(asking, "dump", words, fd);
-    if (fd >= 0 && close(fd) != 0 && right)
-        right = error_set(asking->error, ERROR_INPUT, "%s: %s", file, strerror(errno));
-    if (fd >= 0 && !right)
+    bool ok = words_send(asking, "dump", words, fd);
+    if (fd >= 0 && close(fd) != 0 && ok)
+        ok = error_set(asking->error, ERROR_INPUT, "%s: %s", file, strerror(errno));
+    if (fd >= 0 && !ok)
         unlink(file);
-    if (fd >= 0 && right && asking->as_json)
+    if (fd >= 0 && ok && asking->as_json)
         fact_put(asking, "dump", file);
-    return right || (fd < 0 && dump_refused(asking));
+    return ok || (fd < 0 && dump_refused(asking));
 }
 
 /* Where the process puts its dumps can't change while it runs; a file of the caller's can. */
@@ -248,8 +248,7 @@ static bool dump_refused(struct asking *asking)
     path_complete(&asking->process, name + strlen("no dump "), path);
     error_set(asking->error, asking->error->status, "process %d: no dump %s", asking->process.pid,
               path);
-    return error_hint(asking->error, "memoir ctl %d dump FILE   writes it to a file of yours",
-                      asking->process.pid);
+    return error_hint(asking->error, "memoir ctl %d dump FILE", asking->process.pid);
 }
 
 /* A recording grows until it is stopped or the process ends: the process keeps the file. */
@@ -266,13 +265,13 @@ static bool recording_begin(struct asking *asking, const char *file)
     }
     if (!file_make(file, O_APPEND, &fd, asking->error))
         return false;
-    bool right = words_send(asking, "record", words, fd);
+    bool ok = words_send(asking, "record", words, fd);
     close(fd);
-    if (!right)
+    if (!ok)
         unlink(file);
-    if (!right && strstr(asking->error->text, "is under way"))
+    if (!ok && strstr(asking->error->text, "is under way"))
         error_hint(asking->error, "memoir ctl %d record stop", asking->process.pid);
-    return right;
+    return ok;
 }
 
 static bool file_make(const char *path, int flags, int *fd, struct error *error)

@@ -236,7 +236,7 @@ static void function_text(struct disassembly *answer, const struct function *fun
     fprintf(out, "   %s in all, %s%s\n%11s%s%11s%s\n",
             style_value(value, (double)function->total, answer->view->unit),
             style_share(share, (double)function->total, (double)answer->view->total.value),
-            two && !function->before ? ", and not like this in the base" : "", "self",
+            two && !function->before ? ", different code in the base" : "", "self",
             two ? "        was" : "", "total", two ? "        was" : "");
     for (size_t i = 0; shown && i <= count; i++) {
         if (i < count && !shown[i]) {
@@ -378,7 +378,7 @@ static bool functions_show(struct disassembly *answer, const struct symbol_code 
     struct function *functions = functions_make(answer, codes, count);
     bool done = functions != NULL;
     if (!done)
-        error_set(error, ERROR_INPUT, "out of memory");
+        error_memory(error);
     if (is_json) {
         json_start(&answer->json, answer->style.out, true);
         json_object(&answer->json, NULL);
@@ -458,11 +458,12 @@ static bool answer_make(struct disassembly *answer, struct request *request, str
                  !symbol_codes(request->profile, request_symbol_options(request), name_fits,
                                &wanted, &codes, &count) ||
                  !base_make(answer, request, &wanted)))
-        done = error_set(error, ERROR_INPUT, "out of memory");
+        done = error_memory(error);
     if (done && count == 0) {
-        error_set(error, ERROR_INPUT, "no function with code fits '%s' in %s", request->rest[0],
+        error_set(error, ERROR_INPUT, "no function with code matches '%s' in %s", request->rest[0],
                   request->name);
-        done = error_hint(error, "memoir symbols %s   says which programs and libraries were found",
+        done = error_hint(error,
+                          "memoir symbols %s   lists the programs and libraries that were found",
                           request->name);
     }
     if (done && request_open(request, error)) {

@@ -126,18 +126,19 @@ static void check_machine(struct doctor *doctor)
     if (look.elf)
         doctor_say(doctor, look.quality == SYMBOL_FULL ? MARK_GOOD : MARK_NOTE,
                    "apt-get install libc6-dbg", "debug information of the C library%s",
-                   look.quality == SYMBOL_FULL ? "" : " is not here: its lines are not known");
+                   look.quality == SYMBOL_FULL ? ""
+                                               : " is missing: its frames have no line numbers");
     free(look.debug_file);
     const char *urls = getenv("DEBUGINFOD_URLS");
     doctor_say(doctor, urls && *urls ? MARK_GOOD : MARK_NOTE,
-               "export DEBUGINFOD_URLS=https://debuginfod.elfutils.org   (or the one of your "
-               "distribution), then --fetch",
+               "export DEBUGINFOD_URLS=https://debuginfod.elfutils.org   (or your "
+               "distribution's server), then --fetch",
                urls && *urls ? "DEBUGINFOD_URLS: debug information can be fetched"
                              : "DEBUGINFOD_URLS is not set: nothing can be fetched");
     line_of("/proc/sys/kernel/yama/ptrace_scope", text, sizeof text);
     if (text[0] > '1')
         doctor_say(doctor, MARK_NOTE, "as root: sysctl kernel.yama.ptrace_scope=1",
-                   "ptrace_scope is %s: only root sees into other processes", text);
+                   "ptrace_scope is %s: only root can inspect other processes", text);
 }
 
 /* `name` is its path where it was installed. */
@@ -148,7 +149,7 @@ static void check_symbols(struct doctor *doctor, const char *path, const char *n
     char package[512];
     symbol_look(path, &options, &look);
     if (!look.elf) {
-        doctor_say(doctor, MARK_NOTE, NULL, "%s is no ELF file", path);
+        doctor_say(doctor, MARK_NOTE, NULL, "%s is not an ELF file", path);
         return;
     }
     bool known = package_debug(name, package, sizeof package);
@@ -157,7 +158,7 @@ static void check_symbols(struct doctor *doctor, const char *path, const char *n
                    look.debug_file ? " in " : "", look.debug_file ? look.debug_file : "");
     else if (look.quality == SYMBOL_TABLE)
         doctor_say(doctor, MARK_NOTE, known ? package : "build it with -g",
-                   "it has a symbol table and no debug information: names, but no lines");
+                   "it has a symbol table but no debug information: names without lines");
     else
         doctor_say(doctor, MARK_BAD, known ? package : "build it with -g, and do not strip it",
                    "it is stripped: most of its functions have no name");
@@ -165,12 +166,13 @@ static void check_symbols(struct doctor *doctor, const char *path, const char *n
         doctor_say(doctor, MARK_GOOD, NULL, "build id %s", look.build_id);
     else
         doctor_say(doctor, MARK_NOTE, "link it with -Wl,--build-id",
-                   "it has no build id: names are taken by its path, right or wrong");
+                   "it has no build id: names are taken from the file at its path, which "
+                   "may be another build");
     if (look.own_malloc && loaded)
         doctor_say(doctor, MARK_BAD,
                    "build it without its own allocator (jemalloc, tcmalloc, mimalloc), or link it "
                    "with -lmemoir first",
-                   "it has a malloc of its own, which comes before any library's");
+                   "it defines its own malloc, which takes precedence over any library");
     free(look.debug_file);
 }
 
@@ -182,12 +184,12 @@ static void check_program(struct doctor *doctor, const char *path)
         [INSPECT_FINE] = {"a library can be preloaded into %s", NULL},
         [INSPECT_STATIC] = {"%s is statically linked: nothing can be preloaded",
                             "link it with libmemoir.a, or dynamically"},
-        [INSPECT_SECURE] = {"%s has rights of its own (setuid, setgid, capabilities): the loader "
-                            "ignores LD_PRELOAD",
+        [INSPECT_SECURE] = {"%s runs setuid, setgid or with capabilities: the loader ignores "
+                            "LD_PRELOAD",
                             "run it as its owner, or link it with -lmemoir"},
         [INSPECT_MACHINE] = {"%s is for another machine or word size than the library",
                              "build libmemoir.so for it: memoir run --lib PATH"},
-        [INSPECT_LOADER] = {"%s uses another C library than ours",
+        [INSPECT_LOADER] = {"%s uses another C library than libmemoir.so",
                             "build libmemoir.so for it: memoir run --lib PATH"},
     };
     struct inspection found;
@@ -197,7 +199,7 @@ static void check_program(struct doctor *doctor, const char *path)
     snprintf(text, sizeof text, verdicts[found.verdict].text, found.file); /* NOLINT */
     doctor_say(doctor, fix ? MARK_BAD : MARK_GOOD, fix, "%s", text);
     if (strcmp(found.file, path) != 0)
-        doctor_say(doctor, MARK_NOTE, NULL, "it is a script: %s is what runs", found.file);
+        doctor_say(doctor, MARK_NOTE, NULL, "it is a script that runs %s", found.file);
     check_library(doctor);
     const char *file = found.file[0] ? found.file : path;
     check_symbols(doctor, file, file, found.verdict != INSPECT_STATIC);
@@ -242,27 +244,28 @@ static bool check_process(struct doctor *doctor, pid_t pid, struct error *error)
     doctor_say(doctor, MARK_GOOD, NULL, "process %d: %s", pid, process.command);
     snprintf(sudo, sizeof sudo, "sudo memoir doctor %d", pid);
     if (process.library == PROCESS_WITH)
-        doctor_say(doctor, MARK_GOOD, NULL, "libmemoir %s is in it", process.version);
+        doctor_say(doctor, MARK_GOOD, NULL, "it runs with libmemoir %s", process.version);
     else if (process.library == PROCESS_UNKNOWN)
         doctor_say(doctor, MARK_BAD, sudo,
-                   "its files may not be looked at: it is another user's, or protected");
+                   "its files can't be read: it belongs to another user or is protected");
     else
         doctor_say(doctor, MARK_BAD, "start it with   memoir run -- COMMAND",
-                   "libmemoir is not in it, and can't be brought into a running process");
+                   "it runs without libmemoir, which can't be added to a running process");
     if (process.secure)
         doctor_say(doctor, MARK_BAD, "run it as its owner, or link it with -lmemoir",
-                   "it runs with rights of its own: the loader ignored LD_PRELOAD");
+                   "it runs setuid, setgid or with capabilities: the loader ignored "
+                   "LD_PRELOAD");
     const char *refusal = attach_refusal(&process);
     if (process.library == PROCESS_WITH && refusal)
-        doctor_say(doctor, MARK_BAD, NULL, "it can't be asked: %s", refusal);
+        doctor_say(doctor, MARK_BAD, NULL, "it can't be controlled: %s", refusal);
     else if (process.library == PROCESS_WITH)
         check_answers(doctor, &process);
     if (process.deaf)
-        doctor_say(doctor, MARK_BAD, NULL, "all of its threads block the signal that calls it");
+        doctor_say(doctor, MARK_BAD, NULL, "all of its threads block SIGURG");
     if (status_number(pid, "Seccomp") == 2)
         doctor_say(doctor, MARK_NOTE,
-                   "what its filter forbids (open, socket) must be allowed, or "
-                   "set the output before the filter: MEMOIR=...",
+                   "allow open and socket in its filter, or set the output before the "
+                   "filter is in force: MEMOIR=...",
                    "it has a seccomp filter");
     if (status_number(pid, "TracerPid") > 0)
         doctor_say(doctor, MARK_NOTE, NULL, "a debugger is attached (process %ld)",
@@ -275,9 +278,9 @@ static bool check_process(struct doctor *doctor, pid_t pid, struct error *error)
 /* The modules that most addresses without a name are in, and what would help. */
 static void check_modules(struct doctor *doctor, const struct symbol_report *report)
 {
-    enum { MODULES_MOST = 5 };
+    enum { MODULES_MAX = 5 };
     char advice[ADVICE_SIZE];
-    for (size_t i = 0, said = 0; i < report->count && said < MODULES_MOST; i++) {
+    for (size_t i = 0, said = 0; i < report->count && said < MODULES_MAX; i++) {
         const struct symbol_module *module = &report->modules[i];
         uint64_t known = module->named - module->guessed;
         advice_of(module, advice);
@@ -289,7 +292,7 @@ static void check_modules(struct doctor *doctor, const struct symbol_report *rep
         doctor_say(doctor, MARK_NOTE, advice, "%s: %lu of %lu addresses have a name",
                    slash             ? slash + 1
                    : module->path[0] ? module->path
-                                     : "code of no file",
+                                     : "code outside of any file",
                    known, module->locations);
     }
 }
@@ -301,23 +304,23 @@ static void check_names(struct doctor *doctor, const struct request *request)
     double named = 100 * profile_names_share(request->profile);
     const char *word = request_word(request);
     char file[300], fix[400];
-    snprintf(fix, sizeof fix, "memoir symbols %s   says what is missing, and where to get it",
+    snprintf(fix, sizeof fix, "memoir symbols %s   shows what is missing, and where to get it",
              suggest_quoted(file, sizeof file, word ? word : "FILE"));
     doctor_say(doctor,
                named >= 90   ? MARK_GOOD
                : named >= 50 ? MARK_NOTE
                              : MARK_BAD,
                fix, "%.1f %% of its %lu addresses have a name%s", named, names.addresses,
-               names.nearest > 0 ? " that is more than the nearest symbol" : "");
+               names.nearest > 0 ? " better than the nearest symbol" : "");
     for (size_t i = 0; i < report->count; i++) {
         const struct symbol_module *module = &report->modules[i];
         if (module->quality == SYMBOL_MISMATCH)
             doctor_say(doctor, MARK_BAD,
-                       "--program or --debug-path with the right build, or --fetch",
-                       "%s is of another build by now: not used", module->path);
+                       "give the right build with --program or --debug-path, or use --fetch",
+                       "%s is another build now: not used", module->path);
         if (module->unsure)
             doctor_say(doctor, MARK_NOTE, NULL,
-                       "%s: taken by its path, the profile has no build id", module->path);
+                       "%s: found by its path, because the profile has no build id", module->path);
     }
     check_modules(doctor, report);
 }
@@ -338,7 +341,7 @@ static double blocks_seen(const struct profile *profile, int type)
 /* How well a sampled heap is known: all of it, and the places that matter. */
 static void check_samples(struct doctor *doctor, const struct request *request)
 {
-    static const double good = 0.1, fair = 0.25, share_least = 0.01;
+    static const double good = 0.1, fair = 0.25, share_min = 0.01;
     const struct profile *profile = request->profile;
     struct view view = {0};
     struct view_error reason = {""};
@@ -357,7 +360,7 @@ static void check_samples(struct doctor *doctor, const struct request *request)
     struct view_row *rows = view_rows(&view, false, &count);
     for (size_t i = 0; rows && i < count; i++) {
         const struct view_value *self = &rows[i].self;
-        if ((double)self->value < share_least * (double)view.total.value || self->value == 0)
+        if ((double)self->value < share_min * (double)view.total.value || self->value == 0)
             break;
         if (strcmp(view.frames[rows[i].frame].name, PROFILE_NOT_SAMPLED) == 0)
             continue;
@@ -378,16 +381,15 @@ static void check_samples(struct doctor *doctor, const struct request *request)
     style_value(rate, (double)profile->period, "bytes");
     style_value(size, (double)view.total.value, view.unit);
     if (profile->counted)
-        doctor_say(
-            doctor, whole <= good ? MARK_GOOD : MARK_NOTE, advice,
-            "one block in %s was recorded, %.0f in all: the total of %s is counted, sites are "
-            "estimates",
-            rate, seen, size);
+        doctor_say(doctor, whole <= good ? MARK_GOOD : MARK_NOTE, advice,
+                   "one block in %s was recorded, %.0f in all: the total of %s is exact, "
+                   "sites are estimates",
+                   rate, seen, size);
     else
-        doctor_say(
-            doctor, whole <= good ? MARK_GOOD : MARK_NOTE, advice,
-            "one block in %s was recorded, %.0f in all: the total of %s is known to %s%.0f %%",
-            rate, seen, size, terminal_utf8() ? "±" : "+-", 100 * whole);
+        doctor_say(doctor, whole <= good ? MARK_GOOD : MARK_NOTE, advice,
+                   "one block in %s was recorded, %.0f in all: the total of %s is known "
+                   "to within %s%.0f %%",
+                   rate, seen, size, terminal_utf8() ? "±" : "+-", 100 * whole);
     doctor_say(doctor, known * 2 >= large ? MARK_GOOD : MARK_NOTE, NULL,
                "%zu of the %zu sites above 1 %% are known to within %s%.0f %%", known, large,
                terminal_utf8() ? "±" : "+-", 100 * fair);
@@ -409,27 +411,27 @@ static void check_depth(struct doctor *doctor, const struct profile *profile)
 {
     const struct profile_samples *samples = &profile->samples;
     uint8_t *roots = calloc(profile->locations.count + 1, 1);
-    uint32_t count, most = 0;
+    uint32_t count, max = 0;
     size_t cut = 0;
     for (size_t i = 0; i < samples->count; i++) {
         count = profile_depth_of(profile, samples->stacks[i]);
-        most = count > most ? count : most;
+        max = count > max ? count : max;
     }
-    for (int pass = 0; pass < 2 && roots && is_limit(most); pass++)
+    for (int pass = 0; pass < 2 && roots && is_limit(max); pass++)
         for (size_t i = 0; i < samples->count; i++) {
             const uint32_t *frames = profile_frames_of(profile, samples->stacks[i], &count);
-            if (count > 0 && count < most)
+            if (count > 0 && count < max)
                 roots[frames[count - 1]] = 1;
-            else if (pass == 1 && count == most)
+            else if (pass == 1 && count == max)
                 cut += !roots[frames[count - 1]];
         }
     free(roots);
     if (cut > 0)
         doctor_say(doctor, MARK_NOTE,
-                   most < 256 ? "memoir run --set heap.depth=256 records longer ones" : NULL,
-                   "%zu of its stacks end after %u frames, which looks cut off: who called those "
-                   "is not known, and has none of it in its total",
-                   cut, most);
+                   max < 256 ? "memoir run --set heap.depth=256   records longer stacks" : NULL,
+                   "%zu of its stacks end after %u frames, which looks cut off: their "
+                   "outer callers are unknown, and miss them in their totals",
+                   cut, max);
 }
 
 static void check_question(struct doctor *doctor, const struct request *request)
@@ -438,8 +440,9 @@ static void check_question(struct doctor *doctor, const struct request *request)
     doctor_say(doctor, MARK_GOOD, NULL, "%s: %s, %zu stacks", request->name, profile->format,
                profile->samples.count);
     doctor_say(doctor, profile->torn ? MARK_BAD : MARK_GOOD,
-               "the program was killed or still runs, or the disk is full: what is there is right",
-               profile->torn ? "it ends early" : "it is whole");
+               "the program was killed or is still running, or the disk is full: the "
+               "part that is there is correct",
+               profile->torn ? "it ends early" : "it is complete");
     if (profile->samples.count == 0)
         doctor_say(doctor, MARK_BAD, "run longer, or with a smaller rate: memoir run --exact",
                    "it has no samples");
@@ -447,8 +450,9 @@ static void check_question(struct doctor *doctor, const struct request *request)
     check_depth(doctor, profile);
     if (profile->lost > 0 || profile->refused > 0)
         doctor_say(doctor, MARK_BAD, "memoir run --set heap.memory=256M, or a larger rate",
-                   "%lu stacks and %lu blocks had no room in the recorder", profile->refused,
-                   profile->lost);
+                   "%lu stacks and %lu blocks were not recorded: the recorder's memory "
+                   "was full",
+                   profile->refused, profile->lost);
     if (profile->samples.count > 0)
         check_names(doctor, request);
 }
@@ -526,8 +530,8 @@ static bool doctor_open(struct doctor *doctor, const struct arguments *arguments
     doctor->as_json =
         arguments_value(arguments, FLAG_JSON) || (ending && strcmp(ending, ".json") == 0);
     if (arguments_value(arguments, FLAG_CSV) || (ending && strcmp(ending, ".csv") == 0)) {
-        error_set(error, ERROR_USAGE, "doctor is no table, and has no CSV");
-        return error_hint(error, "--json has all that it says");
+        error_set(error, ERROR_USAGE, "doctor does not print a table, so there is no CSV");
+        return error_hint(error, "--json has the same content");
     }
     doctor->plain = path != NULL;
     if (path && !output_start(&doctor->output, path, error))
@@ -542,7 +546,7 @@ static bool doctor_open(struct doctor *doctor, const struct arguments *arguments
     return true;
 }
 
-static bool doctor_close(struct doctor *doctor, bool right, struct error *error)
+static bool doctor_close(struct doctor *doctor, bool ok, struct error *error)
 {
     if (doctor->as_json) {
         json_end(&doctor->json);
@@ -550,9 +554,9 @@ static bool doctor_close(struct doctor *doctor, bool right, struct error *error)
         fputc('\n', doctor->out);
     }
     if (doctor->plain)
-        return output_end(&doctor->output, right, error) && right;
+        return output_end(&doctor->output, ok, error) && ok;
     wrap_end(doctor->out); /* standard output, whose errors are seen at the end */
-    return right;
+    return ok;
 }
 
 bool verb_doctor(const struct arguments *arguments, struct error *error)
@@ -561,9 +565,9 @@ bool verb_doctor(const struct arguments *arguments, struct error *error)
     const char *word = arguments->operands[0];
     char program[PATH_MAX];
     enum input_kind kind = word ? input_kind_of(word) : INPUT_NOTHING;
-    bool right = true, settings = arguments_value(arguments, FLAG_SYSTEM) != NULL;
+    bool ok = true, settings = arguments_value(arguments, FLAG_SYSTEM) != NULL;
     if (settings && word) {
-        error_set(error, ERROR_USAGE, "--system is about the kernel, not about '%s'", word);
+        error_set(error, ERROR_USAGE, "--system takes no operand, but got '%s'", word);
         return error_hint(error, "memoir doctor --system");
     }
     if (!doctor_open(&doctor, arguments, error))
@@ -573,13 +577,13 @@ bool verb_doctor(const struct arguments *arguments, struct error *error)
     else if (!word)
         check_machine(&doctor);
     else if (kind == INPUT_PROCESS)
-        right = check_process(&doctor, atoi(word), error);
+        ok = check_process(&doctor, atoi(word), error);
     else if (kind == INPUT_FILE && access(word, X_OK) != 0)
-        right = check_profile(&doctor, arguments, error);
+        ok = check_profile(&doctor, arguments, error);
     else if (launch_program(program, word, error))
         check_program(&doctor, program);
     else
-        right = false;
-    right = doctor_close(&doctor, right, error);
-    return right && doctor.bad > 0 ? error_found(error) : right;
+        ok = false;
+    ok = doctor_close(&doctor, ok, error);
+    return ok && doctor.bad > 0 ? error_found(error) : ok;
 }

@@ -42,15 +42,15 @@ static bool format_unknown(const char *verb, const char *path, struct error *err
     if (!redacts && used < sizeof known)
         snprintf(known + used, sizeof known - used, "%s", picture_endings);
     if (redacts && picture_ending(path)) {
-        error_set(error, ERROR_USAGE, "%s: redact writes profiles, and no pictures", path);
+        error_set(error, ERROR_USAGE, "%s: redact writes profiles, not pictures", path);
         return error_hint(error, "memoir redact ... -o x.pb.gz, then memoir export x.pb.gz -o %s",
                           path);
     }
     if (strcmp(path, "-") == 0) {
-        error_set(error, ERROR_USAGE, "standard output has no ending that says the format");
-        return error_hint(error, "--format says it: memoir %s ... --format folded -o -", verb);
+        error_set(error, ERROR_USAGE, "standard output needs --format");
+        return error_hint(error, "memoir %s ... --format folded -o -", verb);
     }
-    error_set(error, ERROR_USAGE, "%s: no format has this ending", path);
+    error_set(error, ERROR_USAGE, "%s: unknown ending for a profile", path);
     return error_hint(error, "endings are:%s", known);
 }
 
@@ -64,13 +64,13 @@ static bool target_find(struct target *target, const struct arguments *arguments
     if (!target->path && word)
         target->path = "-";
     if (!target->path) {
-        error_set(error, ERROR_USAGE, "%s needs a file to write, whose ending says the format",
+        error_set(error, ERROR_USAGE, "%s needs an output file, whose ending selects the format",
                   verb);
         return error_hint(error, "memoir %s FILE -o profile.pb.gz", verb);
     }
     target->name = strndup(target->path, pack_stem(target->path));
     if (!target->name)
-        return error_set(error, ERROR_INPUT, "out of memory");
+        return error_memory(error);
     target->packed = strcmp(target->name, target->path) != 0;
     if (!word && strcmp(verb, "redact") != 0 && picture_wanted(arguments, target->name)) {
         target->picture = true;
@@ -84,7 +84,7 @@ static bool target_find(struct target *target, const struct arguments *arguments
     if (!target->writer)
         return format_unknown(verb, target->name, error);
     if (target->writer->binary && strcmp(target->path, "-") == 0 && isatty(STDOUT_FILENO))
-        return error_set(error, ERROR_USAGE, "this format is not for terminals: -o FILE");
+        return error_set(error, ERROR_USAGE, "this format is binary, not for a terminal: -o FILE");
     return true;
 }
 
@@ -98,14 +98,15 @@ static bool target_write(const struct target *target, const struct profile *prof
     progress_start("writing", target->path);
     done = (!target->packed || output_pack(&output, target->path, error)) &&
            ((target->writer && target->writer->write(profile, options, output.file)) ||
-            error_set(error, ERROR_INPUT, "out of memory"));
+            error_memory(error));
     done = output_end(&output, done, error) && done;
     progress_end();
     if (done)
         output_say(&output, target->path);
     char mark[ESTIMATE_TEXT];
     if (done && target->writer->mute && estimate_text(profile, mark)[0] != '\0')
-        terminal_warn("%s: the numbers are estimates, and this format can't say so", target->path);
+        terminal_warn("%s: the numbers are estimates, which this format can't express",
+                      target->path);
     return done;
 }
 
@@ -124,7 +125,7 @@ static bool profiles_filter(struct request *request, struct error *error)
 static bool base_take(struct request *request, struct error *error)
 {
     return !request->base || profile_merge(&request->changed, request->base, -1) ||
-           error_set(error, ERROR_INPUT, "out of memory");
+           error_memory(error);
 }
 
 /* Whether there will be nothing in the file; formats of one column have none of the others. */
@@ -210,7 +211,7 @@ static bool keepers_make(struct keepers *keepers, const struct arguments *argume
     keepers->count = 0;
     keepers->patterns = calloc(arguments->flags_count + 1, sizeof *keepers->patterns);
     if (!keepers->patterns)
-        return error_set(error, ERROR_INPUT, "out of memory");
+        return error_memory(error);
     for (size_t i = 0; i < arguments->flags_count; i++) {
         const struct arguments_flag *flag = &arguments->flags[i];
         if (flag->flag->id == FLAG_KEEP &&
@@ -251,7 +252,7 @@ static bool redact_render(struct request *request, struct error *error)
     if (!profiles_filter(request, error) || !base_take(request, error))
         return false;
     if (!profile_redact(&request->changed, &how, &redaction->counts))
-        return error_set(error, ERROR_INPUT, "out of memory");
+        return error_memory(error);
     if (target->writer->values != WRITES_ALL)
         request_moment(request);
     struct write_options options = {.type = request->options.type};

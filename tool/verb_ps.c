@@ -51,7 +51,7 @@ bool ps_show(const struct arguments *arguments, struct error *error)
     } else {
         rows_print(rows, count);
         if (unseen > 0)
-            terminal_warn("processes that can't be looked at: %zu%s", unseen,
+            terminal_warn("processes that can't be inspected: %zu%s", unseen,
                           geteuid() == 0 ? "" : " (sudo memoir ps)");
         if (count == 0)
             terminal_next("memoir run -- ./program");
@@ -80,7 +80,7 @@ static bool rows_collect(struct row **rows, size_t *count, size_t *unseen, bool 
         struct row *more = realloc(*rows, (*count + 1) * sizeof **rows);
         if (!more) {
             closedir(listing);
-            return error_set(error, ERROR_INPUT, "out of memory");
+            return error_memory(error);
         }
         *rows = more;
         struct row *row = &more[(*count)++];
@@ -91,7 +91,7 @@ static bool rows_collect(struct row **rows, size_t *count, size_t *unseen, bool 
     closedir(listing);
     if (any)
         return true;
-    error_set(error, ERROR_INPUT, "/proc has no processes: it is not what the kernel has there");
+    error_set(error, ERROR_INPUT, "/proc shows no processes: it is not the kernel's /proc");
     return error_hint(error, "mount -t proc proc /proc");
 }
 
@@ -106,12 +106,12 @@ static void row_fill(struct row *row, bool all)
     else
         snprintf(row->user, sizeof row->user, "%u", row->process.user);
     if (!refusal && row->process.user != geteuid() && !all)
-        refusal = "not asked: another user's (--all)";
+        refusal = "owned by another user (use --all)";
     row->process.wait_ms = BELL_MS;
     if (!refusal && !attach_ask(&row->process, "stats", -1, &answer, &error))
         refusal = row->process.bell == PROCESS_BELL_HANGS
-                      ? "answers when it next allocates (memoir ctl waits for that)"
-                      : "does not answer (memoir ctl says more)";
+                      ? "answers at its next allocation (memoir ctl waits for it)"
+                      : "does not answer (memoir ctl shows why)";
     if (refusal) {
         snprintf(row->reason, sizeof row->reason, "%s", refusal);
         return;

@@ -53,9 +53,9 @@ bool verb_time(const struct arguments *arguments, struct error *error)
     if (output && picture_ending(output) && picture_check(arguments, output, error) &&
         (arguments_value(arguments, FLAG_SINCE) || arguments_value(arguments, FLAG_UNTIL))) {
         error_set(error, ERROR_USAGE,
-                  "a picture of time shows the whole run, without --since and "
+                  "the picture of memory over time shows the whole run: no --since, no "
                   "--until");
-        return error_hint(error, "memoir time --since 10s --until 20s   shows a part, as text");
+        return error_hint(error, "memoir time --since 10s --until 20s   shows a part as text");
     }
     return session_ask(arguments, &answer, NULL, error);
 }
@@ -79,11 +79,10 @@ static bool need_two(const struct request *request, struct error *error)
     if (request->base)
         return true;
     error_set(error, ERROR_USAGE,
-              request_word(request)
-                  ? "diff needs two profiles, and there is only %s"
-                  : "diff needs two profiles, and none is named; the newest here is %s",
+              request_word(request) ? "diff needs two profiles, but got only %s"
+                                    : "diff needs two profiles; the newest here is %s",
               request->name);
-    return error_hint(error, "memoir diff BEFORE AFTER, or a folder with several");
+    return error_hint(error, "memoir diff BEFORE AFTER, or memoir diff FOLDER");
 }
 
 static void diff_next(const struct request *request)
@@ -123,13 +122,13 @@ bool verb_diff(const struct arguments *arguments, struct error *error)
     struct arguments words;
     struct folder folder = {0};
     bool changed = false;
-    bool right = (!output || !picture_ending(output) || picture_check(arguments, output, error)) &&
-                 folder_operands(&folder, &words, arguments, error) &&
-                 session_ask(&words, &answer, &changed, error);
+    bool ok = (!output || !picture_ending(output) || picture_check(arguments, output, error)) &&
+              folder_operands(&folder, &words, arguments, error) &&
+              session_ask(&words, &answer, &changed, error);
     folder_free(&folder);
-    if (right && changed && arguments_value(arguments, FLAG_EXIT_CODE))
+    if (ok && changed && arguments_value(arguments, FLAG_EXIT_CODE))
         return error_found(error);
-    return right;
+    return ok;
 }
 
 /* ---- leaks ------------------------------------------------------------------------------ */
@@ -141,15 +140,15 @@ static bool suppressions_read(struct suppressions **suppressions, const struct a
     struct view_error reason = {""};
     *suppressions = suppressions_new();
     if (!*suppressions)
-        return error_set(error, ERROR_INPUT, "out of memory");
+        return error_memory(error);
     if (!path)
         return true;
     char *text = text_file_read(path, error);
-    bool right = text != NULL;
-    if (right && !suppressions_add(*suppressions, path, text, &reason))
-        right = error_set(error, ERROR_USAGE, "%s", reason.text);
+    bool ok = text != NULL;
+    if (ok && !suppressions_add(*suppressions, path, text, &reason))
+        ok = error_set(error, ERROR_USAGE, "%s", reason.text);
     free(text);
-    return right;
+    return ok;
 }
 
 struct leaks_asked {
@@ -182,9 +181,9 @@ bool verb_leaks(const struct arguments *arguments, struct error *error)
                                                            : LEAKS_GROWTH,
         .options.list = arguments_value(arguments, FLAG_SUPPRESS) != NULL,
     };
-    bool right = suppressions_read(&suppressions, arguments, error);
+    bool ok = suppressions_read(&suppressions, arguments, error);
     asked.options.suppressions = suppressions;
-    right = right && session_ask(arguments, &answer, &asked, error);
+    ok = ok && session_ask(arguments, &answer, &asked, error);
     suppressions_free(suppressions);
-    return right && asked.found && !asked.options.list ? error_found(error) : right;
+    return ok && asked.found && !asked.options.list ? error_found(error) : ok;
 }

@@ -250,7 +250,7 @@ static bool program_missing(const char *name, int reason, struct error *error)
             return false;
         if (begins_with(name, "\177ELF") || begins_with(name, "#!"))
             return error_hint(error, "chmod +x %s", name);
-        return error_hint(error, "see what it is: file %s", name);
+        return error_hint(error, "to find out what it is: file %s", name);
     }
     if (strchr(name, '/'))
         return error_set(error, ERROR_NOT_FOUND, "no such program: %s", name);
@@ -296,16 +296,15 @@ static bool program_judge(const char *path)
     case INSPECT_FINE:
         break;
     case INSPECT_STATIC:
-        terminal_warn("%s is statically linked and keeps its own malloc: no library can be "
-                      "preloaded; link it with libmemoir.a",
+        terminal_warn("%s is statically linked and keeps its own malloc, because no library "
+                      "can be preloaded; link it with libmemoir.a",
                       found.file);
         break;
     case INSPECT_SECURE:
-        terminal_warn(
-            "%s runs with rights of its own (setuid, setgid or capabilities) and keeps its "
-            "own malloc: the loader ignores LD_PRELOAD; run it as its owner, or link it "
-            "with -lmemoir",
-            found.file);
+        terminal_warn("%s runs setuid, setgid or with capabilities and keeps its own malloc, "
+                      "because the loader ignores LD_PRELOAD; run it as its owner, or link "
+                      "it with -lmemoir",
+                      found.file);
         break;
     case INSPECT_MACHINE:
         terminal_warn("%s is for another machine or word size and keeps its own malloc: build "
@@ -334,7 +333,7 @@ static bool environment_prepare(const struct arguments *arguments, const char *l
     for (size_t i = 0; done && i < arguments->flags_count; i++)
         if (option_of(&arguments->flags[i], text, sizeof text))
             done = option_add(text);
-    return done || error_set(error, ERROR_INPUT, "out of memory");
+    return done || error_memory(error);
 }
 
 static bool option_add(const char *option)

@@ -27,7 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SETTINGS_MOST = 24 };
+enum { SETTINGS_MAX = 24 };
 
 struct setting {
     enum flag_id id;
@@ -37,7 +37,7 @@ struct setting {
 
 struct shell {
     struct request *request; /* of the shell itself */
-    struct setting settings[SETTINGS_MOST];
+    struct setting settings[SETTINGS_MAX];
     size_t settings_count;
     bool ended;
 };
@@ -95,12 +95,12 @@ static bool setting_fits(const struct shell *shell, const struct setting *settin
     snprintf(flag, sizeof flag, "%s", setting->flag);
     if (*value == '\0' || setting->id == FLAG_NO_INLINES)
         return true;
-    bool right = arguments_parse(&arguments, commands_find("top"), words, &error) &&
-                 (setting->id != FLAG_METRIC || request_metric(&like, value, &error));
+    bool ok = arguments_parse(&arguments, commands_find("top"), words, &error) &&
+              (setting->id != FLAG_METRIC || request_metric(&like, value, &error));
     arguments_free(&arguments);
-    if (!right)
+    if (!ok)
         terminal_error(&error);
-    return right;
+    return ok;
 }
 
 static void settings_show(const struct shell *shell)
@@ -122,8 +122,7 @@ static bool setting_take(struct shell *shell, char **words)
     if (words[0][length] == '=') {
         struct setting *setting = setting_find(shell, words[0], length);
         if (!setting) {
-            fprintf(stderr, "there is no setting '%.*s'; 'set' lists them\n", (int)length,
-                    words[0]);
+            fprintf(stderr, "no setting '%.*s'; 'set' lists the settings\n", (int)length, words[0]);
             return true;
         }
         char *value = words[0] + length + 1;
@@ -145,10 +144,10 @@ static bool setting_take(struct shell *shell, char **words)
 static char **command_words(const struct shell *shell, const struct command *command, char **words,
                             const char *rows)
 {
-    size_t count = 0, most = 2 * SETTINGS_MOST + 8;
+    size_t count = 0, max = 2 * SETTINGS_MAX + 8;
     while (words[count])
         count++;
-    char **all = calloc(count + most, sizeof *all);
+    char **all = calloc(count + max, sizeof *all);
     size_t at = 0;
     bool profile = strncmp(command->operands, "PROFILE", 7) == 0;
     if (!all)
@@ -249,19 +248,19 @@ static bool command_run(const struct shell *shell, const struct command *command
 {
     struct arguments arguments = {0};
     struct error ending;
-    bool right = arguments_parse(&arguments, command, words, error);
+    bool ok = arguments_parse(&arguments, command, words, error);
     arguments.session = shell->request->of;
-    if (right && arguments.help)
+    if (ok && arguments.help)
         help_command(command);
-    else if (right)
-        right = command->run(&arguments, error) || error->status == ERROR_FOUND;
-    right = right && output_whole(error);
+    else if (ok)
+        ok = command->run(&arguments, error) || error->status == ERROR_FOUND;
+    ok = ok && output_whole(error);
     progress_end();
-    right = terminal_end(right ? error : &ending) && right; /* the pager, in any case */
+    ok = terminal_end(ok ? error : &ending) && ok; /* the pager, in any case */
     arguments_free(&arguments);
-    if (!right && error->status == ERROR_USAGE && error->hint[0] == '\0')
+    if (!ok && error->status == ERROR_USAGE && error->hint[0] == '\0')
         error_hint(error, "help %s", command->verb);
-    return right;
+    return ok;
 }
 
 /* Asks the session. */
@@ -279,11 +278,11 @@ static void command_ask(const struct shell *shell, const struct command *command
     terminal_start(); /* for this output */
     if (quiet)
         terminal_quiet();
-    bool right = command_run(shell, command, words, &error);
+    bool ok = command_run(shell, command, words, &error);
     bool stopped = terminal_is_stopped();
     if (stopped)
         fputc('\n', stderr);
-    else if (!right)
+    else if (!ok)
         terminal_error(&error);
     divert_end(&divert);
     terminal_start();
@@ -311,11 +310,11 @@ static void command_start(const struct shell *shell, const struct command *comma
             _exit(ERROR_INPUT);
         signal(SIGPIPE, SIG_DFL);
         terminal_start();
-        bool right = command_run(shell, command, words, &error);
-        if (!right)
+        bool ok = command_run(shell, command, words, &error);
+        if (!ok)
             terminal_error(&error);
         divert_end(&divert);
-        _exit(right ? 0 : (int)error.status);
+        _exit(ok ? 0 : (int)error.status);
     }
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         continue;
@@ -348,11 +347,12 @@ static void help_here(void)
 {
     enum { WIDTH = 16 };
     static const char *const ways[][2] = {
-        {"WORD -WORD", "behind a command: stacks that have this, and not that"},
-        {"focus=RE", "for all that follows; focus= ends it, set shows what there is to set"},
-        {"top5", "so many rows"},
-        {"... > FILE", "into a file; ... | PROGRAM into a program"},
-        {"help COMMAND", "more about one; help -a lists those that ask no profile as well"},
+        {"WORD -WORD", "after a command: keep stacks that match WORD, leave out the others"},
+        {"focus=RE", "applies to all following commands; focus= ends it, set lists the "
+                     "settings"},
+        {"top5", "20 rows"},
+        {"... > FILE", "write to a file; ... | PROGRAM pipes to a program"},
+        {"help COMMAND", "explain a command; help -a also lists commands without a profile"},
         {"quit", "or the end of input"},
     };
     for (size_t i = 0; i < commands_count; i++)
@@ -388,12 +388,12 @@ static void line_run(struct shell *shell, struct shell_words *line)
     }
     const struct command *command = command_find(words[0], &rows);
     if (command && strcmp(command->verb, "shell") == 0) {
-        fprintf(stderr, "this is it; 'quit' leaves it\n");
+        fprintf(stderr, "this is already the shell; 'quit' leaves it\n");
         return;
     }
     if (!command) {
         const char *nearest = commands_nearest(words[0]);
-        fprintf(stderr, "no command '%s'%s%s%s; 'help' lists them\n", words[0],
+        fprintf(stderr, "no command '%s'%s%s%s; 'help' lists the commands\n", words[0],
                 nearest ? ", the nearest is '" : "", nearest ? nearest : "", nearest ? "'" : "");
         return;
     }
@@ -454,7 +454,7 @@ static bool shell_render(struct request *request, struct error *error)
     struct sigaction action = {.sa_handler = interrupted}, before;
     char prompt[160];
     (void)error;
-    for (size_t i = 0; i < commands_flags_count && shell.settings_count < SETTINGS_MOST; i++)
+    for (size_t i = 0; i < commands_flags_count && shell.settings_count < SETTINGS_MAX; i++)
         if (is_setting(&commands_flags[i]))
             shell.settings[shell.settings_count++] =
                 (struct setting){commands_flags[i].id, commands_flags[i].name, NULL};

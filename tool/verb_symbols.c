@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ADVICE_MOST = 5 };
+enum { ADVICE_MAX = 5 };
 
 static const char *const quality_words[] = {
     [SYMBOL_NOTHING] = "no file", [SYMBOL_MISMATCH] = "another build",
@@ -30,8 +30,8 @@ static void modules_print(const struct request *request, const struct style *sty
             100 * profile_names_share(request->profile), names.addresses);
     if (names.nearest > 0)
         fprintf(style->out, ", %lu more only by the nearest symbol", names.nearest);
-    fprintf(style->out, "\n    %15s  %-14s  %-8s  %-24s  %s\n", "named", "names have", "build id",
-            "module", "from");
+    fprintf(style->out, "\n    %15s  %-14s  %-8s  %-24s  %s\n", "named", "kind of names",
+            "build id", "module", "from");
     for (size_t i = 0; i < report->count; i++) {
         const struct symbol_module *module = &report->modules[i];
         const char *from = module->debug_file ? module->debug_file
@@ -42,16 +42,16 @@ static void modules_print(const struct request *request, const struct style *sty
         snprintf(named, sizeof named, "%lu/%lu", module->named - module->guessed,
                  module->locations);
         snprintf(path, sizeof path, "%s",
-                 module->path[0] ? name_base(module->path) : "(of no file)");
+                 module->path[0] ? name_base(module->path) : "(outside of any file)");
         style_clean(path);
         fprintf(style->out, "    %15s  %-14s  %-8.8s  %-24s  ", named,
                 module->quality == SYMBOL_NOTHING && module->file ? "no symbols"
                                                                   : quality_words[module->quality],
                 module->build_id[0] ? module->build_id : "-", path);
         style_dim(style, from);
-        fprintf(style->out, "%s\n", module->unsure ? "  (by its path: no build id)" : "");
+        fprintf(style->out, "%s\n", module->unsure ? "  (found by path: no build id)" : "");
     }
-    for (size_t i = 0; i < report->count && shown < ADVICE_MOST; i++) {
+    for (size_t i = 0; i < report->count && shown < ADVICE_MAX; i++) {
         char advice[ADVICE_SIZE];
         advice_of(&report->modules[i], advice);
         if (advice[0] == '\0')
@@ -59,7 +59,7 @@ static void modules_print(const struct request *request, const struct style *sty
         style_clean(advice);
         snprintf(path, sizeof path, "%s", name_base(report->modules[i].path));
         style_clean(path);
-        fprintf(style->out, "%s    %-24s  %s\n", shown++ == 0 ? "better names:\n" : "", path,
+        fprintf(style->out, "%s    %-24s  %s\n", shown++ == 0 ? "for better names:\n" : "", path,
                 advice);
     }
 }
@@ -115,9 +115,8 @@ static bool profile_embed(const struct request *request, const char *path, struc
     struct output output;
     if (!output_start(&output, path, error))
         return false;
-    bool right = writer_pprof.write(request->profile, &options, output.file) ||
-                 error_set(error, ERROR_INPUT, "out of memory");
-    return output_end(&output, right, error);
+    bool ok = writer_pprof.write(request->profile, &options, output.file) || error_memory(error);
+    return output_end(&output, ok, error);
 }
 
 static bool symbols_render(struct request *request, struct error *error)
@@ -145,7 +144,7 @@ bool verb_symbols(const struct arguments *arguments, struct error *error)
 {
     static const struct answer answer = {.viewless = true, .render = symbols_render};
     if (arguments_value(arguments, FLAG_EMBED) && !arguments_value(arguments, FLAG_OUTPUT))
-        return error_set(error, ERROR_USAGE, "--embed needs a file to write, -o FILE.pb.gz") &&
+        return error_set(error, ERROR_USAGE, "--embed needs an output file: -o FILE.pb.gz") &&
                error_hint(error, "memoir symbols PROFILE --embed -o named.pb.gz");
     return session_ask(arguments, &answer, NULL, error);
 }

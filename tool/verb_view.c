@@ -121,9 +121,9 @@ static bool peek_render(struct request *request, struct error *error)
     struct view_error reason = {""};
     if (!request_open(request, error))
         return false;
-    bool right = report_peek(&request->view, request->rest[0], &request->style, &reason) ||
-                 suggest_refuse(request, reason.text, error);
-    return request_close(request, right, error);
+    bool ok = report_peek(&request->view, request->rest[0], &request->style, &reason) ||
+              suggest_refuse(request, reason.text, error);
+    return request_close(request, ok, error);
 }
 
 bool verb_peek(const struct arguments *arguments, struct error *error)
@@ -145,9 +145,9 @@ static bool list_render(struct request *request, struct error *error)
     struct view_error reason = {""};
     if (!request_open(request, error))
         return false;
-    bool right = report_list(&request->view, request->rest[0], folders, &request->style, &reason) ||
-                 suggest_refuse(request, reason.text, error);
-    return request_close(request, right, error);
+    bool ok = report_list(&request->view, request->rest[0], folders, &request->style, &reason) ||
+              suggest_refuse(request, reason.text, error);
+    return request_close(request, ok, error);
 }
 
 bool verb_list(const struct arguments *arguments, struct error *error)

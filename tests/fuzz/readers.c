@@ -68,7 +68,7 @@ static void check_locations(const struct profile *profile)
 static void check_samples(const struct profile *profile)
 {
     const struct profile_samples *samples = &profile->samples;
-    must(profile->types <= PROFILE_TYPES_MOST);
+    must(profile->types <= PROFILE_TYPES_MAX);
     must(profile->types == 0 ? samples->count == 0 : profile->default_type < profile->types);
     for (unsigned type = 0; type < profile->types; type++)
         check_string(profile, profile->type[type].name);

@@ -85,9 +85,9 @@ expects 1 exact.memoir --max-live $((live / 2))
 printf 'nowhere 1G\nstays 1G\n\n# more\nneither 1G allocs\n' >stale
 for file in sampled exact; do
     expects 2 $file.memoir --budget stale
-    says "stale:1: 'nowhere' fits no stack of $file.memoir; nor do the patterns of line 5"
+    says "stale:1: 'nowhere' matches no stack of $file.memoir; neither do the patterns of line 5"
     expects 2 $file.memoir nowhere --max-live 1G
-    says 'fits the filters'
+    says 'matches the filters'
 done
 
 # One that fits, and has nothing live: every block was recorded, so that is 0 and passes; of samples
@@ -95,7 +95,7 @@ done
 echo 'passes 0' >gone
 expects 0 exact.memoir --budget gone --strict
 expects 0 sampled.memoir --budget gone
-says 'inconclusive: there may be up to 1.50 MiB that no sample shows'
+says 'inconclusive: up to 1.50 MiB may be missing from the samples'
 says "1 of 1 limits can't be decided from samples; --strict"
 expects 1 sampled.memoir --budget gone --strict --junit junit.xml
 says '^FAIL'

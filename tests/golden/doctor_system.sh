@@ -35,7 +35,7 @@ real() { # TITLE FILE RESTORE...
 }
 real 'transparent huge pages' $thp/enabled "echo %s | sudo tee $thp/enabled"
 real 'making huge pages at a page fault' $thp/defrag "echo %s | sudo tee $thp/defrag"
-real 'holes that khugepaged fills' $thp/khugepaged/max_ptes_none "echo %s | sudo tee $thp/khugepaged/max_ptes_none"
+real 'missing pages that khugepaged fills in' $thp/khugepaged/max_ptes_none "echo %s | sudo tee $thp/khugepaged/max_ptes_none"
 real overcommit $vm/overcommit_memory 'sudo sysctl -w vm.overcommit_memory=%s'
 [ "$before" = "$(cat $thp/enabled $thp/defrag $thp/khugepaged/max_ptes_none $vm/overcommit_* 2>/dev/null)" ] ||
     fail "a setting was changed"
@@ -57,12 +57,12 @@ set_to() { # ENABLED DEFRAG HOLES OVERCOMMIT
 set_to '[always] madvise never' 'always [defer] defer+madvise madvise never' 0 1
 doctor --sysroot root
 says '• transparent huge pages: always'
-says 'memoir keeps a heap below 64 MiB on small ones'
+says 'memoir keeps a heap below 64 MiB on small pages'
 says "→ to set madvise:   echo madvise | sudo tee $thp/enabled"
 says "→ to restore always:   echo always | sudo tee $thp/enabled"
 says '✓ making huge pages at a page fault: defer'
 says "→ to set defer+madvise:   echo defer+madvise | sudo tee $thp/defrag"
-says '✓ holes that khugepaged fills: 0'
+says '✓ missing pages that khugepaged fills in: 0'
 says "→ to set 511:   echo 511 | sudo tee $thp/khugepaged/max_ptes_none"
 says '• overcommit: 1'
 says '→ to set 0:   sudo sysctl -w vm.overcommit_memory=0'
@@ -72,7 +72,7 @@ grep -q 'limit of strict overcommit' out && fail "the limit does not count: $(ca
 echo 2097152 >root$thp/hpage_pmd_size
 echo 'always inherit madvise [never]' >root$thp/hugepages-2048kB/enabled
 doctor --sysroot root
-says "But $thp/hugepages-2048kB/enabled says never, and that counts."
+says "But $thp/hugepages-2048kB/enabled says never, which takes precedence."
 echo 'always [inherit] madvise never' >root$thp/hugepages-2048kB/enabled
 
 # strict overcommit: its limit is shown, as a share or as a number
@@ -85,9 +85,9 @@ says '• transparent huge pages: never'
 says '• making huge pages at a page fault: always'
 says '511 of its pages missing'
 says '• overcommit: 2'
-says 'fork needs as much again as the heap'
+says 'fork needs the size of the heap again'
 says '• limit of strict overcommit, % of memory: 50'
-says 'this is 2000 MiB for all processes, of which 1900 MiB are taken'
+says 'this is 2000 MiB for all processes, of which 1900 MiB are in use'
 says '→ to restore 50:   sudo sysctl -w vm.overcommit_ratio=50'
 echo 1000000 >root$vm/overcommit_kbytes
 doctor --sysroot root

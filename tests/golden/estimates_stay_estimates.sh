@@ -65,7 +65,7 @@ for kind in sampled exact; do
     done
     for format in folded csv; do
         "$MEMOIR_TOOL" export "$kind.memoir" --format "$format" -o "$kind.$format" 2>err || fail "$format"
-        lines=$(grep -c "estimates, and this format can't say so" err)
+        lines=$(grep -c "estimates, which this format can't express" err)
         [ "$lines" -eq "$([ "$kind" = sampled ] && echo 1 || echo 0)" ] || fail "$kind, $format: $(cat err)"
     done
 done

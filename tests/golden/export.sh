@@ -305,7 +305,7 @@ expect 2 "$memoir" export a.memoir -o x.docx 2>/dev/null
 expect 2 "$memoir" export a.memoir -o x.unknown 2>/dev/null
 expect 2 "$memoir" export a.memoir 2>/dev/null
 expect 2 "$memoir" merge a.memoir -o - 2>err
-grep -q -- '--format says it' err || fail "standard output: $(cat err)"
+grep -q -- 'needs --format' err || fail "standard output: $(cat err)"
 expect 2 "$memoir" redact a.memoir -o x.svg 2>err
 grep -q 'export x.pb.gz -o x.svg' err || fail "redact, pictures: $(cat err)"
 "$memoir" merge -q a.memoir a.memoir -o m.svg && grep -q '</svg>' m.svg || fail "merge into a picture"

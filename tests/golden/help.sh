@@ -74,7 +74,7 @@ for word in xyzzy view 42x zz mess; do
 done
 says 2 "has no flag '--focsu', the nearest is '--focus'" top --focsu x
 says 2 "has no flag '--deb', the nearest is '--debug-path'" top --deb x
-says 2 "top has no flag '--max-peak' . memoir help check   has it" top --max-peak 3
+says 2 "top has no flag '--max-peak' . it belongs to: memoir help check" top --max-peak 3
 says 2 "^memoir: top has no flag '--xyzzy' . memoir help top" top --xyzzy
 says 2 "^memoir: top has no flag '-z' . memoir help top" top -z
 echo 'main;f 5' >a.folded

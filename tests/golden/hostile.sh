@@ -83,14 +83,14 @@ refused 3 'add up to more' top much.folded
 printf 'heap profile: 5: 7 [5: 7] @ heap_v2/4611686018427387904\n 5: 7 [5: 7] @ 0x1 0x2\n' >rate.heap
 refused 3 'add up to more' top rate.heap
 refused 1 'add up to more' pprof -top rate.heap
-refused 2 'no regular expression' top a.heap --focus '('
-refused 2 'no regular expression' peek a.heap '('
-refused 2 'no regular expression' list a.heap '('
-refused 2 'whole number' top a.heap --rows many
-refused 2 'whole number' top a.heap --rows -1
-refused 2 'how long blocks lived' top a.heap --age :1s
+refused 2 'not a regular expression' top a.heap --focus '('
+refused 2 'not a regular expression' peek a.heap '('
+refused 2 'not a regular expression' list a.heap '('
+refused 2 'takes an integer' top a.heap --rows many
+refused 2 'takes an integer' top a.heap --rows -1
+refused 2 'no block lifetimes' top a.heap --age :1s
 refused 2 "can't be compared" diff names.folded a.heap
-refused 3 'no function fits' peek a.heap no_such_function
+refused 3 'no function matches' peek a.heap no_such_function
 refused 3 'No space left' export a.heap -o /dev/full --format gperftools
 expect 3 "$MEMOIR_TOOL" top a.heap >&- 2>err
 grep -q 'Bad file descriptor' err || fail "closed output: $(cat err)"

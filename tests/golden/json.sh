@@ -93,7 +93,7 @@ for verb in top peak traces leaks churn sizes threads time; do
 done
 for verb in report tree symbols doctor; do
     memoir $verb two.memoir --csv >said 2>errors && fail "$verb --csv is taken for text"
-    grep -q 'has no CSV' errors || fail "$verb --csv: $(cat errors)"
+    grep -q 'there is no CSV' errors || fail "$verb --csv: $(cat errors)"
 done
 
 # A part of the run: what was allocated in it, and before it, is what was allocated until its end.
@@ -128,5 +128,5 @@ grep -q 'did you mean two.memoir' errors || fail "no file is named: $(cat errors
 memoir peek two.memoir kep >said 2>errors && fail "a function that is not there"
 grep -q 'did you mean keep' errors || fail "no function is named: $(cat errors)"
 memoir top two.memoir kepp >said 2>errors || fail "a filter that fits nothing is no error"
-grep -q "no stack fits 'kepp'; did you mean keep" errors || fail "nothing fits, and nobody says so: $(cat errors)"
+grep -q "no stack matches 'kepp'; did you mean keep" errors || fail "nothing fits, and nobody says so: $(cat errors)"
 finish

@@ -75,7 +75,7 @@ for verb in diff leaks 'check --max-growth 900%'; do
     [ "${verb%% *}" != check ] || files='steps.memoir --base others.memoir'
     # shellcheck disable=SC2086 # words
     memoir $verb $files >said 2>errors
-    grep -q 'others.memoir is of the program others, and steps.memoir of steps' errors || fail "$verb: $(cat errors)"
+    grep -q 'others.memoir from others, steps.memoir from steps' errors || fail "$verb: $(cat errors)"
 done
 memoir diff short.memoir steps.memoir 2>&1 | grep -q 'of the program' && fail "two of one program"
 
@@ -97,7 +97,7 @@ done
     fail "churn --since counts all"
 says 'steps.memoir at [0-9]* ms − steps.memoir' peek steps.memoir step --since 200ms --until 700ms
 expect 3 memoir peek steps.memoir step --base short.memoir >said 2>errors
-grep -q "'step' has the same in both" errors || fail "peek without a difference: $(cat errors)"
+grep -q "'step' is the same in both" errors || fail "peek without a difference: $(cat errors)"
 
 # a part of the run
 memoir time steps.memoir --csv >all.csv
@@ -112,27 +112,27 @@ for flag in --at --since --until; do
         wrong "$flag can't be '$value' .*memoir help moments" top steps.memoir $flag "$value"
     done
 done
-wrong 'there is nothing at 99h: the recording ends after' top steps.memoir --at 99h
-wrong 'there is nothing at 99h' diff steps.memoir --since 99h
+wrong 'no data at 99h: the recording ends after' top steps.memoir --at 99h
+wrong 'no data at 99h' diff steps.memoir --since 99h
 wrong 'there is no snapshot 999: those of this capture are 0 to ' top steps.memoir --at 999
 wrong '--since 3s is not before --until 1s' top steps.memoir --since 3s --until 1s
 wrong '--since end is not before the moment' top steps.memoir --since end
-wrong "--at and --until can't be given both" top steps.memoir --at 1s --until 2s
-wrong "--base and --since can't be given both" top steps.memoir --base short.memoir --since 200ms
-wrong 'has one moment only: --since needs an earlier one' top a.folded --since 1s
-wrong '--since is about one capture' top steps.memoir short.memoir --since 200ms
+wrong "--at and --until exclude each other" top steps.memoir --at 1s --until 2s
+wrong "--base and --since exclude each other" top steps.memoir --base short.memoir --since 200ms
+wrong 'has a single moment: --since needs an earlier one' top a.folded --since 1s
+wrong '--since needs a single capture' top steps.memoir short.memoir --since 200ms
 for moment in 1s peak 3; do
-    wrong "one moment only, and not '$moment'.*memoir run --every" top a.folded --at $moment
+    wrong "a single moment, so there is no '$moment'.*memoir run --every" top a.folded --at $moment
 done
-wrong "one moment only, and not '1s'" top steps.pb.gz --at 1s
+wrong "a single moment, so there is no '1s'" top steps.pb.gz --at 1s
 says 'samples: 5' top a.folded --at end
 # verbs that can do nothing with them
 for verb in report sizes symbols doctor; do
-    wrong "$verb is about one moment, and can do nothing with --since" $verb steps.memoir --since 200ms
-    wrong "$verb is about one moment, and can do nothing with --base" $verb steps.memoir --base short.memoir
+    wrong "$verb shows a single moment, so --since does not apply" $verb steps.memoir --since 200ms
+    wrong "$verb shows a single moment, so --base does not apply" $verb steps.memoir --base short.memoir
 done
 memoir redact steps.memoir --base short.memoir -q -o r.pb.gz || fail "redact --base: $?"
 wrong 'time shows a whole run' time steps.memoir --at 200ms
 wrong 'time shows a whole run' time steps.memoir --base short.memoir
-wrong 'a picture of time shows the whole run' time steps.memoir --since 200ms -o x.svg
+wrong 'the picture of memory over time shows the whole run' time steps.memoir --since 200ms -o x.svg
 finish

@@ -80,7 +80,7 @@ for _ in $(seq 100); do
 done
 DEBUGINFOD_URLS="http://127.0.0.1:$((port + 1))/" DEBUGINFOD_TIMEOUT=1 timeout 30 "$MEMOIR_TOOL" top run.memoir --fetch >said 2>err ||
     fail "a server that does not answer: status $?"
-grep -q "no answer from http://127.0.0.1:$((port + 1))/ in 1 seconds" err || fail "nothing is said of it: $(cat err)"
+grep -q "no answer from http://127.0.0.1:$((port + 1))/ within 1 seconds" err || fail "nothing is said of it: $(cat err)"
 unset DEBUGINFOD_URLS
 "$MEMOIR_TOOL" top run.memoir --fetch >said 2>err
 grep -q 'DEBUGINFOD_URLS is not set' err || fail "nothing is said without a server: $(cat err)"

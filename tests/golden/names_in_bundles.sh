@@ -225,7 +225,7 @@ mkdir bundles && mv work.dwp bundles
 frames work none
 cmp -s whole none && fail "control: nothing is missed without the bundle"
 "$MEMOIR_TOOL" symbols x.heap >said
-grep -q 'in [.]dwo files that are not where it was built' said || fail "nothing is said: $(cat said)"
+grep -q 'its [.]dwo files, which name inlined functions, are missing' said || fail "nothing is said: $(cat said)"
 frames work found --debug-path "$PWD/bundles"
 equal "by --debug-path" whole found
 "$MEMOIR_TOOL" symbols x.heap --debug-path "$PWD/bundles" --json >said

@@ -52,7 +52,7 @@ grep -q "/tmp/perf-$pid.map" said || fail "symbols does not say where the name i
 mkdir kept && mv "/tmp/perf-$pid.map" kept
 named run.memoir && fail "a name from nowhere"
 "$MEMOIR_TOOL" symbols run.memoir >said
-grep -q 'made at run time: .*perf-PID.map' said || fail "symbols has no advice: $(cat said)"
+grep -q 'generated at run time: .*perf-PID.map' said || fail "symbols has no advice: $(cat said)"
 named run.memoir --debug-path "$place/kept" || fail "no name by --debug-path: $(cat said)"
 touch -d '2 days ago' "kept/perf-$pid.map"
 named run.memoir --debug-path "$place/kept" && fail "names of an older process were used"

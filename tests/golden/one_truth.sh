@@ -155,7 +155,7 @@ for _ in $(seq 200); do grep -q ready said && break; sleep 0.05; done
 python3 "$root/tests/golden/readers/one_truth.py" "$MEMOIR_TOOL" "$pid" said || fail "a running process"
 "$MEMOIR_TOOL" ctl "$pid" stop >/dev/null || fail "it can't be stopped"
 "$MEMOIR_TOOL" top "$pid" >top.txt 2>top.words || fail "top of a stopped one: $(cat top.words)"
-grep -q 'sampling is off since' top.txt top.words || fail "top does not say that sampling is off: $(cat top.txt top.words)"
+grep -q 'sampling was turned off' top.txt top.words || fail "top does not say that sampling is off: $(cat top.txt top.words)"
 kill "$pid"
 wait "$pid" 2>/dev/null
 finish

@@ -48,7 +48,7 @@ for order in "0 1 2 3 4 5 6 7" "7 6 5 4 3 2 1 0" "3 7 0"; do
     for i in $order; do files="$files $i.memoir"; done
     # shellcheck disable=SC2086
     [ "$(total $files)" = "$last" ] || fail "$order: $(cat top.json)"
-    grep -q "^memoir: [38] dumps of one process, [0-9]*: the last is what counts, the others are its history$" \
+    grep -q "^memoir: [38] dumps of one process, [0-9]*: showing the last; the others are its history$" \
         errors || fail "nothing is said: $(cat errors)"
 done
 "$MEMOIR_TOOL" time --rows 0 --json [0-7].memoir 2>/dev/null >time.json || fail "no course"

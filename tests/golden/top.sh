@@ -41,7 +41,7 @@ heap.raw    live heap: 1000 B    100 % of frames named
      700 B   70 %     800 B   80 %        7     100 B  Parser::parse  server
      300 B   30 %     300 B   30 %        2     150 B  Cache::insert  server
        …  1 more (0 %)
-self: allocated right there, library frames included (-v shows them) · total: with callees
+self: allocated at this site, library frames included (-v shows them) · total: with callees
 END
 [ -s errors ] && fail "top: on standard error: $(cat errors)"
 
@@ -54,7 +54,7 @@ heap.raw    live heap: 200 B, 20 % of all    100 % of frames named
       self            total         objects       avg  function
      200 B  100 %     200 B  100 %        1     200 B  malloc  server
        …  2 more (0 %)
-self: allocated right there · total: with callees
+self: allocated at this site · total: with callees
 END
 
 memoir tree heap.raw --metric alloc >said
@@ -115,7 +115,7 @@ assert top["metric"] == {"name": "inuse_space", "unit": "bytes"}
 END
 
 # the default is a report, also of standard input; two add up; a base is beside
-memoir heap.raw | grep -q '^alive when last seen: 1000 B' || fail "no report"
+memoir heap.raw | grep -q '^live when last seen: 1000 B' || fail "no report"
 memoir leaks heap.raw | grep -q '^live when last seen: 1000 B' || fail "no end"
 memoir report - <heap.raw | grep -q '^allocations: 19' || fail "not from standard input"
 memoir top heap.raw heap.raw | head -1 | grep -q 'heap.raw and 1 more .* 1.95 KiB' || fail "two"
@@ -133,14 +133,14 @@ wrong() { # CODE PATTERN COMMAND...
     expect "$code" memoir "$@" 2>errors >said
     grep -Eq "$pattern" errors || fail "memoir $*: $(cat errors)"
 }
-wrong 2 "'a\(' is no regular expression: .* at position 3" top heap.raw 'a('
+wrong 2 "'a\(' is not a regular expression: .* at position 3" top heap.raw 'a('
 wrong 2 "has no metric 'peak'" peak heap.raw
 wrong 2 "top has no flag '--flub'" top heap.raw --flub
-wrong 2 'top needs a profile, and this folder has no' top
+wrong 2 'top needs a profile, and there is no' top
 wrong 2 "can't be 'many'" top heap.raw --size many
-wrong 0 'nothing is left' top heap.raw --size 1000000000000G:
+wrong 0 'no stack matches the filters' top heap.raw --size 1000000000000G:
 wrong 2 'peek needs a function' peek heap.raw
-wrong 3 'no function fits' peek heap.raw nothing_like_it
+wrong 3 'no function matches' peek heap.raw nothing_like_it
 wrong 3 'other.heap: No such file' top other.heap
 echo nonsense >nonsense.txt
 wrong 3 'nonsense.txt: ' top nonsense.txt

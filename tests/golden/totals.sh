@@ -124,6 +124,6 @@ done
 for verb in peak leaks 'top --metric live'; do
     # shellcheck disable=SC2086 # words
     expect 2 "$MEMOIR_TOOL" $verb busy.memoir --age :1ms >said 2>errors
-    grep -q -- '--age is the one at which blocks have ended' errors || fail "$verb --age: $(cat errors)"
+    grep -q -- '--age is the age of freed blocks' errors || fail "$verb --age: $(cat errors)"
 done
 finish

@@ -44,74 +44,74 @@ done <<'E'
 3~./folder is a folder~./folder
 3~folder has no profiles~diff folder
 3~empty: it is empty~top empty
-3~junk.bin: no known format: it begins with~top junk.bin
-3~text.txt: no known format~top text.txt
-3~cut.gz: it ends before anything~top cut.gz
+3~junk.bin: unknown format: it begins with~top junk.bin
+3~text.txt: unknown format~top text.txt
+3~cut.gz: it ends before any data~top cut.gz
 2~program is a program, not a profile[|]→ memoir run -- ./program~top program
-2~'program' is a program, not a command of memoir[|]→ memoir run -- ./program~program
-2~top needs a profile, and this folder has no~top
+2~'program' is a program, not a memoir command[|]→ memoir run -- ./program~program
+2~top needs a profile, and there is no~top
 2~top needs a profile: there is no file 'nosuchword'~top nosuchword
 3~dangling: it can't be opened: No such file~top dangling
 3~loop: it can't be opened: Too many levels~top loop
-2~'--rows' stands behind '--'~top -- few.folded --rows 3
+2~'--rows' follows '--'~top -- few.folded --rows 3
 2~--rows needs a value: NUMBER~top few.folded --rows
-2~--rows can't be 'x': it takes a whole number~top few.folded --rows x
+2~--rows can't be 'x': it takes an integer~top few.folded --rows x
 2~--rows can't be '-1'~top few.folded --rows -1
 2~--by can't be 'nothing', accepted: site.function~top few.folded --by nothing
-2~--json and --csv can't be given both~top few.folded --json --csv
+2~--json and --csv exclude each other~top few.folded --json --csv
 2~--json takes no value~top few.folded --json=5
-2~tree is no table, and has no CSV~tree few.folded --csv
-2~'[(]' is no regular expression: missing closing~top few.folded --focus '('
-2~'[*]' is no regular expression~top few.folded '*'
-2~'a.' is no regular expression~peek few.folded 'a['
+2~tree does not print a table, so there is no CSV~tree few.folded --csv
+2~'[(]' is not a regular expression: missing closing~top few.folded --focus '('
+2~'[*]' is not a regular expression~top few.folded '*'
+2~'a.' is not a regular expression~peek few.folded 'a['
 2~--size can't be '5K:1K'~top few.folded --size 5K:1K
-2~does not say how long blocks lived~top few.folded --age :1s
+2~has no block lifetimes, which --age needs~top few.folded --age :1s
 2~has no metric 'nope'[|]→ it has: samples~top few.folded --metric nope
 2~has no metric 'peak'~peak few.folded
 2~has no metric 'live'~leaks few.folded
 2~peek needs a function~peek few.folded
-3~no function fits 'nosuch' in few.folded~peek few.folded nosuch
-3~no function fits 'nosuch' in few.folded~list few.folded nosuch
+3~no function matches 'nosuch' in few.folded~peek few.folded nosuch
+3~no function matches 'nosuch' in few.folded~list few.folded nosuch
 4~no file and no process 999999999~top 999999999
 4~Couldn't connect to server~top http://localhost:1/x
-2~export needs a file to write~export few.folded
-2~x: no format has this ending[|]→ endings are:~export few.folded -o x
+2~export needs an output file~export few.folded
+2~x: unknown ending for a profile[|]→ endings are:~export few.folded -o x
 2~--format can't be 'foo', accepted~export few.folded --format foo -o x
-2~merge needs a file to write~merge few.folded
+2~merge needs an output file~merge few.folded
 3~nosuch.heap: No such file~merge few.folded nosuch.heap -o x.folded
-2~redact needs a file to write~redact few.folded
-2~diff needs two profiles, and there is only few.folded~diff few.folded
+2~redact needs an output file~redact few.folded
+2~diff needs two profiles, but got only few.folded~diff few.folded
 3~nosuch.heap: No such file~diff few.folded nosuch.heap
 3~nosuch.heap: No such file~top few.folded --base nosuch.heap
 2~check needs a limit~check few.folded
 2~--max-peak can't be 'lots'~check few.folded --max-peak lots
-2~is relative, and there is nothing to compare with~check prof.0001.heap --max-live 5%
+2~is relative, which needs a base~check prof.0001.heap --max-live 5%
 3~nosuch can't be read: No such file~check few.folded --budget nosuch
 3~nosuch.heap: No such file~check nosuch.heap --max-peak 1G
 2~text.txt:1: a line is PATTERN LIMIT~check few.folded --budget text.txt
 2~--rule can't be 'foo'~leaks prof.0001.heap --rule foo
 3~nosuch can't be read~leaks prof.0001.heap --suppressions nosuch
-2~text.txt:1: 'hello' is no suppression~leaks prof.0001.heap --suppressions text.txt
+2~text.txt:1: 'hello' is not a suppression~leaks prof.0001.heap --suppressions text.txt
 3~nosuch.heap: No such file~leaks nosuch.heap
 2~run needs a program to run~run
-2~--exact and --rate can't be given both~run --exact --rate 4K true
+2~--exact and --rate exclude each other~run --exact --rate 4K true
 2~heap.rate can't be 'x', accepted~run --rate x true
 2~--set: no option 'foo' [(]all~run --set foo=1 true
 2~no option 'heap.rat', the nearest is 'heap.rate'~run --set heap.rat=1 true
-3~no/such/x: no file can be made there~run -o no/such/x true
+3~no/such/x: can't create a file there~run -o no/such/x true
 2~ctl needs the id of a process~ctl
-2~'nosuch' is no process id~ctl nosuch
+2~'nosuch' is not a process id~ctl nosuch
 4~no process 4194303~ctl 4194303
 2~completion needs one of: bash~completion
 2~version does not take 'foo'~version foo
-2~--embed needs a file~symbols few.folded --embed
+2~--embed needs an output file~symbols few.folded --embed
 E
 
 # a folder, a command or a misspelt file among the patterns of a profile
 memoir top few.folded folder >said 2>errors || fail "a folder's name as a pattern: $(cat errors)"
-grep -q "no stack fits 'folder'" errors || fail "a folder's name as a pattern: $(cat errors)"
+grep -q "no stack matches 'folder'" errors || fail "a folder's name as a pattern: $(cat errors)"
 memoir top report few.folded >said 2>errors
-grep -q "no stack fits 'report'; it is a command, and one is done at a time" errors || fail "two verbs: $(cat errors)"
+grep -q "no stack matches 'report'; it is a command: run one at a time" errors || fail "two verbs: $(cat errors)"
 memoir top few.folded few.foldet >said 2>errors
 grep -q 'did you mean the file few.folded' errors || fail "a misspelt file: $(cat errors)"
 
@@ -154,21 +154,21 @@ memoir shell few.folded <lines >said 2>errors || fail "shell: $?"
 while read -r wanted; do
     grep -q -- "$wanted" errors || fail "shell: not '$wanted' in $(cat errors)"
 done <<'E'
-no command 'nope'; 'help' lists them
-this is it; 'quit' leaves it
+no command 'nope'; 'help' lists the commands
+this is already the shell; 'quit' leaves it
 no command 'tpo', the nearest is 'top'
 --by can't be 'nothing', accepted
 --rows can't be 'x'
 few.folded has no metric 'nope'
-there is no setting 'bogus'
+no setting 'bogus'
 a quote is not closed
 no/such/file can't be written
-a command must follow |
-a file must follow >
-no function fits 'nosuch' in few.folded
+a command is missing after |
+a file name is missing after >
+no function matches 'nosuch' in few.folded
 top has no flag '--flub'
---at needs the file
-x.foo: no format has this ending
+--at needs a file
+x.foo: unknown ending for a profile
 E
 grep -q '^memoir [0-9]' said || fail "shell: it did not go on: $(cat said)"
 grep -q never errors && fail "shell: it went on behind quit"

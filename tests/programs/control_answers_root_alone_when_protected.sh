@@ -54,12 +54,12 @@ refused() { # NAME: the user gets EPERM and nothing else, through any client; ro
         got=0
         # shellcheck disable=SC2086 # a verb is several words
         $as_user env TMPDIR=/tmp "$place/memoir" $verb >"$place/said" 2>&1 || got=$?
-        [ "$got" -eq 4 ] && grep -q 'answers root alone: the kernel protects' "$place/said" &&
+        [ "$got" -eq 4 ] && grep -q 'answers only root: the kernel protects' "$place/said" &&
             grep -q sudo "$place/said" || fail "$1: $verb: exit code $got: $(cat "$place/said")"
     done
     $as_user "$place/memoir" ps >"$place/said" 2>&1 || fail "$1: ps: $?"
     grep -q "$pid" "$place/said" && fail "$1: ps: $(cat "$place/said")"
-    grep -q "can't be looked at.*sudo" "$place/said" || fail "$1: ps is silent: $(cat "$place/said")"
+    grep -q "can't be inspected.*sudo" "$place/said" || fail "$1: ps is silent: $(cat "$place/said")"
     "$place/memoir" ps --all >"$place/said" 2>&1
     grep "^ *$pid " "$place/said" | grep -q 'iB\|B ' || fail "$1: root's ps: $(cat "$place/said")"
     "$place/memoir" ctl "$pid" >"$place/said" 2>&1 || fail "$1: root: $(cat "$place/said")"

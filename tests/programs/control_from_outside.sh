@@ -324,11 +324,11 @@ stop "a library that was replaced"
 
 # those that can't answer
 with "$target" deaf
-refuses deaf 'has SIGURG for itself, so it hears us when it next allocates'
-"$MEMOIR_TOOL" ps 2>/dev/null | grep -q "^ *$pid .*answers when it next allocates" || fail "ps: deaf"
+refuses deaf 'uses SIGURG itself, so the library answers at the next allocation'
+"$MEMOIR_TOOL" ps 2>/dev/null | grep -q "^ *$pid .*answers at its next allocation" || fail "ps: deaf"
 stop deaf
 with "$target" own
-refuses own 'has SIGURG for itself, so it hears us when it next allocates'
+refuses own 'uses SIGURG itself, so the library answers at the next allocation'
 stop own
 launch "$target" idle
 refuses bare "process $pid runs without memoir"

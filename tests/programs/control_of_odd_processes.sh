@@ -50,7 +50,7 @@ begins zombie
 asks 4 'has ended' zombie
 kill -KILL "$shell"
 begins headless
-asks 4 'first thread has ended' headless
+asks 4 'main thread has ended' headless
 ends
 begins vfork
 asks 4 'wait in the kernel' vfork

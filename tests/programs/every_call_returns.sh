@@ -8,7 +8,7 @@
 build "$root/tests/programs/every_call_returns.c" -o "$place/program"
 ulimit -c 0
 cd "$place" || exit 2
-chmod 777 . # one of the programs is another user's from some point on
+chmod 777 . # one of the programs belongs to another user from some point on
 [ -r "$MEMOIR_LIB" ] || exit 2
 number() { # NAME: of a system call
     printf '#include <sys/syscall.h>\nSYS_%s\n' "$1" | "$CC" -E -P - | tail -n 1

@@ -73,12 +73,12 @@ grep -q 'changed since' list.txt || fail "a newer source is not told"
 
 mv src moved
 list main >list.txt
-grep -q 'source is not here' list.txt || fail "a missing source is not told"
+grep -q 'source not found' list.txt || fail "a missing source is not told"
 grep -q 'malloc(7000)' list.txt && fail "a source from nowhere"
 list main --source-path nowhere:moved >list.txt
 grep -q 'malloc(7000)' list.txt || fail "--source-path does not find it"
 expect 3 "$MEMOIR_TOOL" list known.memoir no_such_function --quiet 2>message
-grep -q "no function fits 'no_such_function'" message || fail "the message is: $(cat message)"
+grep -q "no function matches 'no_such_function'" message || fail "the message is: $(cat message)"
 expect 2 "$MEMOIR_TOOL" list known.memoir --quiet 2>message
 
 if "$MEMOIR_TOOL" disasm known.memoir '^main$' --quiet --source-path moved >disasm.txt 2>message; then

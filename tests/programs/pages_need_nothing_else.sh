@@ -170,7 +170,7 @@ page = read("exact.html")
 for part in ("time", "flame", "top", "leaks", "sizes"):
     check(part in page.ids, "exact.html has no part " + part)
 check("every block was recorded" in page.words, "it says that it is exact")
-check("keep_some" in page.words and "this was never freed" in page.words, "leaks: keep_some")
+check("keep_some" in page.words and "these were never freed" in page.words, "leaks: keep_some")
 check([m["key"] for m in page.data["metrics"]][:2] == ["peak_space", "inuse_space"], "metrics")
 check(page.size < 400000, "it is small: %d" % page.size)
 

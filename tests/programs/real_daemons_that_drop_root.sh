@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # run-serial: all processes of a user share one folder of sockets.
 # Who may ask workers of real daemons that root started: memcached stays protected by the kernel
-# after it changed its user and answers root alone; nginx makes its workers dumpable again, and they
+# after it changed its user and answers only root; nginx makes its workers dumpable again, and they
 # answer their own user, too.
 . "$(dirname "$0")/common.sh"
 PATH=$PATH:/usr/sbin
@@ -44,8 +44,8 @@ for _ in $(seq 100); do
 done
 answers "$place/memoir" ctl "$worker" stats
 answers "$place/memoir" top "$worker"
-refuses 'answers root alone' $web "$place/memoir" ctl "$worker" stats
-refuses 'answers root alone' $web "$place/memoir" top "$worker"
+refuses 'answers only root' $web "$place/memoir" ctl "$worker" stats
+refuses 'answers only root' $web "$place/memoir" top "$worker"
 refuses 'belongs to www-data' $other "$place/memoir" top "$worker"
 kill "$worker"
 wait "$worker"

@@ -52,7 +52,7 @@ cd "$place/here" || exit 2
 # of a program that starts others, a folder gets all
 rm -f "$place/out put/"*
 expect 3 memoir run --exact --output "$place/out put" bash -c '../target; ../target child; exit 3' 2>"$place/errors"
-grep -Eq '^    and [23] more there, of the other processes$' "$place/errors" || fail "all: $(cat "$place/errors")"
+grep -Eq '^    and [23] more files there, of the other processes$' "$place/errors" || fail "all: $(cat "$place/errors")"
 [ "$(files "$place/out put" | grep -c '/target-[-0-9]*-peak[0-9]*M.memoir$')" -ge 1 ] || fail "all: $(files "$place/out put")"
 [ -z "$(files)" ] || fail "all: left behind $(files)"
 
@@ -161,7 +161,7 @@ if [ "$(id -u)" -ne 0 ]; then
     (cd "$place/closed" && TMPDIR=$place/temporary memoir run ../target 2>"$place/errors")
     grep -q "^    $place/temporary/target-.*\\.memoir" "$place/errors" ||
         fail "a closed folder: $(cat "$place/errors")"
-    grep -q '^    (there, because nothing can be written here)$' "$place/errors" || fail "and not why"
+    grep -q '^    (there, because the current folder is not writable)$' "$place/errors" || fail "and not why"
 fi
 
 # one without room: the program does not notice, and what there is to say is said
@@ -169,7 +169,7 @@ if [ "$(id -u)" -eq 0 ] && mkdir "$place/full" && mount -t tmpfs -o size=4k none
     head -c 4096 /dev/zero >"$place/full/other"
     (cd "$place/full" && memoir run --exact "$place/target" exit 3 2>"$place/errors")
     [ $? -eq 3 ] || fail "a full disk: exit code $?"
-    grep -q 'nothing was recorded: .*--output names another place' "$place/errors" ||
+    grep -q 'nothing was recorded: .*choose another with --output' "$place/errors" ||
         fail "a full disk: $(cat "$place/errors")"
     [ "$(files "$place/full")" = "$place/full/other" ] || fail "a full disk: left behind $(files "$place/full")"
     umount "$place/full"

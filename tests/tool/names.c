@@ -101,7 +101,7 @@ static void long_ones_keep_the_function(void)
 {
     enum { LEVELS = 3000 };
     static char name[LEVELS * 16];
-    char text[1024], picture[SVG_NAME_MOST];
+    char text[1024], picture[SVG_NAME_MAX];
     const struct style file = {.utf8 = true};
     size_t used = (size_t)snprintf(name, sizeof name, "(anonymous namespace)::Outer");
     for (int i = 0; i < LEVELS; i++)

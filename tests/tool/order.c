@@ -78,12 +78,12 @@ static void check(const struct stacks *stacks)
     free(stacks->first);
 }
 
-static void random_stacks(size_t count, uint32_t depth_most, uint32_t kinds)
+static void random_stacks(size_t count, uint32_t depth_max, uint32_t kinds)
 {
-    struct stacks stacks = start(count, count * depth_most);
+    struct stacks stacks = start(count, count * depth_max);
     uint32_t used = 0;
     for (size_t i = 0; i < count; i++) {
-        for (uint32_t left = dice() % (depth_most + 1); left > 0; left--)
+        for (uint32_t left = dice() % (depth_max + 1); left > 0; left--)
             stacks.frames[used++] = dice() % kinds;
         stacks.first[i + 1] = used;
     }

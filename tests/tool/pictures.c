@@ -391,15 +391,15 @@ static void many_stacks_make_no_great_file(void)
 static void frames_stay_in_their_modules(void)
 {
     static struct flame_data data;
-    for (unsigned i = 0; i < 2 * FLAME_MODULES_MOST; i++) {
+    for (unsigned i = 0; i < 2 * FLAME_MODULES_MAX; i++) {
         char module[32];
         snprintf(module, sizeof module, "lib%u.so", i);
         struct view_frame frame = {.name = "f", .file = "", .module = module, .line = i};
         uint32_t number = flame_data_frame(&data, &frame) - 2;
         const char *path = data.modules[data.frames[number].module].path;
-        assert(strcmp(path, module) == 0 || (path[0] == '\0' && i >= FLAME_MODULES_MOST - 1));
+        assert(strcmp(path, module) == 0 || (path[0] == '\0' && i >= FLAME_MODULES_MAX - 1));
     }
-    assert(data.modules_count == FLAME_MODULES_MOST && !data.failed);
+    assert(data.modules_count == FLAME_MODULES_MAX && !data.failed);
     flame_data_free(&data);
 }
 

@@ -408,11 +408,11 @@ static void sizes_add_up(void)
     sample(&profile, "d", "a.c", 4, 1, 4096);
     view_of(&view, &profile, NULL);
     assert(sizes_make(&sizes, &view, 0) && sizes.count == 3 && sizes.has_requested);
-    assert(sizes.rows[0].most == 64 && sizes.rows[0].objects == 5);
+    assert(sizes.rows[0].max == 64 && sizes.rows[0].objects == 5);
     assert(sizes.bytes - sizes.requested == 7); /* a byte a block */
     sizes_free(&sizes);
     assert(sizes_make(&sizes, &view, 2) && sizes.count == 2);
-    assert(sizes.rows[0].least == 64 && sizes.rows[0].most == 80 && sizes.rows[0].objects == 6);
+    assert(sizes.rows[0].min == 64 && sizes.rows[0].max == 80 && sizes.rows[0].objects == 6);
     sizes_free(&sizes);
     view_free(&view);
     profile_free(&profile);

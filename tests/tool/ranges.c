@@ -38,11 +38,11 @@ static void add(uint64_t start, uint64_t size)
     count++;
 }
 
-static void compare(uint64_t room, uint64_t size_most)
+static void compare(uint64_t room, uint64_t size_max)
 {
     for (unsigned i = 0; i < 20; i++) {
         uint64_t group = dice(GROUPS), start = dice((uint32_t)room);
-        uint64_t end = start + dice((uint32_t)size_most + 1);
+        uint64_t end = start + dice((uint32_t)size_max + 1);
         uint32_t kind = 7;
         assert(ranges_find(&ranges, group, start, end, accept, &kind) ==
                look(group, start, end, kind));

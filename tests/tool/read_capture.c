@@ -16,9 +16,9 @@
 #include "base/proto.h"
 #include "tests/unit/unit.h"
 
-enum { FILE_MOST = 1 << 16, SNAPSHOTS = 40 };
+enum { FILE_MAX = 1 << 16, SNAPSHOTS = 40 };
 
-static uint8_t file[FILE_MOST + 1];
+static uint8_t file[FILE_MAX + 1];
 static size_t used, record;
 
 static void put(uint64_t value)
@@ -472,14 +472,14 @@ static void a_long_history_is_spread_over_the_run(void)
     }
     assert(read_at(&profile, used, NULL));
     assert(profile.torn && profile.samples.count == 1);
-    assert(profile.history_moments == PROFILE_MOMENTS_MOST && profile.moments.count == SNAPSHOTS);
+    assert(profile.history_moments == PROFILE_MOMENTS_MAX && profile.moments.count == SNAPSHOTS);
     const struct profile_moment *moments = profile.moments.items;
     const float *history = profile.samples.history[0];
     unsigned column = 0;
     for (unsigned i = 0; i < SNAPSHOTS; i++)
         if (moments[i].rows)
             assert(history[column++] == (float)(112 * i));
-    assert(column == PROFILE_MOMENTS_MOST && moments[0].rows && moments[SNAPSHOTS - 1].rows);
+    assert(column == PROFILE_MOMENTS_MAX && moments[0].rows && moments[SNAPSHOTS - 1].rows);
     profile_free(&profile);
 }
 

@@ -344,7 +344,7 @@ static void callgrind_tells_files_apart(void)
 /* A goroutine may have more labels than most have; beyond all bounds, some are left. */
 static void goroutines_keep_their_labels(void)
 {
-    static const unsigned counts[] = {1, 20, PROFILE_LABELS_MOST, PROFILE_LABELS_MOST + 1};
+    static const unsigned counts[] = {1, 20, PROFILE_LABELS_MAX, PROFILE_LABELS_MAX + 1};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         char text[4096];
         struct profile profile;
@@ -357,7 +357,7 @@ static void goroutines_keep_their_labels(void)
         read_whole(&profile, text, "Go's counted stacks");
         uint32_t set = profile.samples.label_sets[0];
         unsigned kept = ((const struct profile_label_set *)profile.label_sets.items)[set].count;
-        assert(kept == (counts[i] < PROFILE_LABELS_MOST ? counts[i] : PROFILE_LABELS_MOST));
+        assert(kept == (counts[i] < PROFILE_LABELS_MAX ? counts[i] : PROFILE_LABELS_MAX));
         assert(profile_label_of(&profile, set, "key0") != NULL);
         profile_free(&profile);
     }

@@ -12,7 +12,7 @@
 #include "base/compiler.h"
 #include "tests/unit/unit.h"
 
-enum { MIXES = 4000, ROWS_MOST = 40, CLASSES = 5 };
+enum { MIXES = 4000, ROWS_MAX = 40, CLASSES = 5 };
 
 static uint64_t state = 88172645463325252u;
 
@@ -33,7 +33,7 @@ struct row {
 };
 
 struct mix {
-    struct row rows[ROWS_MOST];
+    struct row rows[ROWS_MAX];
     unsigned count;
     struct capture_class classes[CLASSES];
     bool older[CLASSES]; /* the counters are less than what was seen */
@@ -88,7 +88,7 @@ static void class_count(struct capture_class *class, bool *older)
 
 static void mix_make(struct mix *mix)
 {
-    *mix = (struct mix){.count = (unsigned)random_below(ROWS_MOST + 1)};
+    *mix = (struct mix){.count = (unsigned)random_below(ROWS_MAX + 1)};
     for (unsigned i = 0; i < CLASSES; i++)
         mix->classes[i].size = sizes[i];
     for (unsigned i = 0; i < mix->count; i++) {

@@ -17,7 +17,7 @@
 #include "base/compiler.h"
 #include "tests/unit/unit.h"
 
-enum { MIXES = 200, DRAWS = 6, SITES_MOST = 16, SIZES_MOST = 3, RATE = 65536, EXPECTED_LEAST = 4 };
+enum { MIXES = 200, DRAWS = 6, SITES_MAX = 16, SIZES_MAX = 3, RATE = 65536, EXPECTED_MIN = 4 };
 
 static uint64_t state = 0x9e3779b97f4a7c15u;
 
@@ -34,25 +34,25 @@ struct part {
 struct site {
     char name[16];
     bool reallocs;
-    struct part parts[SIZES_MOST];
+    struct part parts[SIZES_MAX];
     unsigned count;
     double bytes, calls, expected; /* the truth; how many samples there should be */
 };
 
 struct mix {
-    struct site sites[SITES_MOST];
+    struct site sites[SITES_MAX];
     unsigned count;
 };
 
 static void mix_make(struct mix *mix)
 {
     static const uint64_t sizes[] = {16, 48, 112, 256, 1024, 4096, 16384, 40960, 122880, 524288};
-    mix->count = 4 + (unsigned)below(SITES_MOST - 3);
+    mix->count = 4 + (unsigned)below(SITES_MAX - 3);
     for (unsigned i = 0; i < mix->count; i++) {
         struct site *site = &mix->sites[i];
-        *site = (struct site){.reallocs = i % 3 == 2, .count = 1 + (unsigned)below(SIZES_MOST)};
+        *site = (struct site){.reallocs = i % 3 == 2, .count = 1 + (unsigned)below(SIZES_MAX)};
         snprintf(site->name, sizeof site->name, "site%u", i);
-        unsigned first = (unsigned)below(COUNT_OF(sizes) - SIZES_MOST + 1);
+        unsigned first = (unsigned)below(COUNT_OF(sizes) - SIZES_MAX + 1);
         for (unsigned k = 0; k < site->count; k++) {
             struct part *part = &site->parts[k];
             /* From a few samples to hundreds. */
@@ -145,7 +145,7 @@ static void mix_check(const struct mix *mix, const struct profile *profile, bool
     struct view_row *rows = view_rows(&view, false, &count);
     for (unsigned i = 0; i < mix->count; i++) {
         truth += bytes ? mix->sites[i].bytes : mix->sites[i].calls;
-        if (mix->sites[i].expected < EXPECTED_LEAST)
+        if (mix->sites[i].expected < EXPECTED_MIN)
             continue;
         for (size_t k = 0; k < count; k++)
             if (strcmp(view.frames[rows[k].frame].name, mix->sites[i].name) == 0)

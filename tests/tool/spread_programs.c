@@ -21,7 +21,7 @@
 #include "base/compiler.h"
 #include "tests/unit/unit.h"
 
-enum { DRAWS = 100, SITES_MOST = 32, CLASS_MOST = 32768, EXPECTED_LEAST = 4 };
+enum { DRAWS = 100, SITES_MAX = 32, CLASS_MAX = 32768, EXPECTED_MIN = 4 };
 
 /* A site begins with one of these words; then come sizes, each with the number of its blocks.
  * OTHERS are all sites that have next to no samples. */
@@ -174,7 +174,7 @@ static void row_add(struct capture_samples *samples, unsigned site, uint32_t siz
     struct profile *profile = samples->profile;
     struct capture_row row = {.stack = site + 2,
                               .rate = (int64_t)rate,
-                              .size = size <= CLASS_MOST ? size : 0,
+                              .size = size <= CLASS_MAX ? size : 0,
                               .weight = 1 / -expm1(-(double)size / rate)};
     char name[16];
     size_t sample;
@@ -195,7 +195,7 @@ static unsigned each_part(const uint32_t *table, struct capture_samples *samples
     unsigned sites = 0;
     for (; *table != END; table++) {
         if (*table <= OTHERS) {
-            assert(sites < SITES_MOST);
+            assert(sites < SITES_MAX);
             truths[sites++] = (struct truth){.kind = *table};
             continue;
         }
@@ -208,7 +208,7 @@ static unsigned each_part(const uint32_t *table, struct capture_samples *samples
         struct capture_count count = {blocks, (uint64_t)blocks * size}, none = {0, 0};
         uint64_t seen = pick(blocks, picked);
         capture_samples_class(
-            samples, &(struct capture_class){size <= CLASS_MOST ? size : 0, count, count, none});
+            samples, &(struct capture_class){size <= CLASS_MAX ? size : 0, count, count, none});
         if (seen > 0)
             row_add(samples, sites - 1, size, seen, rate);
     }
@@ -232,7 +232,7 @@ static void check(const struct profile *profile, const struct truth *truths, uns
     for (unsigned i = 0; i < sites; i++) {
         double truth = bytes ? truths[i].bytes : truths[i].blocks, value = 0, bar = 0;
         char name[16];
-        if (truths[i].kind == OTHERS || truths[i].expected < EXPECTED_LEAST)
+        if (truths[i].kind == OTHERS || truths[i].expected < EXPECTED_MIN)
             continue;
         snprintf(name, sizeof name, "site%u", i);
         for (size_t k = 0; k < count; k++)
@@ -250,7 +250,7 @@ static void check(const struct profile *profile, const struct truth *truths, uns
 static void draw(const uint32_t *table, double rate, struct coverage coverage[2][REALLOC + 1])
 {
     static struct capture_samples samples;
-    struct truth truths[SITES_MOST];
+    struct truth truths[SITES_MAX];
     struct profile profile;
     profile_start(&profile);
     profile.kind = PROFILE_HEAP;

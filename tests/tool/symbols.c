@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SELF_MOST = 256 << 20 };
+enum { SELF_MAX = 256 << 20 };
 
 static const char damaged[] = "damaged";
 static char self_path[PATH_MAX - 64], self_id[IMAGE_ID_TEXT];
@@ -269,7 +269,7 @@ static void damage_does_no_harm(void)
     uint64_t random = 2026;
     struct stat stat;
     int fd = open(self_path, O_RDONLY);
-    assert(fd >= 0 && fstat(fd, &stat) == 0 && stat.st_size < SELF_MOST);
+    assert(fd >= 0 && fstat(fd, &stat) == 0 && stat.st_size < SELF_MAX);
     size_t size = (size_t)stat.st_size;
     char *self = malloc(size);
     for (size_t at = 0; at < size;) {

@@ -335,8 +335,8 @@ static void filters_drop_stacks(void)
     leaves((struct view_options){.type = 1, .ignore = ONE("parse")}, 250);
     leaves((struct view_options){.type = 1, .focus = (const char *[]){"parse", "helper", NULL}},
            100);
-    leaves((struct view_options){.type = 1, .size_least = 11, .size_most = 1000}, 1000);
-    leaves((struct view_options){.type = 1, .size_most = 10}, 50);
+    leaves((struct view_options){.type = 1, .size_min = 11, .size_max = 1000}, 1000);
+    leaves((struct view_options){.type = 1, .size_max = 10}, 50);
     leaves((struct view_options){.type = 1, .thread = "work"}, 800);
     leaves((struct view_options){.type = 1, .thread = "7"}, 0);
     leaves((struct view_options){.type = 1, .tag_focus = "thread=main"}, 250);
@@ -480,7 +480,7 @@ static void equal_frames_are_one_stack(void)
     assert(strcmp(view.frames[stack.frames[0]].name, "load") == 0);
     assert(strcmp(view.frames[other.frames[0]].name, "malloc") == 0);
     assert(view_sum(&view, 4).value == 15 && view_sum(&view, 4).objects == 4);
-    float history[PROFILE_MOMENTS_MOST];
+    float history[PROFILE_MOMENTS_MAX];
     assert(view_history(&view, 4, history) && history[3] == 4 + 5 + 6 + 7 && history[2] == 0);
     view_free(&view);
     options.by = VIEW_SITE;
@@ -521,12 +521,12 @@ static void only_an_age(void)
     profile.samples.lives[0][2] = 4;  /* 4 to 16 us */
     profile.samples.lives[0][15] = 1; /* minutes */
     options.type = (unsigned)objects;
-    options.age_most_us = 1024;
+    options.age_max_us = 1024;
     struct view view = view_of(&options);
     assert(view.total.value == 4);
     view_free(&view);
-    options.age_least_us = 1000000;
-    options.age_most_us = 0;
+    options.age_min_us = 1000000;
+    options.age_max_us = 0;
     view = view_of(&options);
     assert(view.total.value == 1);
     view_free(&view);

@@ -15,7 +15,7 @@
 
 #include "tests/unit/unit.h"
 
-enum { HEAPS = 300, SITES_MOST = 6, BLOCKS_MOST = 12, RATE = 524288, BLOCK_MOST = 700000 };
+enum { HEAPS = 300, SITES_MAX = 6, BLOCKS_MAX = 12, RATE = 524288, BLOCK_MOST = 700000 };
 
 static uint64_t state = 0x9e3779b97f4a7c15u;
 
@@ -40,7 +40,7 @@ static void sum_add(struct capture_sum *to, uint64_t bytes)
 /* Blocks of about one size; half of them are recorded. */
 static void site_make(struct capture_row *row, struct capture_class *class, uint32_t stack)
 {
-    uint64_t size = 40960 << below(5), count = 1 + below(BLOCKS_MOST);
+    uint64_t size = 40960 << below(5), count = 1 + below(BLOCKS_MAX);
     *row = (struct capture_row){
         .stack = stack, .rate = RATE, .weight = 1 / -expm1(-(double)size / RATE)};
     for (uint64_t i = 0; i < count; i++) {
@@ -63,9 +63,9 @@ static void site_make(struct capture_row *row, struct capture_class *class, uint
 static void mix_make(struct profile *profile)
 {
     static struct capture_samples samples;
-    struct capture_row rows[SITES_MOST];
+    struct capture_row rows[SITES_MAX];
     struct capture_class large;
-    unsigned count = 1 + (unsigned)below(SITES_MOST);
+    unsigned count = 1 + (unsigned)below(SITES_MAX);
     do {
         large = (struct capture_class){.size = 0};
         for (unsigned i = 0; i < count; i++)

@@ -19,7 +19,7 @@
 #include "lib/watch/unwind.h"
 #include "lib/watch/watch.h"
 
-enum { BLOCKS = 1000, ROWS_MOST = 4096, RATE = 4096 };
+enum { BLOCKS = 1000, ROWS_MAX = 4096, RATE = 4096 };
 
 static uint8_t file[1 << 21];
 static size_t file_length;
@@ -28,7 +28,7 @@ static char buffer[1000];
 static struct sink sink;
 
 static struct {
-    struct track_row rows[ROWS_MOST];
+    struct track_row rows[ROWS_MAX];
     unsigned rows_known, rows_read, nodes, threads, points, snapshots, wholes, marks, maps, mapped,
         totals, allocators, ends;
     uint32_t last_node;
@@ -234,7 +234,7 @@ static const struct capture_calls no_calls;
 static void remember(void *context, const struct track_row *row)
 {
     (void)context;
-    assert(seen.rows_known < ROWS_MOST);
+    assert(seen.rows_known < ROWS_MAX);
     seen.rows[seen.rows_known++] = *row;
 }
 
@@ -334,8 +334,8 @@ static void nonsense_is_refused(void)
     refused(RECORD_NODES, "\x02\x00\x02", 3, "a node calls itself or a younger one");
     refused(RECORD_NODES, "\x02\x03\x02", 3, "a node calls itself or a younger one");
     refused(RECORD_ROWS, "\x00", 1, "rows outside of a snapshot");
-    refused(RECORD_WHOLE, "\x00", 1, "the end of no snapshot");
-    refused(RECORD_MAPS, "\x01\x05\x00\x00\x00\x00\x00\x00\x00", 9, "a mapping without a place");
+    refused(RECORD_WHOLE, "\x00", 1, "an end of a snapshot without its beginning");
+    refused(RECORD_MAPS, "\x01\x05\x00\x00\x00\x00\x00\x00\x00", 9, "a mapping without an address");
     refused(RECORD_PROCESS, "\x01", 1, "a second process");
     refused(77, "what a later version adds", 25, NULL);
     refused(RECORD_NODES, "\x02\x02\x02\x01\x02", 5, NULL);

@@ -54,7 +54,7 @@ bool arguments_parse(struct arguments *arguments, const struct command *command,
     }
     arguments->flags = calloc(count + 1, sizeof *arguments->flags);
     if (!arguments->flags)
-        return error_set(error, ERROR_INPUT, "out of memory");
+        return error_memory(error);
     while (*words) {
         if (strcmp(*words, "--") == 0) {
             words++;
@@ -160,9 +160,9 @@ static const struct command_flag *flag_find(const struct command *command, const
 
 static bool is_number(const char *text)
 {
-    enum { DIGITS_MOST = 9 };
+    enum { DIGITS_MAX = 9 };
     size_t digits = strspn(text, "0123456789");
-    return digits > 0 && digits <= DIGITS_MOST && text[digits] == '\0';
+    return digits > 0 && digits <= DIGITS_MAX && text[digits] == '\0';
 }
 
 static bool flag_apply(struct arguments *arguments, const struct command_flag *flag,
@@ -175,8 +175,7 @@ static bool flag_apply(struct arguments *arguments, const struct command_flag *f
         return error_hint(error, "memoir help %s", arguments->command->verb);
     }
     if (value && strcmp(flag->argument, "NUMBER") == 0 && !is_number(value)) {
-        error_set(error, ERROR_USAGE, "%s can't be '%s': it takes a whole number", flag->name,
-                  value);
+        error_set(error, ERROR_USAGE, "%s can't be '%s': it takes an integer", flag->name, value);
         return error_hint(error, "memoir help %s", arguments->command->verb);
     }
     if (flag->id == FLAG_COLOR)
@@ -212,7 +211,7 @@ static bool flag_unknown(const struct command *command, const char *word, size_t
     }
     error_set(error, ERROR_USAGE, "%s has no flag '%.*s'%s%s%s", command->verb, (int)length, word,
               best ? ", the nearest is '" : "", best ? best : "", best ? "'" : "");
-    return !best && other ? error_hint(error, "memoir help %s   has it", other)
+    return !best && other ? error_hint(error, "it belongs to: memoir help %s", other)
                           : error_hint(error, "memoir help %s", command->verb);
 }
 
@@ -231,7 +230,7 @@ static bool flags_agree(const struct arguments *arguments, struct error *error)
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (arguments_value(arguments, pairs[i].one) &&
             arguments_value(arguments, pairs[i].other)) {
-            error_set(error, ERROR_USAGE, "%s and %s can't be given both",
+            error_set(error, ERROR_USAGE, "%s and %s exclude each other",
                       commands_flag_name(pairs[i].one), commands_flag_name(pairs[i].other));
             return error_hint(error, "%s", pairs[i].hint);
         }

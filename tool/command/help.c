@@ -52,7 +52,7 @@ bool help_show(const struct arguments *arguments, struct error *error)
 
 static void title_print(void)
 {
-    terminal_fold(stdout, "memoir: an allocator that remembers where your memory went\n", 0);
+    terminal_fold(stdout, "memoir: an allocator and heap profiler\n", 0);
     printf("\n");
     terminal_put(stdout, TERMINAL_BOLD, "usage:", 0);
     printf(" memoir COMMAND [ARGUMENT]...\n\n");
@@ -72,7 +72,7 @@ static void show_everyday(void)
                                  commands_topics[i].name);
     printf("\n");
     terminal_row(stdout, "memoir help -a", "all commands", EXAMPLE_WIDTH);
-    terminal_row(stdout, "memoir help COMMAND", "one of them, and its flags", EXAMPLE_WIDTH);
+    terminal_row(stdout, "memoir help COMMAND", "explain a command and its flags", EXAMPLE_WIDTH);
     terminal_row(stdout, "memoir help TOPIC", topics, EXAMPLE_WIDTH);
     terminal_next("memoir run -- ./program");
 }

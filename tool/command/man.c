@@ -28,17 +28,18 @@ bool man_show(const struct arguments *arguments, struct error *error)
         return true;
     }
     printf(".TH MEMOIR 1 \"\" memoir \"User commands\"\n"
-           ".SH NAME\nmemoir \\- an allocator that remembers where your memory went\n"
+           ".SH NAME\nmemoir \\- an allocator and heap profiler\n"
            ".SH SYNOPSIS\n");
     for (size_t i = 0; i < commands_count; i++) {
         printf("%s.B memoir %s\n", i > 0 ? ".br\n" : "", commands[i].verb);
         if (commands[i].synopsis[0])
             roff_paragraphs(commands[i].synopsis);
     }
-    printf(".SH DESCRIPTION\n"
-           "libmemoir.so replaces malloc in any program and remembers where its memory went. This "
-           "command starts programs under it, asks those that run, and explains it.\n"
-           ".SS Questions\n");
+    printf(
+        ".SH DESCRIPTION\n"
+        "libmemoir.so replaces malloc in any program and records where memory is allocated. This "
+        "command runs programs with it, controls running ones, and shows their profiles.\n"
+        ".SS Questions\n");
     for (size_t i = 0; i < commands_questions_count; i++)
         printf(".TP\n.B memoir %s\n%s\n", commands_questions[i].verb,
                commands_questions[i].question);
@@ -62,7 +63,7 @@ bool man_show(const struct arguments *arguments, struct error *error)
     printf(
         ".SH EXIT STATUS\n"
         ".TP\n.B 0\nsuccess\n"
-        ".TP\n.B 1\nwhat was looked for is there: leaks, a limit that was passed, a difference\n"
+        ".TP\n.B 1\nfound: leaks, a limit that was exceeded, a difference\n"
         ".TP\n.B 2\na wrong command, flag or option\n"
         ".TP\n.B 3\nsomething can't be read or written\n"
         ".TP\n.B 4\na process is gone or refuses\n"
@@ -70,8 +71,8 @@ bool man_show(const struct arguments *arguments, struct error *error)
         ".SH ENVIRONMENT\n"
         ".TP\n.B MEMOIR\noptions of the library, see\n.BR memoir.conf (5)\n"
         ".TP\n.B NO_COLOR, CLICOLOR_FORCE\nnever or always use colours\n"
-        ".TP\n.B MEMOIR_PAGER, PAGER\nwhat shows long texts on a terminal: the first that is set, "
-        "else less; empty or cat: nothing\n"
+        ".TP\n.B MEMOIR_PAGER, PAGER\npager for long output on a terminal: the first that is set, "
+        "else less; empty or cat: none\n"
         ".SH SEE ALSO\n.BR memoir (3),\n.BR memoir.conf (5)\n");
     terminal_next("memoir man | man -l -");
     return true;
@@ -87,7 +88,7 @@ static void show_markdown(void)
     for (size_t i = 0; i < commands_questions_count; i++)
         printf("| %s | [memoir %s](#%s) |\n", commands_questions[i].question,
                commands_questions[i].verb, commands_questions[i].verb);
-    printf("\nAll of them:\n\n| command | |\n|---|---|\n");
+    printf("\nAll commands:\n\n| command | |\n|---|---|\n");
     for (size_t i = 0; i < commands_count; i++)
         printf("| [%s](#%s) | %s |\n", commands[i].verb, commands[i].verb, commands[i].brief);
     for (size_t i = 0; i < commands_count; i++) {
@@ -101,7 +102,7 @@ static void show_markdown(void)
         }
         markdown_flags(command->verb);
         if (commands_reads(command))
-            printf("\nAnd the [flags of commands that read profiles]"
+            printf("\nAlso the [flags of commands that read profiles]"
                    "(#flags-of-commands-that-read-profiles).\n");
     }
     printf("\n## Topics\n\n| topic | |\n|---|---|\n");
@@ -112,8 +113,8 @@ static void show_markdown(void)
     printf("\n## Flags of every command\n");
     markdown_flags("");
     printf("\n## Exit status\n\n"
-           "0 success; 1 what was looked for is there (leaks, a limit that was passed, a "
-           "difference); 2 a wrong command, flag or option; 3 something can't be read or written; "
+           "0 success; 1 found leaks, a limit that was exceeded or a "
+           "difference; 2 a wrong command, flag or option; 3 something can't be read or written; "
            "4 a process or server is gone or refuses. `memoir run` ends as its program does.\n");
 }
 

@@ -18,18 +18,20 @@ const struct options_doc options_docs[CONFIG_COUNT] = {
 };
 
 const char *const options_intro[] = {
-    "The library works without any option. Options are pairs key:value or key=value, separated by "
-    "commas or line ends; blanks around them do not count, and # begins a comment.",
-    "Sources, a later one wins: the file /etc/memoir.conf; the file that the option conf names; "
-    "the string memoir_conf in the program; the variable MEMOIR.",
+    "The library needs no options. Options are pairs key:value or "
+    "key=value, separated by commas or line ends; blanks around them are "
+    "ignored, and # begins a comment.",
+    "Sources, later ones take precedence: the file /etc/memoir.conf; the "
+    "file named by the option conf; the string memoir_conf in the program; "
+    "the variable MEMOIR.",
     " MEMOIR=\"heap.rate:64K,return.delay:1s\" LD_PRELOAD=libmemoir.so ./program",
     " memoir run --set heap.rate=64K --set return.delay=1s -- ./program",
     " const char *memoir_conf = \"heap.rate:64K,return.delay:1s\";",
-    "A preloaded library sees memoir_conf only in programs that export it: link them with "
-    "-rdynamic. Programs linked with memoir need nothing.",
-    "An unknown key or a value that is not accepted is one line on standard error that says what "
-    "would be right; it never ends the program. Programs that run with rights of their own "
-    "(setuid, setgid, file capabilities) take no option from anywhere.",
+    "A preloaded library sees memoir_conf only if the program exports it: "
+    "link it with -rdynamic. Programs linked with memoir need no flag.",
+    "An unknown key or a wrong value causes one line on standard error "
+    "that names what is accepted; it never ends the program. Programs that "
+    "run setuid, setgid or with file capabilities ignore all options.",
     "Sizes are bytes with an optional K, M, G or T (powers of 1024). Durations are milliseconds, "
     "or have the suffix ms, s, m or h. Flags are on or off (also yes and no, true and false, 1 "
     "and 0).",

@@ -14,15 +14,16 @@ enum { WORD_WIDTH = 16, ENDING_WIDTH = 24 };
 
 void topic_blame(void)
 {
-    terminal_fold(
-        stdout,
-        "Memory belongs to the first frame, outward from malloc, that is none of these. "
-        "Allocators, wrappers and functions are names, in which * stands for any beginning or "
-        "ending. A module is the beginning of a file's name, a source part of "
-        "a path, a header a source without its folder, rust a crate of Rust's library. "
-        "Code without a name belongs to the function with one that called it, if that is in the "
-        "same file: what a stripped library exports. --frames leaf and --frames all show them.\n",
-        0);
+    terminal_fold(stdout,
+                  "A block is charged to the first frame, outward from malloc, that does "
+                  "not match this list. allocator, wrapper and function are function "
+                  "names, where * stands for any beginning or ending; module is the "
+                  "beginning of a file name, source a part of a path, header a file name "
+                  "without its folder, rust a crate of Rust's library. Code without a "
+                  "name is charged to its nearest caller with a name in the same file, "
+                  "such as an exported function of a stripped library. --frames leaf and "
+                  "--frames all show the frames in between.\n",
+                  0);
     printf("\n");
     for (size_t i = 0; i < blame_patterns_count; i++)
         printf("  %s %s\n", blame_kind_name(blame_patterns[i].kind), blame_patterns[i].word);
@@ -33,11 +34,12 @@ void topic_filters(void)
 {
     bool inside = false;
     terminal_fold(stdout,
-                  "Words behind a profile are patterns: memoir top run.memoir Parser -Test keeps "
-                  "the stacks that go through Parser, and of those the ones without Test. A "
-                  "pattern is a regular expression that may fit anywhere in the name of a "
-                  "function, its file or its module; without a capital letter it fits "
-                  "capitals, too. The same filters are settings of memoir shell.\n",
+                  "Words after a profile are patterns: memoir top run.memoir Parser "
+                  "-Test keeps the stacks that match Parser and leaves out those that "
+                  "match Test. A pattern is a regular expression that may match anywhere "
+                  "in the name of a function, its file or its module; without a capital "
+                  "letter it ignores case. The same filters are settings of memoir "
+                  "shell.\n",
                   0);
     printf("\n");
     for (size_t i = 0; i < commands_flags_count; i++) {
@@ -52,7 +54,7 @@ void topic_filters(void)
 
 void topic_formats(void)
 {
-    terminal_fold(stdout, "read, found by looking at them, also inside of gzip and zstd:\n", 0);
+    terminal_fold(stdout, "read, recognized by content, also compressed with gzip or zstd:\n", 0);
 #define X(word) printf("  %s\n", reader_##word.name);
     READERS(X)
 #undef X
@@ -64,47 +66,48 @@ void topic_formats(void)
 void topic_metrics(void)
 {
     terminal_fold(stdout,
-                  "--metric takes one of these words, or a name that the profile itself has, "
-                  "such as inuse_space. Without it a command takes what it is about, or what "
-                  "the profile says; of the recording of a program that has ended, what it had "
-                  "at its peak. Bytes are those of blocks, which malloc rounds up; what the "
-                  "program asked for is in inuse_requested, peak_requested and alloc_requested.\n"
-                  "Allocations are calls that gave a block: malloc, calloc, and their like, and "
-                  "each realloc, whether the block moved or not. Files of gperftools' own "
-                  "profiler leave out a realloc that leaves the block where it is; massif does "
-                  "not count them.\n",
+                  "--metric takes one of these words, or a value type of the profile, "
+                  "such as inuse_space. The default depends on the command and the "
+                  "profile; for a recording of a program that has ended, it is peak. "
+                  "Bytes are block sizes, which malloc rounds up; the requested sizes "
+                  "are inuse_requested, peak_requested and alloc_requested.\nAllocations "
+                  "are calls that returned a block: malloc, calloc and the like, and "
+                  "each realloc, whether the block moved or not. gperftools' own "
+                  "profiler does not count a realloc in place; massif counts no "
+                  "realloc.\n",
                   0);
     printf("\n");
     for (size_t i = 0; i < metrics_count; i++)
         terminal_row(stdout, metrics[i].word, metrics[i].brief, WORD_WIDTH);
     printf("\n");
-    terminal_fold(
-        stdout,
-        "Totals of a recording are exact, also of a sampled one: the allocator counts all "
-        "blocks and bytes, and every realloc as one more allocation and one more free. "
-        "Sites are estimates, made from recorded blocks and scaled, size by size, so that "
-        "they add up to the exact totals. Sizes of which no block was recorded are in a "
-        "row of their own, [not sampled]; it is no site. A bar such as \302\26112 % "
-        "belongs to a site: the true number lies within it in 95 of 100 cases. "
-        "memoir run --rate 64K makes bars narrower, --exact has none.\n",
-        0);
+    terminal_fold(stdout,
+                  "Totals of a recording are exact, even of a sampled one: the allocator "
+                  "counts all blocks and bytes, and every realloc as one allocation and "
+                  "one free. Sites are estimates from recorded blocks, scaled for each "
+                  "size so that they add up to the exact totals. Sizes without a "
+                  "recorded block are in a row of their own, [not sampled], which is not "
+                  "a site. An error bar such as \302\26112 % belongs to a site: the true "
+                  "number lies within it in 95 of 100 cases. memoir run --rate 64K makes "
+                  "the bars narrower, --exact removes them.\n",
+                  0);
 }
 
 void topic_moments(void)
 {
     static const char *const words[][2] = {
-        {"peak", "when the heap was largest"},
-        {"end", "the last snapshot, which is the default"},
-        {"90s", "the snapshot nearest to this time after the start; also 250ms, 1m30s, 1.5h"},
+        {"peak", "the moment when the heap was largest"},
+        {"end", "the last snapshot; the default"},
+        {"90s", "the snapshot nearest to this time since the start; also 250ms, 1m30s, "
+                "1.5h"},
         {"17", "snapshot number 17"},
     };
-    terminal_fold(
-        stdout,
-        "A recording (memoir run --every 1s) has snapshots, each the whole heap at one "
-        "moment. --at says which one is looked at, --since what it is compared with, "
-        "--until is --at by another name. memoir time shows when they were made, and, with "
-        "--since and --until, a part of the run.\n",
-        0);
+    terminal_fold(stdout,
+                  "A recording (memoir run --every 1s) has snapshots, each the whole "
+                  "heap at one moment. --at selects the snapshot, --since the one to "
+                  "compare it with; --until is another name for --at. memoir time shows "
+                  "the times of the snapshots and, with --since and --until, a part of "
+                  "the run.\n",
+                  0);
     printf("\n");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         terminal_row(stdout, words[i][0], words[i][1], WORD_WIDTH);

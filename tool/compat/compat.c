@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See tool/compat/compat.h: how the old commands end. */
 #include "tool/compat/compat.h"
+#include "tool/terminal/terminal.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -42,10 +43,15 @@ void compat_fail(const char *format, ...)
     compat_stop();
 }
 
+void compat_out_of_memory(void)
+{
+    compat_fail("%s", error_out_of_memory);
+}
+
 void *compat_room(void *old, size_t count, size_t size)
 {
     void *room = reallocarray(old, count > 0 ? count : 1, size);
     if (!room)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     return room;
 }

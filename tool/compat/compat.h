@@ -49,7 +49,8 @@ void compat_stop(void) __attribute__((noreturn));
 void compat_resume(jmp_buf *where);
 /* The message, as it is, and compat_stop. */
 void compat_fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
-/* Memory or nothing. */
+void compat_out_of_memory(void) __attribute__((noreturn));
+/* realloc that never returns NULL. */
 void *compat_room(void *old, size_t count, size_t size);
 
 /* compat_options.c: `words` ends in NULL. Wrong words end the command as theirs does. */

@@ -78,12 +78,12 @@ char *compat_fetch(const struct compat_words *words, const char *url)
                  words->command != COMPAT_GO && bare ? "/pprof/profile" : path) < 0 ||
         asprintf(&name, "%s/%s.%lld.%.*s%s", folder, words->name, (long long)time(NULL),
                  (int)length, host, bare ? "" : path) < 0)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     for (char *at = name + strlen(folder) + 1; *at; at++)
         if (*at == '/' || *at == '?' || iscntrl((unsigned char)*at))
             *at = '.';
     if (asprintf(&temporary, "%s.part", name) < 0)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     fprintf(stderr, "Fetching profile from %s to\n  %s\n", full, name);
     int handle = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     FILE *file = handle < 0 ? NULL : fdopen(handle, "w");

@@ -53,7 +53,7 @@ char *compat_short_name(const char *name, bool keep_templates)
 {
     char *text = strdup(name);
     if (!text)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     strip_pairs(text, '(', ')', true);
     if (!keep_templates)
         strip_pairs(text, '<', '>', false);

@@ -189,7 +189,7 @@ static bool take(struct compat_words *words, char ***at)
 void compat_parse(struct compat_words *words, enum compat_command command, char **arguments)
 {
     size_t count = 0;
-    bool right = true;
+    bool ok = true;
     while (arguments[count])
         count++;
     start(words, command, count);
@@ -199,21 +199,21 @@ void compat_parse(struct compat_words *words, enum compat_command command, char 
             break;
         }
         if ((*arguments)[0] == '-' && (*arguments)[1] != '\0')
-            right = take(words, &arguments) && right;
+            ok = take(words, &arguments) && ok;
         else
             words->operands[words->operands_count++] = *arguments++;
     }
     while (*arguments)
         words->operands[words->operands_count++] = *arguments++;
-    if (words->value[COMPAT_HELP].on && right) {
+    if (words->value[COMPAT_HELP].on && ok) {
         compat_help(words, stdout);
         compat_end(0);
     }
-    if (!right && command == COMPAT_GO) {
+    if (!ok && command == COMPAT_GO) {
         compat_help(words, stderr);
         compat_end(1);
     }
-    if (!right)
+    if (!ok)
         compat_usage(words, "Invalid option(s)");
 }
 

@@ -30,7 +30,7 @@ struct compat_pattern *compat_pattern(const char *text)
     }
     pattern->match = pcre2_match_data_create_from_pattern(pattern->code, NULL);
     if (!pattern->match)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     return pattern;
 }
 
@@ -48,7 +48,7 @@ char *compat_pattern_take(const struct compat_pattern *pattern, const char *text
     const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(pattern->match);
     char *taken = strndup(text + ends[2], ends[3] - ends[2]);
     if (!taken)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     return taken;
 }
 

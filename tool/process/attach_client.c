@@ -58,26 +58,26 @@ static bool hears_signal(const struct process *process)
 const char *attach_refusal(const struct process *process)
 {
     if (process->headless)
-        return "its first thread has ended";
+        return "its main thread has ended";
     if (process->state == 'Z' || process->state == 'X')
         return "ended";
     if (geteuid() != 0 && process->user != geteuid())
-        return "another user's";
+        return "owned by another user";
     if (process->closed && geteuid() != 0)
         return "protected from its own user; use sudo";
     if (process->library == PROCESS_WITHOUT)
         return "without memoir";
     if (process->library == PROCESS_UNKNOWN)
-        return "can't be looked at";
+        return "its files can't be read";
     if (process->secure)
-        return "runs with rights of its own";
+        return "runs setuid, setgid or with capabilities";
     if (process->nobody)
-        return "has no user in its namespace";
+        return "its user is not mapped in its user namespace";
     if (!hears_signal(process) && process->bell != PROCESS_BELL_HANGS) {
         if (process->filtered && process->bell == PROCESS_BELL_OFF)
             return "its seccomp filter forbids control, or control is off";
         if (process->bell == PROCESS_BELL_CLOSED)
-            return "does not hear SIGURG; sudo would do";
+            return "does not receive SIGURG; try sudo";
         return process->deaf && process->bell != PROCESS_BELL_OFF ? "blocks SIGURG"
                                                                   : "control is off";
     }
@@ -98,17 +98,17 @@ bool attach_ask(const struct process *process, const char *line, int fd, char **
         return refuse(process, error);
     if (!channel_open(process, &channel, error))
         return false;
-    bool right =
-        line_send(channel, line, fd) && answer_take(process->pid, channel, &status, answer);
+    bool ok = line_send(channel, line, fd) && answer_take(process->pid, channel, &status, answer);
     int reason = errno;
     close(channel);
-    if (!right && reason == ESTOPPED)
+    if (!ok && reason == ESTOPPED)
         return refuse_stopped(process, error);
-    if (!right) {
-        error_set(error, ERROR_TARGET, "process %d did not answer: %s", process->pid,
-                  reason == ECONNRESET ? "it ended, became another program or changed its rights"
-                                       : strerror(reason));
-        return error_hint(error, "again: memoir ctl %d", process->pid);
+    if (!ok) {
+        error_set(error, ERROR_TARGET, "process %d closed the connection: %s", process->pid,
+                  reason == ECONNRESET
+                      ? "it ended, executed another program or changed its credentials"
+                      : strerror(reason));
+        return error_hint(error, "try again: memoir ctl %d", process->pid);
     }
     if (status == 0)
         return true;
@@ -136,8 +136,8 @@ static bool refuse(const struct process *process, struct error *error)
     struct passwd *owner = getpwuid(process->user);
     if (process->headless) {
         error_set(error, ERROR_TARGET,
-                  "process %d can't be asked: its first thread has ended, and the kernel shows "
-                  "nothing of the others",
+                  "process %d can't be controlled: its main thread has ended, and the "
+                  "kernel then hides the process's files",
                   pid);
         return error_hint(error, "start it with: memoir run --set dump.signal=12 -- COMMAND");
     }
@@ -157,23 +157,26 @@ static bool refuse(const struct process *process, struct error *error)
     }
     if (process->library == PROCESS_UNKNOWN) {
         error_set(error, ERROR_TARGET,
-                  "whether process %d runs with memoir can't be told: the kernel hides its files",
+                  "process %d: can't tell whether it runs with memoir, because the "
+                  "kernel hides its files",
                   pid);
         return error_hint(error, "%s",
-                          geteuid() == 0 ? "again, with CAP_SYS_PTRACE: in a container root may "
-                                           "lack it (docker run --cap-add SYS_PTRACE)"
-                                         : "sudo memoir ...");
+                          geteuid() == 0
+                              ? "try again with CAP_SYS_PTRACE, which root may lack in a container "
+                                "(docker run --cap-add SYS_PTRACE)"
+                              : "sudo memoir ...");
     }
     if (process->secure)
         return error_set(error, ERROR_TARGET,
-                         "process %d runs with rights of its own (setuid, setgid or capabilities) "
-                         "and answers nobody",
+                         "process %d runs setuid, setgid or with file capabilities, and "
+                         "therefore ignores control",
                          pid);
     if (process->nobody) {
         error_set(error, ERROR_TARGET,
-                  "process %d can make no socket: its user has no number in its user namespace",
+                  "process %d can't create a socket: its user is not mapped in its user "
+                  "namespace",
                   pid);
-        return error_hint(error, "give the namespace a map: unshare --map-root-user");
+        return error_hint(error, "map the user: unshare --map-root-user");
     }
     if (!hears_signal(process) && process->bell != PROCESS_BELL_HANGS)
         return refuse_deaf(process, error);
@@ -190,8 +193,8 @@ static bool refuse_stopped(const struct process *process, struct error *error)
 static bool refuse_closed(const struct process *process, struct error *error)
 {
     error_set(error, ERROR_TARGET,
-              "process %d answers root alone: the kernel protects it from its own user, because it "
-              "gave up root or other rights, or is not dumpable",
+              "process %d answers only root: the kernel protects it from its own "
+              "user, because it dropped privileges or is not dumpable",
               process->pid);
     return geteuid() == 0 ? error_hint(error, "ask from the user namespace that it was started in")
                           : error_hint(error, "sudo memoir ...");
@@ -203,26 +206,24 @@ static bool refuse_deaf(const struct process *process, struct error *error)
     pid_t pid = process->pid;
     const char *how = process->deaf ? "all of its threads block SIGURG" : "it has reset SIGURG";
     if (process->bell == PROCESS_BELL_CLOSED) {
-        error_set(
-            error, ERROR_TARGET,
-            "process %d can't be called: %s, and its memory, where a bell hangs for that, may "
-            "not be touched: %s",
-            pid, how, strerror(process->bell_reason));
+        error_set(error, ERROR_TARGET,
+                  "process %d can't be controlled: %s, and writing to its memory is not "
+                  "permitted: %s",
+                  pid, how, strerror(process->bell_reason));
         return geteuid() == 0
                    ? error_hint(error, "start it with: memoir run --set dump.signal=12 -- COMMAND")
                    : error_hint(error, "sudo memoir ...");
     }
     if (process->deaf && process->bell != PROCESS_BELL_OFF) {
         error_set(error, ERROR_TARGET,
-                  "process %d can't be called: all of its threads block SIGURG", pid);
-        return error_hint(error, "unblock SIGURG in one thread of it");
+                  "process %d can't be controlled: all of its threads block SIGURG", pid);
+        return error_hint(error, "unblock SIGURG in one of its threads");
     }
     if (process->filtered && process->bell == PROCESS_BELL_OFF) {
-        error_set(
-            error, ERROR_TARGET,
-            "process %d does not listen: its seccomp filter would end it for answering, or its "
-            "option control is off",
-            pid);
+        error_set(error, ERROR_TARGET,
+                  "process %d does not listen: its seccomp filter would kill it for "
+                  "answering, or its option control is off",
+                  pid);
         return error_hint(error, "allow the system calls that docs/CONTROL.md lists, or start it "
                                  "with: memoir run -- COMMAND");
     }
@@ -236,21 +237,21 @@ static bool refuse_deaf(const struct process *process, struct error *error)
  * `asleep` counts how often it did. */
 static bool still_there(struct process *process, unsigned *asleep, struct error *error)
 {
-    enum { ASLEEP_MOST = 4 };
+    enum { ASLEEP_MAX = 4 };
     pid_t pid = process->pid;
     if (!process_read(process, pid))
         return error_set(error, ERROR_TARGET, "process %d has ended", pid);
     if (attach_refusal(process))
         return refuse(process, error);
     *asleep = process_state(process->pid) == 'D' ? *asleep + 1 : 0;
-    if (*asleep < ASLEEP_MOST)
+    if (*asleep < ASLEEP_MAX)
         return true;
-    error_set(
-        error, ERROR_TARGET,
-        "process %d hears nothing: all of its threads wait in the kernel, for a disk, a network "
-        "file system or a child of vfork (state D)",
-        process->pid);
-    return error_hint(error, "again later: memoir ctl %d", process->pid);
+    error_set(error, ERROR_TARGET,
+              "process %d can't receive signals: all of its threads wait in the "
+              "kernel, for a disk, a network file system or a child of vfork (state "
+              "D)",
+              process->pid);
+    return error_hint(error, "try again later: memoir ctl %d", process->pid);
 }
 
 static bool channel_open(const struct process *process, int *channel, struct error *error)
@@ -276,19 +277,19 @@ static bool channel_open(const struct process *process, int *channel, struct err
         nanosleep(&pause, NULL);
     }
     if (target.bell == PROCESS_BELL_HANGS) {
-        error_set(
-            error, ERROR_TARGET,
-            "process %d was called and did not answer within %g s: the program has SIGURG for "
-            "itself, so it hears us when it next allocates; or it may not open a socket",
-            process->pid, wait_ms / 1000.0);
-        return error_hint(error, "again, while it works: memoir ctl %d", process->pid);
+        error_set(error, ERROR_TARGET,
+                  "process %d did not answer within %g s: the program uses SIGURG "
+                  "itself, so the library answers at the next allocation; or it may not "
+                  "open a socket",
+                  process->pid, wait_ms / 1000.0);
+        return error_hint(error, "try again while it allocates: memoir ctl %d", process->pid);
     }
     error_set(error, ERROR_TARGET,
-              "process %d was called and did not answer within %d s: the program has a handler of "
-              "its own for SIGURG, is too busy, or may not open a socket",
+              "process %d did not answer within %d s: the program handles SIGURG "
+              "itself, is too busy, or may not open a socket",
               process->pid, CALL_MS / 1000);
     if (target.bell == PROCESS_BELL_CLOSED && geteuid() != 0)
-        return error_hint(error, "sudo memoir ..., which may ring its bell");
+        return error_hint(error, "try sudo memoir ..., which can reach it without the signal");
     return error_hint(error, "grep -E 'Seccomp|SigCgt|State' /proc/%d/status", process->pid);
 }
 
@@ -377,7 +378,7 @@ static bool process_call(const struct process *process, pid_t thread, struct err
     if (got == 0 || (thread > 0 && errno == ESRCH))
         return true;
     return errno == ESRCH ? error_set(error, ERROR_TARGET, "process %d has ended", process->pid)
-                          : error_set(error, ERROR_TARGET, "process %d can't be called: %s",
+                          : error_set(error, ERROR_TARGET, "process %d can't be signalled: %s",
                                       process->pid, strerror(errno));
 }
 

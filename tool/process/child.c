@@ -73,7 +73,7 @@ static bool child_start(struct child *child, char **words, const char *path, str
 
     memset(child, 0, sizeof *child);
     if (pipe2(report, O_CLOEXEC) != 0)
-        return error_set(error, ERROR_INPUT, "no pipe: %s", strerror(errno));
+        return error_set(error, ERROR_INPUT, "can't create a pipe: %s", strerror(errno));
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &child->before);
     sigaction(SIGCHLD, &plain, &ended);
@@ -90,8 +90,9 @@ static bool child_start(struct child *child, char **words, const char *path, str
     if (child->pid > 0)
         waitpid(child->pid, NULL, 0);
     child_release(child);
-    return child->pid < 0 ? error_set(error, ERROR_INPUT, "no new process: %s", strerror(failure))
-                          : child_not_started(path, reason, error);
+    return child->pid < 0
+               ? error_set(error, ERROR_INPUT, "can't create a process: %s", strerror(failure))
+               : child_not_started(path, reason, error);
 }
 
 bool child_run(struct child *child, char **words, const char *path, struct error *error)

@@ -12,14 +12,14 @@
 #include <unistd.h>
 
 enum {
-    URL_MOST = 2048,
+    URL_MAX = 2048,
     CONNECT_SECONDS = 10,
     IDLE_SECONDS = 60,
-    REDIRECTS_MOST = 5,
+    REDIRECTS_MAX = 5,
     NAMES_AT_ONCE = 1000,
-    WORD_MOST = 20, /* +0x and 16 digits */
+    WORD_MAX = 20, /* +0x and 16 digits */
 };
-static const curl_off_t BYTES_MOST = (curl_off_t)4 << 30;
+static const curl_off_t BYTES_MAX = (curl_off_t)4 << 30;
 
 static struct {
     void *library;
@@ -50,7 +50,7 @@ static bool curl_open(struct error *error)
     *(void **)&curl.reason = dlsym(library, "curl_easy_strerror");
     *(void **)&curl.cleanup = dlsym(library, "curl_easy_cleanup");
     if (!curl.init || !curl.set || !curl.perform || !curl.info || !curl.reason || !curl.cleanup)
-        return error_set(error, ERROR_INPUT, "libcurl lacks functions that we need");
+        return error_set(error, ERROR_INPUT, "this libcurl lacks functions that memoir needs");
     curl.library = library;
     return true;
 }
@@ -60,7 +60,7 @@ static int transfer_progress(void *context, curl_off_t all, curl_off_t done, cur
 {
     (void)context, (void)up_all, (void)up_done;
     progress_update(NULL, done > 0 ? (uint64_t)done : 0, all > 0 ? (uint64_t)all : 0);
-    return done > BYTES_MOST;
+    return done > BYTES_MAX;
 }
 
 static const char insecure[] = "https+insecure://";
@@ -81,7 +81,7 @@ static CURLcode transfer(const char *url, const char *body, const struct http_op
                          FILE *file, long *status)
 {
     bool anybody = strncmp(url, insecure, sizeof insecure - 1) == 0;
-    char plain[URL_MOST];
+    char plain[URL_MAX];
     snprintf(plain, sizeof plain, "%s%s", anybody ? "https://" : "",
              anybody ? url + sizeof insecure - 1 : url);
     CURL *handle = curl.init();
@@ -98,7 +98,7 @@ static CURLcode transfer(const char *url, const char *body, const struct http_op
     curl.set(handle, CURLOPT_PROTOCOLS_STR, "http,https");
     curl.set(handle, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
     curl.set(handle, CURLOPT_FOLLOWLOCATION, 1L);
-    curl.set(handle, CURLOPT_MAXREDIRS, (long)REDIRECTS_MOST);
+    curl.set(handle, CURLOPT_MAXREDIRS, (long)REDIRECTS_MAX);
     curl.set(handle, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
     curl.set(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl.set(handle, CURLOPT_LOW_SPEED_TIME, (long)options->seconds + IDLE_SECONDS);
@@ -108,7 +108,7 @@ static CURLcode transfer(const char *url, const char *body, const struct http_op
     curl.set(handle, CURLOPT_WRITEDATA, (void *)file);
     curl.set(handle, CURLOPT_NOPROGRESS, 0L);
     curl.set(handle, CURLOPT_XFERINFOFUNCTION, transfer_progress);
-    curl.set(handle, CURLOPT_MAXFILESIZE_LARGE, BYTES_MOST);
+    curl.set(handle, CURLOPT_MAXFILESIZE_LARGE, BYTES_MAX);
     if (body)
         curl.set(handle, CURLOPT_POSTFIELDS, body);
     CURLcode code = curl.perform(handle);
@@ -118,17 +118,17 @@ static CURLcode transfer(const char *url, const char *body, const struct http_op
 }
 
 /* Scheme and host, then `path`, or the URL's own if that is NULL. */
-static bool url_make(char text[URL_MOST], const char *url, const char *path, unsigned seconds)
+static bool url_make(char text[URL_MAX], const char *url, const char *path, unsigned seconds)
 {
     const char *scheme = strstr(url, "://") ? "" : "http://";
     const char *host = strstr(url, "://") ? strstr(url, "://") + 3 : url;
     size_t length = strcspn(host, "/?#") + (size_t)(host - url);
     const char *rest = path ? path : url + length;
-    int used = snprintf(text, URL_MOST, "%s%.*s%s", scheme, (int)length, url, rest);
-    if (used > 0 && used < URL_MOST && seconds > 0 && !strstr(rest, "seconds="))
-        used += snprintf(text + used, URL_MOST - (size_t)used, "%cseconds=%u",
+    int used = snprintf(text, URL_MAX, "%s%.*s%s", scheme, (int)length, url, rest);
+    if (used > 0 && used < URL_MAX && seconds > 0 && !strstr(rest, "seconds="))
+        used += snprintf(text + used, URL_MAX - (size_t)used, "%cseconds=%u",
                          strchr(rest, '?') ? '&' : '?', seconds);
-    return used > 0 && used < URL_MOST;
+    return used > 0 && used < URL_MAX;
 }
 
 static bool one_fetch(const char *url, const struct http_options *options, FILE *file, long *status,
@@ -156,11 +156,11 @@ static bool leads_to(const char *path, const char *page)
 bool http_profile(const char *url, const struct http_options *options, FILE *file,
                   struct error *error)
 {
-    /* Of a time that is to come, what is asked about is the time on the CPU. */
+    /* With --seconds, the server records CPU time. */
     static const char *const all[][2] = {{"/debug/pprof/heap", "/pprof/heap"},
                                          {"/debug/pprof/profile", "/pprof/profile"}};
     const char *const *pages = all[options->seconds > 0];
-    char text[URL_MOST];
+    char text[URL_MAX];
     long status = 0;
     const char *host = strstr(url, "://") ? strstr(url, "://") + 3 : url;
     const char *path = host + strcspn(host, "/?#");
@@ -213,18 +213,18 @@ static size_t names_take(struct profile *profile, FILE *answer)
 size_t http_names(const char *url, const struct http_options *options, struct profile *profile)
 {
     struct error error;
-    char text[URL_MOST], *body = malloc((size_t)NAMES_AT_ONCE * WORD_MOST);
+    char text[URL_MAX], *body = malloc((size_t)NAMES_AT_ONCE * WORD_MAX);
     const char *page = strstr(url, "/debug/pprof") ? "/debug/pprof/symbol" : "/pprof/symbol";
     size_t known = 0, used = 0, count = 0;
-    bool right = body && curl_open(&error) && url_make(text, url, page, 0);
+    bool ok = body && curl_open(&error) && url_make(text, url, page, 0);
     uint32_t all = (uint32_t)profile->locations.count;
     progress_start("names", text);
-    for (uint32_t i = 0; i <= all && right; i++) {
+    for (uint32_t i = 0; i <= all && ok; i++) {
         const struct profile_location *location = i < all ? profile_location_at(profile, i) : NULL;
         if (location && (location->lines > 0 || location->address == 0))
             continue;
         if (location) {
-            used += (size_t)snprintf(body + used, WORD_MOST, "%s0x%lx", count > 0 ? "+" : "",
+            used += (size_t)snprintf(body + used, WORD_MAX, "%s0x%lx", count > 0 ? "+" : "",
                                      (unsigned long)location->address);
             count++;
         }
@@ -232,9 +232,8 @@ size_t http_names(const char *url, const struct http_options *options, struct pr
             continue;
         FILE *answer = tmpfile();
         long status;
-        right =
-            answer && transfer(text, body, options, answer, &status) == CURLE_OK && status < 400;
-        known += right ? names_take(profile, answer) : 0;
+        ok = answer && transfer(text, body, options, answer, &status) == CURLE_OK && status < 400;
+        known += ok ? names_take(profile, answer) : 0;
         if (answer)
             fclose(answer);
         used = count = 0;

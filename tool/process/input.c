@@ -92,11 +92,11 @@ static bool file_read(struct profile *profile, const char *path, const char *nam
     struct read_error reason = {0};
     progress_start("loading", name);
     progress_ask(place_ask);
-    bool right = profile_read_file(profile, path, options, &reason);
+    bool ok = profile_read_file(profile, path, options, &reason);
     progress_end();
-    if (right && profile->failed)
+    if (ok && profile->failed)
         return error_set(error, ERROR_INPUT, "%s: out of memory", name);
-    if (right)
+    if (ok)
         return true;
     if (reason.asked) {
         error_set(error, ERROR_USAGE, "%s: %s", name, reason.reason);
@@ -111,7 +111,7 @@ static bool file_read(struct profile *profile, const char *path, const char *nam
                   (unsigned long)reason.offset);
     return profile->traits & TRAIT_CAPTURE
                ? error_hint(error, "memoir doctor %s", name)
-               : error_hint(error, "memoir help formats lists what can be read");
+               : error_hint(error, "memoir help formats   lists the formats that can be read");
 }
 
 /* A file of our own that nobody else sees the name of for long. */
@@ -142,14 +142,14 @@ static bool process_dump(struct profile *profile, const char *word,
     if (fd < 0)
         return false;
     progress_start("asking", name);
-    bool right = attach_ask(&process, "dump memoir", fd, &answer, error);
+    bool ok = attach_ask(&process, "dump memoir", fd, &answer, error);
     progress_end();
     free(answer);
     close(fd);
-    right = right && file_read(profile, path, name, options, error);
+    ok = ok && file_read(profile, path, name, options, error);
     unlink(path);
     *pid = number;
-    return right;
+    return ok;
 }
 
 static bool url_read(struct profile *profile, const char *url, const struct read_options *options,
@@ -161,15 +161,14 @@ static bool url_read(struct profile *profile, const char *url, const struct read
         return false;
     struct http_options fetching = {.seconds = seconds};
     FILE *file = fdopen(fd, "w");
-    bool right = file ? http_profile(url, &fetching, file, error)
-                      : error_set(error, ERROR_INPUT, "out of memory");
+    bool ok = file ? http_profile(url, &fetching, file, error) : error_memory(error);
     if (file)
         fclose(file);
     else
         close(fd);
-    right = right && file_read(profile, path, url, options, error);
+    ok = ok && file_read(profile, path, url, options, error);
     unlink(path);
-    return right;
+    return ok;
 }
 
 static bool input_read(struct profile *profile, const char *word,
@@ -223,8 +222,8 @@ static void same_run_warn(const struct profile *profile, const struct profile *m
                  (profile->traits & TRAIT_DUMP) && names_alike(a, b);
     if (!dumps)
         return;
-    terminal_warn("%s and %s look like dumps of one run: what is live in both counts twice; "
-                  "memoir diff %s %s   compares them",
+    terminal_warn("%s and %s look like dumps of one run: blocks live in both count "
+                  "twice; to compare them: memoir diff %s %s",
                   a, b, a, b);
 }
 
@@ -267,7 +266,7 @@ static bool run_read(struct profile *profile, struct reading *reading, struct er
         return true;
     struct profile *moments = calloc(left + 1, sizeof *moments);
     if (!moments)
-        return error_set(error, ERROR_INPUT, "out of memory");
+        return error_memory(error);
     bool right = true, one = true;
     moments[0] = *profile;
     profile_start(profile);
@@ -281,10 +280,10 @@ static bool run_read(struct profile *profile, struct reading *reading, struct er
             put_back(reading, &moments[used]);
     }
     if (right && !series_make(profile, moments, used))
-        right = error_set(error, ERROR_INPUT, "out of memory");
+        right = error_memory(error);
     if (right && used > 1)
         profile_warn(profile,
-                     "%zu dumps of one process, %ld: the last is what counts, the others are its "
+                     "%zu dumps of one process, %ld: showing the last; the others are its "
                      "history",
                      used, (long)profile->pid);
     for (size_t i = 0; i < used; i++)
@@ -303,14 +302,14 @@ static bool runs_add(struct profile *profile, struct reading *reading, struct er
         size_t at = reading->at;
         struct profile more;
         profile_start(&more);
-        bool right = run_read(&more, reading, error);
-        if (right && at == 1 && !reading->options->add_up)
+        bool ok = run_read(&more, reading, error);
+        if (ok && at == 1 && !reading->options->add_up)
             same_run_warn(profile, &more, inputs[0], inputs[1]);
-        if (right && !profile_merge(profile, &more, 1))
-            right = error_set(error, ERROR_INPUT, "%s can't be added to %s: %s", inputs[at],
-                              inputs[0], profile->failed ? "out of memory" : "too large numbers");
+        if (ok && !profile_merge(profile, &more, 1))
+            ok = error_set(error, ERROR_INPUT, "%s can't be added to %s: %s", inputs[at], inputs[0],
+                           profile->failed ? error_out_of_memory : "their sums are too large");
         profile_free(&more);
-        if (!right)
+        if (!ok)
             return false;
     }
     profile_settle(profile);
@@ -321,10 +320,10 @@ bool input_read_all(struct profile *profile, const char *const *inputs, size_t c
                     const struct input_options *options, int64_t *pid, struct error *error)
 {
     struct reading reading = {.inputs = inputs, .count = count, .options = options, .pid = pid};
-    bool right = runs_add(profile, &reading, error);
+    bool ok = runs_add(profile, &reading, error);
     if (reading.is_ahead)
         profile_free(&reading.ahead);
-    return right;
+    return ok;
 }
 
 char *input_newest(void)

@@ -299,18 +299,18 @@ pid_t process_calmest_thread(const struct process *process)
     char path[64], text[TEXT_SIZE];
     struct dirent *entry;
     pid_t best = 0;
-    unsigned least = UINT_MAX;
+    unsigned min = UINT_MAX;
     snprintf(path, sizeof path, "/proc/%d/task", process->pid);
     DIR *listing = opendir(path);
-    while (listing && least > 0 && (entry = readdir(listing))) {
+    while (listing && min > 0 && (entry = readdir(listing))) {
         pid_t thread = atoi(entry->d_name);
         if (thread <= 0 ||
             !text_read(text, sizeof text, "/proc/%d/task/%d/status", process->pid, thread) ||
             blocks(text))
             continue;
         unsigned harm = disturbance(process->pid, thread);
-        if (harm < least) {
-            least = harm;
+        if (harm < min) {
+            min = harm;
             best = thread;
         }
     }

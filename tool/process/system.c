@@ -21,12 +21,13 @@ struct meaning {
 
 static const struct meaning enabled_meanings[] = {
     {"always", true,
-     "Every program gets huge pages unasked. memoir keeps a heap below 64 MiB on small ones; in a "
-     "larger one a range of 2 MiB with one byte in use may take 2 MiB (MEMOIR=thp:off forbids "
-     "that)."},
+     "Every program gets huge pages by default. memoir keeps a heap below "
+     "64 MiB on small pages; in a larger heap, a range of 2 MiB with one "
+     "byte in use may take 2 MiB (MEMOIR=thp:off prevents that)."},
     {"madvise", false,
-     "Huge pages for memory that asks for them. memoir asks where a heap has grown past 64 MiB and "
-     "is dense (MEMOIR=thp:auto, the default), or everywhere (thp:on)."},
+     "Programs get huge pages where they ask for them. memoir asks where a "
+     "heap has grown past 64 MiB and is dense (MEMOIR=thp:auto, the "
+     "default), or everywhere (thp:on)."},
     {"never", true,
      "No huge pages: MEMOIR=thp:on and thp:auto change nothing, and a large heap has more page "
      "faults and more TLB misses."},
@@ -35,11 +36,12 @@ static const struct meaning enabled_meanings[] = {
 
 static const struct meaning defrag_meanings[] = {
     {"always", true,
-     "When no huge page is free, the first write to new memory waits until the kernel has made one "
-     "by moving other memory: now and then a slow malloc."},
+     "When no huge page is free, the first write to new memory waits until "
+     "the kernel has made one by moving other memory: an occasional slow "
+     "malloc."},
     {"defer", false,
-     "The first write to new memory never waits: without a free huge page it takes small ones, "
-     "which the kernel joins later in the background."},
+     "The first write to new memory never waits: without a free huge page "
+     "it gets small ones, which the kernel joins later in the background."},
     {"defer+madvise", false,
      "The first write waits for a huge page only where it was asked for (by memoir: dense heaps "
      "above 64 MiB, thp:on); elsewhere the kernel joins small pages in the background."},
@@ -47,8 +49,9 @@ static const struct meaning defrag_meanings[] = {
      "The first write waits for a huge page only where it was asked for (by memoir: dense heaps "
      "above 64 MiB, thp:on); elsewhere small pages are taken."},
     {"never", false,
-     "The first write to new memory never waits: without a free huge page it takes small ones, and "
-     "a long-running machine has few free huge pages."},
+     "The first write to new memory never waits: without a free huge page "
+     "it gets small ones, and a long-running machine has few free huge "
+     "pages."},
     {NULL, false, "A value that this version of memoir does not know."},
 };
 
@@ -60,8 +63,9 @@ static const struct meaning overcommit_meanings[] = {
      "No request is refused: fork of any heap works and huge sparse blocks too. malloc does not "
      "return NULL when memory is out; the kernel ends a process instead."},
     {"2", true,
-     "What is mapped counts, touched or not, returned to the kernel or not: memoir maps 4 to 64 "
-     "MiB ahead, and fork needs as much again as the heap. At the limit malloc returns NULL."},
+     "All mapped memory counts, touched or not, returned to the kernel or "
+     "not: memoir maps 4 to 64 MiB ahead, and fork needs the size of the "
+     "heap again. At the limit malloc returns NULL."},
     {NULL, false, "A value that this version of memoir does not know."},
 };
 
@@ -152,7 +156,7 @@ static void explain_override(struct system_setting *setting, const char *root)
     size_t length = strlen(setting->meaning);
     setting->notable = true;
     snprintf(setting->meaning + length, sizeof setting->meaning - length,
-             " But %s says %s, and that counts.", path, value);
+             " But %s says %s, which takes precedence.", path, value);
 }
 
 static void check_enabled(const char *root, system_found *found, void *context)
@@ -183,22 +187,22 @@ static void check_holes(const char *root, system_found *found, void *context)
 {
     enum { PAGES = 512 }; /* of a huge page, where a page has 4 KiB */
     struct system_setting setting;
-    setting_start(&setting, "holes that khugepaged fills", THP "khugepaged/max_ptes_none");
+    setting_start(&setting, "missing pages that khugepaged fills in",
+                  THP "khugepaged/max_ptes_none");
     if (number_read(root, setting.path, setting.value, sizeof setting.value)) {
         unsigned long holes = strtoul(setting.value, NULL, 10);
         setting.notable = holes > PAGES / 2;
         if (holes == 0)
             snprintf(setting.meaning, sizeof setting.meaning,
-                     "Only ranges that are wholly in use become huge pages later: memory that was "
-                     "returned stays returned, also with MEMOIR=thp:on.");
+                     "Only ranges that are entirely in use become huge pages later: "
+                     "returned memory stays returned, also with MEMOIR=thp:on.");
         else
-            snprintf(
-                setting.meaning, sizeof setting.meaning,
-                "A range may become a huge page later with %lu of its pages missing: where all "
-                "memory may be huge (enabled is always, or MEMOIR=thp:on) what was returned "
-                "comes back, and RSS grows without a malloc. thp:auto itself no longer asks "
-                "for huge pages where it returned memory.",
-                holes);
+            snprintf(setting.meaning, sizeof setting.meaning,
+                     "A range may become a huge page later with %lu of its pages missing: "
+                     "where all memory may be huge (enabled is always, or MEMOIR=thp:on) "
+                     "returned memory comes back, and RSS grows without a malloc. thp:auto "
+                     "no longer asks for huge pages where it has returned memory.",
+                     holes);
         setting_commands(&setting, "0", "511");
     }
     found(context, &setting);
@@ -242,7 +246,8 @@ static void check_limit(const char *root, system_found *found, void *context)
     if (setting.value[0]) {
         if (limit >= 0 && used >= 0)
             snprintf(setting.meaning, sizeof setting.meaning,
-                     "With swap this is %ld MiB for all processes, of which %ld MiB are taken.",
+                     "With swap, this is %ld MiB for all processes, of which %ld MiB are in "
+                     "use.",
                      limit, used);
         setting.notable = limit >= 0 && used >= limit - limit / 4;
         if (absolute)

@@ -43,8 +43,8 @@ struct block_size block_size_of(const struct profile *profile, size_t sample)
         return (struct block_size){bytes, bytes, bytes};
     unsigned log = 63U - (unsigned)__builtin_clzll(bytes);
     uint64_t step = UINT64_C(1) << (log > STEPS_LOG ? log - STEPS_LOG : 0);
-    uint64_t least = bytes - bytes % step;
-    return (struct block_size){bytes, least, least + (step - 1)};
+    uint64_t min = bytes - bytes % step;
+    return (struct block_size){bytes, min, min + (step - 1)};
 }
 
 bool block_size_labels(const struct profile *profile)

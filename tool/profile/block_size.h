@@ -11,8 +11,8 @@
 #include "tool/profile/model.h"
 
 struct block_size {
-    uint64_t bytes;       /* of one block, or the mean; 0: not known */
-    uint64_t least, most; /* the same for one size; else the eighth of a doubling around the mean */
+    uint64_t bytes;    /* of one block, or the mean; 0: not known */
+    uint64_t min, max; /* the same for one size; else the eighth of a doubling around the mean */
 };
 
 struct block_size block_size_of(const struct profile *profile, size_t sample);

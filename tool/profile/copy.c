@@ -21,22 +21,22 @@ static bool index_copy(struct profile_index *index)
     struct finder *dense[] = {&index->strings, &index->functions, &index->stacks,
                               &index->label_sets};
     struct finder *sparse[] = {&index->addresses, &index->named};
-    bool right = true;
+    bool ok = true;
     for (size_t i = 0; i < COUNT_OF(dense); i++) { /* the next search makes them again */
         dense[i]->slots = NULL;
         dense[i]->size = 0;
     }
     for (size_t i = 0; i < COUNT_OF(sparse); i++)
-        right &= (sparse[i]->slots = items_copy(sparse[i]->slots, sparse[i]->size,
-                                                sizeof *sparse[i]->slots)) != NULL;
+        ok &= (sparse[i]->slots =
+                   items_copy(sparse[i]->slots, sparse[i]->size, sizeof *sparse[i]->slots)) != NULL;
     for (size_t i = 0; i < COUNT_OF(index->frames); i++)
-        right &= (index->frames[i] = items_copy(index->frames[i], index->frames_room,
-                                                sizeof *index->frames[i])) != NULL;
+        ok &= (index->frames[i] = items_copy(index->frames[i], index->frames_room,
+                                             sizeof *index->frames[i])) != NULL;
     index->packed = NULL;
     index->packed_room = 0;
     index->by_start_room = index->by_start_count;
     index->by_start = items_copy(index->by_start, index->by_start_count, sizeof *index->by_start);
-    return right && index->by_start;
+    return ok && index->by_start;
 }
 
 bool profile_copy(struct profile *to, const struct profile *from)

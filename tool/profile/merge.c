@@ -33,7 +33,7 @@ struct merging {
     struct keys rows; /* stacks and label sets of `to` */
     uint32_t *row_of; /* by number in `rows`: the first such row */
     size_t row_room;
-    unsigned types[PROFILE_TYPES_MOST]; /* by from's; PROFILE_TYPES_MOST: left out */
+    unsigned types[PROFILE_TYPES_MAX]; /* by from's; PROFILE_TYPES_MAX: left out */
 };
 
 static uint32_t *numbers(struct merging *it, size_t count)
@@ -266,7 +266,7 @@ static uint32_t merge_location(struct merging *it, uint32_t number, struct profi
 
 static void merge_locations(struct merging *it)
 {
-    uint32_t most = 1;
+    uint32_t max = 1;
     bool fresh;
     for (uint32_t i = 0; i < it->to->locations.count && !it->to->failed; i++) {
         struct key key = location_key(profile_location_at(it->to, i), profile_lines_of(it->to, i));
@@ -277,9 +277,9 @@ static void merge_locations(struct merging *it)
             remember(it, number, &it->place_of, &it->place_room, i);
     }
     for (uint32_t i = 0; i < it->from->locations.count; i++)
-        if (profile_location_at(it->from, i)->lines > most)
-            most = profile_location_at(it->from, i)->lines;
-    struct profile_line *lines = calloc(most, sizeof *lines);
+        if (profile_location_at(it->from, i)->lines > max)
+            max = profile_location_at(it->from, i)->lines;
+    struct profile_line *lines = calloc(max, sizeof *lines);
     it->to->failed |= lines == NULL;
     for (uint32_t i = 0; i < it->from->locations.count && !it->to->failed; i++)
         it->locations[i] = merge_location(it, i, lines);
@@ -288,12 +288,12 @@ static void merge_locations(struct merging *it)
 
 static void merge_stacks(struct merging *it)
 {
-    uint32_t most = 1, count;
+    uint32_t max = 1, count;
     for (uint32_t i = 0; i < it->from->stacks.count; i++) {
         count = profile_depth_of(it->from, i);
-        most = count > most ? count : most;
+        max = count > max ? count : max;
     }
-    uint32_t *moved = calloc(most, sizeof *moved);
+    uint32_t *moved = calloc(max, sizeof *moved);
     it->to->failed |= moved == NULL;
     for (uint32_t i = 0; i < it->from->stacks.count && !it->to->failed; i++) {
         const uint32_t *frames = profile_frames_of(it->from, i, &count);
@@ -309,7 +309,7 @@ static void merge_label_sets(struct merging *it)
     const struct profile_label_set *sets = it->from->label_sets.items;
     const struct profile_label *labels = it->from->labels.items;
     for (uint32_t i = 1; i < it->from->label_sets.count && !it->to->failed; i++) {
-        struct profile_label moved[PROFILE_LABELS_MOST];
+        struct profile_label moved[PROFILE_LABELS_MAX];
         for (uint32_t k = 0; k < sets[i].count; k++) {
             moved[k] = labels[sets[i].first + k];
             moved[k].key = string_of(it, moved[k].key);
@@ -330,9 +330,9 @@ static void merge_types(struct merging *it)
         const char *name = profile_text(it->from, it->from->type[i].name),
                    *unit = profile_text(it->from, it->from->type[i].unit);
         int there = profile_type_named(to, name);
-        if (there < 0 && to->types == PROFILE_TYPES_MOST) {
+        if (there < 0 && to->types == PROFILE_TYPES_MAX) {
             profile_warn(to, "%s is left out: there are too many kinds of values", name);
-            it->types[i] = PROFILE_TYPES_MOST;
+            it->types[i] = PROFILE_TYPES_MAX;
             continue;
         }
         it->types[i] = profile_type(to, name, unit);
@@ -368,7 +368,7 @@ static struct key row_key(const struct profile *profile, size_t row, uint32_t st
 static void merge_values(struct merging *it, size_t to_row, size_t from_row)
 {
     for (unsigned i = 0; i < it->from->types; i++) {
-        if (it->types[i] == PROFILE_TYPES_MOST)
+        if (it->types[i] == PROFILE_TYPES_MAX)
             continue;
         int64_t value = it->from->samples.values[i][from_row],
                 *place = &it->to->samples.values[it->types[i]][to_row];
@@ -387,7 +387,7 @@ static void merge_values(struct merging *it, size_t to_row, size_t from_row)
         else if (__builtin_add_overflow(*sum, more, sum))
             *sum = UINT32_MAX;
     }
-    float(*history)[PROFILE_MOMENTS_MOST] = it->to->samples.history;
+    float(*history)[PROFILE_MOMENTS_MAX] = it->to->samples.history;
     for (unsigned i = 0; i < it->to->history_moments && history; i++)
         history[to_row][i] += (float)it->factor * it->from->samples.history[from_row][i];
 }

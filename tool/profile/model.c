@@ -96,7 +96,7 @@ void profile_free(struct profile *profile)
     free(samples->scales);
     free(samples->lives);
     free(samples->history);
-    for (unsigned i = 0; i < PROFILE_TYPES_MOST; i++)
+    for (unsigned i = 0; i < PROFILE_TYPES_MAX; i++)
         free(samples->values[i]);
     if (profile->index) {
         struct finder *finders[] = {&profile->index->strings,   &profile->index->functions,
@@ -254,8 +254,8 @@ static bool frames_reserve(struct profile *profile, size_t count)
 uint32_t profile_stack(struct profile *profile, const uint32_t *locations, uint32_t count)
 {
     size_t size = 0;
-    if (count > PROFILE_DEPTH_MOST)
-        count = PROFILE_DEPTH_MOST;
+    if (count > PROFILE_DEPTH_MAX)
+        count = PROFILE_DEPTH_MAX;
     if (profile->failed || !stack_pack(profile->index, locations, count, &size)) {
         profile->failed = true;
         return 0;
@@ -317,10 +317,10 @@ static int compare_labels(const void *a, const void *b)
 uint32_t profile_label_set(struct profile *profile, const struct profile_label *labels,
                            uint32_t count)
 {
-    struct profile_label sorted[PROFILE_LABELS_MOST];
+    struct profile_label sorted[PROFILE_LABELS_MAX];
     if (count == 0 || profile->failed)
         return 0;
-    count = count < PROFILE_LABELS_MOST ? count : PROFILE_LABELS_MOST;
+    count = count < PROFILE_LABELS_MAX ? count : PROFILE_LABELS_MAX;
     memset(sorted, 0, count * sizeof sorted[0]);
     for (uint32_t i = 0; i < count; i++) { /* field by field: no padding may differ */
         sorted[i].key = labels[i].key, sorted[i].text = labels[i].text;
@@ -433,7 +433,7 @@ uint32_t profile_location(struct profile *profile, const struct profile_location
 {
     struct profile_location copy = *location;
     copy.first_line = (uint32_t)profile->lines.count;
-    copy.lines = count = count < PROFILE_LINES_MOST ? count : PROFILE_LINES_MOST;
+    copy.lines = count = count < PROFILE_LINES_MAX ? count : PROFILE_LINES_MAX;
     if (profile->failed || !list_append(profile, &profile->lines, sizeof *lines, lines, count) ||
         !list_append(profile, &profile->locations, sizeof copy, &copy, 1))
         return 0;

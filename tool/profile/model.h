@@ -24,7 +24,7 @@
 
 #include "base/format.h"
 
-enum { PROFILE_TYPES_MOST = 24, PROFILE_MOMENTS_MOST = 16, PROFILE_LABELS_MOST = 64 };
+enum { PROFILE_TYPES_MAX = 24, PROFILE_MOMENTS_MAX = 16, PROFILE_LABELS_MAX = 64 };
 
 /* The one frame, and the thread, of samples for all that no recorded block stands for
  * (reconcile.h). */
@@ -93,7 +93,7 @@ enum {
     LOCATION_EXACT = 8, /* the address is that of an instruction, not a return address */
 };
 
-enum { PROFILE_LINES_MOST = (1 << 24) - 1 };
+enum { PROFILE_LINES_MAX = (1 << 24) - 1 };
 struct profile_location {
     uint64_t address; /* in the process; 0: the format has names only */
     uint32_t mapping;
@@ -105,7 +105,7 @@ struct profile_location {
 };
 
 /* There may be millions. */
-enum { PROFILE_DEPTH_MOST = (1 << 24) - 1 };
+enum { PROFILE_DEPTH_MAX = (1 << 24) - 1 };
 struct profile_stack {
     uint64_t first : 40;  /* in profile->frames */
     uint64_t frames : 24; /* how many */
@@ -133,13 +133,13 @@ struct profile_samples {
     size_t count, room;
     uint32_t *stacks;
     uint32_t *label_sets;
-    int64_t *values[PROFILE_TYPES_MOST]; /* by type: estimates, where the profile is sampled */
+    int64_t *values[PROFILE_TYPES_MAX]; /* by type: estimates, where the profile is sampled */
     float *weights; /* how many objects one recorded stands for; NULL: all were recorded */
     struct profile_scale *scales; /* where that differs from column to column; NULL: it does not */
     /* How many recorded objects ended at which age (docs/FORMATS.md, record 7); NULL: not known. */
     uint32_t (*lives)[FORMAT_LIVES];
     /* inuse_space at each moment of profile->moments; NULL: there is one moment. */
-    float (*history)[PROFILE_MOMENTS_MOST];
+    float (*history)[PROFILE_MOMENTS_MAX];
 };
 
 /* The heap over time. */
@@ -182,7 +182,7 @@ struct profile {
     const char *format; /* name of the reader's row */
     unsigned traits;    /* of the format: TRAIT_... */
     unsigned types;
-    struct profile_type type[PROFILE_TYPES_MOST];
+    struct profile_type type[PROFILE_TYPES_MAX];
     unsigned default_type;
     bool default_named; /* by the file, which else leaves it open */
     struct profile_samples samples;
@@ -208,7 +208,7 @@ struct profile {
     struct profile_type period_type;
     struct profile_clock clock;
     int64_t peak_time_ns;     /* since the start; 0: not known */
-    unsigned history_moments; /* used of PROFILE_MOMENTS_MOST */
+    unsigned history_moments; /* used of PROFILE_MOMENTS_MAX */
     bool estimated;           /* the file had a mark that says so (estimate.h) */
     bool torn;                /* the file ends early: what was read is what there was */
     bool at_peak;             /* what is in use is what was at the peak: it was asked for */
@@ -242,7 +242,7 @@ uint32_t profile_string_of(struct profile *profile, const char *text);
 bool profile_has_string(struct profile *profile, const char *text, uint32_t *string);
 uint32_t profile_function(struct profile *profile, const struct profile_function *function);
 uint32_t profile_stack(struct profile *profile, const uint32_t *locations, uint32_t count);
-/* Labels in any order; those behind the first PROFILE_LABELS_MOST are left out. */
+/* Labels in any order; those behind the first PROFILE_LABELS_MAX are left out. */
 uint32_t profile_label_set(struct profile *profile, const struct profile_label *labels,
                            uint32_t count);
 /* By mapping and address; one that has lines already is left as it is. */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUFFER_FRAMES = 1 << 18, BUFFER_STACKS = 1 << 14, ROUNDS_MOST = 40 };
+enum { BUFFER_FRAMES = 1 << 18, BUFFER_STACKS = 1 << 14, ROUNDS_MAX = 40 };
 
 struct tail {
     uint32_t at, count; /* in sorter->buffer */
@@ -215,9 +215,9 @@ static void sort_range(struct sorter *it, size_t first, size_t count, uint32_t d
         struct look seen = look(it, first, count, depth);
         if (seen.buffered == count)
             sort_tails(it, first, count, depth);
-        else if (round == ROUNDS_MOST)
+        else if (round == ROUNDS_MAX)
             sort_whole(it, first, count);
-        if (seen.buffered == count || round == ROUNDS_MOST)
+        if (seen.buffered == count || round == ROUNDS_MAX)
             break;
         depth += seen.common;
         if (seen.common > 0)
@@ -225,24 +225,24 @@ static void sort_range(struct sorter *it, size_t first, size_t count, uint32_t d
         size_t end = first + count;
         sort_numbers(places + first, count, 63);
         size_t begin = ended_skip(places, first, end, depth, shared);
-        size_t most = begin, most_end = begin;
+        size_t max = begin, max_end = begin;
         for (size_t i = begin, next; i < end; i = next) {
             next = keys_end(places, i, end);
-            if (next - i > most_end - most) {
-                most = i;
-                most_end = next;
+            if (next - i > max_end - max) {
+                max = i;
+                max_end = next;
             }
         }
         for (size_t i = begin, next; i < end; i = next) {
-            next = i == most ? most_end : keys_end(places, i, end);
-            if (i != most)
+            next = i == max ? max_end : keys_end(places, i, end);
+            if (i != max)
                 sort_range(it, i, next - i, depth + 1, i == first ? shared : depth);
         }
-        if (most == end)
+        if (max == end)
             return;
-        shared = most == first ? shared : depth;
-        first = most;
-        count = most_end - most;
+        shared = max == first ? shared : depth;
+        first = max;
+        count = max_end - max;
         depth++;
     }
     places[first] = place_of(shared, places[first]);

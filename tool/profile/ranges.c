@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOSE_MOST = 512, STEPS_MOST = 256 };
+enum { LOOSE_MAX = 512, STEPS_MAX = 256 };
 
 static int compare(const void *left, const void *right)
 {
@@ -23,8 +23,8 @@ static void sort_in(struct ranges *ranges)
     qsort(items, ranges->count, sizeof *items, compare);
     for (size_t i = 0; i < ranges->count; i++) {
         bool first = i == 0 || items[i - 1].group != items[i].group;
-        uint32_t most = first ? (uint32_t)i : items[i - 1].most;
-        items[i].most = items[most].end < items[i].end ? (uint32_t)i : most;
+        uint32_t max = first ? (uint32_t)i : items[i - 1].max;
+        items[i].max = items[max].end < items[i].end ? (uint32_t)i : max;
     }
     ranges->sorted = ranges->count;
 }
@@ -63,16 +63,16 @@ uint32_t ranges_find(struct ranges *ranges, uint64_t group, uint64_t start, uint
                      ranges_accept *accept, const void *context)
 {
     /* More at a time the more there are: all of it is sorted seldom enough. */
-    if (ranges->count - ranges->sorted > LOOSE_MOST + ranges->sorted / 64)
+    if (ranges->count - ranges->sorted > LOOSE_MAX + ranges->sorted / 64)
         sort_in(ranges);
     const struct range *items = ranges->items;
     uint32_t best = UINT32_MAX;
     size_t at = place_of(ranges, group, start);
-    for (unsigned steps = 0; at > 0 && steps < STEPS_MOST; at--, steps++) {
+    for (unsigned steps = 0; at > 0 && steps < STEPS_MAX; at--, steps++) {
         const struct range *there = &items[at - 1];
-        if (there->group != group || items[there->most].end < end)
+        if (there->group != group || items[there->max].end < end)
             break;
-        const struct range *largest = &items[there->most];
+        const struct range *largest = &items[there->max];
         if (steps == 0 && largest->number < best && accept(context, largest->number))
             best = largest->number;
         if (there->end >= end && there->number < best && accept(context, there->number))

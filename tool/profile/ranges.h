@@ -14,7 +14,7 @@
 struct range {
     uint64_t group, start, end;
     uint32_t number; /* whose it is: in the order in which they are added */
-    uint32_t most;   /* the one with the largest end, of those of its group up to here */
+    uint32_t max;    /* the one with the largest end, of those of its group up to here */
 };
 
 /* All of it zero is empty. */

@@ -33,16 +33,16 @@ static bool column_copy(void *column, size_t count, size_t item_size)
 bool profile_samples_copy(struct profile_samples *samples)
 {
     size_t count = samples->count;
-    bool right = column_copy(&samples->stacks, count, sizeof *samples->stacks);
-    right &= column_copy(&samples->label_sets, count, sizeof *samples->label_sets);
-    right &= column_copy(&samples->weights, count, sizeof *samples->weights);
-    right &= column_copy(&samples->scales, count, sizeof *samples->scales);
-    right &= column_copy(&samples->lives, count, sizeof *samples->lives);
-    right &= column_copy(&samples->history, count, sizeof *samples->history);
-    for (unsigned i = 0; i < PROFILE_TYPES_MOST; i++)
-        right &= column_copy(&samples->values[i], count, sizeof *samples->values[i]);
+    bool ok = column_copy(&samples->stacks, count, sizeof *samples->stacks);
+    ok &= column_copy(&samples->label_sets, count, sizeof *samples->label_sets);
+    ok &= column_copy(&samples->weights, count, sizeof *samples->weights);
+    ok &= column_copy(&samples->scales, count, sizeof *samples->scales);
+    ok &= column_copy(&samples->lives, count, sizeof *samples->lives);
+    ok &= column_copy(&samples->history, count, sizeof *samples->history);
+    for (unsigned i = 0; i < PROFILE_TYPES_MAX; i++)
+        ok &= column_copy(&samples->values[i], count, sizeof *samples->values[i]);
     samples->room = count;
-    return right;
+    return ok;
 }
 
 /* *column has room for so many. What is new in it may be anything. */
@@ -74,7 +74,7 @@ unsigned profile_type(struct profile *profile, const char *name, const char *uni
     if (there >= 0)
         return (unsigned)there;
     unsigned type = profile->types;
-    if (profile->failed || type == PROFILE_TYPES_MOST ||
+    if (profile->failed || type == PROFILE_TYPES_MAX ||
         (samples->room > 0 &&
          !column_start(profile, &samples->values[type], sizeof(int64_t), samples->room)))
         return 0;
@@ -164,13 +164,13 @@ size_t profile_sample(struct profile *profile, uint32_t stack, uint32_t label_se
 
 bool profile_sums_fit(const struct profile *profile)
 {
-    const uint64_t most = INT64_MAX / 4;
+    const uint64_t max = INT64_MAX / 4;
     for (unsigned i = 0; i < profile->types; i++) {
         uint64_t sum = 0;
         for (size_t row = 0; row < profile->samples.count; row++) {
             int64_t value = profile->samples.values[i][row];
             uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-            if (size > most - sum)
+            if (size > max - sum)
                 return false;
             sum += size;
         }
@@ -179,7 +179,7 @@ bool profile_sums_fit(const struct profile *profile)
         double sum = 0;
         for (size_t row = 0; row < profile->samples.count; row++)
             sum += fabs((double)profile->samples.history[row][i]);
-        if (!(sum <= (double)most))
+        if (!(sum <= (double)max))
             return false;
     }
     return true;

@@ -51,7 +51,7 @@ static int64_t live_bytes(const struct profile *profile)
 static bool moments_set(struct profile *one, const struct profile *all, size_t count,
                         const int64_t *live)
 {
-    size_t shown = count < PROFILE_MOMENTS_MOST ? count : PROFILE_MOMENTS_MOST;
+    size_t shown = count < PROFILE_MOMENTS_MAX ? count : PROFILE_MOMENTS_MAX;
     one->moments.count = 0;
     one->history_moments = (unsigned)shown;
     for (size_t i = 0; i < count; i++) {
@@ -109,29 +109,28 @@ static void points_set(struct profile *to)
 bool series_make(struct profile *to, struct profile *moments, size_t count)
 {
     int64_t *live = calloc(count, sizeof *live);
-    bool right = live != NULL;
+    bool ok = live != NULL;
     qsort(moments, count, sizeof *moments, compare_ends);
     struct profile *last = &moments[count - 1];
     int64_t peak_time_ns = last->peak_time_ns;
     bool ended = last->ended, own = last->history_moments > 1; /* a capture has a better one */
-    for (size_t i = 0; i < count && right; i++)
+    for (size_t i = 0; i < count && ok; i++)
         live[i] = live_bytes(&moments[i]);
-    for (size_t i = 0; i < count && right && !own; i++)
-        right =
-            moments_set(&moments[i], moments, count, live) && history_set(&moments[i], i, count);
+    for (size_t i = 0; i < count && ok && !own; i++)
+        ok = moments_set(&moments[i], moments, count, live) && history_set(&moments[i], i, count);
     profile_free(to);
     *to = *last;
     profile_start(last);
-    for (size_t i = 0; i + 1 < count && right && !own; i++) {
+    for (size_t i = 0; i + 1 < count && ok && !own; i++) {
         values_drop(&moments[i]);
-        right = moments[i].samples.count == 0 || profile_merge(to, &moments[i], 1);
+        ok = moments[i].samples.count == 0 || profile_merge(to, &moments[i], 1);
     }
     to->peak_time_ns = peak_time_ns;
     to->ended = ended;
-    if (right && !own && to->points.count < 2) {
+    if (ok && !own && to->points.count < 2) {
         to->points.count = 0;
         points_set(to);
     }
     free(live);
-    return right && !to->failed;
+    return ok && !to->failed;
 }

@@ -47,7 +47,7 @@ bool beside_make(struct beside *beside, const struct view *view)
     options.type = (unsigned)type;
     options.rows_only = true;
     options.fold_time = !view->timed || options.fold_time;
-    options.age_least_us = options.age_most_us = 0;
+    options.age_min_us = options.age_max_us = 0;
     if (!view_make(&beside->view, view->profile, &options, &error))
         return false;
     beside->rows = view_rows(&beside->view, false, &beside->count);

@@ -5,6 +5,7 @@
 #include "base/compiler.h"
 #include "tool/report/diff.h"
 #include "tool/report/leaks.h"
+#include "tool/report/pattern.h"
 #include "tool/report/question.h"
 
 #include <math.h>
@@ -88,13 +89,13 @@ static bool budget_line(const char *name, char *line, unsigned number, struct ch
 struct check_budget *check_budget_read(const char *name, const char *text, size_t *count,
                                        struct view_error *error)
 {
-    struct check_budget *lines = calloc(CHECK_MOST, sizeof *lines);
+    struct check_budget *lines = calloc(CHECK_MAX, sizeof *lines);
     *count = 0;
-    snprintf(error->text, sizeof error->text, "out of memory");
+    view_out_of_memory(error);
     for (unsigned number = 1; lines && *text; number++) {
         char line[1024];
         size_t whole = strcspn(text, "\n"), length = strcspn(text, "#\n");
-        if (length >= sizeof line || *count == CHECK_MOST) {
+        if (length >= sizeof line || *count == CHECK_MAX) {
             snprintf(error->text, sizeof error->text, "%s:%u: %s", name, number,
                      length >= sizeof line ? "the line is too long" : "too many lines");
             free(lines);
@@ -136,11 +137,11 @@ static double sample_time(const struct profile *profile)
 
 double check_unseen(const struct profile *profile, const char *unit)
 {
-    enum { BLOCK_LEAST = 16 }; /* bytes */
+    enum { BLOCK_MIN = 16 }; /* bytes */
     if (strcmp(unit, "nanoseconds") == 0)
         return 3 * sample_time(profile);
     double bytes = profile->period > 1 ? 3 * (double)profile->period : 0;
-    return strcmp(unit, "count") == 0 ? bytes / BLOCK_LEAST : bytes;
+    return strcmp(unit, "count") == 0 ? bytes / BLOCK_MIN : bytes;
 }
 
 struct view_value check_sum(const struct view *view, const char *pattern, size_t *stacks)
@@ -171,8 +172,8 @@ struct view_value check_sum(const struct view *view, const char *pattern, size_t
 struct check_item *check_add(struct check *check, const char *name, const char *unit)
 {
     if (!check->items)
-        check->items = calloc(CHECK_MOST, sizeof *check->items);
-    if (!check->items || check->count == CHECK_MOST)
+        check->items = calloc(CHECK_MAX, sizeof *check->items);
+    if (!check->items || check->count == CHECK_MAX)
         return NULL;
     struct check_item *item = &check->items[check->count++];
     snprintf(item->name, sizeof item->name, "%s", name);
@@ -212,7 +213,7 @@ void check_judge(struct check *check, struct check_item *item)
         item->limit.relative ? hypot(item->noise, item->noise_before * factor) : item->noise;
     double above = noise + (item->limit.relative ? item->unseen_before * factor : 0);
     double below = noise + item->unseen, over = item->after - allowed;
-    bool bounded = item->bounded && !item->limit.relative && item->most <= allowed;
+    bool bounded = item->bounded && !item->limit.relative && item->max <= allowed;
     if (bounded || over <= -below) {
         item->verdict = CHECK_PASS;
     } else if (over > above) {

@@ -18,7 +18,7 @@
 
 #include "tool/report/view.h"
 
-enum { CHECK_MOST = 1000 };
+enum { CHECK_MAX = 1000 };
 
 enum check_verdict { CHECK_PASS, CHECK_FAIL, CHECK_UNSURE };
 
@@ -36,7 +36,7 @@ struct check_item {
     double noise_before, noise;
     double unseen_before, unseen; /* may be there without a sample; 0: every block was recorded */
     bool bounded;                 /* part of a total that was counted */
-    double most;                  /* if bounded: that total */
+    double max;                   /* if bounded: that total */
     struct check_limit limit;
     enum check_verdict verdict;
     char detail[300]; /* the site behind it, or where the limit stands */

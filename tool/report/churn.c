@@ -86,10 +86,10 @@ static void row_add(struct churn *churn, const struct view *view, size_t sample,
         row->ended[i] += ended[i];
         count += i < CHURN_CLASSES ? ended[i] : 0;
     }
-    if (row->all == 0 || size < row->size_least)
-        row->size_least = size;
-    if (size > row->size_most)
-        row->size_most = size;
+    if (row->all == 0 || size < row->size_min)
+        row->size_min = size;
+    if (size > row->size_max)
+        row->size_max = size;
     row->all += all;
     row->count += count;
     row->bytes += count * (double)size;
@@ -123,7 +123,7 @@ static double freed_count(const struct view *view)
     int live = profile_type_named(profile, TYPE_INUSE_OBJECTS);
     double sum = 0;
     if (!profile->counted || profile->at_peak || allocated < 0 || live < 0 ||
-        view->options.age_least_us > 0 || view->options.age_most_us > 0)
+        view->options.age_min_us > 0 || view->options.age_max_us > 0)
         return -1;
     for (size_t i = 0; i < profile->samples.count; i++)
         if (question_stack(view, i) != UINT32_MAX)
@@ -184,14 +184,14 @@ void churn_free(struct churn *churn)
 
 const char *churn_hint(const struct churn_row *row)
 {
-    enum { STACK_MOST = 1024 };
+    enum { STACK_MAX = 1024 };
     if (row->grows)
         return "grows as it is filled: reserve() its size";
     if (row->median_us > 1000 || row->count < 0.5 * row->all)
         return "";
-    if (row->size_least == row->size_most && row->size_most <= STACK_MOST)
+    if (row->size_min == row->size_max && row->size_max <= STACK_MAX)
         return "one small size: could be on the stack";
-    if (row->size_most <= STACK_MOST)
+    if (row->size_max <= STACK_MAX)
         return "small: a buffer on the stack would do";
     return "reuse one buffer";
 }

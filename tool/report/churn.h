@@ -17,7 +17,7 @@ struct churn_row {
     double count, bytes;        /* of the short-lived or temporary ones */
     double all;                 /* blocks that have ended, at any age */
     double median_us;           /* of all that have ended; -1: not known */
-    uint64_t size_least, size_most;
+    uint64_t size_min, size_max;
     bool grows; /* behind it is a container or buffer that grows as it is filled */
 };
 

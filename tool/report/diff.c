@@ -129,7 +129,7 @@ static void place_nearest(struct diff *diff, struct half *old, size_t olds, stru
 static void match_lines(struct diff *diff, const struct builds builds[2], struct half *halves,
                         size_t count)
 {
-    enum { NEAREST_MOST = 64 };
+    enum { NEAREST_MAX = 64 };
     size_t olds = 0;
     while (olds < count && halves[olds].old)
         olds++;
@@ -148,7 +148,7 @@ static void match_lines(struct diff *diff, const struct builds builds[2], struct
         else
             k++;
     }
-    if (!in_order && moved && olds <= NEAREST_MOST && news <= NEAREST_MOST)
+    if (!in_order && moved && olds <= NEAREST_MAX && news <= NEAREST_MAX)
         place_nearest(diff, halves, olds, new, news);
 }
 
@@ -247,9 +247,9 @@ bool diff_make(struct diff *diff, const struct view *view, bool by_total)
     memset(diff, 0, sizeof *diff);
     struct half *halves = rows ? calloc(count * 2 + 1, sizeof *halves) : NULL;
     diff->rows = halves ? calloc(count * 2 + 1, sizeof *diff->rows) : NULL;
-    bool right = builds_make(&builds[0], view->profile);
-    right = builds_make(&builds[1], view->base) && right && diff->rows;
-    for (size_t i = 0; i < count && right; i++) {
+    bool ok = builds_make(&builds[0], view->profile);
+    ok = builds_make(&builds[1], view->base) && ok && diff->rows;
+    for (size_t i = 0; i < count && ok; i++) {
         const struct view_value *value = by_total ? &rows[i].total : &rows[i].self;
         const struct view_frame *frame = &view->frames[rows[i].frame];
         if (value->base != 0)
@@ -257,7 +257,7 @@ bool diff_make(struct diff *diff, const struct view *view, bool by_total)
         if (value->value != 0)
             halves[halves_count++] = (struct half){frame, rows[i].frame, *value, false, false};
     }
-    if (right)
+    if (ok)
         qsort(halves, halves_count, sizeof *halves, half_order);
     for (size_t i = 0, end; i < halves_count; i = end) {
         for (end = i + 1;
@@ -265,14 +265,14 @@ bool diff_make(struct diff *diff, const struct view *view, bool by_total)
             end++;
         match_name(diff, builds, &halves[i], end - i);
     }
-    for (size_t i = 0; i < diff->count && right; i++) {
+    for (size_t i = 0; i < diff->count && ok; i++) {
         judge(view, &diff->rows[i], diff->count);
         diff->real += row_class(&diff->rows[i]) == 0;
         diff->noisy += row_class(&diff->rows[i]) == 1;
     }
     diff->change = (double)view->total.value - (double)view->total.base;
     diff->noise = question_noise(view->total.variance + view->total.base_variance);
-    if (right) {
+    if (ok) {
         qsort(diff->rows, diff->count, sizeof *diff->rows, row_order);
         explain(diff);
     }
@@ -280,9 +280,9 @@ bool diff_make(struct diff *diff, const struct view *view, bool by_total)
     free(builds[1].items);
     free(halves);
     free(rows);
-    if (!right)
+    if (!ok)
         diff_free(diff);
-    return right;
+    return ok;
 }
 
 void diff_free(struct diff *diff)

@@ -15,8 +15,8 @@ static bool patterns_make(struct pattern *patterns, unsigned *count, const char 
                           const char *const *texts, struct view_error *error)
 {
     for (*count = 0; texts && texts[*count]; ++*count) {
-        if (*count == FOCUS_MOST)
-            return view_refuse(error, "more than %d patterns for %s", FOCUS_MOST, what);
+        if (*count == FOCUS_MAX)
+            return view_refuse(error, "more than %d patterns for %s", FOCUS_MAX, what);
         if (!pattern_make(&patterns[*count], what, texts[*count], error))
             return false;
     }
@@ -79,18 +79,18 @@ static bool number_read(const char **text, double *number)
 /* A number alone, or two with a colon between them, of which one may be missing. */
 static bool range_read(struct tag *tag, const char *text)
 {
-    bool first = number_read(&text, &tag->least);
-    tag->most = tag->least;
+    bool first = number_read(&text, &tag->min);
+    tag->max = tag->min;
     if (*text == '\0')
         return first;
     if (*text++ != ':')
         return false;
     if (!first)
-        tag->least = -INFINITY;
-    tag->most = INFINITY;
+        tag->min = -INFINITY;
+    tag->max = INFINITY;
     if (*text == '\0')
         return first;
-    return number_read(&text, &tag->most) && *text == '\0';
+    return number_read(&text, &tag->max) && *text == '\0';
 }
 
 static bool tag_make(struct tag *tag, const char *what, const char *text, struct view_error *error)
@@ -129,7 +129,7 @@ static bool tag_label_fits(const struct profile *profile, const struct tag *tag,
     if (tag->range) {
         double factor = unit_factor(profile_text(profile, label->unit));
         double number = (double)label->number * (factor > 0 ? factor : 1);
-        return label->text == 0 && number >= tag->least && number <= tag->most;
+        return label->text == 0 && number >= tag->min && number <= tag->max;
     }
     if (label->text == 0)
         return false;
@@ -191,11 +191,11 @@ bool filter_sample(struct maker *maker, struct source *source, size_t row)
     const struct view_options *options = &maker->options;
     if (!set_fits(maker, source, source->profile->samples.label_sets[row]))
         return false;
-    if (options->size_least == 0 && options->size_most == 0)
+    if (options->size_min == 0 && options->size_max == 0)
         return true;
     uint64_t size = block_size_of(source->profile, row).bytes;
-    return size > 0 && size >= options->size_least &&
-           (options->size_most == 0 || size <= options->size_most);
+    return size > 0 && size >= options->size_min &&
+           (options->size_max == 0 || size <= options->size_max);
 }
 
 double filter_age_share(const struct view_options *options, const struct profile *profile,
@@ -203,15 +203,15 @@ double filter_age_share(const struct view_options *options, const struct profile
 {
     const struct profile_samples *samples = &profile->samples;
     double ended = 0, weight = samples->weights ? (double)samples->weights[row] : 1;
-    if (options->age_least_us == 0 && options->age_most_us == 0)
+    if (options->age_min_us == 0 && options->age_max_us == 0)
         return 1;
     int objects = profile_type_named(profile, TYPE_ALLOC_OBJECTS);
     if (!samples->lives || objects < 0 || samples->values[objects][row] <= 0)
         return 0;
     for (unsigned i = 0; i < FORMAT_LIVES; i++) { /* 4^(i-1) to 4^i us: its middle decides */
         double middle = ldexp(1, 2 * (int)i - 1);
-        if (middle >= (double)options->age_least_us &&
-            (options->age_most_us == 0 || middle < (double)options->age_most_us))
+        if (middle >= (double)options->age_min_us &&
+            (options->age_max_us == 0 || middle < (double)options->age_max_us))
             ended += samples->lives[row][i];
     }
     double share = ended * (weight > 0 ? weight : 1) / (double)samples->values[objects][row];
@@ -243,15 +243,15 @@ bool filter_start(struct maker *maker)
 bool filter_source(struct maker *maker, struct source *source)
 {
     const struct profile *profile = source->profile;
-    bool right = pattern_memo_start(&source->show, &maker->show, profile) &&
-                 pattern_memo_start(&source->hide, &maker->hide, profile) &&
-                 pattern_memo_start(&source->from, &maker->from, profile) &&
-                 pattern_memo_start(&source->prune, &maker->prune, profile) &&
-                 pattern_memo_start(&source->module, &maker->module, profile);
-    for (unsigned i = 0; i < maker->focus_count && right; i++)
-        right = pattern_memo_start(&source->focus[i], &maker->focus[i], profile);
-    for (unsigned i = 0; i < maker->ignore_count && right; i++)
-        right = pattern_memo_start(&source->ignore[i], &maker->ignore[i], profile);
+    bool ok = pattern_memo_start(&source->show, &maker->show, profile) &&
+              pattern_memo_start(&source->hide, &maker->hide, profile) &&
+              pattern_memo_start(&source->from, &maker->from, profile) &&
+              pattern_memo_start(&source->prune, &maker->prune, profile) &&
+              pattern_memo_start(&source->module, &maker->module, profile);
+    for (unsigned i = 0; i < maker->focus_count && ok; i++)
+        ok = pattern_memo_start(&source->focus[i], &maker->focus[i], profile);
+    for (unsigned i = 0; i < maker->ignore_count && ok; i++)
+        ok = pattern_memo_start(&source->ignore[i], &maker->ignore[i], profile);
     source->sized = block_size_labels(profile);
     source->expansions = calloc(profile->locations.count + 1, sizeof *source->expansions);
     source->functions = calloc(profile->functions.count + 1, 1);
@@ -261,9 +261,9 @@ bool filter_source(struct maker *maker, struct source *source)
     bool by_size = maker->options.by == VIEW_SIZE;
     if (by_size)
         source->row_frames = calloc(profile->samples.count + 1, sizeof *source->row_frames);
-    right = right && source->functions && source->mappings && (!by_size || source->row_frames);
-    return (right && source->expansions && source->sets && source->set_frames) ||
-           view_refuse(maker->error, "out of memory");
+    ok = ok && source->functions && source->mappings && (!by_size || source->row_frames);
+    return (ok && source->expansions && source->sets && source->set_frames) ||
+           view_out_of_memory(maker->error);
 }
 
 void filter_source_free(struct source *source)
@@ -273,7 +273,7 @@ void filter_source_free(struct source *source)
     pattern_memo_free(&source->from);
     pattern_memo_free(&source->prune);
     pattern_memo_free(&source->module);
-    for (unsigned i = 0; i < FOCUS_MOST; i++) {
+    for (unsigned i = 0; i < FOCUS_MAX; i++) {
         pattern_memo_free(&source->focus[i]);
         pattern_memo_free(&source->ignore[i]);
     }
@@ -291,7 +291,7 @@ void filter_free(struct maker *maker)
                                 &maker->prune, &maker->module, &maker->thread};
     for (size_t i = 0; i < COUNT_OF(single); i++)
         pattern_free(single[i]);
-    for (unsigned i = 0; i < FOCUS_MOST; i++) {
+    for (unsigned i = 0; i < FOCUS_MAX; i++) {
         pattern_free(&maker->focus[i]);
         pattern_free(&maker->ignore[i]);
     }

@@ -9,23 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEPTH_MOST = 4096 };
+enum { DEPTH_MAX = 4096 };
 
 /* The moments that rows have a history of. */
 struct moments {
     unsigned count;
     unsigned middle; /* the last one in the first half of the time */
-    int64_t times_ns[PROFILE_MOMENTS_MOST];
+    int64_t times_ns[PROFILE_MOMENTS_MAX];
 };
 
 static void moments_of(struct moments *moments, const struct profile *profile)
 {
     const struct profile_moment *all = profile->moments.items;
-    unsigned most = profile->samples.history ? profile->history_moments : 0;
+    unsigned max = profile->samples.history ? profile->history_moments : 0;
     *moments = (struct moments){0};
-    if (most > PROFILE_MOMENTS_MOST)
-        most = PROFILE_MOMENTS_MOST;
-    for (size_t i = 0; i < profile->moments.count && moments->count < most; i++)
+    if (max > PROFILE_MOMENTS_MAX)
+        max = PROFILE_MOMENTS_MAX;
+    for (size_t i = 0; i < profile->moments.count && moments->count < max; i++)
         if (all[i].rows)
             moments->times_ns[moments->count++] = all[i].time_ns;
     for (unsigned i = 1; i + 1 < moments->count; i++)
@@ -68,18 +68,18 @@ static struct suppressions_frame frame_unnamed(const struct profile *profile,
 
 /* The frames of a stack, inlined ones among them; beyond some thousand the rest is left out. */
 static size_t frames_of(const struct profile *profile, uint32_t stack,
-                        struct suppressions_frame frames[DEPTH_MOST])
+                        struct suppressions_frame frames[DEPTH_MAX])
 {
     uint32_t count;
     size_t made = 0;
     const uint32_t *locations = profile_frames_of(profile, stack, &count);
-    for (uint32_t i = 0; i < count && made < DEPTH_MOST; i++) {
+    for (uint32_t i = 0; i < count && made < DEPTH_MAX; i++) {
         const struct profile_location *location = profile_location_at(profile, locations[i]);
         const struct profile_line *lines = profile_lines_of(profile, locations[i]);
         const char *module =
             profile_text(profile, profile_mapping_at(profile, location->mapping)->path);
         bool named = location->lines > 0 && !(location->flags & LOCATION_GUESS);
-        for (uint32_t k = 0; k < location->lines && named && made < DEPTH_MOST; k++) {
+        for (uint32_t k = 0; k < location->lines && named && made < DEPTH_MAX; k++) {
             const struct profile_function *function =
                 profile_function_at(profile, lines[k].function);
             frames[made++] = (struct suppressions_frame){
@@ -100,7 +100,7 @@ static size_t frames_of(const struct profile *profile, uint32_t stack,
 static bool stack_fits(const struct profile *profile, uint32_t stack,
                        const struct suppressions *suppressions)
 {
-    static struct suppressions_frame frames[DEPTH_MOST];
+    static struct suppressions_frame frames[DEPTH_MAX];
     return suppressions_fit(suppressions, frames, frames_of(profile, stack, frames));
 }
 
@@ -128,10 +128,10 @@ static bool *suppressed_stacks(const struct view *view, const struct suppression
 
 /* Adds a stack to the row of its site. */
 static void row_add(struct leaks_row *row, const struct view *view, size_t stack,
-                    const struct view_value *sum, float history[PROFILE_MOMENTS_MOST])
+                    const struct view_value *sum, float history[PROFILE_MOMENTS_MAX])
 {
-    float past[PROFILE_MOMENTS_MOST];
-    for (unsigned k = 0; view_history(view, stack, past) && k < PROFILE_MOMENTS_MOST; k++)
+    float past[PROFILE_MOMENTS_MAX];
+    for (unsigned k = 0; view_history(view, stack, past) && k < PROFILE_MOMENTS_MAX; k++)
         history[k] += past[k];
     if (sum->value <= 0)
         return;
@@ -142,7 +142,7 @@ static void row_add(struct leaks_row *row, const struct view *view, size_t stack
 }
 
 /* Rows with something live, and their history, in front. */
-static void rows_keep(struct leaks *leaks, float (*history)[PROFILE_MOMENTS_MOST])
+static void rows_keep(struct leaks *leaks, float (*history)[PROFILE_MOMENTS_MAX])
 {
     size_t kept = 0;
     for (size_t i = 0; i < leaks->count; i++)
@@ -157,7 +157,7 @@ static void rows_keep(struct leaks *leaks, float (*history)[PROFILE_MOMENTS_MOST
  * stacks that are gone is part of its history: else memory that moves from one caller to another
  * would look like growth. */
 static bool rows_make(struct leaks *leaks, const struct view *view, const bool *suppressed,
-                      float (*history)[PROFILE_MOMENTS_MOST])
+                      float (*history)[PROFILE_MOMENTS_MAX])
 {
     uint32_t *row_of = malloc((view->frames_count + 1) * sizeof *row_of);
     if (!row_of)
@@ -307,7 +307,7 @@ bool leaks_make(struct leaks *leaks, const struct view *view, const struct leaks
     struct moments moments;
     size_t room = view->stacks_count + 1;
     bool *suppressed = suppressed_stacks(view, options->suppressions);
-    float(*history)[PROFILE_MOMENTS_MOST] = calloc(room, sizeof *history);
+    float(*history)[PROFILE_MOMENTS_MAX] = calloc(room, sizeof *history);
 
     moments_of(&moments, view->profile);
     *leaks = (struct leaks){.rule = rule_of(view, options, &moments)};

@@ -12,7 +12,7 @@
 
 #include "tool/report/pattern.h"
 
-enum { FOCUS_MOST = 30 };
+enum { FOCUS_MAX = 30 };
 
 enum {
     ITEM_LIBRARY = 1,
@@ -34,7 +34,7 @@ struct item {
 /* Of one location: its items, and which patterns for whole stacks it fits. */
 struct expansion {
     uint32_t first, count; /* in maker->items */
-    uint32_t focus;        /* bit i: fits focus[i]; bit FOCUS_MOST: fits module */
+    uint32_t focus;        /* bit i: fits focus[i]; bit FOCUS_MAX: fits module */
     bool made, ignore;
 };
 
@@ -47,7 +47,7 @@ struct source {
     double factor;
     struct spread_classes classes; /* what is known of the error of its samples */
     struct expansion *expansions;  /* by location */
-    struct pattern_memo focus[FOCUS_MOST], ignore[FOCUS_MOST], show, hide, from, prune, module;
+    struct pattern_memo focus[FOCUS_MAX], ignore[FOCUS_MAX], show, hide, from, prune, module;
     uint8_t *functions;   /* by function: ITEM_LIBRARY, ..., or 0x80 for neither */
     uint8_t *mappings;    /* the same, by mapping */
     uint8_t *sets;        /* by label set: 0 not known, 1 kept, 2 dropped */
@@ -68,17 +68,17 @@ enum { TAG_PATTERNS = 8 };
 struct tag {
     bool used, range;
     char key[64]; /* "": any */
-    double least, most;
+    double min, max;
     struct pattern patterns[TAG_PATTERNS]; /* each must fit some label */
 };
 
 /* The frames of a stack: `count` from `start` on are the view's, and the `folded` before those went
  * to their caller. */
-enum { PATH_MOST = 1 << 16 };
+enum { PATH_MAX = 1 << 16 };
 struct path {
     uint32_t start, count, folded;
-    uint32_t frames[PATH_MOST];
-    uint32_t items[PATH_MOST]; /* in maker->items, whose frames they are */
+    uint32_t frames[PATH_MAX];
+    uint32_t items[PATH_MAX]; /* in maker->items, whose frames they are */
 };
 
 struct maker {
@@ -86,7 +86,7 @@ struct maker {
     struct view_options options;
     struct view_error *error; /* while the view is made */
     struct source sources[2]; /* the profile, the base */
-    struct pattern focus[FOCUS_MOST], ignore[FOCUS_MOST], show, hide, from, prune, module, thread;
+    struct pattern focus[FOCUS_MAX], ignore[FOCUS_MAX], show, hide, from, prune, module, thread;
     struct tag tag_focus, tag_ignore;
     unsigned focus_count, ignore_count;
     bool fold;   /* blame is of use */

@@ -9,16 +9,14 @@
 
 /* Those of memory first. */
 const struct metric metrics[] = {
-    {"live", {TYPE_INUSE_SPACE, TYPE_SPACE}, "bytes that are not freed yet"},
-    {"objects", {TYPE_INUSE_OBJECTS, TYPE_OBJECTS}, "blocks that are not freed yet"},
-    {"peak", {TYPE_PEAK_SPACE}, "bytes that were live when the heap was largest"},
-    {"alloc", {TYPE_ALLOC_SPACE}, "bytes that were ever allocated"},
-    {"count",
-     {TYPE_ALLOC_OBJECTS, TYPE_OBJECTS},
-     "allocations: calls that ever gave a block, each realloc among them"},
-    {"requested", {TYPE_INUSE_REQUESTED}, "bytes that were asked for and are not freed yet"},
+    {"live", {TYPE_INUSE_SPACE, TYPE_SPACE}, "bytes not yet freed"},
+    {"objects", {TYPE_INUSE_OBJECTS, TYPE_OBJECTS}, "blocks not yet freed"},
+    {"peak", {TYPE_PEAK_SPACE}, "bytes live at the peak"},
+    {"alloc", {TYPE_ALLOC_SPACE}, "bytes allocated in all"},
+    {"count", {TYPE_ALLOC_OBJECTS, TYPE_OBJECTS}, "number of allocations, including each realloc"},
+    {"requested", {TYPE_INUSE_REQUESTED}, "requested bytes not yet freed"},
     {"churn", {TYPE_ALLOC_OBJECTS}, "blocks that lived less than a millisecond"},
-    {"cpu", {TYPE_CPU, TYPE_SAMPLES}, "time on a processor"},
+    {"cpu", {TYPE_CPU, TYPE_SAMPLES}, "CPU time"},
     {"wall", {TYPE_WALL}, "time that passed, waiting included"},
     {"wait", {TYPE_DELAY}, "time spent waiting for locks"},
 };

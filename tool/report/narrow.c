@@ -28,8 +28,8 @@ struct narrowing {
     uint32_t *heads; /* by location: its first piece + 1 */
     struct piece *pieces;
     size_t pieces_count, pieces_room;
-    struct item items[PATH_MOST]; /* of the path */
-    uint32_t locations[PATH_MOST];
+    struct item items[PATH_MAX]; /* of the path */
+    uint32_t locations[PATH_MAX];
     bool changed;
 };
 
@@ -37,8 +37,8 @@ static bool wanted(const struct view_options *options)
 {
     return (options->focus && options->focus[0]) || (options->ignore && options->ignore[0]) ||
            options->show || options->hide || options->from || options->prune || options->thread ||
-           options->module || options->size_least || options->size_most || options->age_least_us ||
-           options->age_most_us || options->tag_focus || options->tag_ignore || options->no_inlines;
+           options->module || options->size_min || options->size_max || options->age_min_us ||
+           options->age_max_us || options->tag_focus || options->tag_ignore || options->no_inlines;
 }
 
 /* A new location with the lines of some items, which are all of one. */
@@ -94,7 +94,7 @@ static uint32_t stack_narrow(struct narrowing *it, uint32_t stack)
         it->locations[count++] = piece_of(it, it->items + i, end - i);
     }
     const uint32_t *frames = profile_frames_of(it->profile, stack, &before);
-    if (before >= PATH_MOST)
+    if (before >= PATH_MAX)
         return KEPT + stack; /* too long to be looked at whole */
     if (count == before &&
         (count == 0 || memcmp(frames, it->locations, count * sizeof *frames) == 0))
@@ -148,7 +148,7 @@ static void rows_narrow(struct narrowing *it, uint32_t *made)
         if (it->maker.failed || profile->failed)
             return;
         samples->stacks[i] = made[stack] - KEPT;
-        if (it->maker.options.age_least_us > 0 || it->maker.options.age_most_us > 0)
+        if (it->maker.options.age_min_us > 0 || it->maker.options.age_max_us > 0)
             row_scale(it, i, share);
         row_move(samples, profile->types, i, kept++);
     }
@@ -172,7 +172,7 @@ bool narrow(struct profile *profile, const struct view_options *options, struct 
         return true;
     struct narrowing *it = calloc(1, sizeof *it);
     if (!it)
-        return view_refuse(error, "out of memory");
+        return view_out_of_memory(error);
     it->profile = profile;
     it->view.profile = profile;
     it->maker = (struct maker){.view = &it->view, .options = *options, .error = error};
@@ -181,12 +181,12 @@ bool narrow(struct profile *profile, const struct view_options *options, struct 
     *it->source = (struct source){.profile = profile, .factor = 1};
     it->heads = calloc(profile->locations.count + 1, sizeof *it->heads);
     uint32_t *made = calloc(profile->stacks.count + 1, sizeof *made);
-    bool right = filter_start(&it->maker) && filter_source(&it->maker, it->source);
-    if (right && it->heads && made)
+    bool ok = filter_start(&it->maker) && filter_source(&it->maker, it->source);
+    if (ok && it->heads && made)
         rows_narrow(it, made);
-    if (right && (!it->heads || !made || it->maker.failed || profile->failed))
-        right = view_refuse(error, "out of memory");
-    if (right && it->changed)
+    if (ok && (!it->heads || !made || it->maker.failed || profile->failed))
+        ok = view_out_of_memory(error);
+    if (ok && it->changed)
         whole_forget(profile);
     maker_clear(&it->maker);
     view_free(&it->view);
@@ -194,5 +194,5 @@ bool narrow(struct profile *profile, const struct view_options *options, struct 
     free(it->heads);
     free(made);
     free(it);
-    return right;
+    return ok;
 }

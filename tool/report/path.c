@@ -16,7 +16,7 @@ static bool path_fill(struct maker *maker, struct source *source, uint32_t stack
     uint32_t count, focus = 0, filled = 0;
     const uint32_t *locations = profile_frames_of(source->profile, stack, &count);
     uint32_t wanted = ((UINT32_C(1) << maker->focus_count) - 1) |
-                      (maker->module.code ? UINT32_C(1) << FOCUS_MOST : 0);
+                      (maker->module.code ? UINT32_C(1) << FOCUS_MAX : 0);
     bool ignored = false;
     for (uint32_t i = 0; i < count; i++) {
         const struct expansion *expansion = &source->expansions[locations[i]];
@@ -26,7 +26,7 @@ static bool path_fill(struct maker *maker, struct source *source, uint32_t stack
             return false;
         focus |= expansion->focus;
         ignored = ignored || expansion->ignore;
-        for (uint32_t k = 0; k < expansion->count && filled < PATH_MOST; k++) {
+        for (uint32_t k = 0; k < expansion->count && filled < PATH_MAX; k++) {
             uint32_t item = expansion->first + k;
             path->frames[filled] = maker->items[item].frame;
             path->items[filled++] = item;

@@ -2,6 +2,7 @@
 /* See tool/report/pattern.h. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "tool/report/pattern.h"
+#include "tool/terminal/terminal.h"
 
 #include <ctype.h>
 #include <pcre2.h>
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MATCH_STEPS = 1000000, HEAP_KIB = 20000, TEXT_MOST = 1 << 16 };
+enum { MATCH_STEPS = 1000000, HEAP_KIB = 20000, TEXT_MAX = 1 << 16 };
 
 static pcre2_match_context *limits; /* of every match; made once */
 
@@ -21,6 +22,11 @@ bool view_refuse(struct view_error *error, const char *format, ...)
     vsnprintf(error->text, sizeof error->text, format, arguments);
     va_end(arguments);
     return false;
+}
+
+bool view_out_of_memory(struct view_error *error)
+{
+    return view_refuse(error, "%s", error_out_of_memory);
 }
 
 /* A capital that stands for itself: not that of \S. */
@@ -48,7 +54,7 @@ bool pattern_make(struct pattern *pattern, const char *what, const char *text,
     if (!pattern->code) {
         char reason[160];
         pcre2_get_error_message(code, (PCRE2_UCHAR *)reason, sizeof reason);
-        return view_refuse(error, "%s '%s' is no regular expression: %s, at position %zu", what,
+        return view_refuse(error, "%s '%s' is not a regular expression: %s, at position %zu", what,
                            text, reason, (size_t)at + 1);
     }
     pcre2_jit_compile(pattern->code, PCRE2_JIT_COMPLETE); /* slower without, but the same */
@@ -57,7 +63,7 @@ bool pattern_make(struct pattern *pattern, const char *what, const char *text,
         pcre2_set_heap_limit(limits, HEAP_KIB);
     }
     pattern->match = pcre2_match_data_create(1, NULL);
-    return (pattern->match && limits) || view_refuse(error, "out of memory");
+    return (pattern->match && limits) || view_out_of_memory(error);
 }
 
 void pattern_free(struct pattern *pattern)
@@ -69,7 +75,7 @@ void pattern_free(struct pattern *pattern)
 
 bool pattern_fits(const struct pattern *pattern, const char *text)
 {
-    size_t length = strnlen(text, TEXT_MOST);
+    size_t length = strnlen(text, TEXT_MAX);
     return pcre2_match(pattern->code, (PCRE2_SPTR)text, length, 0, 0, pattern->match, limits) >= 0;
 }
 

@@ -14,7 +14,7 @@ static bool is_nothing(const struct view_value *value)
 /* Gone, but there at one of the profile's moments. */
 static bool is_past(const struct view_row *row)
 {
-    for (unsigned i = 0; i < PROFILE_MOMENTS_MOST; i++)
+    for (unsigned i = 0; i < PROFILE_MOMENTS_MAX; i++)
         if (row->history[i] > 0)
             return true;
     return false;
@@ -62,7 +62,7 @@ void rows_add(struct view_row *rows, size_t *seen, size_t number, const uint32_t
             continue;
         view_add(&row->self, value);
         row->stacks += !is_nothing(value);
-        for (unsigned m = 0; history && m < PROFILE_MOMENTS_MOST; m++)
+        for (unsigned m = 0; history && m < PROFILE_MOMENTS_MAX; m++)
             row->history[m] += history[m];
     }
 }
@@ -72,7 +72,7 @@ static void rows_sum(const struct view *view, struct view_row *rows, size_t *see
     for (size_t i = 0; i < view->stacks_count; i++) {
         struct view_stack stack = view_stack(view, i);
         struct view_value sum = view_sum(view, i);
-        float history[PROFILE_MOMENTS_MOST];
+        float history[PROFILE_MOMENTS_MAX];
         bool past = view_history(view, i, history);
         rows_add(rows, seen, i, stack.frames, stack.count, &sum, past ? history : NULL);
     }
@@ -177,18 +177,18 @@ static int compare_edges(const void *left, const void *right)
 struct view_edge *view_edges(const struct view *view, const bool *wanted, size_t *count)
 {
     struct edges edges = {0};
-    bool right = edges_grow(&edges);
-    for (size_t i = 0; i < view->stacks_count && right; i++) {
+    bool ok = edges_grow(&edges);
+    for (size_t i = 0; i < view->stacks_count && ok; i++) {
         struct view_stack stack = view_stack(view, i);
         struct view_value sum = view_sum(view, i);
-        for (uint32_t k = 0; k < stack.count && right; k++) {
+        for (uint32_t k = 0; k < stack.count && ok; k++) {
             uint32_t callee = stack.frames[k];
             uint32_t caller = k + 1 < stack.count ? stack.frames[k + 1] : UINT32_MAX;
             if (wanted && !wanted[callee] && (caller == UINT32_MAX || !wanted[caller]))
                 continue;
             struct view_edge *edge = edge_find(&edges, caller, callee);
-            right = edge != NULL;
-            if (!right || edges.last[edge - edges.items] == i + 1)
+            ok = edge != NULL;
+            if (!ok || edges.last[edge - edges.items] == i + 1)
                 continue;
             edges.last[edge - edges.items] = i + 1;
             view_add(&edge->sum, &sum);
@@ -196,8 +196,8 @@ struct view_edge *view_edges(const struct view *view, const bool *wanted, size_t
     }
     free(edges.last);
     free(edges.slots);
-    *count = right ? edges.count : 0;
-    if (!right) {
+    *count = ok ? edges.count : 0;
+    if (!ok) {
         free(edges.items);
         output_lose();
         return NULL;

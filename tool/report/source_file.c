@@ -9,13 +9,13 @@
 
 #include "tool/terminal/terminal.h"
 
-enum { SOURCE_MOST = 64 << 20, PATH_MOST = 4096, TAB = 8 };
+enum { SOURCE_MAX = 64 << 20, SOURCE_PATH_MAX = 4096, TAB = 8 };
 
 /* Takes the file if it can be read and is one. */
 static bool source_take(struct source_file *file, const char *path)
 {
     struct stat about;
-    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size > SOURCE_MOST)
+    if (stat(path, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size > SOURCE_MAX)
         return false;
     FILE *stream = fopen(path, "re");
     if (stream == NULL)
@@ -34,7 +34,7 @@ static bool source_take(struct source_file *file, const char *path)
 static bool source_take_below(struct source_file *file, const char *folder, size_t length,
                               const char *path)
 {
-    char whole[PATH_MOST];
+    char whole[SOURCE_PATH_MAX];
     for (const char *end = path; end != NULL; end = strchr(end, '/')) {
         end += *end == '/';
         int used = snprintf(whole, sizeof whole, "%.*s/%s", (int)length, folder, end);
@@ -48,7 +48,8 @@ static void source_find(struct source_file *file, const char *path, const char *
 {
     while (folders != NULL && *folders != '\0') {
         size_t length = strcspn(folders, ":");
-        if (length > 0 && length < PATH_MOST && source_take_below(file, folders, length, path))
+        if (length > 0 && length < SOURCE_PATH_MAX &&
+            source_take_below(file, folders, length, path))
             return;
         folders += length + (folders[length] == ':');
     }

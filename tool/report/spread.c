@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLASSES_MOST = 256 };
+enum { CLASSES_MAX = 256 };
 
 struct size_class {
     int64_t size; /* of a block; LARGE */
@@ -102,8 +102,8 @@ static size_t classes_find(struct size_class *list, size_t *count, int64_t size)
     for (size_t i = 0; i < *count; i++)
         if (list[i].size == size)
             return i;
-    if (*count == CLASSES_MOST)
-        return CLASSES_MOST;
+    if (*count == CLASSES_MAX)
+        return CLASSES_MAX;
     list[*count] = (struct size_class){.size = size};
     return (*count)++;
 }
@@ -121,7 +121,7 @@ static size_t classes_make(struct size_class *list, uint16_t *class_of,
             continue;
         if (class_of[set] == 0)
             class_of[set] = (uint16_t)(classes_find(list, &count, size_of(profile, set)) + 1);
-        if (class_of[set] > CLASSES_MOST)
+        if (class_of[set] > CLASSES_MAX)
             continue;
         struct size_class *place = &list[class_of[set] - 1];
         place->raw += told.raw;
@@ -177,7 +177,7 @@ static bool clock_start(struct spread_classes *classes, const struct profile *pr
 bool spread_start(struct spread_classes *classes, const struct profile *profile, int type,
                   int partner)
 {
-    struct size_class list[CLASSES_MOST];
+    struct size_class list[CLASSES_MAX];
     size_t sets = profile->label_sets.count;
     *classes = (struct spread_classes){0};
     if (type >= 0 && profile_type_timed(profile, (unsigned)type))
@@ -187,15 +187,15 @@ bool spread_start(struct spread_classes *classes, const struct profile *profile,
     classes->of_set = calloc(sets + 1, sizeof *classes->of_set);
     classes->more = calloc(sets + 1, sizeof *classes->more);
     uint16_t *class_of = calloc(sets + 1, sizeof *class_of);
-    bool right = classes->of_set && classes->more && class_of;
-    if (right) {
+    bool ok = classes->of_set && classes->more && class_of;
+    if (ok) {
         size_t count = classes_make(list, class_of, profile, type, partner);
         classes_share(list, count);
         qsort(list, count, sizeof *list, class_order);
         classes_keep(classes, list, count, profile);
     }
     free(class_of);
-    return right;
+    return ok;
 }
 
 void spread_free(struct spread_classes *classes)

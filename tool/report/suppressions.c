@@ -15,6 +15,7 @@
  * stacks begin with the allocating function, which ours leave out: such a line may be missed.
  */
 #include "tool/report/leaks.h"
+#include "tool/report/pattern.h"
 #include "tool/report/question.h"
 
 #include "base/compiler.h"
@@ -170,17 +171,18 @@ bool suppressions_add(struct suppressions *suppressions, const char *name, const
         if (length == 0 || line[0] == '#')
             continue;
         if (!line_add(suppressions, &place, line, length, &memory)) {
-            snprintf(error->text, sizeof error->text, "%s:%u: '%.*s' is no suppression; %s", name,
-                     number, length > 60 ? 60 : (int)length, line,
-                     place == OUTSIDE ? "a line is leak:PATTERN, a # comment, or a { that begins "
-                                        "one of valgrind's"
-                                      : "in { } stand a name, Memcheck:Leak, and lines fun:NAME, "
-                                        "obj:PATH, src:FILE or ...");
+            snprintf(error->text, sizeof error->text, "%s:%u: '%.*s' is not a suppression; %s",
+                     name, number, length > 60 ? 60 : (int)length, line,
+                     place == OUTSIDE
+                         ? "a line is leak:PATTERN, a # comment, or a { that begins "
+                           "one of valgrind's"
+                         : "a block in { } has a name, Memcheck:Leak, and lines fun:NAME, "
+                           "obj:PATH, src:FILE or ...");
             return false;
         }
     }
     if (!memory)
-        snprintf(error->text, sizeof error->text, "out of memory");
+        view_out_of_memory(error);
     else if (place != OUTSIDE)
         snprintf(error->text, sizeof error->text, "%s:%u: the last { has no }", name, number);
     return memory && place == OUTSIDE;

@@ -133,7 +133,7 @@ void table_foot(const struct view *view, const struct style *style)
     if (view->options.by >= VIEW_THREAD)
         return;
     snprintf(text, sizeof text, "self: %s%s %s total: with callees",
-             heap          ? "allocated right there"
+             heap          ? "allocated at this site"
              : view->timed ? "in its own code"
                            : "of itself",
              !folds           ? ""
@@ -234,19 +234,19 @@ static unsigned site_needed(const struct view_frame *frame)
 void table_site(const struct view *view, const struct style *style, uint32_t number, unsigned name,
                 unsigned width)
 {
-    enum { GAP = 2, NAME_LEAST = 12 };
+    enum { GAP = 2, NAME_MIN = 12 };
     const struct view_frame *frame = &view->frames[number];
     char rest[1024];
     bool place = site_place(view, frame, rest, sizeof rest);
     const char *shown = rest, *slash = strrchr(rest, '/');
-    unsigned least = style_columns(slash ? slash + 1 : rest);
-    if (rest[0] == '\0' || (style->fits && least + GAP + NAME_LEAST > width)) {
+    unsigned min = style_columns(slash ? slash + 1 : rest);
+    if (rest[0] == '\0' || (style->fits && min + GAP + NAME_MIN > width)) {
         site_name(view, style, frame, width);
         return;
     }
-    unsigned most = style->fits ? width - GAP - least : name, needed = site_needed(frame);
-    if (name > most || needed > name) /* the folders of the place may go for the name */
-        name = needed > name && needed < most ? needed : most;
+    unsigned max = style->fits ? width - GAP - min : name, needed = site_needed(frame);
+    if (name > max || needed > name) /* the folders of the place may go for the name */
+        name = needed > name && needed < max ? needed : max;
     unsigned used = site_name(view, style, frame, name);
     fprintf(style->out, "%*s", (int)((used < name ? name - used : 0) + GAP), "");
     used = (used < name ? name : used) + GAP;
@@ -257,25 +257,25 @@ void table_site(const struct view *view, const struct style *style, uint32_t num
 }
 
 unsigned table_name_width(const struct view *view, const struct view_row *rows, size_t count,
-                          unsigned most)
+                          unsigned max)
 {
     unsigned longest = 0;
-    for (size_t i = 0; i < count && longest < most; i++) {
+    for (size_t i = 0; i < count && longest < max; i++) {
         const struct view_frame *frame = &view->frames[rows[i].frame];
         unsigned length =
             style_columns(frame->name) + (frame->flags & FRAME_INLINED ? INLINED_WIDTH : 0);
-        if (length > most) /* it will be cut */
+        if (length > max) /* it will be cut */
             length = site_needed(frame);
         longest = length > longest ? length : longest;
     }
-    return longest < most ? longest : most;
+    return longest < max ? longest : max;
 }
 
-unsigned table_name_most(const struct style *style, unsigned room)
+unsigned table_name_max(const struct style *style, unsigned room)
 {
     enum { WIDE = 48 }; /* nothing is cut in a file, and what stands in rows is easier to read */
-    unsigned most = room * 11 / 20;
-    return style->fits || most > WIDE ? most : WIDE;
+    unsigned max = room * 11 / 20;
+    return style->fits || max > WIDE ? max : WIDE;
 }
 
 unsigned table_name_wanted(const struct view *view, const struct view_row *rows, size_t count,
@@ -290,8 +290,8 @@ unsigned table_name_wanted(const struct view *view, const struct view_row *rows,
         if (!(frame->flags & FRAME_UNNAMED) && length > place)
             place = length;
     }
-    unsigned most = place + 2 < room / 2 ? room - place - 2 : room / 2;
-    return table_name_width(view, rows, count, most);
+    unsigned max = place + 2 < room / 2 ? room - place - 2 : room / 2;
+    return table_name_width(view, rows, count, max);
 }
 
 const char *table_squeeze(char *trend, unsigned count, unsigned width)

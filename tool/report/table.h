@@ -34,9 +34,9 @@ void table_site(const struct view *view, const struct style *style, uint32_t fra
                 unsigned width);
 /* Columns that the longest name of such rows needs, at most so many. */
 unsigned table_name_width(const struct view *view, const struct view_row *rows, size_t count,
-                          unsigned most);
+                          unsigned max);
 /* How many that should be, of `room` columns for name and place. */
-unsigned table_name_most(const struct style *style, unsigned room);
+unsigned table_name_max(const struct style *style, unsigned room);
 /* The same where the place beside it keeps at least the file's name and line, of `room` columns. */
 unsigned table_name_wanted(const struct view *view, const struct view_row *rows, size_t count,
                            unsigned room);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHAINS_MOST = 5, VALUE_WIDTH = 10, SHARE_WIDTH = 7, INDENT = 24 };
+enum { CHAINS_MAX = 5, VALUE_WIDTH = 10, SHARE_WIDTH = 7, INDENT = 24 };
 
 struct chain {
     uint32_t stack; /* the first that has it */
@@ -108,7 +108,7 @@ void table_folded(const struct view *view, const struct style *style, uint32_t f
         whole += chains[i].value;
     if (count == 1 && chains[0].folded == 0)
         count = 0; /* nothing to add */
-    for (shown = 0; shown < count && shown < CHAINS_MOST; shown++)
+    for (shown = 0; shown < count && shown < CHAINS_MAX; shown++)
         chain_print(view, style, &chains[shown], whole);
     for (size_t i = shown; i < count; i++)
         left += (double)chains[i].value;

@@ -26,7 +26,7 @@ struct maker_tree {
     struct order order;
     struct tree_node *nodes;
     size_t count, room;
-    double least;
+    double min;
 };
 
 static bool node_add(struct maker_tree *maker, const struct tree_node *node)
@@ -67,7 +67,7 @@ static void node_sum(const struct maker_tree *maker, struct tree_node *node)
 static bool is_small(const struct maker_tree *maker, const struct tree_node *node)
 {
     double value = (double)node->value;
-    return value < maker->least && -value < maker->least;
+    return value < maker->min && -value < maker->min;
 }
 
 /* Adds the children of a node. */
@@ -103,18 +103,18 @@ static bool node_grow(struct maker_tree *maker, size_t number)
     return true;
 }
 
-bool tree_make(struct tree *tree, const struct view *view, double least)
+bool tree_make(struct tree *tree, const struct view *view, double min)
 {
-    struct maker_tree maker = {.view = view, .least = least};
+    struct maker_tree maker = {.view = view, .min = min};
     struct tree_node root = {.frame = UINT32_MAX, .end = (uint32_t)view->stacks_count};
-    bool right = tree_order(&maker.order, view, true) && node_add(&maker, &root);
-    for (size_t i = 0; i < maker.count && right; i++)
-        right = node_grow(&maker, i);
+    bool ok = tree_order(&maker.order, view, true) && node_add(&maker, &root);
+    for (size_t i = 0; i < maker.count && ok; i++)
+        ok = node_grow(&maker, i);
     order_free(&maker.order);
     *tree = (struct tree){maker.nodes, maker.count};
-    if (!right)
+    if (!ok)
         tree_free(tree);
-    return right;
+    return ok;
 }
 
 void tree_free(struct tree *tree)
@@ -151,11 +151,11 @@ bool tree_walk(const struct view *view, void (*each)(void *context, const struct
     struct level *levels = NULL;
     size_t room = 0;
     uint64_t number = 0;
-    bool right = tree_order(&order, view, true);
-    for (size_t i = 0; i < order.count && right; i++) {
+    bool ok = tree_order(&order, view, true);
+    for (size_t i = 0; i < order.count && ok; i++) {
         struct view_stack stack = view_stack(view, order_stack(&order, i));
-        right = levels_room(&levels, &room, stack.count);
-        for (uint32_t depth = order_shared(&order, i); depth < stack.count && right; depth++) {
+        ok = levels_room(&levels, &room, stack.count);
+        for (uint32_t depth = order_shared(&order, i); depth < stack.count && ok; depth++) {
             struct level *level = &levels[depth];
             bool leaf = depth + 1 == stack.count;
             number++;
@@ -180,5 +180,5 @@ bool tree_walk(const struct view *view, void (*each)(void *context, const struct
     }
     free(levels);
     order_free(&order);
-    return right;
+    return ok;
 }

@@ -24,8 +24,8 @@ struct tree {
     size_t count;
 };
 
-/* All whose value is `least` or more, whatever its sign. False when memory is out. */
-bool tree_make(struct tree *tree, const struct view *view, double least);
+/* All whose value is `min` or more, whatever its sign. False when memory is out. */
+bool tree_make(struct tree *tree, const struct view *view, double min);
 void tree_free(struct tree *tree);
 
 /* One node after the other, each behind its caller. They are numbered from 1; `caller` 0: a root.

@@ -82,8 +82,8 @@ static void row_add(struct maker *maker, struct source *source, size_t sample,
 
 static int64_t scaled(double value)
 {
-    static const double most = 9e18;
-    return value > most ? (int64_t)most : value < -most ? (int64_t)-most : (int64_t)llround(value);
+    static const double max = 9e18;
+    return value > max ? (int64_t)max : value < -max ? (int64_t)-max : (int64_t)llround(value);
 }
 
 static struct view_value sample_value(const struct maker *maker, const struct source *source,
@@ -147,16 +147,16 @@ struct view_value view_sum(const struct view *view, size_t stack)
     return sum;
 }
 
-bool view_history(const struct view *view, size_t stack, float history[PROFILE_MOMENTS_MOST])
+bool view_history(const struct view *view, size_t stack, float history[PROFILE_MOMENTS_MAX])
 {
     const struct maker *maker = view->maker;
     const struct profile_samples *samples = &view->profile->samples;
     if (!samples->history)
         return false;
-    memset(history, 0, PROFILE_MOMENTS_MOST * sizeof *history);
+    memset(history, 0, PROFILE_MOMENTS_MAX * sizeof *history);
     uint32_t sample = maker->first[stack];
     while (sample < samples->count) { /* the base's are behind them */
-        for (unsigned k = 0; k < PROFILE_MOMENTS_MOST; k++)
+        for (unsigned k = 0; k < PROFILE_MOMENTS_MAX; k++)
             history[k] += samples->history[sample][k];
         sample = maker->next ? maker->next[sample] : UINT32_MAX;
     }
@@ -233,7 +233,7 @@ static bool source_add(struct maker *maker, struct source *source)
     free(known);
     if (stopped)
         return view_refuse(maker->error, "stopped");
-    return !maker->failed || view_refuse(maker->error, "out of memory");
+    return !maker->failed || view_out_of_memory(maker->error);
 }
 
 static bool source_run(struct maker *maker, const struct profile *profile, bool base)
@@ -256,7 +256,7 @@ static bool source_run(struct maker *maker, const struct profile *profile, bool 
     source->sampled = source->type >= 0 && (profile->samples.weights ||
                                             profile_type_timed(profile, (unsigned)source->type));
     if (!spread_start(&source->classes, profile, source->type, source->partner))
-        return view_refuse(maker->error, "out of memory");
+        return view_out_of_memory(maker->error);
     return filter_source(maker, source) && source_add(maker, source);
 }
 
@@ -265,7 +265,7 @@ static void totals_settle(struct view *view)
 {
     const struct view_options *options = &view->options;
     struct view_value *whole = &view->whole, *total = &view->total;
-    if (options->age_least_us > 0 || options->age_most_us > 0)
+    if (options->age_min_us > 0 || options->age_max_us > 0)
         return;
     if (view->profile->counted) {
         whole->variance = 0;
@@ -286,13 +286,13 @@ static bool maker_start(struct maker *maker)
     size_t samples = view->profile->samples.count + (view->base ? view->base->samples.count : 0);
     maker->paths[0] = malloc(sizeof *maker->paths[0]);
     maker->paths[1] = malloc(sizeof *maker->paths[1]);
-    bool right = maker->paths[0] && maker->paths[1] && samples < DROPPED;
-    if (right && !maker->options.rows_only) {
+    bool ok = maker->paths[0] && maker->paths[1] && samples < DROPPED;
+    if (ok && !maker->options.rows_only) {
         size_t stacks = view->profile->stacks.count + (view->base ? view->base->stacks.count : 0);
         maker->view->sample_stacks = malloc((samples + 1) * sizeof *view->sample_stacks);
-        right = view->sample_stacks && finder_start(&maker->stacks, maker->labels ? 0 : stacks);
+        ok = view->sample_stacks && finder_start(&maker->stacks, maker->labels ? 0 : stacks);
     }
-    return right || view_refuse(maker->error, "out of memory");
+    return ok || view_out_of_memory(maker->error);
 }
 
 bool view_make(struct view *view, const struct profile *profile, const struct view_options *options,
@@ -310,7 +310,7 @@ bool view_make(struct view *view, const struct profile *profile, const struct vi
     view->unit = profile_text(profile, profile->type[options->type].unit);
     struct maker *maker = calloc(1, sizeof *maker);
     if (!maker)
-        return view_refuse(error, "out of memory");
+        return view_out_of_memory(error);
     *maker = (struct maker){.view = view, .options = *options, .error = error};
     view->maker = maker;
     maker->labels = options->by == VIEW_THREAD || options->by == VIEW_SIZE;
@@ -322,17 +322,16 @@ bool view_make(struct view *view, const struct profile *profile, const struct vi
                        ? strcmp(view->unit, "bytes") == 0
                        : profile->kind == PROFILE_HEAP || profile->kind == PROFILE_GROWTH);
     view->folds = maker->fold;
-    bool right =
-        filter_start(maker) && maker_start(maker) && source_run(maker, profile, false) &&
-        (!options->base || source_run(maker, options->base, true)) &&
-        (maker->options.rows_only || stacks_link(maker) || view_refuse(error, "out of memory"));
+    bool ok = filter_start(maker) && maker_start(maker) && source_run(maker, profile, false) &&
+              (!options->base || source_run(maker, options->base, true)) &&
+              (maker->options.rows_only || stacks_link(maker) || view_out_of_memory(error));
     view->unnamed = 1 - profile_names_share(profile);
     free(maker->seen);
     maker->seen = NULL;
     totals_settle(view);
-    if (!right)
+    if (!ok)
         view_free(view);
-    return right;
+    return ok;
 }
 
 void maker_clear(struct maker *maker)

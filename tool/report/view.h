@@ -41,8 +41,8 @@ struct view_options {
     const char *const *ignore;
     const char *show, *hide, *from, *prune;
     const char *thread, *module;
-    uint64_t size_least, size_most;     /* of blocks; both 0: any */
-    uint64_t age_least_us, age_most_us; /* at which they ended: counts those objects; both 0: any */
+    uint64_t size_min, size_max;        /* of blocks; both 0: any */
+    uint64_t age_min_us, age_max_us;    /* at which they ended: counts those objects; both 0: any */
     const char *tag_focus, *tag_ignore; /* labels, as in pprof */
     bool no_inlines;
     bool fold_time; /* `frames` counts for time, too: without it, time is that of the leaf */
@@ -86,8 +86,8 @@ struct view_stack {
 struct view_row {
     uint32_t frame;
     struct view_value self, total;
-    float history[PROFILE_MOMENTS_MOST]; /* of self */
-    uint64_t stacks;                     /* with a value that it is the leaf of; not rows_only */
+    float history[PROFILE_MOMENTS_MAX]; /* of self */
+    uint64_t stacks;                    /* with a value that it is the leaf of; not rows_only */
 };
 
 struct view {
@@ -128,7 +128,7 @@ void view_free(struct view *view);
 struct view_stack view_stack(const struct view *view, size_t stack);
 struct view_value view_sum(const struct view *view, size_t stack);
 /* The sum of its samples' history; false if the profile has none: then it is not touched. */
-bool view_history(const struct view *view, size_t stack, float history[PROFILE_MOMENTS_MOST]);
+bool view_history(const struct view *view, size_t stack, float history[PROFILE_MOMENTS_MAX]);
 /* A row for each frame; recursion counts once. By self (or total), then name. To be freed. */
 struct view_row *view_rows(const struct view *view, bool by_total, size_t *count);
 /* Those from or to a frame that is wanted; NULL: all. The heaviest first. To be freed. */

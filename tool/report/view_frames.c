@@ -261,7 +261,7 @@ const struct expansion *frames_expand(struct maker *maker, struct source *source
     for (uint32_t i = from; i < location->lines; i++)
         item_add(maker, source, expansion, location, &lines[i], i + 1 < location->lines);
     if (source->module.answers && path != 0 && pattern_memo_fits(&source->module, path))
-        expansion->focus |= 1u << FOCUS_MOST;
+        expansion->focus |= 1u << FOCUS_MAX;
     return maker->failed ? NULL : expansion;
 }
 
@@ -343,12 +343,12 @@ static uint32_t frame_of_size(struct maker *maker, struct source *source, size_t
     struct block_size size = block_size_of(source->profile, row);
     struct view_frame frame = {.name = "[unknown]", .file = "", .module = ""};
     char name[64];
-    if (size.bytes > 0 && size.least == size.most)
+    if (size.bytes > 0 && size.min == size.max)
         snprintf(name, sizeof name, "%s%llu", source->sized ? "" : "mean ",
                  (unsigned long long)size.bytes);
     else
         snprintf(name, sizeof name, "%s%llu-%llu", source->sized ? "" : "mean ",
-                 (unsigned long long)size.least, (unsigned long long)size.most);
+                 (unsigned long long)size.min, (unsigned long long)size.max);
     if (size.bytes > 0)
         frame.name = name;
     uint32_t number = frame_intern(maker, &frame);

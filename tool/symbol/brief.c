@@ -8,7 +8,7 @@
 #include "base/compiler.h"
 
 /* What may be read for all names of a run: hostile files have many that stand for gigabytes. */
-enum { NAME_BYTES_MOST = 16 << 20, ALL_BYTES_MOST = 512 << 20 };
+enum { NAME_BYTES_MAX = 16 << 20, ALL_BYTES_MAX = 512 << 20 };
 static size_t all_bytes;
 
 static bool ends_with(const struct brief *brief, const char *word)
@@ -50,7 +50,7 @@ static unsigned depth_behind(const struct brief *brief, char c)
 {
     char wanted = c == ')' ? '(' : '<';
     unsigned at = brief->depth;
-    if (at > BRIEF_DEPTH_MOST)
+    if (at > BRIEF_DEPTH_MAX)
         return at - 1;
     while (at > 0 && brief->open[at - 1] != wanted) {
         if (wanted == '<')
@@ -64,7 +64,7 @@ static bool character(struct brief *brief, char c, char *text, size_t size, size
 {
     bool bracket = strchr("<>()", c) && c != '\0' && !is_plain(brief, c);
     if (bracket && (c == '<' || c == '(')) {
-        if (brief->depth < BRIEF_DEPTH_MOST)
+        if (brief->depth < BRIEF_DEPTH_MAX)
             brief->open[brief->depth] = c;
         if (brief->depth++ == 0) {
             brief->kept_length = 0;
@@ -93,8 +93,8 @@ bool brief_add(struct brief *brief, const char *part, size_t length, char *text,
                size_t *used)
 {
     brief->length += length;
-    if (brief->length > NAME_BYTES_MOST ||
-        __atomic_add_fetch(&all_bytes, length, __ATOMIC_RELAXED) > ALL_BYTES_MOST)
+    if (brief->length > NAME_BYTES_MAX ||
+        __atomic_add_fetch(&all_bytes, length, __ATOMIC_RELAXED) > ALL_BYTES_MAX)
         return false;
     for (size_t i = 0; i < length; i++) {
         if (!character(brief, part[i], text, size, used))

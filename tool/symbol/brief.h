@@ -9,15 +9,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { BRIEF_DEPTH_MOST = 256, BRIEF_KEPT = 32, BRIEF_BEFORE = 16 };
+enum { BRIEF_DEPTH_MAX = 256, BRIEF_KEPT = 32, BRIEF_BEFORE = 16 };
 
 struct brief {
-    size_t length;               /* of all pieces so far */
-    char before[BRIEF_BEFORE];   /* their last bytes */
-    unsigned depth;              /* open brackets */
-    char open[BRIEF_DEPTH_MOST]; /* those that have room */
-    char kept[BRIEF_KEPT];       /* what is in the outermost one */
-    size_t kept_length;          /* more than BRIEF_KEPT: it is not short */
+    size_t length;              /* of all pieces so far */
+    char before[BRIEF_BEFORE];  /* their last bytes */
+    unsigned depth;             /* open brackets */
+    char open[BRIEF_DEPTH_MAX]; /* those that have room */
+    char kept[BRIEF_KEPT];      /* what is in the outermost one */
+    size_t kept_length;         /* more than BRIEF_KEPT: it is not short */
 };
 
 /* Takes a piece and appends to `text`. False if either becomes too long. */

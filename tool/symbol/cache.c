@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CACHE_VERSION = 4, FILE_MOST = 1 << 28, ALL_MOST = 1 << 29 };
+enum { CACHE_VERSION = 4, FILE_MAX = 1 << 28, ALL_MAX = 1 << 29 };
 
 struct cache_head {
     char magic[8];
@@ -109,11 +109,11 @@ static bool file_read(struct cache *cache, int fd, struct cache_head *head)
 {
     struct answers *kept = &cache->kept;
     struct stat stat;
-    if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode) || stat.st_size > FILE_MOST ||
+    if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode) || stat.st_size > FILE_MAX ||
         !read_all(fd, head, sizeof *head) ||
         memcmp(head->magic, cache_magic, sizeof cache_magic) != 0 ||
         head->version != CACHE_VERSION || head->sources != cache->sources ||
-        head->answers > FILE_MOST || head->frames > FILE_MOST || head->text_size > FILE_MOST ||
+        head->answers > FILE_MAX || head->frames > FILE_MAX || head->text_size > FILE_MAX ||
         (uint64_t)stat.st_size != sizeof *head + head->answers * sizeof *kept->items +
                                       head->frames * sizeof *kept->frames + head->text_size)
         return false;
@@ -178,9 +178,9 @@ void cache_start(struct cache *cache, struct module *module, const struct symbol
     int fd = open(cache->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     if (fd < 0)
         return;
-    bool right = file_read(cache, fd, &head);
+    bool ok = file_read(cache, fd, &head);
     close(fd);
-    if (!right) {
+    if (!ok) {
         answers_free(&cache->kept);
         answers_start(&cache->kept);
         return;
@@ -220,12 +220,12 @@ static void file_write(const struct cache *cache, const struct answers *all, uin
     int fd = mkostemp(path, O_CLOEXEC);
     if (fd < 0)
         return;
-    bool right = write_all(fd, &head, sizeof head) &&
-                 write_all(fd, all->items, all->count * sizeof *all->items) &&
-                 write_all(fd, all->frames, all->frames_count * sizeof *all->frames) &&
-                 write_all(fd, all->text, all->text_size);
-    right &= close(fd) == 0;
-    if (!right || rename(path, cache->path) != 0)
+    bool ok = write_all(fd, &head, sizeof head) &&
+              write_all(fd, all->items, all->count * sizeof *all->items) &&
+              write_all(fd, all->frames, all->frames_count * sizeof *all->frames) &&
+              write_all(fd, all->text, all->text_size);
+    ok &= close(fd) == 0;
+    if (!ok || rename(path, cache->path) != 0)
         unlink(path);
 }
 
@@ -244,16 +244,16 @@ static int entry_order(const void *left, const void *right)
 /* Removes the oldest files where all are too many bytes. */
 static void folder_trim(const char *file)
 {
-    enum { ENTRIES_MOST = 65536 };
+    enum { ENTRIES_MAX = 65536 };
     const char *slash = strrchr(file, '/');
     char folder[4096];
     snprintf(folder, sizeof folder, "%.*s", (int)(slash - file), file);
     DIR *listing = opendir(folder);
-    struct entry *entries = listing ? malloc(ENTRIES_MOST * sizeof *entries) : NULL;
+    struct entry *entries = listing ? malloc(ENTRIES_MAX * sizeof *entries) : NULL;
     size_t count = 0;
     int64_t all = 0;
     const struct dirent *item;
-    while (entries && count < ENTRIES_MOST && (item = readdir(listing)) != NULL) {
+    while (entries && count < ENTRIES_MAX && (item = readdir(listing)) != NULL) {
         struct stat stat;
         if (item->d_name[0] == '.' || fstatat(dirfd(listing), item->d_name, &stat, 0) != 0)
             continue;
@@ -263,9 +263,9 @@ static void folder_trim(const char *file)
         entry->size = stat.st_size;
         all += stat.st_size;
     }
-    if (count > 0 && all > ALL_MOST)
+    if (count > 0 && all > ALL_MAX)
         qsort(entries, count, sizeof *entries, entry_order);
-    for (size_t i = 0; i < count && all > ALL_MOST; i++) {
+    for (size_t i = 0; i < count && all > ALL_MAX; i++) {
         unlinkat(dirfd(listing), entries[i].name, 0);
         all -= entries[i].size;
     }
@@ -296,7 +296,7 @@ void cache_end(struct cache *cache, const struct module *module, bool keep)
         }
         if (!all.failed &&
             all.count * sizeof *all.items + all.text_size + all.frames_count * sizeof *all.frames <
-                FILE_MOST) {
+                FILE_MAX) {
             file_write(cache, &all, module->quality);
             folder_trim(cache->path);
         }

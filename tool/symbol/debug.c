@@ -213,8 +213,8 @@ static void unit_walk(struct unit *unit)
     uint32_t outers[TREE_LEVELS + 1]; /* by level: what its entries are in */
     unsigned function = TREE_LEVELS;  /* level of the outermost one that we are in */
     outers[0] = outers[1] = NO_FRAME;
-    bool right = tree_open(&tree, &unit->tree);
-    while (right && tree_next(&tree, &die)) {
+    bool ok = tree_open(&tree, &unit->tree);
+    while (ok && tree_next(&tree, &die)) {
         uint32_t outer = outers[die.level];
         bool entered = false;
         if (die.level <= function)

@@ -103,10 +103,10 @@ bool fetch_file(struct module *module, const char *build_id, bool debug, char *p
         __atomic_store_n(&fetch_state, SYMBOL_FETCH_LATE, __ATOMIC_RELAXED);
         fetch_skipped = 1;
     }
-    bool right = fd >= 0 && found && (size_t)snprintf(path, size, "%s", found) < size;
+    bool ok = fd >= 0 && found && (size_t)snprintf(path, size, "%s", found) < size;
     if (fd >= 0)
         close(fd);
     free(found);
     library->end(client);
-    return right;
+    return ok;
 }

@@ -16,7 +16,7 @@
 #include "tool/symbol/brief.h"
 #include "tool/symbol/demangle.h"
 
-enum { MANGLED_MOST = 1 << 14, TEXT_MOST = 1 << 16 };
+enum { MANGLED_MAX = 1 << 14, TEXT_MAX = 1 << 16 };
 
 struct text {
     char *bytes;
@@ -29,11 +29,11 @@ static void text_add(const char *part, size_t length, void *context)
 {
     struct text *text = context;
     if (text->brief) {
-        if (!brief_add(text->brief, part, length, text->bytes, TEXT_MOST, &text->length))
+        if (!brief_add(text->brief, part, length, text->bytes, TEXT_MAX, &text->length))
             longjmp(text->enough, 1);
         return;
     }
-    if (length > TEXT_MOST - text->length)
+    if (length > TEXT_MAX - text->length)
         longjmp(text->enough, 1);
     memcpy(text->bytes + text->length, part, length);
     text->length += length;
@@ -75,7 +75,7 @@ static void text_tidy(char *text)
 
 static char *demangle_as(const char *name, int flags)
 {
-    if (name[0] != '_' || strlen(name) > MANGLED_MOST)
+    if (name[0] != '_' || strlen(name) > MANGLED_MAX)
         return NULL;
     if (name[1] == 'D') {
         char *found = dlang_demangle(name, 0), *parameters = found ? strrchr(found, '(') : NULL;
@@ -85,7 +85,7 @@ static char *demangle_as(const char *name, int flags)
     }
     if (name[1] != 'Z' && name[1] != 'R' && strncmp(name, "___Z", 4) != 0)
         return NULL;
-    struct text text = {.bytes = malloc(TEXT_MOST + 1)};
+    struct text text = {.bytes = malloc(TEXT_MAX + 1)};
     char *found = NULL;
     if (text.bytes && demangle(name, flags, &text)) {
         text.bytes[text.length] = '\0';

@@ -39,7 +39,7 @@ static bool capstone_load(struct capstone *capstone, struct error *error)
     if (library && capstone->open && capstone->close && capstone->option && capstone->disasm &&
         capstone->free)
         return true;
-    error_set(error, ERROR_INPUT, "machine code is read by capstone, which is not here: %s",
+    error_set(error, ERROR_INPUT, "disassembly needs capstone, which is not installed: %s",
               library ? "it lacks a function" : dlerror());
     error_hint(error, "apt-get install libcapstone%d", CS_API_MAJOR);
     return false;
@@ -174,12 +174,13 @@ bool disasm(const struct disasm_code *code, struct disasm_instruction **instruct
     csh handle;
     cs_insn *found = NULL;
     if (!machine_find(code->machine, &arch, &mode))
-        return error_set(error, ERROR_INPUT, "code of this machine (%u in ELF) can't be read",
+        return error_set(error, ERROR_INPUT,
+                         "machine code of this type (ELF machine %u) is not supported",
                          code->machine);
     if (!capstone_load(&capstone, error))
         return false;
     if (capstone.open(arch, mode, &handle) != CS_ERR_OK)
-        return error_set(error, ERROR_INPUT, "capstone does not know this machine");
+        return error_set(error, ERROR_INPUT, "this capstone does not support the machine");
     bool att = code->syntax == DISASM_ATT && arch == CS_ARCH_X86;
     capstone.option(handle, CS_OPT_SKIPDATA, CS_OPT_ON);
     if (code->name)
@@ -200,5 +201,5 @@ bool disasm(const struct disasm_code *code, struct disasm_instruction **instruct
     if (*count > 0)
         capstone.free(found, *count);
     capstone.close(&handle);
-    return *instructions || error_set(error, ERROR_INPUT, "out of memory");
+    return *instructions || error_memory(error);
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CODES_MOST = 1 << 20, FORM_LEB = 0xf0, FORM_TEXT, FORM_BLOCK, FORM_OTHER };
+enum { CODES_MAX = 1 << 20, FORM_LEB = 0xf0, FORM_TEXT, FORM_BLOCK, FORM_OTHER };
 
 struct tree_attribute {
     uint16_t name, form;
@@ -129,7 +129,7 @@ static bool shapes_read(struct tree *tree, Dwarf_Die *root)
     for (; (abbrev = dwarf_getabbrev(root, offset, &length)) != NULL && abbrev != DWARF_END_ABBREV;
          offset += length) {
         unsigned code = dwarf_getabbrevcode(abbrev);
-        if (code > CODES_MOST || length == 0)
+        if (code > CODES_MAX || length == 0)
             return false;
         if (code >= tree->shapes_count) {
             size_t count = 2 * (size_t)code + 64;

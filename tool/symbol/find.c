@@ -82,12 +82,12 @@ static struct image *try_debug(struct search *search, const char *path)
                      : search->has_id ? module->build_id
                                       : "";
     struct image *image = image_open(path);
-    bool right = image && (image->has_dwarf || image->has_symtab);
-    if (right && id[0] != '\0')
-        right = strcmp(id, image->build_id) == 0;
-    else if (right)
-        right = search->link && checksum_is(image, search->checksum);
-    if (right)
+    bool ok = image && (image->has_dwarf || image->has_symtab);
+    if (ok && id[0] != '\0')
+        ok = strcmp(id, image->build_id) == 0;
+    else if (ok)
+        ok = search->link && checksum_is(image, search->checksum);
+    if (ok)
         return image;
     image_close(image);
     return NULL;
@@ -304,7 +304,7 @@ static struct image *find_bundle(struct search *search)
 static bool id_is_one(const char *id)
 {
     size_t length = strspn(id, "0123456789abcdef");
-    return length >= 8 && length <= 2 * IMAGE_ID_MOST && id[length] == '\0';
+    return length >= 8 && length <= 2 * IMAGE_ID_MAX && id[length] == '\0';
 }
 
 static void search_start(struct search *search)

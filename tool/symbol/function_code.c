@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CODE_MOST = 1 << 26 };
+enum { CODE_MAX = 1 << 26 };
 
 struct codes {
     struct symbol_code *items;
@@ -118,7 +118,7 @@ static void code_add(struct codes *codes, const struct module *module, struct sy
                      Dwarf *dwarf, const struct table_symbol *symbol, uint64_t bias)
 {
     struct symbol_code code = {.start = symbol->start,
-                               .size = symbol->size < CODE_MOST ? symbol->size : CODE_MOST,
+                               .size = symbol->size < CODE_MAX ? symbol->size : CODE_MAX,
                                .bias = bias,
                                .machine = module->image->machine,
                                .names = names};

@@ -107,8 +107,8 @@ bool symbol_starts(struct symbol_at *places, size_t count)
             image_close(image);
         }
     }
-    bool right = sorted && items;
+    bool ok = sorted && items;
     free(sorted);
     free(items);
-    return right;
+    return ok;
 }

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FILE_MOST = 1 << 28, NAME_MOST = 1000, OVERLAPS_MOST = 64 };
+enum { FILE_MAX = 1 << 28, JIT_NAME_MAX = 1000, OVERLAPS_MAX = 64 };
 
 /* The number that a process has in its own container. */
 static long long inner_pid(int64_t pid)
@@ -48,7 +48,7 @@ static char *file_read(const char *path, const struct profile *profile, size_t *
     struct stat stat;
     char *text = NULL;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-    if (fd >= 0 && fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_size < FILE_MOST &&
+    if (fd >= 0 && fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_size < FILE_MAX &&
         time_fits(profile, &stat))
         text = malloc((size_t)stat.st_size + 1);
     *size = 0;
@@ -112,8 +112,8 @@ static bool entry_read(struct jit_entry *entry, char *line, const char *text)
     if (name == end || *name != ' ')
         return false;
     name += strspn(name, " ");
-    if (strlen(name) > NAME_MOST)
-        name[NAME_MOST] = '\0';
+    if (strlen(name) > JIT_NAME_MAX)
+        name[JIT_NAME_MAX] = '\0';
     entry->name = (uint32_t)(name - text);
     return *name != '\0' && entry->size > 0;
 }
@@ -157,7 +157,7 @@ const char *jit_find(const struct jit *jit, uint64_t address)
         else
             high = middle;
     }
-    for (size_t back = 0; back < OVERLAPS_MOST && back < low; back++) {
+    for (size_t back = 0; back < OVERLAPS_MAX && back < low; back++) {
         const struct jit_entry *entry = &jit->entries[low - 1 - back];
         if (address - entry->start < entry->size && (!found || entry->order > found->order))
             found = entry;

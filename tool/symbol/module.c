@@ -76,10 +76,10 @@ size_t module_owns(struct module *module, const struct image *image, uint64_t *f
 static bool symbol_is_near(const struct table_symbol *symbol, const struct starts *starts,
                            uint64_t address)
 {
-    enum { FUNCTIONS_MOST = 2, BYTES_MOST = 4096 };
+    enum { FUNCTIONS_MAX = 2, BYTES_MAX = 4096 };
     if (starts->count == 0)
-        return address - symbol->start < BYTES_MOST;
-    return starts_before(starts, address) - starts_before(starts, symbol->start) <= FUNCTIONS_MOST;
+        return address - symbol->start < BYTES_MAX;
+    return starts_before(starts, address) - starts_before(starts, symbol->start) <= FUNCTIONS_MAX;
 }
 
 /* The frame of a symbol; `distance` is from its start to the function that is meant. */

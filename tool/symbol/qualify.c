@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OUTSIDE = UINT32_MAX, NAME_SIZE = 16384, STEPS_MOST = 16 };
+enum { OUTSIDE = UINT32_MAX, NAME_SIZE = 16384, STEPS_MAX = 16 };
 
 /* An entry that has others in it. */
 struct around {
@@ -55,9 +55,9 @@ static void unit_read(struct qualify_unit *unit)
     unsigned last = 0;
     if (!dwarf_cu_die(unit->cu, &root, NULL, NULL, NULL, NULL, NULL, NULL))
         return;
-    bool right = tree_open(&tree, &root);
+    bool ok = tree_open(&tree, &root);
     open[0] = OUTSIDE;
-    while (right && tree_next(&tree, &die)) {
+    while (ok && tree_next(&tree, &die)) {
         for (; last > die.level; last--)
             if (open[last] != OUTSIDE && open[last] != open[last - 1])
                 unit->around[open[last]].end = die.die.addr;
@@ -124,7 +124,7 @@ static void die_origin(Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
     Dwarf_Die next;
-    for (unsigned i = 0; i < STEPS_MOST; i++) {
+    for (unsigned i = 0; i < STEPS_MAX; i++) {
         if (!dwarf_attr(die, DW_AT_abstract_origin, &attribute) &&
             !dwarf_attr(die, DW_AT_specification, &attribute))
             return;
@@ -143,11 +143,11 @@ static unsigned bytes_of(const char *text)
  * that is long, arguments go. */
 static char *text_before(char *text, const char *buffer, const char *name, const char *between)
 {
-    enum { PART_MOST = NAME_SIZE / 8 };
+    enum { PART_MAX = NAME_SIZE / 8 };
     size_t length = strlen(name), more = strlen(between);
-    char *shorter = length > PART_MOST ? strdup(name) : NULL;
+    char *shorter = length > PART_MAX ? strdup(name) : NULL;
     if (shorter) {
-        name_shorten(shorter, PART_MOST, bytes_of, "...");
+        name_shorten(shorter, PART_MAX, bytes_of, "...");
         name = shorter;
         length = strlen(name);
     }

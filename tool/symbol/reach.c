@@ -187,12 +187,12 @@ void reach_each(const struct reach *reach, Dwarf_Die *die,
         return;
     if (dwarf_attr(die, DW_AT_low_pc, &low) && dwarf_attr(die, DW_AT_high_pc, &high)) {
         Dwarf_Word length;
-        bool right = attribute_address(reach, &low, &start);
+        bool ok = attribute_address(reach, &low, &start);
         if (dwarf_formudata(&high, &length) == 0)
             end = start + length;
         else
-            right &= attribute_address(reach, &high, &end);
-        if (right && start < end)
+            ok &= attribute_address(reach, &high, &end);
+        if (ok && start < end)
             take(context, start, end);
     } else if (dwarf_attr(die, DW_AT_ranges, &ranges) && reach->lists) {
         value = attribute_raw(reach, &ranges);

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS_MOST = 16 };
+enum { THREADS_MAX = 16 };
 
 /* What the threads share. */
 struct work {
@@ -101,10 +101,10 @@ static void modules_work(struct modules *modules, const struct symbol_options *o
                         .options = options,
                         .lock = PTHREAD_MUTEX_INITIALIZER,
                         .done = PTHREAD_COND_INITIALIZER};
-    pthread_t threads[THREADS_MOST];
+    pthread_t threads[THREADS_MAX];
     size_t count = 0;
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    while (count < modules->count && (long)count < processors && count < THREADS_MOST &&
+    while (count < modules->count && (long)count < processors && count < THREADS_MAX &&
            pthread_create(&threads[count], NULL, work_run, &work) == 0)
         count++;
     if (count == 0)
@@ -120,9 +120,9 @@ static void modules_work(struct modules *modules, const struct symbol_options *o
 static void location_set(struct profile *profile, uint32_t location, const struct answers *answers,
                          const struct answer *answer)
 {
-    enum { LINES_MOST = 512 };
-    struct profile_line lines[LINES_MOST];
-    uint32_t count = answer->frames < LINES_MOST ? answer->frames : LINES_MOST;
+    enum { LINES_MAX = 512 };
+    struct profile_line lines[LINES_MAX];
+    uint32_t count = answer->frames < LINES_MAX ? answer->frames : LINES_MAX;
     for (uint32_t i = 0; i < count; i++) {
         const struct answer_frame *frame = &answers->frames[answer->first + i];
         struct profile_function function = {
@@ -177,8 +177,8 @@ static bool jit_fill(struct profile *profile, const struct modules *modules,
         wanted |= row_is_made(report, places[i].module);
     if (!wanted)
         return true;
-    bool right = jit_read(&jit, profile, options);
-    for (size_t i = 0; i < modules->places_count && right && jit.count > 0; i++) {
+    bool ok = jit_read(&jit, profile, options);
+    for (size_t i = 0; i < modules->places_count && ok && jit.count > 0; i++) {
         /* Not the module's own path: the texts of the profile have moved. */
         struct symbol_module *row = &report->modules[places[i].module];
         uint64_t code = modules->items[places[i].module].wanted[places[i].wanted];
@@ -192,10 +192,10 @@ static bool jit_fill(struct profile *profile, const struct modules *modules,
         row->named++;
         row->quality = SYMBOL_TABLE;
         if (!row->file)
-            right = (row->file = strdup(jit.path)) != NULL;
+            ok = (row->file = strdup(jit.path)) != NULL;
     }
     jit_free(&jit);
-    return right;
+    return ok;
 }
 
 bool symbol_is_made(const char *path)
@@ -287,25 +287,25 @@ bool symbol_resolve(struct profile *profile, const struct symbol_options *option
 {
     struct modules modules;
     memset(report, 0, sizeof *report);
-    bool right = modules_collect(&modules, profile, options);
-    if (right) {
+    bool ok = modules_collect(&modules, profile, options);
+    if (ok) {
         if (options->fetch)
             fetch_start();
         modules_work(&modules, options);
         if (options->fetch)
             report->fetch = fetch_end();
         for (size_t i = 0; i < modules.count; i++)
-            right &= !modules.items[i].answers.failed;
-        right = report_start(report, &modules) && right;
+            ok &= !modules.items[i].answers.failed;
+        ok = report_start(report, &modules) && ok;
     }
-    if (right) {
+    if (ok) {
         locations_fill(profile, &modules, report);
-        right = jit_fill(profile, &modules, options, report);
+        ok = jit_fill(profile, &modules, options, report);
         mappings_mark(profile, &modules);
         report_end(report);
     }
     modules_free(&modules);
-    return right && !profile->failed;
+    return ok && !profile->failed;
 }
 
 void symbol_report_free(struct symbol_report *report)

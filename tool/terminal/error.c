@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+const char error_out_of_memory[] = "out of memory";
+
 bool error_found(struct error *error)
 {
     return error_set(error, ERROR_FOUND, "%s", "");
@@ -19,6 +21,11 @@ bool error_set(struct error *error, enum error_status status, const char *format
     vsnprintf(error->text, sizeof error->text, format, list);
     va_end(list);
     return false;
+}
+
+bool error_memory(struct error *error)
+{
+    return error_set(error, ERROR_INPUT, "%s", error_out_of_memory);
 }
 
 bool error_hint(struct error *error, const char *format, ...)

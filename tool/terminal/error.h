@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What went wrong in a command, and what to do next. Written where it is understood, carried up by
+ * Why a command failed, and what to do next. Written where the cause is known, passed up by
  * `return false`, printed once by tool/main.c. The statuses are the documented exit codes.
  */
 #ifndef TERMINAL_ERROR_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 enum error_status {
-    ERROR_FOUND = 1, /* no error: what was looked for is there, and the output says it */
+    ERROR_FOUND = 1, /* not an error: leaks, an exceeded limit or a difference were found */
     ERROR_USAGE = 2,
     ERROR_INPUT = 3,  /* something can't be read or written */
     ERROR_TARGET = 4, /* a process is gone or refuses */
@@ -23,11 +23,15 @@ struct error {
     char hint[1024]; /* the next step, a command where there is one; may be empty */
 };
 
-/* Leaks, a limit that was passed, a difference: ends the command with status 1, without a word. */
+/* The one text that says so, for structures that carry a text of their own. */
+extern const char error_out_of_memory[];
+
+/* Leaks, an exceeded limit, a difference: ends the command with status 1 and prints nothing. */
 bool error_found(struct error *error);
-/* Both return false, for `return error_set(...)`. */
+/* These return false, for `return error_set(...)`. */
 bool error_set(struct error *error, enum error_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+bool error_memory(struct error *error); /* error_out_of_memory, ERROR_INPUT */
 bool error_hint(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -28,7 +28,7 @@ static void line(const struct json *json)
 unsigned json_character(const char *start)
 {
     const unsigned char *text = (const unsigned char *)start;
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    static const uint32_t min[] = {0, 0, 0x80, 0x800, 0x10000};
     unsigned length = text[0] < 0x80 ? 1 : text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
     if (length == 1)
         return 1;
@@ -40,8 +40,7 @@ unsigned json_character(const char *start)
             return 0;
         code = code << 6 | (text[i] & 0x3f);
     }
-    return code >= least[length] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? length
-                                                                                         : 0;
+    return code >= min[length] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? length : 0;
 }
 
 static void quoted(FILE *file, const char *text)

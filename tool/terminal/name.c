@@ -9,13 +9,13 @@
 
 #include "base/compiler.h"
 
-enum { DEPTH_MOST = 512, EMPTIED_DEPTH_MOST = 12 };
+enum { DEPTH_MAX = 512, EMPTIED_DEPTH_MAX = 12 };
 enum token { TOKEN_TEXT, TOKEN_OPEN, TOKEN_CLOSE };
 
 struct brackets {
     unsigned depth;
     unsigned deeper; /* open ones that have no place below */
-    char open[DEPTH_MOST];
+    char open[DEPTH_MAX];
 };
 
 const char *name_base(const char *path)
@@ -121,7 +121,7 @@ static bool brackets_close(struct brackets *brackets, char close)
 
 static void brackets_open(struct brackets *brackets, char open)
 {
-    if (brackets->depth < DEPTH_MOST)
+    if (brackets->depth < DEPTH_MAX)
         brackets->open[brackets->depth++] = open;
     else
         brackets->deeper++;
@@ -181,7 +181,7 @@ static bool is_counted(char open)
 static unsigned depth_of(const char *text)
 {
     struct brackets brackets = {.depth = 0};
-    unsigned most = 0;
+    unsigned max = 0;
     size_t length;
     for (const char *at = text; *at; at += length) {
         enum token token = token_at(text, at, &length);
@@ -191,11 +191,11 @@ static unsigned depth_of(const char *text)
             continue;
         brackets_open(&brackets, *at);
         unsigned depth = 0;
-        for (unsigned i = 0; i < brackets.depth && depth <= EMPTIED_DEPTH_MOST; i++)
+        for (unsigned i = 0; i < brackets.depth && depth <= EMPTIED_DEPTH_MAX; i++)
             depth += is_counted(brackets.open[i]);
-        most = depth > most ? depth : most;
+        max = depth > max ? depth : max;
     }
-    return most;
+    return max;
 }
 
 /* Empties the brackets at one depth, of those that `which` names: Parser::parse<...>(...). */
@@ -274,7 +274,7 @@ void name_shorten(char *text, unsigned width, unsigned (*columns)(const char *te
     if (columns(text) > width)
         name_drop(text, "(anonymous namespace)::");
     unsigned depth = columns(text) > width ? depth_of(text) : 0;
-    for (depth = depth < EMPTIED_DEPTH_MOST ? depth : EMPTIED_DEPTH_MOST; depth > 1; depth--)
+    for (depth = depth < EMPTIED_DEPTH_MAX ? depth : EMPTIED_DEPTH_MAX; depth > 1; depth--)
         if (columns(text) > width)
             name_empty(text, depth, "(<", dots);
     if (columns(text) > width)
@@ -286,10 +286,10 @@ void name_shorten(char *text, unsigned width, unsigned (*columns)(const char *te
 void name_behead(char *text, unsigned width, unsigned (*columns)(const char *text),
                  const char *dots)
 {
-    enum { BYTES_MOST = 8 }; /* of a column: what has more is too wide, and need not be counted */
+    enum { BYTES_MAX = 8 }; /* of a column: what has more is too wide, and need not be counted */
     const char *rest = text, *end = text + strlen(text), *next;
     unsigned mark = columns(dots);
-    while (((size_t)(end - rest) > (size_t)BYTES_MOST * (width + 1) ||
+    while (((size_t)(end - rest) > (size_t)BYTES_MAX * (width + 1) ||
             columns(rest) + (rest > text ? mark : 0) > width) &&
            (next = name_scope(rest)) != NULL)
         rest = next;

@@ -165,7 +165,7 @@ bool output_pack(struct output *output, const char *path, struct error *error)
 {
     FILE *file = pack_open(output->file, path);
     if (!file)
-        return error_set(error, ERROR_INPUT, "out of memory");
+        return error_memory(error);
     output->packed = output->file;
     output->file = file;
     return true;
@@ -195,7 +195,7 @@ void output_lose(void)
 
 bool output_whole(struct error *error)
 {
-    return !lost || error_set(error, ERROR_INPUT, "out of memory");
+    return !lost || error_memory(error);
 }
 
 bool output_end(struct output *output, bool whole, struct error *error)

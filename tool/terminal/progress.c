@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FIRST_MS = 300, AGAIN_MS = 100, AGAIN_LOG_MS = 10000, BAR = 10, NAME_LEAST = 8 };
+enum { FIRST_MS = 300, AGAIN_MS = 100, AGAIN_LOG_MS = 10000, BAR = 10, NAME_MIN = 8 };
 
 static struct {
     pthread_mutex_t lock;
@@ -65,7 +65,7 @@ static void line_make_locked(char *line, size_t size, int64_t now, unsigned widt
                      (long)(left / 1000));
     }
     unsigned used = style_columns(progress.phase) + 2 + style_columns(rest);
-    unsigned room = width > used + NAME_LEAST ? width - used : NAME_LEAST;
+    unsigned room = width > used + NAME_MIN ? width - used : NAME_MIN;
     snprintf(line, size, "%s  %s%s", progress.phase,
              style_name(name, sizeof name, progress.what, room), rest);
 }

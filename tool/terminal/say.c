@@ -53,7 +53,7 @@ static const char *pager_find(void)
     if (is_runnable(found))
         return !own && !all && term && strcmp(term, "dumb") == 0 ? NULL : found;
     if (own || all)
-        terminal_warn("%s is '%s', which can't be run: there is no pager",
+        terminal_warn("%s is '%s', which can't be executed: printing without a pager",
                       own ? "MEMOIR_PAGER" : "PAGER", found);
     return NULL;
 }

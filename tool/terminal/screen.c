@@ -198,7 +198,7 @@ void terminal_rest(FILE *file, const char *text, unsigned indent)
     fold(file, text, indent, indent);
 }
 
-enum { ROW_MARGIN = 2, ROW_BELOW = 6, ROW_TEXT_LEAST = 30 };
+enum { ROW_MARGIN = 2, ROW_BELOW = 6, ROW_TEXT_MIN = 30 };
 
 /* Names have lists of words joined by '|', which go on below if they are long. The column that it
  * ends at. */
@@ -222,7 +222,7 @@ static unsigned row_name(FILE *file, const char *name)
 
 void terminal_row(FILE *file, const char *name, const char *text, unsigned indent)
 {
-    bool beside = terminal.width >= indent + ROW_TEXT_LEAST;
+    bool beside = terminal.width >= indent + ROW_TEXT_MIN;
     unsigned column = row_name(file, name);
     indent = beside ? indent : ROW_BELOW;
     if (!beside || column + 1 >= indent || ROW_MARGIN + strlen(name) > terminal.width) {

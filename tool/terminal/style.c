@@ -104,15 +104,15 @@ const char *style_trend(const struct style *style, char *text, size_t size, cons
 {
     static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     static const char *const letters[] = {"_", ".", "-", "~", "=", "+", "*", "#"};
-    float most = 0;
+    float max = 0;
     size_t used = 0;
     for (unsigned i = 0; i < count; i++)
-        most = values[i] > most ? values[i] : most;
+        max = values[i] > max ? values[i] : max;
     text[0] = '\0';
     for (unsigned i = 0; i < count; i++) {
         unsigned level = 0;
-        if (most > 0 && values[i] > 0)
-            level = (unsigned)(values[i] / most * 7.999f);
+        if (max > 0 && values[i] > 0)
+            level = (unsigned)(values[i] / max * 7.999f);
         const char *cell = (style->utf8 ? blocks : letters)[level < 8 ? level : 7];
         if (used + strlen(cell) + 1 > size)
             break;

@@ -9,19 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIZE_MOST = 1 << 20 };
+enum { TEXT_FILE_MAX = 1 << 20 };
 
 char *text_file_read(const char *path, struct error *error)
 {
     FILE *file = fopen(path, "re");
-    char *text = file ? malloc(SIZE_MOST + 1) : NULL;
-    size_t size = text ? fread(text, 1, SIZE_MOST + 1, file) : 0;
+    char *text = file ? malloc(TEXT_FILE_MAX + 1) : NULL;
+    size_t size = text ? fread(text, 1, TEXT_FILE_MAX + 1, file) : 0;
     const char *reason = NULL;
     if (!file || ferror(file))
         reason = strerror(errno);
     else if (!text)
-        reason = "out of memory";
-    else if (size > SIZE_MOST)
+        reason = error_out_of_memory;
+    else if (size > TEXT_FILE_MAX)
         reason = "it is larger than 1 MiB";
     else if (memchr(text, '\0', size))
         reason = "it is not text";
@@ -29,8 +29,7 @@ char *text_file_read(const char *path, struct error *error)
         text[size] = '\0';
     if (reason) {
         error_set(error, ERROR_INPUT, "%s can't be read: %s", path, reason);
-        suggest_file(path, "a text of lines is wanted: memoir help leaks, memoir help check",
-                     error);
+        suggest_file(path, "it must be lines of text: memoir help leaks, memoir help check", error);
         free(text);
         text = NULL;
     }

@@ -34,108 +34,108 @@ function __memoir_option
 end
 
 complete -c memoir -f
-complete -c memoir -n __fish_use_subcommand -a run -d 'run a program under memoir, and say where its memory went'
+complete -c memoir -n __fish_use_subcommand -a run -d 'run a program under memoir and summarize its use of memory'
 complete -c memoir -n '__fish_seen_subcommand_from run' -a '(__fish_complete_subcommand --fcs-skip=2)'
-complete -c memoir -n __fish_use_subcommand -a top -d 'the places that have the most memory, one line each'
+complete -c memoir -n __fish_use_subcommand -a top -d 'the sites with the most memory, one line each'
 complete -c memoir -n '__fish_seen_subcommand_from top' -F
-complete -c memoir -n __fish_use_subcommand -a report -d 'one page: totals, the course of the heap, who has what'
+complete -c memoir -n __fish_use_subcommand -a report -d 'one-page summary: totals, heap over time, top allocation sites'
 complete -c memoir -n '__fish_seen_subcommand_from report' -F
-complete -c memoir -n __fish_use_subcommand -a tree -d 'who called whom, from the roots'
+complete -c memoir -n __fish_use_subcommand -a tree -d 'the call tree, from the roots'
 complete -c memoir -n '__fish_seen_subcommand_from tree' -F
 complete -c memoir -n __fish_use_subcommand -a peek -d 'a function'\''s callers and callees'
 complete -c memoir -n '__fish_seen_subcommand_from peek' -F
-complete -c memoir -n __fish_use_subcommand -a list -d 'the source of a function, with numbers at its lines'
+complete -c memoir -n __fish_use_subcommand -a list -d 'the source of a function, with numbers beside its lines'
 complete -c memoir -n '__fish_seen_subcommand_from list' -F
-complete -c memoir -n __fish_use_subcommand -a disasm -d 'the machine code of a function, with numbers at its instructions'
+complete -c memoir -n __fish_use_subcommand -a disasm -d 'the machine code of a function, with numbers beside its instructions'
 complete -c memoir -n '__fish_seen_subcommand_from disasm' -F
 complete -c memoir -n __fish_use_subcommand -a traces -d 'whole stacks with their values, the largest first'
 complete -c memoir -n '__fish_seen_subcommand_from traces' -F
-complete -c memoir -n __fish_use_subcommand -a peak -d 'as top, of the moment when the heap was largest'
+complete -c memoir -n __fish_use_subcommand -a peak -d 'like top, at the moment when the heap was largest'
 complete -c memoir -n '__fish_seen_subcommand_from peak' -F
 complete -c memoir -n __fish_use_subcommand -a export -d 'write a profile in another tool'\''s format, as a page or as a picture'
 complete -c memoir -n '__fish_seen_subcommand_from export' -F
 complete -c memoir -n __fish_use_subcommand -a merge -d 'add profiles up'
 complete -c memoir -n '__fish_seen_subcommand_from merge' -F
-complete -c memoir -n __fish_use_subcommand -a redact -d 'write a profile without its names, to show it to others'
+complete -c memoir -n __fish_use_subcommand -a redact -d 'replace the names in a profile by hashes, before sharing it'
 complete -c memoir -n '__fish_seen_subcommand_from redact' -F
 complete -c memoir -n __fish_use_subcommand -a diff -d 'what changed from one profile to another'
 complete -c memoir -n '__fish_seen_subcommand_from diff' -F
-complete -c memoir -n __fish_use_subcommand -a leaks -d 'what was never freed, where it came from, and whether it grows'
+complete -c memoir -n __fish_use_subcommand -a leaks -d 'memory that was never freed, where it was allocated, and whether it grows'
 complete -c memoir -n '__fish_seen_subcommand_from leaks' -F
-complete -c memoir -n __fish_use_subcommand -a churn -d 'blocks that lived less than a millisecond, by place'
+complete -c memoir -n __fish_use_subcommand -a churn -d 'blocks that lived less than a millisecond, by site'
 complete -c memoir -n '__fish_seen_subcommand_from churn' -F
-complete -c memoir -n __fish_use_subcommand -a sizes -d 'blocks by their size, and what rounding up costs'
+complete -c memoir -n __fish_use_subcommand -a sizes -d 'blocks by size, and the cost of rounding up'
 complete -c memoir -n '__fish_seen_subcommand_from sizes' -F
-complete -c memoir -n __fish_use_subcommand -a threads -d 'what each thread has allocated, and what of it is live'
+complete -c memoir -n __fish_use_subcommand -a threads -d 'allocated and live memory of each thread'
 complete -c memoir -n '__fish_seen_subcommand_from threads' -F
 complete -c memoir -n __fish_use_subcommand -a time -d 'memory over time, as a graph'
 complete -c memoir -n '__fish_seen_subcommand_from time' -F
-complete -c memoir -n __fish_use_subcommand -a check -d 'limits on memory and time, for continuous integration'
+complete -c memoir -n __fish_use_subcommand -a check -d 'check limits on memory and time, for continuous integration'
 complete -c memoir -n '__fish_seen_subcommand_from check' -F
-complete -c memoir -n __fish_use_subcommand -a symbols -d 'how good the names in a profile are, and what would make them better'
+complete -c memoir -n __fish_use_subcommand -a symbols -d 'how complete the names in a profile are, and how to complete them'
 complete -c memoir -n '__fish_seen_subcommand_from symbols' -F
-complete -c memoir -n __fish_use_subcommand -a shell -d 'ask many questions of one profile, which is loaded once'
+complete -c memoir -n __fish_use_subcommand -a shell -d 'ask many questions about one profile, which is loaded once'
 complete -c memoir -n '__fish_seen_subcommand_from shell' -F
-complete -c memoir -n __fish_use_subcommand -a doctor -d 'why is there no data, why are there no names'
+complete -c memoir -n __fish_use_subcommand -a doctor -d 'find out why data or names are missing'
 complete -c memoir -n '__fish_seen_subcommand_from doctor' -F
 complete -c memoir -n __fish_use_subcommand -a ctl -d 'control memoir in a running process'
 complete -c memoir -n '__fish_seen_subcommand_from ctl' -a 'start stop rate dump record snapshot mark reset purge stats show set version help (__fish_complete_pids)'
 complete -c memoir -n __fish_use_subcommand -a ps -d 'list the processes that run with memoir'
-complete -c memoir -n __fish_use_subcommand -a jeprof -d 'as jemalloc'\''s jeprof: the same options, tables and shell'
+complete -c memoir -n __fish_use_subcommand -a jeprof -d 'jemalloc'\''s jeprof: the same options, tables and shell'
 complete -c memoir -n '__fish_seen_subcommand_from jeprof' -a 'WORDS'
-complete -c memoir -n __fish_use_subcommand -a google-pprof -d 'as the pprof of gperftools: the same options, tables and shell'
+complete -c memoir -n __fish_use_subcommand -a google-pprof -d 'the pprof of gperftools: the same options, tables and shell'
 complete -c memoir -n '__fish_seen_subcommand_from google-pprof' -a 'WORDS'
-complete -c memoir -n __fish_use_subcommand -a pprof -d 'as pprof: gperftools'\'' or Go'\''s, by its words'
+complete -c memoir -n __fish_use_subcommand -a pprof -d 'pprof of gperftools or of Go, depending on its options'
 complete -c memoir -n '__fish_seen_subcommand_from pprof' -a 'WORDS'
 complete -c memoir -n __fish_use_subcommand -a options -d 'describe the options of the library'
-complete -c memoir -n __fish_use_subcommand -a help -d 'explain a command or a topic, or list the commands of every day'
+complete -c memoir -n __fish_use_subcommand -a help -d 'explain a command or topic, or list the most common commands'
 complete -c memoir -n '__fish_seen_subcommand_from help' -a 'run top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor ctl ps jeprof google-pprof pprof options help version completion man blame filters formats metrics moments'
 complete -c memoir -n __fish_use_subcommand -a version -d 'print the version'
 complete -c memoir -n __fish_use_subcommand -a completion -d 'print the completion script of a shell'
 complete -c memoir -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
 complete -c memoir -n __fish_use_subcommand -a man -d 'print the manual page memoir(1), in roff'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l output -d 'keep the recording as this file, or in this folder' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from run' -l format -d 'keep its last profile, in this format' -x -a 'memoir pprof jemalloc gperftools'
-complete -c memoir -n '__fish_seen_subcommand_from run' -l rate -d 'record one block in so many bytes (512K); the option heap.rate' -x
+complete -c memoir -n '__fish_seen_subcommand_from run' -l format -d 'keep the last profile only, in this format' -x -a 'memoir pprof jemalloc gperftools'
+complete -c memoir -n '__fish_seen_subcommand_from run' -l rate -d 'mean bytes between two recorded blocks (512K); the option heap.rate' -x
 complete -c memoir -n '__fish_seen_subcommand_from run' -l exact -d 'record every block'
-complete -c memoir -n '__fish_seen_subcommand_from run' -l every -d 'a snapshot so often (10s), if it allocates; the option capture.interval' -x
-complete -c memoir -n '__fish_seen_subcommand_from run' -l rows -d 'rows of each list in the summary (-n), 3' -x
-complete -c memoir -n '__fish_seen_subcommand_from run' -l no-summary -d 'say nothing; without --output, become the program unrecorded'
+complete -c memoir -n '__fish_seen_subcommand_from run' -l every -d 'time between snapshots (10s); the option capture.interval' -x
+complete -c memoir -n '__fish_seen_subcommand_from run' -l rows -d 'rows of each list in the summary (-n); default 3' -x
+complete -c memoir -n '__fish_seen_subcommand_from run' -l no-summary -d 'print nothing; without --output, record nothing either'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l lib -d 'use this libmemoir.so' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from run' -l set -d 'set an option (memoir options lists them); may be repeated' -x -a '(__memoir_option)'
-complete -c memoir -n '__fish_seen_subcommand_from list' -l asm -d 'the machine code with it, as memoir disasm shows it'
-complete -c memoir -n '__fish_seen_subcommand_from list' -l source-path -d 'folders with sources, joined by '\'':'\''' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from disasm' -l source-path -d 'folders with sources, joined by '\'':'\''' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from export' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope firefox perfetto pftrace dhat massif heaptrack gperftools symbolized csv'
-complete -c memoir -n '__fish_seen_subcommand_from export' -l picture -d 'which picture, if the ending leaves it open' -x -a 'flame graph time sizes'
-complete -c memoir -n '__fish_seen_subcommand_from export' -l inverted -d 'flame graphs: roots on top'
-complete -c memoir -n '__fish_seen_subcommand_from export' -l reversed -d 'flame graphs: merged from the leaf, with callers on top of it'
-complete -c memoir -n '__fish_seen_subcommand_from export' -l title -d 'over the picture' -x
-complete -c memoir -n '__fish_seen_subcommand_from export' -l width -d 'of a picture, in pixels' -x
-complete -c memoir -n '__fish_seen_subcommand_from merge' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope firefox perfetto pftrace dhat massif heaptrack gperftools symbolized csv'
-complete -c memoir -n '__fish_seen_subcommand_from redact' -l keep -d 'keep names, files and paths that fit, and names in such files; may be repeated' -x
-complete -c memoir -n '__fish_seen_subcommand_from redact' -l format -d 'the format, whatever the ending' -x -a 'pprof folded difffolded callgrind speedscope firefox perfetto pftrace dhat massif heaptrack gperftools symbolized csv'
-complete -c memoir -n '__fish_seen_subcommand_from diff' -l normalize -d 'scale BEFORE to the size of AFTER: only shares are compared'
-complete -c memoir -n '__fish_seen_subcommand_from diff' -l exit-code -d 'end with status 1 if something has changed'
-complete -c memoir -n '__fish_seen_subcommand_from leaks' -l rule -d 'what is called a leak' -x -a 'auto exit growth'
-complete -c memoir -n '__fish_seen_subcommand_from leaks' -l suppressions -d 'leave out what fits the lines of this file' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from leaks' -l suppress -d 'print such lines for the leaks that were found'
-complete -c memoir -n '__fish_seen_subcommand_from check' -l max-peak -d 'live bytes when the heap was largest' -x
+complete -c memoir -n '__fish_seen_subcommand_from run' -l set -d 'set an option, see memoir options; may be repeated' -x -a '(__memoir_option)'
+complete -c memoir -n '__fish_seen_subcommand_from list' -l asm -d 'add the machine code, as memoir disasm does'
+complete -c memoir -n '__fish_seen_subcommand_from list' -l source-path -d 'folders with sources, separated by '\'':'\''' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from disasm' -l source-path -d 'folders with sources, separated by '\'':'\''' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from export' -l format -d 'the format, whatever the ending of FILE' -x -a 'pprof folded difffolded callgrind speedscope firefox perfetto pftrace dhat massif heaptrack gperftools symbolized csv'
+complete -c memoir -n '__fish_seen_subcommand_from export' -l picture -d 'which picture, if the ending does not tell' -x -a 'flame graph time sizes'
+complete -c memoir -n '__fish_seen_subcommand_from export' -l inverted -d 'flame graphs: draw the roots at the top'
+complete -c memoir -n '__fish_seen_subcommand_from export' -l reversed -d 'flame graphs: merge from the leaf, with callers above it'
+complete -c memoir -n '__fish_seen_subcommand_from export' -l title -d 'title of the picture' -x
+complete -c memoir -n '__fish_seen_subcommand_from export' -l width -d 'width of the picture in pixels' -x
+complete -c memoir -n '__fish_seen_subcommand_from merge' -l format -d 'the format, whatever the ending of FILE' -x -a 'pprof folded difffolded callgrind speedscope firefox perfetto pftrace dhat massif heaptrack gperftools symbolized csv'
+complete -c memoir -n '__fish_seen_subcommand_from redact' -l keep -d 'keep matching names, files and paths, and names in such files; may be repeated' -x
+complete -c memoir -n '__fish_seen_subcommand_from redact' -l format -d 'the format, whatever the ending of FILE' -x -a 'pprof folded difffolded callgrind speedscope firefox perfetto pftrace dhat massif heaptrack gperftools symbolized csv'
+complete -c memoir -n '__fish_seen_subcommand_from diff' -l normalize -d 'scale BEFORE to the size of AFTER, to compare shares only'
+complete -c memoir -n '__fish_seen_subcommand_from diff' -l exit-code -d 'exit with status 1 if anything changed'
+complete -c memoir -n '__fish_seen_subcommand_from leaks' -l rule -d 'which memory counts as a leak; default auto' -x -a 'auto exit growth'
+complete -c memoir -n '__fish_seen_subcommand_from leaks' -l suppressions -d 'leave out leaks that match a line of this file' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from leaks' -l suppress -d 'print such lines for the leaks found'
+complete -c memoir -n '__fish_seen_subcommand_from check' -l max-peak -d 'live bytes at the peak' -x
 complete -c memoir -n '__fish_seen_subcommand_from check' -l max-live -d 'live bytes at the end' -x
-complete -c memoir -n '__fish_seen_subcommand_from check' -l max-allocs -d 'allocations in all: calls that gave a block, each realloc among them' -x
+complete -c memoir -n '__fish_seen_subcommand_from check' -l max-allocs -d 'number of allocations, including each realloc' -x
 complete -c memoir -n '__fish_seen_subcommand_from check' -l max-cpu -d 'CPU time in all, 1.5s or 200ms' -x
-complete -c memoir -n '__fish_seen_subcommand_from check' -l max-growth -d 'each of the three of memory, against --base, if it has no limit itself; else time' -x
-complete -c memoir -n '__fish_seen_subcommand_from check' -l no-leaks -d 'fail if memoir leaks would find any'
+complete -c memoir -n '__fish_seen_subcommand_from check' -l max-growth -d 'growth against --base, for values without a limit; profiles of time: growth of the time' -x
+complete -c memoir -n '__fish_seen_subcommand_from check' -l no-leaks -d 'fail if memoir leaks finds any'
 complete -c memoir -n '__fish_seen_subcommand_from check' -l suppressions -d 'as in memoir leaks' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from check' -l budget -d 'limits by place, a line each' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from check' -l strict -d 'a limit that can'\''t be decided is a failure: exit status 1'
-complete -c memoir -n '__fish_seen_subcommand_from check' -l junit -d 'write the results as JUnit'\''s XML, too' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from check' -l github -d 'as GitHub'\''s annotations; a table in Markdown goes to $GITHUB_STEP_SUMMARY'
+complete -c memoir -n '__fish_seen_subcommand_from check' -l budget -d 'file with limits by function, file or module, one per line' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from check' -l strict -d 'exit with status 1 if a limit can'\''t be decided'
+complete -c memoir -n '__fish_seen_subcommand_from check' -l junit -d 'also write the results as JUnit XML to this file' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from check' -l github -d 'print GitHub annotations; append a Markdown table to $GITHUB_STEP_SUMMARY'
 complete -c memoir -n '__fish_seen_subcommand_from symbols' -l embed -d 'write the profile with its names to --output, for pprof and memoir'
 complete -c memoir -n '__fish_seen_subcommand_from doctor' -l system -d 'the kernel'\''s settings for huge pages and overcommit'
-complete -c memoir -n '__fish_seen_subcommand_from ctl' -l format -d 'what a dump is written as; without it, as FILE ends: .memoir, .pb.gz or .heap' -x -a 'memoir pprof jemalloc gperftools'
+complete -c memoir -n '__fish_seen_subcommand_from ctl' -l format -d 'format of a dump; default by the ending of FILE: .memoir, .pb.gz or .heap' -x -a 'memoir pprof jemalloc gperftools'
 complete -c memoir -n '__fish_seen_subcommand_from ctl' -l json -d 'as JSON, schema memoir.ctl/1'
-complete -c memoir -n '__fish_seen_subcommand_from ps' -l all -d 'as root, ask the processes of other users as well (-a)'
+complete -c memoir -n '__fish_seen_subcommand_from ps' -l all -d 'as root, also ask processes of other users (-a)'
 complete -c memoir -n '__fish_seen_subcommand_from ps' -l json -d 'as JSON, schema memoir.ps/1'
 complete -c memoir -n '__fish_seen_subcommand_from options' -l markdown -d 'as Markdown'
 complete -c memoir -n '__fish_seen_subcommand_from options' -l man -d 'as the manual page memoir.conf(5), in roff'
@@ -143,38 +143,38 @@ complete -c memoir -n '__fish_seen_subcommand_from options' -l json -d 'as JSON,
 complete -c memoir -n '__fish_seen_subcommand_from help' -l all -d 'list every command and topic (-a)'
 complete -c memoir -n '__fish_seen_subcommand_from version' -l json -d 'as JSON, schema memoir.version/1'
 complete -c memoir -n '__fish_seen_subcommand_from man' -l markdown -d 'as Markdown, docs/COMMANDS.md'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l metric -d 'live, peak, alloc, count, churn, cpu, or a name that the profile has' -x -a 'live objects peak alloc count requested churn cpu wall wait'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l metric -d 'live, peak, alloc, count, churn, cpu, or a value type of the profile' -x -a 'live objects peak alloc count requested churn cpu wall wait'
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l by -d 'what a row is' -x -a 'site function line file module address thread size'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l frames -d 'who has to answer: the first frame outside of libraries, outside of malloc, or malloc' -x -a 'blame leaf all'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l focus -d 'keep stacks with a frame that fits; may be repeated' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l ignore -d 'leave out stacks with a frame that fits; may be repeated' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l show -d 'keep frames that fit' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l hide -d 'leave out frames that fit' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l from -d 'cut what is above the outermost frame that fits' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l prune -d 'cut what is below the innermost frame that fits' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l thread -d 'keep what this thread allocated: its name or number' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l module -d 'keep stacks with a frame of this program or library' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l size -d 'keep blocks of these sizes, 1K:64K; large ones by their mean' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l age -d 'keep blocks that ended at such an age, :1ms or 10s:' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l tag-focus -d 'keep samples with a label that fits, KEY=RE or KEY=1K:64K' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l tag-ignore -d 'leave out samples with a label that fits' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l at -d 'of captures: peak, end, a snapshot'\''s number, or a time' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l since -d 'of captures: compare with this earlier moment, as --at takes it' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l until -d 'of captures: the end of that time; the same as --at' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l no-inlines -d 'inlined functions belong to the one they were inlined into'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l base -d 'compare with this one' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l frames -d 'charge blocks to the first frame outside of libraries, outside of malloc, or to malloc' -x -a 'blame leaf all'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l focus -d 'keep stacks with a matching frame; may be repeated' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l ignore -d 'leave out stacks with a matching frame; may be repeated' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l show -d 'keep matching frames only' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l hide -d 'leave out matching frames' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l from -d 'cut the callers of the outermost matching frame' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l prune -d 'cut the callees of the innermost matching frame' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l thread -d 'keep allocations of this thread, by name or number' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l module -d 'keep stacks with a frame of a matching program or library' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l size -d 'keep blocks of these sizes, 1K:64K; large blocks by their mean' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l age -d 'keep blocks that were freed at this age, :1ms or 10s:' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l tag-focus -d 'keep samples with a matching label, KEY=RE or KEY=1K:64K' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l tag-ignore -d 'leave out samples with a matching label' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l at -d 'captures: the moment to show: peak, end, a snapshot'\''s number, or a time' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l since -d 'captures: compare with this earlier moment, named as for --at' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l until -d 'captures: the later moment of that comparison; the same as --at' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l no-inlines -d 'charge inlined functions to the function they were inlined into'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l base -d 'compare with this profile' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l sort -d 'order of the rows' -x -a 'self total'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l rows -d 'show so many (-n); 0 is all' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l rows -d 'number of rows (-n); 0 for all' -x
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l json -d 'as JSON, with exact numbers'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l csv -d 'as CSV, where it is a table'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l output -d 'write to this file (-o), as its ending says: .json, .csv, .html, .svg, .dot' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l verbose -d 'show more (-v), library frames among it'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l program -d 'the program'\''s file, if it is not where it was' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l csv -d 'as CSV, if the output is a table'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l output -d 'write to this file (-o), in the format of its ending: .json, .csv, .html, .svg, .dot' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l verbose -d 'show more, such as library frames (-v)'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l program -d 'the program'\''s file, if it has moved' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l sysroot -d 'look for programs and libraries below this folder' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l debug-path -d 'more folders with debug files, joined by '\'':'\''' -r -F
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l seconds -d 'of URLs: how long the server should record' -x
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l fetch -d 'ask debuginfod for debug files that are missing'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l no-cache -d 'find all names anew'
-complete -c memoir -l color -d 'colours; auto is on a terminal, unless NO_COLOR is set' -x -a 'auto always never'
-complete -c memoir -l quiet -d 'no warnings and no advice, errors only'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l debug-path -d 'further folders with debug files, separated by '\'':'\''' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l seconds -d 'URLs: for how long the server should record' -x
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l fetch -d 'ask debuginfod for missing debug files'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l no-cache -d 'do not use the cache of names'
+complete -c memoir -l color -d 'use colours; auto: on a terminal, unless NO_COLOR is set' -x -a 'auto always never'
+complete -c memoir -l quiet -d 'print errors only, no warnings or advice'
 complete -c memoir -l help -d 'explain the command'

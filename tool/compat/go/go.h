@@ -117,7 +117,7 @@ const char *go_keep(struct go_profile *go, char *text);
 
 /* go_tags.c: the labels of a sample that are shown; the unit of a number. */
 size_t go_labels(const struct go_profile *go, const struct go_sample *sample,
-                 struct profile_label labels[PROFILE_LABELS_MOST]);
+                 struct profile_label labels[PROFILE_LABELS_MAX]);
 const char *go_tag_unit(const struct go_profile *go, const struct profile_label *label);
 void go_choose_tags(struct go_profile *go);
 void go_tag_frames(struct go_profile *go);
@@ -131,10 +131,10 @@ void go_drop_frames(struct go_profile *go);
 
 /* go_graph.c; `tree`: a node for each way that leads to it (-call_tree). */
 void go_graph_make(struct go_graph *graph, const struct go_profile *go, bool tree, bool cum,
-                   double nodes_most, double node_share, double edge_share);
+                   double nodes_max, double node_share, double edge_share);
 /* The same for a picture: the nodes that tell most, and no edges that say nothing. */
-void go_graph_draw(struct go_graph *graph, const struct go_profile *go, bool tree,
-                   double nodes_most, double node_share, double edge_share);
+void go_graph_draw(struct go_graph *graph, const struct go_profile *go, bool tree, double nodes_max,
+                   double node_share, double edge_share);
 /* The node of a frame (its line, or behind all lines its place), called by that of `above`; -1: it
  * is outermost. */
 uint32_t go_graph_node(const struct go_graph *graph, int64_t above, size_t slot);
@@ -195,13 +195,13 @@ struct go_tags {
 };
 /* Those that stand for at least so much. */
 void go_tags_make(struct go_tags *tags, const struct go_profile *go, const struct go_graph *graph,
-                  int64_t least);
+                  int64_t min);
 void go_tags_free(struct go_tags *tags);
 /* The largest first; `flat`: by the node's own. */
 void go_tags_sort(struct go_tag *tags, size_t count, bool flat);
 
 /* go_trim.c: see go_graph_draw. */
-void go_graph_trim(struct go_graph *graph, const struct go_profile *go, double nodes_most);
+void go_graph_trim(struct go_graph *graph, const struct go_profile *go, double nodes_max);
 
 /* go_dot.c */
 void go_print_dot(struct go_profile *go, struct go_graph *graph, double node_share,

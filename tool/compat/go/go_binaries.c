@@ -58,7 +58,7 @@ static bool find(struct profile *profile, uint32_t number, const char *folder)
     char *path = strdup(profile_text(profile, mapping->path)), name[4096];
     char *build_id = strdup(profile_text(profile, mapping->build_id));
     if (!path || !build_id)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     const char *bare = path + strspn(path, "/");
     bool moved = false;
@@ -89,14 +89,14 @@ void go_find_binaries(struct profile *profile)
                  : home            ? home
                                    : "",
                  given && given[0] ? "" : "/pprof/binaries") < 0)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     for (uint32_t i = 1; i < profile->mappings.count; i++) {
         bool found = false;
         for (char *at = folders; *at && !found; at += *at == ':') {
             size_t length = strcspn(at, ":");
             char *folder = strndup(at, length);
             if (!folder)
-                compat_fail("out of memory");
+                compat_out_of_memory();
             for (size_t end = length; end > 1 && folder[end - 1] == '/'; end--)
                 folder[end - 1] = '\0';
             found = length > 0 && find(profile, i, folder);

@@ -82,7 +82,7 @@ bool go_print_disasm(struct go_profile *go, const struct go_graph *graph, const 
     char text[64];
     /* The profile is not changed by it but for what is found out. */
     if (!symbol_codes((struct profile *)go->from, &options, fits, wanted, &codes, &count))
-        compat_fail("out of memory");
+        compat_out_of_memory();
     compat_pattern_free(wanted);
     if (count > 0)
         qsort(codes, count, sizeof *codes, compare_codes);

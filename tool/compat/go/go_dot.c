@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BESIDE_MOST = 4 }; /* labels beside a node */
+enum { BESIDE_MAX = 4 }; /* labels beside a node */
 
 struct drawing {
     struct go_profile *go;
@@ -59,7 +59,7 @@ static char *shorten(const char *name)
         name += sizeof nameless - 1;
     char *text = strdup(name), *version = text ? strstr(text, "/v") : NULL;
     if (!text)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     for (; version; version = strstr(version + 1, "/v")) {
         size_t digits = strspn(version + 2, "0123456789");
         bool later = digits > 1 ? version[2] != '0' : version[2] >= '2';
@@ -184,38 +184,38 @@ static void join(struct go_tag *group, const struct go_tag *tag, int64_t ends[2]
 }
 
 /* More than a few sizes become ranges, named in `names`. Count of what is left. */
-static size_t collapse(struct go_tag *tags, size_t count, bool flat, char names[BESIDE_MOST][140])
+static size_t collapse(struct go_tag *tags, size_t count, bool flat, char names[BESIDE_MAX][140])
 {
-    int64_t ends[BESIDE_MOST][2];
-    struct go_tag groups[BESIDE_MOST];
+    int64_t ends[BESIDE_MAX][2];
+    struct go_tag groups[BESIDE_MAX];
     char text[2][64];
     go_tags_sort(tags, count, flat);
-    if (count <= BESIDE_MOST)
+    if (count <= BESIDE_MAX)
         return count;
-    for (size_t i = 0; i < BESIDE_MOST; i++) {
+    for (size_t i = 0; i < BESIDE_MAX; i++) {
         groups[i] = tags[i];
         ends[i][0] = ends[i][1] = tags[i].value;
     }
-    for (size_t i = BESIDE_MOST; i < count; i++) {
+    for (size_t i = BESIDE_MAX; i < count; i++) {
         size_t nearest = 0;
-        for (size_t k = 1; k < BESIDE_MOST; k++)
+        for (size_t k = 1; k < BESIDE_MAX; k++)
             if (distance(&tags[i], &tags[k]) < distance(&tags[i], &tags[nearest]))
                 nearest = k;
         join(&groups[nearest], &tags[i], ends[nearest]);
     }
-    for (size_t i = 0; i < BESIDE_MOST; i++) {
-        const char *least = go_label(ends[i][0], groups[i].unit, "auto", text[0]);
-        const char *most = go_label(ends[i][1], groups[i].unit, "auto", text[1]);
+    for (size_t i = 0; i < BESIDE_MAX; i++) {
+        const char *min = go_label(ends[i][0], groups[i].unit, "auto", text[0]);
+        const char *max = go_label(ends[i][1], groups[i].unit, "auto", text[1]);
         bool range = ends[i][0] != ends[i][1];
-        snprintf(names[i], sizeof names[i], "%s%s%s", least, range ? ".." : "", range ? most : "");
+        snprintf(names[i], sizeof names[i], "%s%s%s", min, range ? ".." : "", range ? max : "");
         groups[i].name = names[i];
         groups[i].flat = tag_value(&groups[i], true);
         groups[i].cum = tag_value(&groups[i], false);
         groups[i].flat_divisor = groups[i].cum_divisor = 0;
         tags[i] = groups[i];
     }
-    go_tags_sort(tags, BESIDE_MOST, flat);
-    return BESIDE_MOST;
+    go_tags_sort(tags, BESIDE_MAX, flat);
+    return BESIDE_MAX;
 }
 
 /* The sizes that go with some labels of a node. */
@@ -223,7 +223,7 @@ static bool print_sizes(struct drawing *drawing, const struct go_tag *all, size_
                         const char *labels, bool flat, const char *source)
 {
     struct go_tag *sizes = compat_room(NULL, count, sizeof *sizes);
-    char names[BESIDE_MOST][140], target[64];
+    char names[BESIDE_MAX][140], target[64];
     size_t found = 0;
     bool any = false;
     for (size_t i = 0; i < count; i++)
@@ -259,7 +259,7 @@ static bool print_tags(struct drawing *drawing, uint32_t node)
             texts[found++] = tags->items[first + i];
     go_tags_sort(texts, found, flat);
     snprintf(source, sizeof source, "N%" PRIu32, drawing->number[node]);
-    for (size_t i = 0; i < found && i < BESIDE_MOST; i++) {
+    for (size_t i = 0; i < found && i < BESIDE_MAX; i++) {
         int64_t value = tag_value(&texts[i], flat);
         if (value == 0)
             continue;
@@ -318,13 +318,13 @@ static void print_legend(const struct drawing *drawing, const char *title, doubl
     size_t size;
     FILE *memory = open_memstream(&head, &size);
     if (!memory)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     go_print_labels(drawing->go, drawing->graph, node_share, edge_share, true, memory);
     if (fclose(memory) != 0)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     char *first = strndup(head, strcspn(head, "\n"));
     if (!first)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     fputs("subgraph cluster_L { \"", drawing->out);
     print_escaped(drawing->out, first);
     fputs("\" [shape=box fontsize=16 label=\"", drawing->out);

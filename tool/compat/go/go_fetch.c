@@ -17,8 +17,8 @@
 /* As Go converts it; what no program could do stays so large that it can be told. */
 static int64_t whole(double number)
 {
-    static const double most = 0x1p62;
-    return (int64_t)(number > most ? most : number < -most ? -most : number);
+    static const double max = 0x1p62;
+    return (int64_t)(number > max ? max : number < -max ? -max : number);
 }
 
 /* gperftools' text: each sample is labelled with the size of its blocks, and what was sampled is
@@ -68,7 +68,7 @@ static void read_maps(struct profile *profile)
             continue;
         char *bare = strndup(path, length - tail);
         if (!bare)
-            compat_fail("out of memory");
+            compat_out_of_memory();
         mappings[i].path = profile_string_of(profile, bare);
         free(bare);
     }
@@ -187,7 +187,7 @@ static void join(struct profile *profile, const struct profile *more, double fac
     if (time == 0 || more->time_ns < time)
         time = more->time_ns;
     if (!profile_merge(profile, more, factor))
-        compat_fail("out of memory");
+        compat_out_of_memory();
     profile->time_ns = time;
     for (size_t i = 0; i < more->comments.count; i++)
         add_comment(profile, profile_text(more, comments[i]));
@@ -236,7 +236,7 @@ static void normalize(struct profile *profile, const struct profile *base)
 static void mark_base(struct profile *profile)
 {
     for (size_t i = 0; i < profile->samples.count; i++) {
-        struct profile_label labels[PROFILE_LABELS_MOST + 1] = {
+        struct profile_label labels[PROFILE_LABELS_MAX + 1] = {
             {.key = profile_string_of(profile, "pprof::base"),
              .text = profile_string_of(profile, "true")}};
         uint32_t set = profile->samples.label_sets[i], count = 0;
@@ -385,7 +385,7 @@ void go_fetch(struct profile *profile, const struct compat_words *words, const c
     options.again = strstr(mode, "force") != NULL;
     options.no_inlines = strstr(mode, "fastlocal") != NULL;
     if (!go_symbolize_none(mode) && !symbol_resolve(profile, &options, &report))
-        compat_fail("out of memory");
+        compat_out_of_memory();
     symbol_report_free(&report);
     compat_fetch_names(words, profile);
     add_mapping(profile);
@@ -396,7 +396,7 @@ void go_fetch(struct profile *profile, const struct compat_words *words, const c
             *last = text;
     }
     if (profile->failed)
-        compat_fail("out of memory");
+        compat_out_of_memory();
 }
 
 bool go_symbolize_none(const char *mode)

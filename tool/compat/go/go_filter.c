@@ -178,7 +178,7 @@ static char *bare_name(const char *name)
     const char *at = name + (name[0] == '.');
     char *text = strdup(at);
     if (!text)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     for (char *open = strchr(text, '('); open; open = strchr(open + 1, '(')) {
         bool reserved = strncmp(open, own[0], strlen(own[0])) == 0 ||
                         (open - text >= 8 && strncmp(open - 8, own[1], strlen(own[1])) == 0);

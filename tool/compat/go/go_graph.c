@@ -324,23 +324,23 @@ void go_graph_keep(struct go_graph *graph, const struct go_profile *go, size_t c
 }
 
 void go_graph_make(struct go_graph *graph, const struct go_profile *go, bool tree, bool cum,
-                   double nodes_most, double node_share, double edge_share)
+                   double nodes_max, double node_share, double edge_share)
 {
     graph_start(graph, go, tree, node_share, edge_share);
     sort(graph, cum);
-    if (nodes_most > 0 && (double)graph->count > nodes_most) {
-        go_graph_keep(graph, go, (size_t)nodes_most);
+    if (nodes_max > 0 && (double)graph->count > nodes_max) {
+        go_graph_keep(graph, go, (size_t)nodes_max);
         sort(graph, cum);
     }
     for (size_t i = 0; i < graph->edges_count; i++)
         graph->edges[i].gone = llabs(graph->edges[i].weight) < graph->edge_cutoff;
 }
 
-void go_graph_draw(struct go_graph *graph, const struct go_profile *go, bool tree,
-                   double nodes_most, double node_share, double edge_share)
+void go_graph_draw(struct go_graph *graph, const struct go_profile *go, bool tree, double nodes_max,
+                   double node_share, double edge_share)
 {
     graph_start(graph, go, tree, node_share, edge_share);
-    go_graph_trim(graph, go, nodes_most);
+    go_graph_trim(graph, go, nodes_max);
 }
 
 /* By the node at one end, then the heaviest first. */

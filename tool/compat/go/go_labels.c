@@ -25,7 +25,7 @@ static const char *keep(struct go_tags *tags, const char *text)
         found = copy ? (char **)tsearch(copy, &tags->texts, compare_texts) : NULL;
     }
     if (!found)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     return *found;
 }
 
@@ -73,7 +73,7 @@ static void add(struct go_tags *tags, const struct go_tag *wanted, const struct 
 /* What a sample is labelled with. */
 struct labelled {
     const char *labels; /* all texts, by key, or "" */
-    struct go_tag sizes[PROFILE_LABELS_MOST + 1];
+    struct go_tag sizes[PROFILE_LABELS_MAX + 1];
     size_t count;
 };
 
@@ -97,15 +97,15 @@ static int compare_lines(const void *a, const void *b)
 static void label(struct labelled *labelled, struct go_tags *tags, const struct go_profile *go,
                   const struct go_sample *sample)
 {
-    struct profile_label labels[PROFILE_LABELS_MOST];
+    struct profile_label labels[PROFILE_LABELS_MAX];
     size_t count = go_labels(go, sample, labels), lines_count = 0, used = 0;
-    char *lines[PROFILE_LABELS_MOST], text[8192] = "";
+    char *lines[PROFILE_LABELS_MAX], text[8192] = "";
     for (size_t i = 0; i < count; i++) {
         const char *key = profile_text(go->from, labels[i].key);
         if (labels[i].text != 0 && strcmp(key, "pprof::base") != 0 &&
             asprintf(&lines[lines_count++], "%s:%s", key, profile_text(go->from, labels[i].text)) <
                 0)
-            compat_fail("out of memory");
+            compat_out_of_memory();
     }
     if (lines_count > 0)
         qsort(lines, lines_count, sizeof(char *), compare_lines);
@@ -144,11 +144,11 @@ static int compare_nodes(const void *a, const void *b)
 }
 
 /* Drops the small ones and sorts the rest by node. */
-static void finish(struct go_tags *tags, const struct go_graph *graph, int64_t least)
+static void finish(struct go_tags *tags, const struct go_graph *graph, int64_t min)
 {
     size_t kept = 0, node = 0;
     for (size_t i = 0; i < tags->count; i++)
-        if (llabs(tags->items[i].flat) >= least || llabs(tags->items[i].cum) >= least)
+        if (llabs(tags->items[i].flat) >= min || llabs(tags->items[i].cum) >= min)
             tags->items[kept++] = tags->items[i];
     tags->count = kept;
     if (kept > 0)
@@ -162,7 +162,7 @@ static void finish(struct go_tags *tags, const struct go_graph *graph, int64_t l
 }
 
 void go_tags_make(struct go_tags *tags, const struct go_profile *go, const struct go_graph *graph,
-                  int64_t least)
+                  int64_t min)
 {
     size_t *seen = compat_room(NULL, graph->nodes_count, sizeof *seen);
     memset(seen, 0, graph->nodes_count * sizeof *seen);
@@ -194,7 +194,7 @@ void go_tags_make(struct go_tags *tags, const struct go_profile *go, const struc
             add_all(tags, &labelled, sample, (uint32_t)leaf, true);
     }
     free(seen);
-    finish(tags, graph, least);
+    finish(tags, graph, min);
 }
 
 void go_tags_free(struct go_tags *tags)

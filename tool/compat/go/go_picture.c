@@ -15,10 +15,10 @@ void go_picture(struct go_profile *go, struct go_graph *graph, double node_share
     }
     FILE *memory = open_memstream(&text, &size);
     if (!memory)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     go_print_dot(go, graph, node_share, edge_share, memory);
     if (fclose(memory) != 0)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     compat_show(go->words, text, how);
     free(text);
 }

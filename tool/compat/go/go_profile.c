@@ -16,7 +16,7 @@
 const char *go_keep(struct go_profile *go, char *text)
 {
     if (!text)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     if ((go->kept_count & (go->kept_count - 1)) == 0)
         go->kept =
             compat_room(go->kept, go->kept_count > 0 ? go->kept_count * 2 : 1, sizeof *go->kept);

@@ -62,10 +62,10 @@ static void number_all(const struct go_profile *go, struct numbers *numbers)
 /* Labels by key: texts on a line, numbers on the next. */
 static void print_raw_labels(const struct go_profile *go, const struct go_sample *sample)
 {
-    struct profile_label labels[PROFILE_LABELS_MOST];
+    struct profile_label labels[PROFILE_LABELS_MAX];
     size_t count = go_labels(go, sample, labels);
     for (unsigned numeric = 0; numeric < 2; numeric++) {
-        struct go_text texts[PROFILE_LABELS_MOST + 1];
+        struct go_text texts[PROFILE_LABELS_MAX + 1];
         size_t found = 0;
         int made = 0;
         for (size_t i = 0; i < count && made >= 0; i++) {
@@ -81,7 +81,7 @@ static void print_raw_labels(const struct go_profile *go, const struct go_sample
         if (numeric && sample->bytes > 0 && made >= 0)
             made = asprintf(&texts[found++].text, "bytes:[%" PRId64 "]", sample->bytes);
         if (made < 0)
-            compat_fail("out of memory");
+            compat_out_of_memory();
         if (found > 0)
             qsort(texts, found, sizeof *texts, go_compare_texts);
         for (size_t i = 0; i < found; i++) {

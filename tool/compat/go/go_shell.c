@@ -102,7 +102,7 @@ static const char *remember(struct shell *shell, const char *text)
     shell->texts = compat_room(shell->texts, shell->texts_count + 1, sizeof(char *));
     char *copy = strdup(text);
     if (!copy)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     shell->texts[shell->texts_count++] = copy;
     return copy;
 }
@@ -410,7 +410,7 @@ static char *into_file(char *text)
             snprintf(path, sizeof path, "profile%03u.%s", number, commands[i].ending);
         while (access(path, F_OK) == 0 && number++ < 9999);
         if (asprintf(&longer, "%s > %s", text, path) < 0)
-            compat_fail("out of memory");
+            compat_out_of_memory();
         free(text);
         return longer;
     }

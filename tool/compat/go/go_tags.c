@@ -11,7 +11,7 @@
 
 #include "base/compiler.h"
 
-enum { PATTERNS_MOST = 32 };
+enum { PATTERNS_MAX = 32 };
 
 static bool is_shown(const struct go_profile *go, const char *key)
 {
@@ -20,7 +20,7 @@ static bool is_shown(const struct go_profile *go, const char *key)
 }
 
 size_t go_labels(const struct go_profile *go, const struct go_sample *sample,
-                 struct profile_label labels[PROFILE_LABELS_MOST])
+                 struct profile_label labels[PROFILE_LABELS_MAX])
 {
     const struct profile *from = go->from;
     uint32_t set = from->samples.label_sets[sample->row];
@@ -51,7 +51,7 @@ void go_warn(bool matched, const char *name)
 /* "32kb", ":64kb", "4mb:", "12kb:64mb": numbers in one unit. */
 struct range {
     bool from, to; /* has such an end */
-    double least, most;
+    double min, max;
     char unit[24];
 };
 
@@ -82,14 +82,14 @@ static bool range_of(struct range *range, const char *text)
         return false;
     double first = go_scale(number, unit, unit, &scaled);
     *range = (struct range){.from = !behind, .to = behind || rest[0] == '\0'};
-    range->least = range->most = first;
+    range->min = range->max = first;
     snprintf(range->unit, sizeof range->unit, "%s", scaled);
     if (rest[0] == '\0' || rest[1] == '\0')
         return true;
     second = take_number(rest + 1, &number, other);
     if (!second || *second != '\0')
         return false;
-    range->most = go_scale(number, other, range->unit, &scaled);
+    range->max = go_scale(number, other, range->unit, &scaled);
     range->to = true;
     return strcmp(scaled, range->unit) == 0;
 }
@@ -98,8 +98,8 @@ static bool in_range(const struct range *range, int64_t number, const char *unit
 {
     const char *scaled;
     double value = go_scale(number, unit, range->unit, &scaled);
-    return strcmp(scaled, range->unit) == 0 && (!range->from || value >= range->least) &&
-           (!range->to || value <= range->most);
+    return strcmp(scaled, range->unit) == 0 && (!range->from || value >= range->min) &&
+           (!range->to || value <= range->max);
 }
 
 /* What -tagfocus or -tagignore says: a key, or "", and a range or expressions. */
@@ -107,14 +107,14 @@ struct filter {
     char key[256];
     bool is_range;
     struct range range;
-    struct compat_pattern *patterns[PATTERNS_MOST];
+    struct compat_pattern *patterns[PATTERNS_MAX];
     size_t count;
 };
 
 static bool range_fits(const struct go_profile *go, const struct go_sample *sample,
                        const struct filter *filter)
 {
-    struct profile_label labels[PROFILE_LABELS_MOST];
+    struct profile_label labels[PROFILE_LABELS_MAX];
     size_t count = go_labels(go, sample, labels);
     if (sample->bytes > 0 && (!filter->key[0] || strcmp(filter->key, "bytes") == 0) &&
         in_range(&filter->range, sample->bytes, "bytes"))
@@ -131,7 +131,7 @@ static bool range_fits(const struct go_profile *go, const struct go_sample *samp
 static bool filter_pattern_fits(const struct go_profile *go, const struct go_sample *sample,
                                 const struct filter *filter, const struct compat_pattern *pattern)
 {
-    struct profile_label labels[PROFILE_LABELS_MOST];
+    struct profile_label labels[PROFILE_LABELS_MAX];
     size_t count = go_labels(go, sample, labels);
     char text[2048];
     for (size_t i = 0; i < count; i++) {
@@ -175,8 +175,8 @@ static void filter_start(struct filter *filter, const char *text, const char *na
     }
     char *copy = strdup(text), *rest = copy, *word;
     if (!copy)
-        compat_fail("out of memory");
-    while ((word = strsep(&rest, ",")) && filter->count < PATTERNS_MOST)
+        compat_out_of_memory();
+    while ((word = strsep(&rest, ",")) && filter->count < PATTERNS_MAX)
         filter->patterns[filter->count++] = compat_pattern(word);
     free(copy);
 }
@@ -211,7 +211,7 @@ static void show(struct go_profile *go)
     struct compat_pattern *unwanted = hidden[0] ? compat_pattern(hidden) : NULL;
     bool any_shown = false, any_hidden = false;
     for (size_t i = 0; i < go->count; i++) {
-        struct profile_label labels[PROFILE_LABELS_MOST];
+        struct profile_label labels[PROFILE_LABELS_MAX];
         struct go_sample *sample = &go->samples[i];
         size_t count = go_labels(go, sample, labels);
         for (size_t k = 0; k < count + (sample->bytes > 0); k++) {
@@ -259,7 +259,7 @@ static uint32_t frame_of(struct go_profile *go, const char *key, const char *val
 static bool values_of(const struct go_profile *go, const struct go_sample *sample, const char *key,
                       char *text, size_t size)
 {
-    struct profile_label labels[PROFILE_LABELS_MOST];
+    struct profile_label labels[PROFILE_LABELS_MAX];
     size_t count = go_labels(go, sample, labels), used = 0;
     char number[64];
     bool any = false;
@@ -286,7 +286,7 @@ static bool values_of(const struct go_profile *go, const struct go_sample *sampl
 }
 
 struct tag_keys {
-    const char *items[PATTERNS_MOST];
+    const char *items[PATTERNS_MAX];
     size_t count;
     bool any; /* some sample has one of them */
 };
@@ -295,7 +295,7 @@ static void keys_split(struct tag_keys *keys, char *text)
 {
     char *word;
     *keys = (struct tag_keys){.any = text[0] == '\0'};
-    while ((word = strsep(&text, ",")) && keys->count < PATTERNS_MOST)
+    while ((word = strsep(&text, ",")) && keys->count < PATTERNS_MAX)
         if (word[0] != '\0')
             keys->items[keys->count++] = word;
 }
@@ -319,7 +319,7 @@ void go_tag_frames(struct go_profile *go)
     struct tag_keys roots, leaves;
     size_t length = 0, own = go->places_count;
     if (!texts[0] || !texts[1])
-        compat_fail("out of memory");
+        compat_out_of_memory();
     keys_split(&roots, texts[0]);
     keys_split(&leaves, texts[1]);
     size_t added = roots.count + leaves.count;

@@ -21,7 +21,7 @@ const char *go_format(const struct go_profile *go, int64_t value, char text[64])
 
 void go_choose_unit(struct go_profile *go, const struct go_graph *graph, bool whole)
 {
-    int64_t least = 0, most = go->total;
+    int64_t min = 0, max = go->total;
     const char *small, *large, *unit;
     if (strcmp(go->unit, "minimum") != 0 || graph->count == 0)
         return;
@@ -30,21 +30,21 @@ void go_choose_unit(struct go_profile *go, const struct go_graph *graph, bool wh
         int64_t value = llabs(go_flat(node));
         if (value == 0)
             value = llabs(go_cum(node));
-        if (value > 0 && (least == 0 || value < least))
-            least = value;
+        if (value > 0 && (min == 0 || value < min))
+            min = value;
     }
-    if (least == 0)
-        least = most;
+    if (min == 0)
+        min = max;
     double by = go->words->value[COMPAT_DIVIDE_BY].number;
     if (by > 0 && by != 1) {
-        least = (int64_t)((double)least / by);
-        most = (int64_t)((double)most / by);
+        min = (int64_t)((double)min / by);
+        max = (int64_t)((double)max / by);
     }
-    go_scale(least, go->sample_unit, "minimum", &small);
-    go_scale(most, go->sample_unit, "minimum", &large);
+    go_scale(min, go->sample_unit, "minimum", &small);
+    go_scale(max, go->sample_unit, "minimum", &large);
     unit = small;
-    if (strcmp(small, large) != 0 && least < most / 100 && !whole)
-        go_scale(100 * least, go->sample_unit, "minimum", &unit);
+    if (strcmp(small, large) != 0 && min < max / 100 && !whole)
+        go_scale(100 * min, go->sample_unit, "minimum", &unit);
     snprintf(go->unit, sizeof go->unit, "%s", unit[0] ? unit : go->sample_unit);
 }
 
@@ -112,9 +112,9 @@ static void print_filters(const struct go_profile *go, FILE *out)
         if (!any)
             fputs("Active filters:\n", out);
         any = true;
-        size_t most = 80 - strlen(filters[i].name) - 1;
-        fprintf(out, "   %s=%.*s%s\n", filters[i].name, (int)most, text,
-                strlen(text) > most ? "\u2026" : "");
+        size_t max = 80 - strlen(filters[i].name) - 1;
+        fprintf(out, "   %s=%.*s%s\n", filters[i].name, (int)max, text,
+                strlen(text) > max ? "\u2026" : "");
     }
 }
 
@@ -248,11 +248,11 @@ bool go_report(struct go_profile *go, const struct go_settings *settings)
     bool trim = value[COMPAT_TRIM].on;
     bool top = settings->report == COMPAT_TEXT || settings->report == COMPAT_TOP ||
                settings->report == COMPAT_TOPPROTO;
-    double most = value[COMPAT_NODECOUNT].number;
+    double max = value[COMPAT_NODECOUNT].number;
     struct go_graph graph;
     bool done = true;
-    if (most < 0)
-        most = top ? 0 : 80;
+    if (max < 0)
+        max = top ? 0 : 80;
     if (settings->report == COMPAT_DISASM || settings->report == COMPAT_PEEK ||
         settings->report == COMPAT_TRACES || settings->report == COMPAT_LIST ||
         settings->report == COMPAT_WEBLIST || settings->report == COMPAT_PROTO ||
@@ -262,10 +262,10 @@ bool go_report(struct go_profile *go, const struct go_settings *settings)
     double edge_share = trim ? value[COMPAT_EDGEFRACTION].number : 0;
     bool tree = value[COMPAT_CALL_TREE].on;
     if (is_picture(settings->report))
-        go_graph_draw(&graph, go, tree, trim ? most : 0, share, edge_share);
+        go_graph_draw(&graph, go, tree, trim ? max : 0, share, edge_share);
     else
         go_graph_make(&graph, go, tree && is_callgrind(settings->report), value[COMPAT_CUM].on,
-                      trim ? most : 0, share, edge_share);
+                      trim ? max : 0, share, edge_share);
     switch (settings->report) {
     case COMPAT_TREE:
         print_tree(go, &graph, share, NULL);

@@ -27,7 +27,7 @@ void go_print_clean(const char *before, const char *text, const char *after)
 {
     char *clean = strdup(text);
     if (!clean)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     terminal_clean(clean, strlen(clean));
     printf("%s%s%s", before, clean, after);
     free(clean);
@@ -35,8 +35,8 @@ void go_print_clean(const char *before, const char *text, const char *after)
 
 static void print_trace_labels(const struct go_profile *go, const struct go_sample *sample)
 {
-    struct profile_label labels[PROFILE_LABELS_MOST];
-    struct go_text texts[PROFILE_LABELS_MOST + 1];
+    struct profile_label labels[PROFILE_LABELS_MAX];
+    struct go_text texts[PROFILE_LABELS_MAX + 1];
     size_t count = go_labels(go, sample, labels);
     char number[64];
     for (unsigned numeric = 0; numeric < 2; numeric++) {
@@ -49,12 +49,12 @@ static void print_trace_labels(const struct go_profile *go, const struct go_samp
                 numeric ? go_label(labels[i].number, go_tag_unit(go, &labels[i]), "auto", number)
                         : profile_text(go->from, labels[i].text);
             if (asprintf(&texts[found++].text, "%10s:  %s\n", key, value) < 0)
-                compat_fail("out of memory");
+                compat_out_of_memory();
         }
         if (numeric && sample->bytes > 0 &&
             asprintf(&texts[found++].text, "%10s:  %s\n", "bytes",
                      go_label(sample->bytes, "bytes", "auto", number)) < 0)
-            compat_fail("out of memory");
+            compat_out_of_memory();
         if (found > 0)
             qsort(texts, found, sizeof *texts, go_compare_texts);
         for (size_t i = 0; i < found; i++) {
@@ -116,7 +116,7 @@ static struct tag *gather_tags(const struct go_profile *go, size_t *count)
     char number[64];
     *count = 0;
     for (size_t i = 0; i < go->count; i++) {
-        struct profile_label labels[PROFILE_LABELS_MOST];
+        struct profile_label labels[PROFILE_LABELS_MAX];
         const struct go_sample *sample = &go->samples[i];
         size_t found = go_labels(go, sample, labels);
         for (size_t k = 0; k < found + (sample->bytes > 0); k++) {
@@ -136,7 +136,7 @@ static struct tag *gather_tags(const struct go_profile *go, size_t *count)
             *tag = (struct tag){own ? "bytes" : profile_text(go->from, labels[k].key),
                                 strdup(value), sample->value};
             if (!tag->value)
-                compat_fail("out of memory");
+                compat_out_of_memory();
             terminal_clean(tag->value, strlen(tag->value));
         }
     }
@@ -169,7 +169,7 @@ static void print_key(const struct go_profile *go, const struct tag *tags, size_
         if ((total > 0 ? asprintf(&cells[i], "%.1f%s (%s):", scaled, unit,
                                   go_percentage(texts[i].value, total, percent))
                        : asprintf(&cells[i], "%.1f%s:", scaled, unit)) < 0)
-            compat_fail("out of memory");
+            compat_out_of_memory();
         if (strlen(cells[i]) > width)
             width = strlen(cells[i]);
     }

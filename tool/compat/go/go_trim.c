@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BESIDE_MOST = 4 }; /* labels beside a node */
+enum { BESIDE_MAX = 4 }; /* labels beside a node */
 
 /* The edges on one side of a node, and what they tell. */
 struct side {
@@ -115,17 +115,17 @@ static size_t trim_edges(struct go_graph *graph)
 }
 
 /* How many nodes fit where labels beside them take room, too. */
-static size_t count_fitting(const struct go_graph *graph, const struct go_profile *go, double most)
+static size_t count_fitting(const struct go_graph *graph, const struct go_profile *go, double max)
 {
     struct go_tags tags;
     size_t used = 0, fitting = 0;
     go_tags_make(&tags, go, graph, graph->node_cutoff);
-    for (; fitting < graph->count && (double)used < most; fitting++) {
+    for (; fitting < graph->count && (double)used < max; fitting++) {
         uint32_t node = graph->order[fitting];
         size_t beside = 0;
         for (uint32_t i = tags.starts[node]; i < tags.starts[node + 1]; i++)
             beside += tags.items[i].flat != 0;
-        used += 1 + (beside < BESIDE_MOST ? beside : BESIDE_MOST);
+        used += 1 + (beside < BESIDE_MAX ? beside : BESIDE_MAX);
     }
     go_tags_free(&tags);
     return fitting;
@@ -173,12 +173,12 @@ static void drop_redundant(struct go_graph *graph)
     }
 }
 
-void go_graph_trim(struct go_graph *graph, const struct go_profile *go, double nodes_most)
+void go_graph_trim(struct go_graph *graph, const struct go_profile *go, double nodes_max)
 {
     sort(graph);
-    if (nodes_most > 0) {
+    if (nodes_max > 0) {
         trim_edges(graph);
-        size_t fitting = count_fitting(graph, go, nodes_most);
+        size_t fitting = count_fitting(graph, go, nodes_max);
         if (fitting < graph->count) {
             go_graph_keep(graph, go, fitting);
             sort(graph);

@@ -13,7 +13,7 @@ static bool write_profile(struct profile *profile)
     struct write_options options = {.type = profile->default_type};
     const struct writer *writer = write_find("pprof");
     if (profile->failed)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     bool done = writer && writer->write(profile, &options, stdout);
     profile_free(profile);
     return done;
@@ -84,7 +84,7 @@ static uint32_t copy_place(struct profile *to, const struct go_profile *go, uint
 static uint32_t copy_labels(struct profile *to, const struct go_profile *go,
                             const struct go_sample *sample)
 {
-    struct profile_label labels[PROFILE_LABELS_MOST + 1];
+    struct profile_label labels[PROFILE_LABELS_MAX + 1];
     size_t count = go_labels(go, sample, labels);
     for (size_t i = 0; i < count; i++) {
         labels[i].key = copy_text(to, go->from, labels[i].key);
@@ -124,7 +124,7 @@ static bool write_filtered(const struct go_profile *go)
         uint32_t labels = copy_labels(&to, go, sample);
         size_t row = profile_sample(&to, profile_stack(&to, path, sample->count), labels);
         if (to.failed)
-            compat_fail("out of memory");
+            compat_out_of_memory();
         for (unsigned k = 0; k < from->types; k++) {
             int64_t value = from->samples.values[k][sample->row];
             to.samples.values[k][row] = by > 0 && by != 1 ? (int64_t)((double)value / by) : value;
@@ -168,7 +168,7 @@ static bool write_top(struct go_profile *go, const struct go_graph *graph)
         uint32_t place = profile_location(&top, &location, &line, 1);
         size_t row = profile_sample(&top, profile_stack(&top, &place, 1), 0);
         if (top.failed)
-            compat_fail("out of memory");
+            compat_out_of_memory();
         top.samples.values[cum][row] = scaled(go, go_cum(node));
         top.samples.values[flat][row] = scaled(go, go_flat(node));
     }
@@ -299,7 +299,7 @@ static char **call_names(const struct go_graph *graph)
             kind += i > first && spots[i].leader != spots[i - 1].leader;
             if ((kinds > 1 ? asprintf(made, "%s [%zu/%zu]", name, kind, kinds)
                            : asprintf(made, "%s", name)) < 0)
-                compat_fail("out of memory");
+                compat_out_of_memory();
         }
     }
     free(spots);

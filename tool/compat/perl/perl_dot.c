@@ -168,10 +168,10 @@ static void print_edges(const struct graph *graph, FILE *file)
     memset(into, 0, (graph->shown + 1) * 2 * sizeof *into);
     for (size_t i = 0; i < count; i++) {
         const struct edge *edge = &edges[i];
-        double most = value[COMPAT_MAXDEGREE].number;
+        double max = value[COMPAT_MAXDEGREE].number;
         bool keep =
             into[edge->callee] == 0 || (fabs(edge->value) > graph->edge_limit &&
-                                        out[edge->caller] < most && into[edge->callee] < most);
+                                        out[edge->caller] < max && into[edge->callee] < max);
         if (!keep)
             continue;
         out[edge->caller]++;

@@ -103,7 +103,7 @@ static void scale_pair(struct profile *profile, const struct compat_head *head,
 
 static void scale(struct profile *profile, const struct compat_head *head)
 {
-    bool done[PROFILE_TYPES_MOST] = {false};
+    bool done[PROFILE_TYPES_MAX] = {false};
     for (unsigned i = 0; i < profile->types && head->version > 0; i++) {
         int partner = profile_type_partner(profile, i);
         const char *unit = profile_text(profile, profile->type[i].unit);
@@ -149,7 +149,7 @@ static void add(struct profile *to, const struct compat_words *words, const char
     struct profile from;
     read_one(&from, words, path, NULL);
     if (!profile_merge(to, &from, factor))
-        compat_fail("out of memory");
+        compat_out_of_memory();
     profile_free(&from);
 }
 
@@ -271,7 +271,7 @@ static void move_libraries(struct profile *profile, const char *prefixes)
             while (bare > 0 && at[bare - 1] == '/')
                 bare--;
             if (asprintf(&moved, "%.*s%s", (int)bare, at, path) < 0)
-                compat_fail("out of memory");
+                compat_out_of_memory();
             if (bare > 0 && access(moved, F_OK) == 0) {
                 uint32_t text = profile_string_of(profile, moved);
                 ((struct profile_mapping *)profile->mappings.items)[i].path = text;
@@ -304,7 +304,7 @@ void perl_load(struct perl_profile *loaded, const struct compat_words *words, co
     loaded->digits = 16;
     loaded->symbols.program = loaded->program[0] ? loaded->program : NULL;
     if (!symbol_resolve(&loaded->profile, &loaded->symbols, &report) || loaded->profile.failed)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     symbol_report_free(&report);
     compat_fetch_names(words, &loaded->profile);
     loaded->symbolized = is_symbolized(words->operands[first]);

@@ -91,7 +91,7 @@ static void name_location(struct perl_stacks *stacks, uint32_t location, struct 
         if (!full)
             full = strdup(profile_text(profile, function->name));
         if (!full)
-            compat_fail("out of memory");
+            compat_out_of_memory();
         char *short_name = compat_short_name(full, keep);
         names[i].full = full;
         names[i].place =
@@ -146,7 +146,7 @@ static void find_starts(const struct perl_profile *from, struct twin *twins, siz
                                    .address = place->address - 1};
     }
     if (!symbol_starts(places, places_count))
-        compat_fail("out of memory");
+        compat_out_of_memory();
     for (size_t i = 0, at = 0; i < count; i++)
         twins[i].start = is_known(twins, i) ? twins[i - 1].start : places[at++].found;
     free(places);
@@ -229,7 +229,7 @@ void perl_names_make(struct perl_stacks *stacks)
         name_location(stacks, i, stacks->names + stacks->first_name[i]);
     for (size_t i = 0; i < count; i++)
         if (!stacks->names[i].name || !stacks->names[i].full || !stacks->names[i].place)
-            compat_fail("out of memory");
+            compat_out_of_memory();
     for (size_t i = 0; i < count; i++) {
         struct perl_name *name = &stacks->names[i];
         terminal_clean(name->name, strlen(name->name));

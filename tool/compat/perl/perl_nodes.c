@@ -51,7 +51,7 @@ static uint32_t node_of(struct perl_nodes *nodes, const char *name)
             return nodes->table[slot] - 1;
     char *copy = strdup(name);
     if (!copy)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     nodes->nodes[nodes->count] = (struct perl_node){.name = copy};
     nodes->table[slot] = (uint32_t)++nodes->count;
     return (uint32_t)nodes->count - 1;

@@ -10,10 +10,10 @@ void perl_picture(const struct perl_stacks *stacks, enum compat_option how)
     size_t size = 0;
     FILE *file = open_memstream(&text, &size);
     if (!file)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     bool some = perl_print_dot(stacks, file);
     if (fclose(file) != 0)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     if (some)
         compat_show(stacks->words, text, how);
     free(text);

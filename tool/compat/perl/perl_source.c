@@ -73,7 +73,7 @@ static void print(const struct perl_stacks *stacks, enum compat_option how, cons
     bool done = symbol_codes(profile, &stacks->from->symbols, fits, wanted, &codes, &found);
     compat_pattern_free(wanted);
     if (!done)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     count(&source);
     if (found > 0)
         qsort(codes, found, sizeof *codes, compare_codes);

@@ -76,7 +76,7 @@ void perl_print_symbols(const struct compat_words *words)
         locations[i] = profile_address(profile, addresses[i], LOCATION_EXACT);
     compat_own(profile, loaded.program, compat_text(words, COMPAT_ADD_LIB));
     if (!symbol_resolve(profile, &loaded.symbols, &report) || profile->failed)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     symbol_report_free(&report);
     perl_stacks_make(&stacks, &loaded, words);
     for (size_t i = 0; i < count; i++)

@@ -82,7 +82,7 @@ static char *collapse(const struct perl_stacks *stacks, const struct perl_stack 
     size_t size = 0;
     FILE *file = open_memstream(&text, &size);
     if (!file)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     for (uint32_t k = stack->count; k > 0; k--) {
         uint32_t location = stacks->path[stack->first + k - 1];
         uint32_t first = stacks->first_name[location], end = stacks->first_name[location + 1];
@@ -91,7 +91,7 @@ static char *collapse(const struct perl_stacks *stacks, const struct perl_stack 
                     stacks->names[i - 1].full, i < end ? "[inline]" : "");
     }
     if (fclose(file) != 0)
-        compat_fail("out of memory");
+        compat_out_of_memory();
     return text;
 }
 
@@ -332,14 +332,14 @@ static struct line *gather_calls(const struct perl_stacks *stacks, size_t *count
             size_t size;
             FILE *file = open_memstream(&text, &size);
             if (!file)
-                compat_fail("out of memory");
+                compat_out_of_memory();
             print_place(stacks, stacks->path[stack->first + k], file);
             if (k > 0) {
                 fputs(" -> ", file);
                 print_place(stacks, stacks->path[stack->first + k - 1], file);
             }
             if (fclose(file) != 0)
-                compat_fail("out of memory");
+                compat_out_of_memory();
             if (*count == room) {
                 room = room > 0 ? room * 2 : 256;
                 lines = compat_room(lines, room, sizeof *lines);

@@ -15,7 +15,7 @@
 #include "base/proto.h"
 #include "tool/profile/profile.h"
 
-enum { FIRST_NODE = 2, ID_MOST = 64 };
+enum { FIRST_NODE = 2, ID_MAX = 64 };
 
 struct reader {
     const struct capture_calls *calls;
@@ -60,10 +60,10 @@ static uint64_t optional(struct reader *reader)
     return more(reader) ? number(reader) : 0;
 }
 
-static uint64_t bounded(struct reader *reader, uint64_t most, const char *otherwise)
+static uint64_t bounded(struct reader *reader, uint64_t max, const char *otherwise)
 {
     uint64_t value = number(reader);
-    return holds(reader, value <= most, otherwise) ? value : 0;
+    return holds(reader, value <= max, otherwise) ? value : 0;
 }
 
 static uint64_t changed(struct reader *reader, uint64_t before)
@@ -134,7 +134,7 @@ static void read_maps(struct reader *reader)
         struct capture_map map;
         map.start = number(reader);
         uint64_t size = number(reader);
-        holds(reader, size > 0 && size <= UINT64_MAX - map.start, "a mapping without a place");
+        holds(reader, size > 0 && size <= UINT64_MAX - map.start, "a mapping without an address");
         map.end = map.start + size;
         map.flags = (unsigned)bounded(reader, UINT16_MAX, "a mapping with unknown flags");
         map.offset = number(reader);
@@ -142,7 +142,7 @@ static void read_maps(struct reader *reader)
         map.inode = number(reader);
         map.path = text(reader);
         map.build_id = text(reader);
-        holds(reader, map.build_id.length <= ID_MOST, "a build id that is too long");
+        holds(reader, map.build_id.length <= ID_MAX, "a build id that is too long");
         CALL(reader, map, reader->context, &map);
     }
 }
@@ -222,12 +222,12 @@ static void read_row(struct reader *reader, uint64_t *stack)
 {
     struct capture_row row = {.weight = 1};
     *stack = changed(reader, *stack);
-    holds(reader, *stack < reader->nodes, "a row of an unknown stack");
+    holds(reader, *stack < reader->nodes, "a row refers to an unknown stack");
     row.stack = (uint32_t)*stack;
     row.thread = (uint32_t)bounded(reader, UINT32_MAX, too_large) - 1;
     row.size = number(reader);
     row.rate = (int64_t)bounded(reader, INT64_MAX, "a rate is too large");
-    uint64_t flags = bounded(reader, 2 * ROW_AGAIN - 1, "a row with unknown parts");
+    uint64_t flags = bounded(reader, 2 * ROW_AGAIN - 1, "a row has unknown fields");
     if ((flags & ROW_WEIGHT) != 0)
         row.weight = weight(reader);
     row.allocated = sum(reader);
@@ -245,7 +245,7 @@ static void read_row(struct reader *reader, uint64_t *stack)
             row.lives[i] = (lives >> i & 1) != 0 ? number(reader) : 0;
     }
     if ((flags & ROW_AGAIN) != 0)
-        row.again = bounded(reader, row.allocated.objects, "more blocks again than there were");
+        row.again = bounded(reader, row.allocated.objects, "more blocks repeated than exist");
     reader->rows++;
     CALL(reader, row, reader->context, &row);
 }
@@ -261,7 +261,7 @@ static void read_rows(struct reader *reader)
 static void read_whole(struct reader *reader)
 {
     uint64_t rows = number(reader);
-    holds(reader, reader->inside, "the end of no snapshot");
+    holds(reader, reader->inside, "an end of a snapshot without its beginning");
     holds(reader, reader->skipped || rows == reader->rows,
           "a snapshot with too few or too many rows");
     reader->inside = false;
@@ -312,21 +312,21 @@ static void read_allocator(struct reader *reader)
 /* Small enough that a sum over all classes can't overflow. */
 static struct capture_count count(struct reader *reader)
 {
-    static const uint64_t most = UINT64_C(1) << 55;
+    static const uint64_t max = UINT64_C(1) << 55;
     struct capture_count got;
-    got.blocks = bounded(reader, most, "a counter is too large");
-    got.bytes = bounded(reader, most, "a counter is too large");
+    got.blocks = bounded(reader, max, "a counter is too large");
+    got.bytes = bounded(reader, max, "a counter is too large");
     return got;
 }
 
 static void read_classes(struct reader *reader)
 {
-    enum { CLASSES_MOST = 64, CLASS_SIZE_MOST = 1 << 20 };
+    enum { CLASSES_MAX = 64, CLASS_SIZE_MAX = 1 << 20 };
     holds(reader, reader->inside, "classes outside of a snapshot");
     for (unsigned i = 0; more(reader); i++) {
         struct capture_class class;
-        holds(reader, i < CLASSES_MOST, "too many classes");
-        class.size = bounded(reader, CLASS_SIZE_MOST, "the blocks of a class are too large");
+        holds(reader, i < CLASSES_MAX, "too many classes");
+        class.size = bounded(reader, CLASS_SIZE_MAX, "the blocks of a class are too large");
         class.allocated = count(reader);
         class.live = count(reader);
         class.peak = count(reader);
@@ -372,7 +372,7 @@ static void read_cpu_rows(struct reader *reader)
     while (more(reader)) {
         struct capture_cpu_row row;
         stack = changed(reader, stack);
-        holds(reader, stack < reader->nodes, "a row of an unknown stack");
+        holds(reader, stack < reader->nodes, "a row refers to an unknown stack");
         row.stack = (uint32_t)stack;
         row.thread = (uint32_t)bounded(reader, UINT32_MAX, too_large) - 1;
         row.samples = number(reader);
@@ -469,7 +469,7 @@ static size_t record_size(const uint8_t *at, size_t size, const struct checksums
     }
     uint64_t length = format_get(at + 4, 4);
     if (length > FORMAT_RECORD_MOST) {
-        *reason = "a record is longer than records are";
+        *reason = "a record is longer than the format permits";
         return 0;
     }
     if (length > size - FORMAT_RECORD_HEAD) {
@@ -492,7 +492,7 @@ enum capture_result capture_read(const void *bytes, size_t size, const struct ca
     struct reader reader = {.calls = calls, .context = context, .nodes = FIRST_NODE};
     struct checksums sums;
     if (size < FORMAT_HEAD_SIZE || memcmp(file, FORMAT_MAGIC, sizeof FORMAT_MAGIC) != 0)
-        return stop(error, 0, "this is no capture of memoir", CAPTURE_REFUSED);
+        return stop(error, 0, "not a capture of memoir", CAPTURE_REFUSED);
     if (format_get(file + 8, 2) != FORMAT_VERSION)
         return stop(error, 8, "a newer memoir wrote this capture", CAPTURE_REFUSED);
     reader.machine = (unsigned)format_get(file + 10, 2);

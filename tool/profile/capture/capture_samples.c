@@ -87,9 +87,9 @@ static const unsigned columns[METRICS][3] = {
 
 static void add(int64_t *value, uint64_t more)
 {
-    const uint64_t most = UINT64_C(1) << VALUE_MOST_BITS;
-    uint64_t sum = (uint64_t)*value + (more < most ? more : most);
-    *value = (int64_t)(sum < most ? sum : most);
+    const uint64_t max = UINT64_C(1) << VALUE_MOST_BITS;
+    uint64_t sum = (uint64_t)*value + (more < max ? more : max);
+    *value = (int64_t)(sum < max ? sum : max);
 }
 
 static void add_sum(struct profile_samples *samples, size_t sample, enum metric metric,
@@ -250,11 +250,11 @@ static struct capture_sum seen_at(const struct profile_samples *samples, size_t 
 /* A capture of an older library: estimates. */
 static struct capture_sum estimate(struct capture_sum seen, double weight)
 {
-    const double most = (double)(INT64_C(1) << VALUE_MOST_BITS);
+    const double max = (double)(INT64_C(1) << VALUE_MOST_BITS);
     uint64_t *const fields[] = {&seen.objects, &seen.requested, &seen.usable};
     for (unsigned i = 0; i < COUNT_OF(fields) && weight > 1; i++) {
         double value = round((double)*fields[i] * weight);
-        *fields[i] = value < most ? (uint64_t)value : UINT64_C(1) << VALUE_MOST_BITS;
+        *fields[i] = value < max ? (uint64_t)value : UINT64_C(1) << VALUE_MOST_BITS;
     }
     return seen;
 }

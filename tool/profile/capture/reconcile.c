@@ -15,19 +15,19 @@ void reconcile_start(struct reconcile *it)
 
 static unsigned class_add(struct reconcile *it, uint64_t size)
 {
-    if (it->count == RECONCILE_CLASSES_MOST)
-        return RECONCILE_CLASSES_MOST - 1; /* no library has that many */
+    if (it->count == RECONCILE_CLASSES_MAX)
+        return RECONCILE_CLASSES_MAX - 1; /* no library has that many */
     struct reconcile_class *class = &it->classes[it->count];
     memset(class, 0, sizeof *class);
     class->size = size;
-    if (size % RECONCILE_GRANULE == 0 && size <= RECONCILE_SIZE_MOST)
+    if (size % RECONCILE_GRANULE == 0 && size <= RECONCILE_SIZE_MAX)
         it->by_size[size / RECONCILE_GRANULE] = (uint8_t)(it->count + 1);
     return it->count++;
 }
 
 unsigned reconcile_find(struct reconcile *it, uint64_t size)
 {
-    if (size % RECONCILE_GRANULE == 0 && size <= RECONCILE_SIZE_MOST) {
+    if (size % RECONCILE_GRANULE == 0 && size <= RECONCILE_SIZE_MAX) {
         unsigned found = it->by_size[size / RECONCILE_GRANULE];
         return found > 0 ? found - 1 : class_add(it, size);
     }

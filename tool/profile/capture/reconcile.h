@@ -18,7 +18,7 @@
 #include "base/fit.h"
 #include "tool/profile/capture/capture_records.h"
 
-enum { RECONCILE_CLASSES_MOST = 128, RECONCILE_SIZE_MOST = 32768, RECONCILE_GRANULE = 16 };
+enum { RECONCILE_CLASSES_MAX = 128, RECONCILE_SIZE_MAX = 32768, RECONCILE_GRANULE = 16 };
 
 /* Of a row, of what it stands for, or of what no row stands for. */
 struct reconcile_sums {
@@ -38,8 +38,8 @@ struct reconcile_class {
 
 struct reconcile {
     unsigned count; /* 0: the snapshot has no counters */
-    struct reconcile_class classes[RECONCILE_CLASSES_MOST];
-    uint8_t by_size[RECONCILE_SIZE_MOST / RECONCILE_GRANULE + 1]; /* index + 1 of a class */
+    struct reconcile_class classes[RECONCILE_CLASSES_MAX];
+    uint8_t by_size[RECONCILE_SIZE_MAX / RECONCILE_GRANULE + 1]; /* index + 1 of a class */
 };
 
 void reconcile_start(struct reconcile *it);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { LINES_MOST = 64 };
+enum { LINES_MAX = 64 };
 
 /* The place in `list` of a key's number; what is new there must be filled in. */
 static uint32_t *number_of(struct keys *keys, struct profile_list *list, struct profile *profile,
@@ -95,7 +95,7 @@ static bool belongs(const struct frame *frames, size_t length)
 static uint32_t location_of(struct frames *known, struct profile *profile,
                             const struct frame *frames, size_t count)
 {
-    struct profile_line lines[LINES_MOST];
+    struct profile_line lines[LINES_MAX];
     uint32_t mapping = frames[count - 1].mapping;
     uint64_t hash = count;
     bool fresh;
@@ -131,7 +131,7 @@ uint32_t frames_stack(struct frames *known, struct profile *profile, const struc
     }
     for (size_t at = 0; at < count;) {
         size_t length = 1;
-        while (at + length < count && length < LINES_MOST && frames[at].function != 0 &&
+        while (at + length < count && length < LINES_MAX && frames[at].function != 0 &&
                belongs(frames + at, length))
             length++;
         known->stack[used++] = location_of(known, profile, frames + at, length);

@@ -61,7 +61,7 @@ bool java_names(struct profile *profile, struct text text, struct ids *names,
         }
     }
     return ids_sort(names, &address) ||
-           read_refuse(error, 0, "the address 0x%llx has two names", (unsigned long long)address);
+           read_refuse(error, 0, "address 0x%llx has two names", (unsigned long long)address);
 }
 
 uint32_t java_location(struct profile *profile, const struct ids *names, uint64_t address)

@@ -21,11 +21,11 @@
 #include "tool/profile/read/unpack.h"
 
 enum {
-    LAYERS_MOST = 3,
+    LAYERS_MAX = 3,
     SHOWN = 16,
     READ_ROOM = 1 << 16,
-    READ_MOST = 1 << 24,  /* at once, so that somebody may see it grow */
-    WARNINGS_MOST = 20,   /* lines of a file that are for people */
+    READ_MAX = 1 << 24,   /* at once, so that somebody may see it grow */
+    WARNINGS_MAX = 20,    /* lines of a file that are for people */
     HARMLESS = 256 << 20, /* bytes that need no thought */
 };
 
@@ -62,7 +62,8 @@ static bool moment_fits(const struct profile *profile, const struct reader *read
         reader == &reader_heaptrack || strcmp(at, "end") == 0 ||
         (strcmp(at, "peak") == 0 && profile_type_named(profile, TYPE_PEAK_SPACE) >= 0))
         return true;
-    return read_lacks(error, "a profile of this format (%s) has one moment only, and not '%s'",
+    return read_lacks(error,
+                      "a profile of this format (%s) has a single moment, so there is no '%s'",
                       reader->name, at);
 }
 
@@ -117,10 +118,10 @@ static bool refuse_unknown(const struct read_input *input, struct read_error *er
                                  readers[i]->name);
     if (input->size > 7 && memcmp(input->bytes, "Total: ", 7) == 0)
         return read_refuse(error, 0,
-                           "a table that jeprof or pprof printed, in which there are no "
-                           "stacks; give the profile that it was made of");
-    return read_refuse(error, 0, "no known format: it begins with \"%s\" (%s); known are %s", text,
-                       hex + (shown > 0), names);
+                           "a table printed by jeprof or pprof, which has no stacks; give the "
+                           "profile it was made from");
+    return read_refuse(error, 0, "unknown format: it begins with \"%s\" (%s); known formats are %s",
+                       text, hex + (shown > 0), names);
 }
 
 /* Servers may put lines for people in front of anything. */
@@ -133,7 +134,7 @@ static size_t skip_warnings(struct profile *profile, const struct read_input *in
         if (!end)
             break;
         int length = end - line > 300 ? 300 : (int)(end - line);
-        if (profile->warnings.count < WARNINGS_MOST)
+        if (profile->warnings.count < WARNINGS_MAX)
             profile_warn(profile, "the profile says:%.*s", length, line);
         at = (size_t)(end + 1 - input->bytes);
     }
@@ -149,7 +150,7 @@ static bool read_plain(struct profile *profile, const struct read_input *input,
     rest.size -= skipped;
     if (rest.size == 0)
         return read_refuse(error, skipped,
-                           profile->torn ? "it ends before anything of it can be unpacked"
+                           profile->torn ? "it ends before any data can be unpacked"
                                          : "it is empty");
     for (size_t i = 0; i < COUNT_OF(readers); i++) {
         if (!readers[i]->is(&rest))
@@ -159,14 +160,14 @@ static bool read_plain(struct profile *profile, const struct read_input *input,
         place_begin("reading", rest.bytes, rest.size);
         bool done = readers[i]->read(&rest, profile, error);
         if (profile->failed)
-            return read_refuse(error, 0, "no memory for a profile of %zu bytes", input->size);
+            return read_refuse(error, 0, "not enough memory for a profile of %zu bytes",
+                               input->size);
         error->offset += done ? 0 : skipped;
         if (done && !moment_fits(profile, readers[i], input->options.at, error))
             return false;
         if (done && !profile_sums_fit(profile))
             return read_refuse(error, 0,
-                               "its numbers add up to more than any program could do: "
-                               "the file is damaged");
+                               "its numbers add up to more than 64 bits hold: the file is damaged");
         return done;
     }
     return refuse_unknown(&rest, error);
@@ -175,15 +176,15 @@ static bool read_plain(struct profile *profile, const struct read_input *input,
 bool profile_read(struct profile *profile, const struct read_input *input, struct read_error *error)
 {
     struct read_input plain = *input;
-    struct pages layers[LAYERS_MOST] = {{0}};
+    struct pages layers[LAYERS_MAX] = {{0}};
     enum unpack_result result = UNPACK_WHOLE;
-    for (unsigned i = 0; i < LAYERS_MOST; i++) {
+    for (unsigned i = 0; i < LAYERS_MAX; i++) {
         result = unpack(plain.bytes, plain.size, &layers[i], error);
         if (result == UNPACK_PLAIN || result == UNPACK_REFUSED)
             break;
         if (result == UNPACK_TORN) {
             profile->torn = true;
-            profile_warn(profile, "the packed data ends early: it was read as far as it goes");
+            profile_warn(profile, "the compressed data ends early; the part before was read");
         }
         if (plain.pages)
             pages_release(plain.bytes, 0, plain.size);
@@ -194,7 +195,7 @@ bool profile_read(struct profile *profile, const struct read_input *input, struc
     bool done = result != UNPACK_REFUSED && read_plain(profile, &plain, error);
     if (done)
         estimate_take(profile);
-    for (unsigned i = 0; i < LAYERS_MOST; i++)
+    for (unsigned i = 0; i < LAYERS_MAX; i++)
         pages_free(&layers[i]);
     return done;
 }
@@ -202,16 +203,16 @@ bool profile_read(struct profile *profile, const struct read_input *input, struc
 /* All there is, up to the end of the file or pipe. */
 static bool slurp(int fd, struct pages *pages, struct read_error *error)
 {
-    size_t most = pages_spare() / 4 * 3;
+    size_t max = pages_spare() / 4 * 3;
     for (;;) {
-        if (pages->size == pages->room && pages->size >= HARMLESS && pages->size >= most)
+        if (pages->size == pages->room && pages->size >= HARMLESS && pages->size >= max)
             return read_refuse(error, pages->size,
-                               "it has more bytes than this machine has memory to spare");
+                               "it has more bytes than this machine has free memory");
         if (pages->size == pages->room &&
             !pages_grow(pages, pages->room == 0 ? READ_ROOM : pages->room * 2))
-            return read_refuse(error, pages->size, "no memory for it");
+            return read_refuse(error, pages->size, "not enough memory for it");
         size_t room = pages->room - pages->size;
-        ssize_t got = read(fd, pages->bytes + pages->size, room < READ_MOST ? room : READ_MOST);
+        ssize_t got = read(fd, pages->bytes + pages->size, room < READ_MAX ? room : READ_MAX);
         place_at((const void *)(uintptr_t)pages->size);
         if (got > 0)
             pages->size += (size_t)got;
@@ -235,9 +236,10 @@ static bool slurp_path(const char *path, struct pages *pages, struct read_error 
     place_begin("loading", NULL, 0);
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
         place_begin("loading", NULL, (size_t)status.st_size);
-    bool done = fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0 ||
-                pages_grow(pages, (size_t)status.st_size + 1) ||
-                read_refuse(error, 0, "no memory for its %lld bytes", (long long)status.st_size);
+    bool done =
+        fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size == 0 ||
+        pages_grow(pages, (size_t)status.st_size + 1) ||
+        read_refuse(error, 0, "not enough memory for its %lld bytes", (long long)status.st_size);
     done = done && slurp(fd, pages, error);
     close(fd);
     return done;

@@ -194,8 +194,8 @@ static bool parse_position(struct reading *reading, struct cursor *line, unsigne
 
 static void add(int64_t *value, uint64_t more)
 {
-    const int64_t most = INT64_C(1) << 59;
-    *value = more < (uint64_t)(most - *value) ? *value + (int64_t)more : most;
+    const int64_t max = INT64_C(1) << 59;
+    *value = more < (uint64_t)(max - *value) ? *value + (int64_t)more : max;
 }
 
 static void add_call(struct reading *reading, const uint64_t *costs, uint64_t line)
@@ -256,7 +256,7 @@ static void add_self(struct reading *reading, const uint64_t *costs, uint64_t li
 
 static void take_costs(struct reading *reading, struct cursor line)
 {
-    uint64_t costs[COSTS_MOST] = {0};
+    uint64_t costs[COSTS_MAX] = {0};
     for (unsigned i = 0; i < reading->positions; i++)
         if (!parse_position(reading, &line, i)) {
             reading->bad++;
@@ -300,7 +300,7 @@ static void take_events(struct reading *reading, struct cursor text)
         char name[64];
         struct cursor word = cursor_until(&text, ' ');
         size_t length = cursor_left(&word);
-        if (length == 0 || length >= sizeof name || reading->callgrind.events == COSTS_MOST)
+        if (length == 0 || length >= sizeof name || reading->callgrind.events == COSTS_MAX)
             continue;
         memcpy(name, word.at, length);
         name[length] = '\0';
@@ -405,11 +405,11 @@ static bool read(const struct read_input *input, struct profile *profile, struct
         callgrind_make_stacks(&reading.callgrind);
     if (done && reading.callgrind.calls.count > 0)
         profile_warn(profile,
-                     "callgrind keeps costs of functions and of calls, not of stacks: those "
-                     "here are put together from its calls, in proportion. What a function "
-                     "did itself is exact");
+                     "callgrind records costs of functions and calls, not of stacks: these "
+                     "stacks are estimated in proportion to its calls. The self cost of a "
+                     "function is exact");
     if (reading.bad > 0)
-        profile_warn(profile, "%llu lines make no sense and are left out",
+        profile_warn(profile, "%llu lines can't be parsed and are left out",
                      (unsigned long long)reading.bad);
     struct keys *keys[] = {&reading.ids,   &reading.functions, &reading.selves,
                            &reading.calls, &reading.mappings,  &reading.inlined};
@@ -423,7 +423,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
         keys_free(keys[i]);
     for (size_t i = 0; i < COUNT_OF(lists); i++)
         free(lists[i]->items);
-    return done || read_refuse(error, input->size, "there is no cost in this file of callgrind");
+    return done || read_refuse(error, input->size, "this callgrind file has no costs");
 }
 
 const struct reader reader_callgrind = {.name = "callgrind", .is = is, .read = read};

@@ -9,7 +9,7 @@
 
 #include "tool/profile/profile.h"
 
-enum { COSTS_MOST = 8, CALLGRIND_NONE = UINT32_MAX };
+enum { COSTS_MAX = 8, CALLGRIND_NONE = UINT32_MAX };
 
 struct callgrind_function {
     uint32_t function, mapping;      /* of the profile */
@@ -17,22 +17,22 @@ struct callgrind_function {
     uint32_t first_self, first_call; /* lists; CALLGRIND_NONE ends them */
     /* Costs by event: its own, of the calls that it makes, and of the calls that others make of it.
      */
-    double own[COSTS_MOST], called[COSTS_MOST], received[COSTS_MOST];
-    double entered[COSTS_MOST]; /* by calls that are followed, and without a known caller */
-    double reached[COSTS_MOST]; /* the share of `entered` that paths explain */
-    bool callee;                /* of some call */
-    bool met, open; /* in the search for circles: seen, and on the path to the present */
+    double own[COSTS_MAX], called[COSTS_MAX], received[COSTS_MAX];
+    double entered[COSTS_MAX]; /* by calls that are followed, and without a known caller */
+    double reached[COSTS_MAX]; /* the share of `entered` that paths explain */
+    bool callee;               /* of some call */
+    bool met, open;            /* in the search for circles: seen, and on the path to the present */
 };
 
 struct callgrind_self {
     uint32_t location, next;
-    int64_t costs[COSTS_MOST], told[COSTS_MOST]; /* told: what samples have of it already */
+    int64_t costs[COSTS_MAX], told[COSTS_MAX]; /* told: what samples have of it already */
 };
 
 struct callgrind_call {
     uint32_t callee, next;
     uint32_t location; /* of the caller, where it calls */
-    double costs[COSTS_MOST];
+    double costs[COSTS_MAX];
     bool taken; /* by the search for circles */
     bool back;  /* closes a circle: it is not followed */
 };

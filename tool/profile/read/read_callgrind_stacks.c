@@ -21,19 +21,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEPTH_MOST = 256, SAMPLES_MOST = 1 << 19, STEPS_MOST = 1 << 21 };
+enum { DEPTH_MAX = 256, SAMPLES_MAX = 1 << 19, STEPS_MAX = 1 << 21 };
 
 /* Shares of all: calls that cost less are not followed. The first with which there are not too many
  * paths counts. */
-static const double shares_least[] = {1e-8, 1e-7, 1e-6, 1e-5};
+static const double shares_min[] = {1e-8, 1e-7, 1e-6, 1e-5};
 
 struct walk {
     struct callgrind *callgrind;
-    double total[COSTS_MOST], carry[COSTS_MOST], least;
-    bool counting;                /* the first walk: no samples yet */
-    uint32_t callers[DEPTH_MOST]; /* locations, the outermost first */
+    double total[COSTS_MAX], carry[COSTS_MAX], min;
+    bool counting;               /* the first walk: no samples yet */
+    uint32_t callers[DEPTH_MAX]; /* locations, the outermost first */
     size_t depth, steps, samples;
-    uint32_t stack[DEPTH_MOST + 1];
+    uint32_t stack[DEPTH_MAX + 1];
 };
 
 /* The part of a line that this path has. What rounding takes or adds goes to the next line that is
@@ -41,7 +41,7 @@ struct walk {
 static void tell(struct walk *walk, struct callgrind_self *self, const double *shares)
 {
     struct profile *profile = walk->callgrind->profile;
-    int64_t values[COSTS_MOST] = {0};
+    int64_t values[COSTS_MAX] = {0};
     bool any = false;
     for (unsigned i = 0; i < walk->callgrind->events; i++) {
         int64_t left = self->costs[i] - self->told[i];
@@ -50,7 +50,7 @@ static void tell(struct walk *walk, struct callgrind_self *self, const double *s
         walk->carry[i] = part - (double)values[i];
         any |= values[i] > 0;
     }
-    if (!any || profile->samples.count >= SAMPLES_MOST)
+    if (!any || profile->samples.count >= SAMPLES_MAX)
         return;
     walk->stack[0] = self->location;
     for (size_t i = 0; i < walk->depth; i++)
@@ -67,7 +67,7 @@ static void tell(struct walk *walk, struct callgrind_self *self, const double *s
 static void tell_all(struct walk *walk, struct callgrind_function *function, const double *shares)
 {
     struct callgrind *callgrind = walk->callgrind;
-    double parts[COSTS_MOST];
+    double parts[COSTS_MAX];
     for (unsigned i = 0; i < callgrind->events; i++) {
         if (walk->counting)
             function->reached[i] += shares[i];
@@ -87,19 +87,19 @@ static void follow(struct walk *walk, uint32_t index, const double *shares)
 {
     struct callgrind *callgrind = walk->callgrind;
     struct callgrind_function *function = callgrind_function_at(callgrind, index);
-    if (callgrind->profile->failed || ++walk->steps > STEPS_MOST || walk->samples > SAMPLES_MOST)
+    if (callgrind->profile->failed || ++walk->steps > STEPS_MAX || walk->samples > SAMPLES_MAX)
         return;
     tell_all(walk, function, shares);
-    for (uint32_t at = function->first_call; at != CALLGRIND_NONE && walk->depth < DEPTH_MOST;) {
+    for (uint32_t at = function->first_call; at != CALLGRIND_NONE && walk->depth < DEPTH_MAX;) {
         const struct callgrind_call *call = callgrind_call_at(callgrind, at);
         const struct callgrind_function *callee = callgrind_function_at(callgrind, call->callee);
-        double parts[COSTS_MOST] = {0};
+        double parts[COSTS_MAX] = {0};
         bool worth = false;
         at = call->next;
         for (unsigned i = 0; i < callgrind->events && !call->back; i++) {
             double whole = callee->entered[i];
             parts[i] = whole > 0 ? shares[i] * call->costs[i] / whole : 0;
-            worth |= call->costs[i] * shares[i] > walk->total[i] * walk->least;
+            worth |= call->costs[i] * shares[i] > walk->total[i] * walk->min;
         }
         if (!worth)
             continue;
@@ -116,7 +116,7 @@ static void walk_all(struct walk *walk)
     walk->steps = walk->samples = walk->depth = 0;
     for (uint32_t k = 0; k < callgrind->functions.count; k++) {
         const struct callgrind_function *function = callgrind_function_at(callgrind, k);
-        double shares[COSTS_MOST] = {0};
+        double shares[COSTS_MAX] = {0};
         bool starts = false;
         for (unsigned i = 0; i < callgrind->events; i++) {
             double rest = callgrind_rest(callgrind, function, i);
@@ -130,7 +130,7 @@ static void walk_all(struct walk *walk)
 
 void callgrind_make_stacks(struct callgrind *callgrind)
 {
-    static const double whole[COSTS_MOST] = {1, 1, 1, 1, 1, 1, 1, 1};
+    static const double whole[COSTS_MAX] = {1, 1, 1, 1, 1, 1, 1, 1};
     struct walk *walk = calloc(1, sizeof *walk);
     if (!walk || !callgrind_find_circles(callgrind)) {
         callgrind->profile->failed = true;
@@ -142,12 +142,12 @@ void callgrind_make_stacks(struct callgrind *callgrind)
         for (unsigned i = 0; i < callgrind->events; i++)
             walk->total[i] += callgrind_function_at(callgrind, k)->own[i];
     walk->counting = true;
-    for (size_t i = 0; i < sizeof shares_least / sizeof *shares_least; i++) {
+    for (size_t i = 0; i < sizeof shares_min / sizeof *shares_min; i++) {
         for (uint32_t k = 0; k < callgrind->functions.count; k++)
-            memset(callgrind_function_at(callgrind, k)->reached, 0, sizeof(double[COSTS_MOST]));
-        walk->least = shares_least[i];
+            memset(callgrind_function_at(callgrind, k)->reached, 0, sizeof(double[COSTS_MAX]));
+        walk->min = shares_min[i];
         walk_all(walk);
-        if (walk->steps <= STEPS_MOST && walk->samples <= SAMPLES_MOST)
+        if (walk->steps <= STEPS_MAX && walk->samples <= SAMPLES_MAX)
             break;
     }
     walk->counting = false;

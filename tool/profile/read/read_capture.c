@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * memoir's own captures. A capture may have thousands of snapshots, each with all sites: it is read
- * twice, and only the rows of one snapshot, and the bytes in use of at most PROFILE_MOMENTS_MOST
+ * twice, and only the rows of one snapshot, and the bytes in use of at most PROFILE_MOMENTS_MAX
  * others, are ever kept.
  */
 #include "tool/profile/read/read_capture.h"
@@ -38,9 +38,9 @@ static struct snapshot *snapshot_now(const struct survey *survey)
 
 int64_t capture_ns_between(uint64_t from_ms, uint64_t to_ms)
 {
-    const uint64_t most = INT64_MAX / 1000000;
+    const uint64_t max = INT64_MAX / 1000000;
     uint64_t ms = to_ms > from_ms ? to_ms - from_ms : 0;
-    return (int64_t)(ms < most ? ms : most) * 1000000;
+    return (int64_t)(ms < max ? ms : max) * 1000000;
 }
 
 static void see_time(struct survey *survey, uint64_t time_ms)
@@ -164,9 +164,9 @@ static bool choose(const struct survey *survey, const char *at, size_t *target,
     uint64_t wanted = number ? strtoull(at, NULL, 10) : 0, best = UINT64_MAX, lowest = UINT64_MAX,
              highest = 0, length = survey->end_ms - survey->start_ms;
     if (!last && !number && !read_time(at, &wanted))
-        return read_lacks(error, "'%s' is no moment", at);
+        return read_lacks(error, "'%s' is not a moment", at);
     if (!last && !number && wanted > length)
-        return read_lacks(error, "there is nothing at %s: the recording ends after %g s", at,
+        return read_lacks(error, "no data at %s: the recording ends after %g s", at,
                           (double)length / 1000);
     for (size_t i = 0; i < survey->snapshots.count; i++) {
         const struct snapshot *snapshot = snapshot_at(survey, i);
@@ -194,7 +194,7 @@ static bool choose(const struct survey *survey, const char *at, size_t *target,
 /* Which snapshots the history is made of: evenly over the run, the last among them. */
 static void choose_history(struct survey *survey)
 {
-    size_t most = survey->whole < PROFILE_MOMENTS_MOST ? survey->whole : PROFILE_MOMENTS_MOST;
+    size_t max = survey->whole < PROFILE_MOMENTS_MAX ? survey->whole : PROFILE_MOMENTS_MAX;
     size_t at = 0;
     unsigned column = 0;
     struct profile_moment *moments = survey->profile->moments.items;
@@ -204,7 +204,7 @@ static void choose_history(struct survey *survey)
         struct snapshot *snapshot = snapshot_at(survey, i);
         if (!snapshot->whole)
             continue;
-        if (at++ == column * (survey->whole - 1) / (most - 1)) {
+        if (at++ == column * (survey->whole - 1) / (max - 1)) {
             snapshot->column = (uint8_t)++column;
             if (snapshot->moment < survey->profile->moments.count)
                 moments[snapshot->moment].rows = true;
@@ -419,8 +419,8 @@ static bool take(const struct read_input *input, struct survey *survey, size_t w
     bool done = capture_take_rows(input, &plan, survey->profile, error);
     if (done && survey->profile->off_time_ns > 0)
         profile_warn(survey->profile,
-                     "sampling is off since %.1f s after the start: later allocations belong to no "
-                     "site",
+                     "sampling was turned off %.1f s after the start: later allocations "
+                     "belong to no site",
                      (double)survey->profile->off_time_ns / 1e9);
     if (done && !input->options.raw)
         point_peak(survey->profile);
@@ -462,8 +462,8 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     if (done && result == CAPTURE_TORN && wrong.offset == input->size) {
         profile->torn = true;
         profile_warn(profile,
-                     "the program was killed or still runs: this is what it had written after "
-                     "%.1f s",
+                     "the program was killed or is still running: this is the state %.1f s "
+                     "after the start",
                      (double)profile->duration_ns / 1e9);
     } else if (done && result == CAPTURE_TORN) {
         profile->torn = true;

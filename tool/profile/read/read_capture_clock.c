@@ -9,8 +9,8 @@ enum { VALUE_MOST_BITS = 59 /* so that sums of many cannot overflow */ };
 
 static int64_t value_of(uint64_t number)
 {
-    const uint64_t most = UINT64_C(1) << VALUE_MOST_BITS;
-    return (int64_t)(number < most ? number : most);
+    const uint64_t max = UINT64_C(1) << VALUE_MOST_BITS;
+    return (int64_t)(number < max ? number : max);
 }
 
 void clock_rows_start(struct clock_rows *clock, struct profile *profile,

@@ -18,7 +18,7 @@
 #include "tool/profile/read/read_capture_clock.h"
 
 enum {
-    FRAMES_MOST = 1024, /* what the library records is far below */
+    FRAMES_MAX = 1024, /* what the library records is far below */
     STACK_OTHER = 1,
     THREAD_OTHER = UINT32_MAX,
 };
@@ -206,13 +206,13 @@ static void take_node(void *context, uint32_t node, uint32_t caller, uint64_t pc
 
 static uint32_t stack_of(struct taking *taking, uint32_t node)
 {
-    uint32_t locations[FRAMES_MOST], count = 0;
+    uint32_t locations[FRAMES_MAX], count = 0;
     const struct node *nodes = taking->nodes.items;
     if (node == taking->last_node && node > STACK_OTHER)
         return taking->last_stack;
     for (uint32_t at = node; at > STACK_OTHER && at < taking->nodes.count; at = nodes[at].caller) {
-        if (count == FRAMES_MOST) {
-            profile_warn(taking->profile, "stacks of more than %d frames are cut", FRAMES_MOST);
+        if (count == FRAMES_MAX) {
+            profile_warn(taking->profile, "stacks of more than %d frames are cut", FRAMES_MAX);
             break;
         }
         locations[count++] = nodes[at].location;

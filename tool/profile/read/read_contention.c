@@ -76,7 +76,7 @@ static bool add_stack(struct reading *it, struct text line)
     if (text_number(&line, &times))
         text_blank(&line);
     if (!text_word(&line, "@") || !text_stack(profile, &line, &it->stack, &stack))
-        return refuse_at(it, line.at, "no address of a stack");
+        return refuse_at(it, line.at, "a stack without an address");
     size_t row = profile_sample(profile, stack, 0);
     if (profile->failed)
         return false;
@@ -97,8 +97,7 @@ static bool read_lines(struct reading *it)
     }
     if (it->cycles_each_ns == 0) {
         it->cycles_each_ns = 2.8;
-        profile_warn(it->profile,
-                     "the file has no cycles/second: times are those of a machine of 2.8 GHz");
+        profile_warn(it->profile, "the file has no cycles/second: times assume a clock of 2.8 GHz");
     }
     for (rest = it->text; text_line(&rest, &line);) {
         if (text_names(it->profile, line, &it->names))
@@ -124,8 +123,8 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     it.text = text_of(input);
     text_line(&it.text, &line);
     if (text_starts(&line, "--- Stacks:"))
-        profile_warn(profile, "an old kind of file: signals of condition variables count as "
-                              "waiting for a lock");
+        profile_warn(profile, "an old file format: signals of condition variables count as waiting "
+                              "for a lock");
     profile->kind = PROFILE_CONTENTION;
     profile_type(profile, TYPE_CONTENTIONS, "count");
     profile->default_type = profile_type(profile, TYPE_DELAY, "nanoseconds");

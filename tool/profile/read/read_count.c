@@ -13,7 +13,7 @@
 
 #include "tool/profile/read/text_lines.h"
 
-enum { LABEL_BYTES = 1024, NAME_MOST = 100 };
+enum { LABEL_BYTES = 1024, TYPE_NAME_MAX = 100 };
 
 struct reading {
     const struct read_input *input;
@@ -37,7 +37,7 @@ static bool take_head(struct text line, struct text *name)
     while (line.at<line.end && * line.at> ' ')
         line.at++;
     name->end = line.at;
-    if (name->at == name->end || name->end - name->at > NAME_MOST ||
+    if (name->at == name->end || name->end - name->at > TYPE_NAME_MAX ||
         !text_word(&line, " profile: total ") || !text_number(&line, &total))
         return false;
     text_blank(&line);
@@ -66,7 +66,7 @@ static bool take_quoted(struct profile *profile, struct text *line, uint32_t *st
 /* {"key":"value", "key":"value"}, if the next line has it: the set of labels. */
 static uint32_t take_labels(struct reading *it)
 {
-    struct profile_label labels[PROFILE_LABELS_MOST];
+    struct profile_label labels[PROFILE_LABELS_MAX];
     struct text rest = it->text, line;
     uint32_t count = 0;
     if (!text_line(&rest, &line) || !text_word(&line, "# labels: {"))
@@ -79,7 +79,7 @@ static uint32_t take_labels(struct reading *it)
             break;
         labels[count++] = label;
         text_blank(&line);
-    } while (count < PROFILE_LABELS_MOST && text_word(&line, ","));
+    } while (count < PROFILE_LABELS_MAX && text_word(&line, ","));
     return profile_label_set(it->profile, labels, count);
 }
 
@@ -100,10 +100,10 @@ static bool read_stacks(struct reading *it)
             break;
         }
         if (!text_number(&line, &count) || count > INT64_MAX)
-            return refuse_at(it, line.at, "no number of stacks");
+            return refuse_at(it, line.at, "the number of stacks is missing");
         text_blank(&line);
         if (!text_word(&line, "@") || !text_stack(it->profile, &line, &it->stack, &stack))
-            return refuse_at(it, line.at, "no address of a stack");
+            return refuse_at(it, line.at, "a stack without an address");
         size_t row = profile_sample(it->profile, stack, take_labels(it));
         if (!it->profile->failed)
             it->profile->samples.values[0][row] = (int64_t)count;
@@ -121,7 +121,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
 {
     struct reading it = {.input = input, .profile = profile, .error = error};
     struct text line, name;
-    char type[NAME_MOST + 1];
+    char type[TYPE_NAME_MAX + 1];
     it.text = text_of(input);
     text_line(&it.text, &line);
     take_head(line, &name);

@@ -153,7 +153,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     struct text_stack room = {0};
     struct ids names = {0};
     find_words(input, &words);
-    bool java = word(&words, 2) == 1, right = true;
+    bool java = word(&words, 2) == 1, ok = true;
     profile->kind = PROFILE_CPU;
     profile_type(profile, TYPE_SAMPLES, "count");
     profile->default_type = profile_type(profile, TYPE_CPU, "nanoseconds");
@@ -171,14 +171,14 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     }
     struct text behind = {words.bytes + at * words.width, input->bytes + input->size}, line;
     if (java && next == END)
-        right = java_names(profile, behind, &names, error);
+        ok = java_names(profile, behind, &names, error);
     while (!java && next == END && text_line(&behind, &line))
         text_mapping(profile, line);
-    for (at = start; right && words.count >= start && next_record(&words, &at, &record) == RECORD;)
-        right = add_record(profile, &words, &record, java ? &names : NULL, &room);
+    for (at = start; ok && words.count >= start && next_record(&words, &at, &record) == RECORD;)
+        ok = add_record(profile, &words, &record, java ? &names : NULL, &room);
     free(names.pairs);
     free(room.locations);
-    return right && !profile->failed;
+    return ok && !profile->failed;
 }
 
 const struct reader reader_cpu = {.name = "gperftools CPU", .is = is, .read = read};

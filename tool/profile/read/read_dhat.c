@@ -111,10 +111,10 @@ static void take_points(struct dhat *dhat, uint32_t points)
         for (size_t i = 0; i < sizeof columns / sizeof *columns && !profile->failed; i++)
             if (types[i] != UINT32_MAX) {
                 int64_t value = value_member_integer(values, at, columns[i].member);
-                int64_t most = INT64_C(1) << 59;
-                profile->samples.values[types[i]][sample] = value < 0      ? 0
-                                                            : value < most ? value
-                                                                           : most;
+                int64_t max = INT64_C(1) << 59;
+                profile->samples.values[types[i]][sample] = value < 0     ? 0
+                                                            : value < max ? value
+                                                                          : max;
             }
     }
     profile->default_type = 1;
@@ -130,7 +130,7 @@ static bool take(struct dhat *dhat, struct read_error *error)
     size_t length = 4;
     const char *text = mode == 0 ? "heap" : value_text(values, mode, &length);
     if (version != 2)
-        return read_refuse(error, 0, "version %lld of DHAT's format is not known here, only 2",
+        return read_refuse(error, 0, "version %lld of DHAT's format is not supported, only 2",
                            (long long)version);
     if (points == 0 || table == 0)
         return read_refuse(error, 0, "DHAT's list of stacks (pps) or of frames (ftbl) is missing");

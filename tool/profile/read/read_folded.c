@@ -181,7 +181,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     place_part(30, 100);
     bool pairs = paired == good;
     if (good == 0)
-        return read_refuse(error, 0, "no line is a stack and a number");
+        return read_refuse(error, 0, "no line consists of a stack and a number");
     if (pairs)
         profile_type(profile, "before", "count");
     profile->default_type = profile_type(profile, TYPE_SAMPLES, "count");
@@ -205,11 +205,11 @@ static bool read(const struct read_input *input, struct profile *profile, struct
                      pairs);
     }
     if (pairs)
-        profile_warn(profile, "two numbers a line: the first is \"before\", the second is shown");
+        profile_warn(profile, "two numbers per line: the first is \"before\", the second is shown");
     if (bad > 0)
-        profile_warn(profile, "%zu lines are no stacks, the first at byte %zu", bad, first_bad);
+        profile_warn(profile, "%zu lines are not stacks, the first at byte %zu", bad, first_bad);
     if (broken > 0)
-        profile_warn(profile, "%zu numbers are no whole ones and were rounded", broken);
+        profile_warn(profile, "%zu numbers are not integers and were rounded", broken);
     free(it.known);
     free(it.stack.locations);
     return true;

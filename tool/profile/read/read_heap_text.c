@@ -42,10 +42,11 @@ static bool take_numbers(struct reading *it, struct text *line, int64_t numbers[
     for (unsigned i = 0; i < COLUMNS; i++) {
         text_blank(line);
         if (!text_word(line, before[i]))
-            return refuse_at(it, line->at, "the numbers of a stack are not: N: N [N: N]");
+            return refuse_at(it, line->at,
+                             "the numbers of a stack do not have the form N: N [N: N]");
         text_blank(line);
         if (!text_signed(line, &numbers[i]))
-            return refuse_at(it, line->at, "no number, or one of more than 63 bits");
+            return refuse_at(it, line->at, "a number is missing or has more than 63 bits");
     }
     text_blank(line);
     if (!text_word(line, "]"))
@@ -67,7 +68,7 @@ static bool take_kind(struct reading *it, struct text line, bool brackets_repeat
     word.end = line.at;
     if (text_word(&line, "/") && line.at < line.end &&
         (!text_number(&line, &number) || number > INT64_MAX))
-        return refuse_at(it, line.at, "no rate of sampling");
+        return refuse_at(it, line.at, "the sampling rate is missing");
     if (text_starts(&word, "growth") || text_starts(&word, "fragmentation")) {
         profile->kind = PROFILE_GROWTH;
         profile->format = "gperftools growth";
@@ -91,7 +92,7 @@ static bool read_head(struct reading *it)
     if (text_starts(&line, "---")) /* of a server's answer */
         text_line(&it->text, &line);
     if (!text_word(&line, "heap profile:"))
-        return refuse_at(it, line.at, "not: heap profile:");
+        return refuse_at(it, line.at, "the line does not begin with heap profile:");
     profile->kind = PROFILE_HEAP;
     if (!take_numbers(it, &line, sums))
         return false;
@@ -157,7 +158,7 @@ static bool read_stacks(struct reading *it)
         if (!take_numbers(it, &line, seen))
             return false;
         if (!text_word(&line, "@") || !text_stack(it->profile, &line, &it->stack, &stack))
-            return refuse_at(it, line.at, "no address of a stack");
+            return refuse_at(it, line.at, "a stack without an address");
         add_sample(it, stack, seen);
     }
     return true;
@@ -180,7 +181,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     bool mapped = it.text.end != input->bytes + input->size;
     bool done = read_head(&it) && read_stacks(&it);
     if (!mapped && !it.names.any)
-        profile_warn(profile, "there is no list of mappings: addresses can't be named");
+        profile_warn(profile, "the list of mappings is missing: addresses can't be named");
     free(it.stack.locations);
     return done;
 }

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRAMES_MOST = 4096, LINES_MOST = 64, NS_PER_MS = 1000000 };
+enum { FRAMES_MAX = 4096, LINES_MAX = 64, NS_PER_MS = 1000000 };
 
 /* ---- records that describe ---- */
 
@@ -74,13 +74,13 @@ static uint32_t mapping_of(struct heaptrack *track, uint64_t module)
 static void take_address(struct heaptrack *track, struct cursor line)
 {
     struct profile *profile = track->profile;
-    struct profile_line lines[LINES_MOST];
+    struct profile_line lines[LINES_MAX];
     struct profile_location location = {.flags = LOCATION_LOOKED | LOCATION_EXACT};
     uint64_t module = 0, function, file, number;
     uint32_t count = 0;
     cursor_number(&line, 16, &location.address);
     cursor_number(&line, 16, &module);
-    while (count < LINES_MOST && cursor_number(&line, 16, &function)) {
+    while (count < LINES_MAX && cursor_number(&line, 16, &function)) {
         if (!cursor_number(&line, 16, &file) || !cursor_number(&line, 16, &number))
             file = number = 0;
         struct profile_function made = {.name = list_number(&track->strings, function),
@@ -213,8 +213,8 @@ static void take_resident(struct heaptrack *track, struct cursor line)
 /* heaptrack joined a program that ran: frees of what was there before do not count. */
 static void take_attached(struct heaptrack *track)
 {
-    profile_warn(track->profile,
-                 "heaptrack was attached to a running program: blocks from before are not here");
+    profile_warn(track->profile, "heaptrack was attached to a running program: earlier blocks are "
+                                 "missing");
 }
 
 static void take_record(struct heaptrack *track, struct cursor line)
@@ -276,14 +276,14 @@ struct replay {
     uint64_t events, at; /* so far; the one that inuse_* is of, 0: the end */
     size_t wanted;       /* else the point of time that it is of; SIZE_MAX: none */
     size_t point;
-    float (*history)[PROFILE_MOMENTS_MOST]; /* by info */
+    float (*history)[PROFILE_MOMENTS_MAX]; /* by info */
 };
 
 /* Whether the history has this point of time: evenly over the run, the last among them. */
 static bool is_moment(const struct profile *profile, size_t point)
 {
-    size_t count = profile->points.count, most = PROFILE_MOMENTS_MOST;
-    return count <= most || (point + 1) * most / count != point * most / count;
+    size_t count = profile->points.count, max = PROFILE_MOMENTS_MAX;
+    return count <= max || (point + 1) * max / count != point * max / count;
 }
 
 /* The next event: '+', '-' or 'c', and the info; '\0': there are no more. */
@@ -322,7 +322,7 @@ static void time_passes(struct replay *replay)
     const struct profile_point *there = (struct profile_point *)profile->points.items + point;
     if (point == replay->wanted)
         replay->at = replay->events;
-    if (!is_moment(profile, point) || profile->history_moments >= PROFILE_MOMENTS_MOST)
+    if (!is_moment(profile, point) || profile->history_moments >= PROFILE_MOMENTS_MAX)
         return;
     unsigned column = profile->history_moments++;
     for (size_t i = 0; i < replay->track->infos.count; i++)
@@ -368,7 +368,7 @@ static bool point_find(struct replay *replay, const char *at, uint64_t time_ms,
     const struct profile_point *points = profile->points.items;
     uint64_t best = UINT64_MAX;
     if (time_ms > replay->track->now_ms)
-        return read_lacks(error, "there is nothing at %s: the recording ends after %g s", at,
+        return read_lacks(error, "no data at %s: the recording ends after %g s", at,
                           (double)replay->track->now_ms / 1000);
     for (size_t i = 0; i < profile->points.count; i++) {
         uint64_t there = (uint64_t)points[i].time_ns / NS_PER_MS;
@@ -393,8 +393,8 @@ static bool replay_start(struct replay *replay, const char *at, struct read_erro
         return point_find(replay, at, time_ms, error);
     else
         return read_lacks(error,
-                          "'%s' is no moment of this file: it has peak, end, and times "
-                          "since the start such as 90s",
+                          "'%s' is not a moment of this file: it has peak, end, and times since "
+                          "the start such as 90s",
                           at);
     return true;
 }
@@ -403,16 +403,16 @@ static bool replay_start(struct replay *replay, const char *at, struct read_erro
 
 static uint32_t stack_of(struct heaptrack *track, uint32_t trace)
 {
-    static uint32_t locations[FRAMES_MOST];
+    static uint32_t locations[FRAMES_MAX];
     const struct heaptrack_trace *traces = track->traces.items;
     uint32_t count = 0;
-    for (; trace > 0 && count < FRAMES_MOST; trace = traces[trace - 1].caller)
+    for (; trace > 0 && count < FRAMES_MAX; trace = traces[trace - 1].caller)
         if (traces[trace - 1].location != UINT32_MAX)
             locations[count++] = traces[trace - 1].location;
     return profile_stack(track->profile, locations, count);
 }
 
-static void make_samples(struct heaptrack *track, float (*history)[PROFILE_MOMENTS_MOST])
+static void make_samples(struct heaptrack *track, float (*history)[PROFILE_MOMENTS_MAX])
 {
     struct profile *profile = track->profile;
     const struct heaptrack_info *infos = track->infos.items;
@@ -454,7 +454,7 @@ static bool finish(struct heaptrack *track, const struct read_input *input,
 {
     struct profile *profile = track->profile;
     if (track->infos.count == 0)
-        return read_refuse(error, input->size, "there is no allocation in it");
+        return read_refuse(error, input->size, "it contains no allocation");
     if (input->bytes[input->size - 1] != '\n') {
         profile->torn = true;
         profile_warn(profile, "the last line is cut off");

@@ -67,7 +67,7 @@ static bool take_stack(struct reading *it, struct text *line, uint32_t *stack)
     it->stack.count = 0;
     for (text_blank(line); line->at < line->end; text_blank(line)) {
         if (!text_hex(line, &address))
-            return refuse_at(it, line->at, "no address of a stack");
+            return refuse_at(it, line->at, "a stack without an address");
         if (!text_push(profile, &it->stack, java_location(profile, &it->names, address)))
             return false;
     }
@@ -87,7 +87,7 @@ static bool take_sample(struct reading *it, struct text line, bool *taken)
     if (!*taken)
         return true;
     if (it->heap && count <= 0)
-        return refuse_at(it, line.at, "bytes of no object");
+        return refuse_at(it, line.at, "bytes without an object");
     if (!take_stack(it, &line, &stack))
         return false;
     label.unit = label.key;

@@ -62,21 +62,22 @@ static bool take_row(struct reading *it, struct text *line, struct row *row)
     const char *start = line->at;
     memset(row, 0, sizeof *row);
     if (!text_word(line, "t"))
-        return refuse_at(it, start, "neither a stack nor the numbers of a thread");
+        return refuse_at(it, start, "a line is neither a stack nor the numbers of a thread");
     if (text_word(line, "*"))
         row->thread = EVERY_THREAD;
     else if (text_number(line, &thread) && thread <= INT64_MAX)
         row->thread = (int64_t)thread;
     else
-        return refuse_at(it, line->at, "no number of a thread");
+        return refuse_at(it, line->at, "the number of a thread is missing");
     static const char *const before[COLUMNS] = {":", ":", "[", ":"};
     for (unsigned i = 0; i < COLUMNS; i++) {
         text_blank(line);
         if (!text_word(line, before[i]))
-            return refuse_at(it, line->at, "the numbers of a thread are not: N: N [N: N]");
+            return refuse_at(it, line->at,
+                             "the numbers of a thread do not have the form N: N [N: N]");
         text_blank(line);
         if (!text_number(line, &row->seen[i]) || row->seen[i] > INT64_MAX)
-            return refuse_at(it, line->at, "no number, or one of more than 63 bits");
+            return refuse_at(it, line->at, "a number is missing or has more than 63 bits");
     }
     text_blank(line);
     if (!text_word(line, "]"))
@@ -107,7 +108,7 @@ static bool read_head(struct reading *it)
     struct row row;
     text_line(&it->text, &line);
     if (!text_word(&line, "heap_v2/") || !text_number(&line, &rate))
-        return refuse_at(it, line.at, "no rate behind heap_v2/");
+        return refuse_at(it, line.at, "the sampling rate after heap_v2/ is missing");
     it->rate = it->input->options.raw ? 1 : (double)rate;
     it->profile->period = rate <= 1 ? 0 : rate > INT64_MAX ? INT64_MAX : (int64_t)rate;
     for (before = it->text; text_line(&it->text, &line); before = it->text) {
@@ -155,7 +156,7 @@ static bool choose_thread(struct reading *it)
             return true;
         }
     if (it->threads.count == 0)
-        return read_refuse(it->error, 0, "no thread %s: the file does not tell threads apart",
+        return read_refuse(it->error, 0, "no thread %s: the file does not distinguish threads",
                            wanted);
     return read_refuse(it->error, 0, "no thread %s among the %zu of the file, from t%lld to t%lld",
                        wanted, it->threads.count, (long long)threads[0].id,
@@ -269,7 +270,7 @@ static bool read_stacks(struct reading *it)
         if (text_word(&line, "@")) {
             add_stack(it, stack);
             if (!text_stack(it->profile, &line, &it->stack, &stack))
-                return refuse_at(it, line.at, "no address of a stack");
+                return refuse_at(it, line.at, "a stack without an address");
             open = true;
         } else if (line.at < line.end) {
             struct row row, *place;

@@ -16,9 +16,9 @@
 
 #include "tool/profile/read/frames.h"
 
-enum { DEPTH_MOST = 1024, INUSE = 0, PEAK = 1 };
+enum { DEPTH_MAX = 1024, INUSE = 0, PEAK = 1 };
 
-static const int64_t BYTES_MOST = INT64_C(1) << 59; /* so that sums of many cannot overflow */
+static const int64_t BYTES_MAX = INT64_C(1) << 59; /* so that sums of many cannot overflow */
 
 struct snapshot {
     uint64_t number, time, bytes, extra, stacks;
@@ -39,8 +39,8 @@ struct massif {
 
 /* A tree while it is read: what is above the present line. */
 struct tree {
-    struct frame frames[DEPTH_MOST];
-    int64_t left[DEPTH_MOST]; /* bytes that no child had so far */
+    struct frame frames[DEPTH_MAX];
+    int64_t left[DEPTH_MAX]; /* bytes that no child had so far */
     size_t depth;
 };
 
@@ -66,7 +66,7 @@ static void take_head(struct massif *massif, struct cursor line)
         cursor_trim(&line);
         massif->scale = cursor_is(&line, "ms") ? 1000000 : 1;
         if (massif->scale == 1)
-            profile_warn(profile, "massif counted time in %s: one is shown as a nanosecond",
+            profile_warn(profile, "massif counted time in %s: each is shown as one nanosecond",
                          cursor_is(&line, "B") ? "allocated bytes" : "instructions");
     }
 }
@@ -104,7 +104,7 @@ static void take_snapshot_line(struct massif *massif, struct cursor line, const 
 
 static void add(int64_t *value, int64_t bytes)
 {
-    *value = bytes < BYTES_MOST - *value ? *value + bytes : BYTES_MOST;
+    *value = bytes < BYTES_MAX - *value ? *value + bytes : BYTES_MAX;
 }
 
 static void add_bytes(struct massif *massif, const struct frame *frames, size_t count,
@@ -138,7 +138,7 @@ static bool parse_node(struct cursor line, size_t *depth, int64_t *bytes, struct
     *depth = (size_t)(line.at - first);
     if (!cursor_take(&line, "n") || !cursor_number(&line, 10, &children) ||
         !cursor_take(&line, ":") || !cursor_number(&line, 10, &number) ||
-        number > (uint64_t)BYTES_MOST)
+        number > (uint64_t)BYTES_MAX)
         return false;
     *bytes = (int64_t)number;
     cursor_trim(&line);
@@ -166,7 +166,7 @@ static void take_tree(struct massif *massif, const struct snapshot *snapshot, bo
     tree.depth = 0;
     while (!profile->failed && cursor_line(&file, &line) &&
            parse_node(line, &depth, &bytes, &text)) {
-        if (depth > tree.depth || depth >= DEPTH_MOST) {
+        if (depth > tree.depth || depth >= DEPTH_MAX) {
             profile_warn(profile, "the tree of snapshot %" PRIu64 " is damaged", snapshot->number);
             break;
         }
@@ -200,7 +200,7 @@ static int64_t time_ns(const struct massif *massif, uint64_t time)
 static void make_points(struct massif *massif)
 {
     struct profile *profile = massif->profile;
-    size_t most = massif->trees < PROFILE_MOMENTS_MOST ? massif->trees : PROFILE_MOMENTS_MOST;
+    size_t max = massif->trees < PROFILE_MOMENTS_MAX ? massif->trees : PROFILE_MOMENTS_MAX;
     size_t tree = 0;
     for (size_t i = 0; i < massif->snapshots.count; i++) {
         struct snapshot *snapshot = snapshot_at(massif, i);
@@ -214,8 +214,8 @@ static void make_points(struct massif *massif)
             profile->peak_time_ns = point->time_ns;
         if (!snapshot->tree)
             continue;
-        bool rows = massif->trees > 1 &&
-                    tree * (most - 1) >= profile->history_moments * (massif->trees - 1);
+        bool rows =
+            massif->trees > 1 && tree * (max - 1) >= profile->history_moments * (massif->trees - 1);
         tree++;
         if (rows)
             snapshot->column = ++profile->history_moments;
@@ -241,7 +241,7 @@ static bool choose(const struct massif *massif, const char *at, size_t *chosen,
     struct cursor text = {at, any ? at : at + strlen(at)};
     uint64_t number = 0;
     if (!any && !peak && (!cursor_number(&text, 10, &number) || text.at != text.end))
-        return read_lacks(error, "massif's snapshots have numbers: '%s' is none of them", at);
+        return read_lacks(error, "massif numbers its snapshots, and '%s' is not one of them", at);
     for (size_t i = 0; i < massif->snapshots.count; i++) {
         const struct snapshot *snapshot = snapshot_at(massif, i);
         if (snapshot->tree && (any || (peak ? snapshot->peak : snapshot->number == number))) {
@@ -250,7 +250,7 @@ static bool choose(const struct massif *massif, const char *at, size_t *chosen,
         }
     }
     return found ||
-           read_lacks(error, "no snapshot %s with stacks is in this file of massif", at ? at : "");
+           read_lacks(error, "this massif file has no snapshot %s with stacks", at ? at : "");
 }
 
 static bool finish(struct massif *massif, const struct read_input *input, struct read_error *error)
@@ -259,7 +259,7 @@ static bool finish(struct massif *massif, const struct read_input *input, struct
     size_t chosen = 0, last = massif->snapshots.count - 1;
     bool peak = false;
     if (massif->snapshots.count == 0)
-        return read_refuse(error, input->size, "there is no snapshot in this file of massif");
+        return read_refuse(error, input->size, "this massif file has no snapshot");
     if (!choose(massif, input->options.at, &chosen, error))
         return false;
     profile->at_peak = snapshot_at(massif, chosen)->peak && input->options.at;

@@ -17,7 +17,7 @@
 
 #include "tool/profile/read/frames.h"
 
-enum { FRAMES_MOST = 4096, LINES_LOOKED_AT = 200 };
+enum { FRAMES_MAX = 4096, LINES_LOOKED_AT = 200 };
 
 struct head {
     struct cursor command, event, rest;
@@ -183,7 +183,7 @@ static void take_place(struct script *script, struct cursor line)
 static void take_frame(struct script *script, struct cursor line)
 {
     struct frame frame;
-    if (script->depth == FRAMES_MOST)
+    if (script->depth == FRAMES_MAX)
         return;
     if (!parse_frame(script, line, &frame)) {
         take_place(script, line);
@@ -235,8 +235,8 @@ static uint32_t labels_of(struct script *script, const struct head *head)
 
 static void add(int64_t *value, int64_t more)
 {
-    const int64_t most = INT64_C(1) << 59;
-    *value = more < most - *value ? *value + more : most;
+    const int64_t max = INT64_C(1) << 59;
+    *value = more < max - *value ? *value + more : max;
 }
 
 static void finish_sample(struct script *script)
@@ -305,7 +305,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
 {
     struct script script = {.profile = profile};
     struct cursor file = {input->bytes, input->bytes + input->size}, line;
-    script.frames = calloc(FRAMES_MOST, sizeof *script.frames);
+    script.frames = calloc(FRAMES_MAX, sizeof *script.frames);
     if (!script.frames) {
         profile->failed = true;
         return true;
@@ -324,7 +324,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
     keys_free(&script.samples);
     keys_free(&script.tids);
     free(script.frames);
-    return profile->samples.count > 0 || read_refuse(error, 0, "there is no sample in it");
+    return profile->samples.count > 0 || read_refuse(error, 0, "it contains no sample");
 }
 
 const struct reader reader_perf_script = {.name = "perf script", .is = is, .read = read};

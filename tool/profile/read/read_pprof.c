@@ -62,7 +62,7 @@ static bool refuse_at(struct reading *it, const uint8_t *at, const char *reason)
 static bool refuse_id(struct reading *it, const struct wire *at, const char *what, uint64_t id)
 {
     return read_refuse(it->error, (uint64_t)((const char *)at->at - it->input->bytes),
-                       "there is no %s %llu", what, (unsigned long long)id);
+                       "there is no %s with id %llu", what, (unsigned long long)id);
 }
 
 /* A message of numbers: they come by field. Bits of `inner` are fields that are no numbers. */
@@ -75,7 +75,7 @@ static bool take_numbers(struct reading *it, struct wire message, uint64_t numbe
         if (field.number >= FIELDS)
             continue;
         if (field.type != ((inner >> field.number & 1) != 0 ? WIRE_BYTES : WIRE_NUMBER))
-            return refuse_at(it, message.at, "a field is not of its type");
+            return refuse_at(it, message.at, "a field has the wrong type");
         numbers[field.number] = field.value;
     }
     return message.bad ? refuse_at(it, message.at, message.bad) : true;
@@ -105,8 +105,8 @@ static bool read_sample_type(struct reading *it, struct wire message)
     char name[256];
     if (!read_type(it, message, &type))
         return false;
-    if (it->types++ >= PROFILE_TYPES_MOST) {
-        profile_warn(profile, "only the first %d kinds of values are shown", PROFILE_TYPES_MOST);
+    if (it->types++ >= PROFILE_TYPES_MAX) {
+        profile_warn(profile, "only the first %d value types are shown", PROFILE_TYPES_MAX);
         return true;
     }
     snprintf(name, sizeof name, "%s", profile_text(profile, type.name));
@@ -137,7 +137,7 @@ static bool add_id(struct reading *it, struct wire at, struct ids *ids, uint64_t
                    uint32_t number)
 {
     if (id == 0)
-        return refuse_at(it, at.at, "the number 0 stands for nothing and can't be given");
+        return refuse_at(it, at.at, "id 0 is reserved");
     it->profile->failed |= !ids_add(ids, id, number);
     return !it->profile->failed;
 }
@@ -243,14 +243,14 @@ static bool push_location(struct reading *it, const struct wire *at, uint64_t id
 }
 
 struct sample {
-    int64_t values[PROFILE_TYPES_MOST];
+    int64_t values[PROFILE_TYPES_MAX];
     unsigned value_count, label_count;
-    struct profile_label labels[PROFILE_LABELS_MOST];
+    struct profile_label labels[PROFILE_LABELS_MAX];
 };
 
 static bool add_value(struct sample *sample, uint64_t value)
 {
-    if (sample->value_count < PROFILE_TYPES_MOST)
+    if (sample->value_count < PROFILE_TYPES_MAX)
         sample->values[sample->value_count] = (int64_t)value;
     sample->value_count++;
     return true;
@@ -264,7 +264,7 @@ static bool read_numbers(struct reading *it, struct wire_field *field, struct sa
     if (field->type == WIRE_NUMBER)
         return places ? push_location(it, &field->inside, value) : add_value(sample, value);
     if (field->type != WIRE_BYTES)
-        return refuse_at(it, field->inside.at, "a field is not of its type");
+        return refuse_at(it, field->inside.at, "a field has the wrong type");
     while (field->inside.at < field->inside.end) {
         if (!wire_number(&field->inside, &value))
             return refuse_at(it, field->inside.at, field->inside.bad);
@@ -288,8 +288,8 @@ static bool read_sample(struct reading *it, struct wire message)
                 return false;
         } else if (field.number == LABEL) {
             if (field.type != WIRE_BYTES)
-                return refuse_at(it, field.inside.at, "a field is not of its type");
-            if (sample.label_count == PROFILE_LABELS_MOST)
+                return refuse_at(it, field.inside.at, "a field has the wrong type");
+            if (sample.label_count == PROFILE_LABELS_MAX)
                 it->labels_lost = true;
             else if (!read_label(it, field.inside, &sample.labels[sample.label_count++]))
                 return false;
@@ -299,8 +299,7 @@ static bool read_sample(struct reading *it, struct wire message)
         return refuse_at(it, message.at, message.bad);
     if (sample.value_count != it->types || it->types == 0)
         return read_refuse(it->error, (uint64_t)((const char *)start - it->input->bytes),
-                           "a sample has %u values, and there are %u kinds of them",
-                           sample.value_count, it->types);
+                           "a sample has %u values instead of %u", sample.value_count, it->types);
     size_t row =
         profile_sample(profile, profile_stack(profile, it->stack.locations, it->stack.count),
                        profile_label_set(profile, sample.labels, sample.label_count));
@@ -390,7 +389,7 @@ static bool add_string(struct reading *it, const struct wire *text)
     }
     size_t length = (size_t)(text->end - text->at);
     if (it->string_count == 0 && length > 0)
-        return refuse_at(it, text->at, "the first string is not the empty one");
+        return refuse_at(it, text->at, "the first string is not empty");
     it->strings[it->string_count++] = profile_string(it->profile, (const char *)text->at, length);
     return !it->profile->failed;
 }
@@ -409,7 +408,7 @@ static bool read_strings(struct reading *it)
     while (wire_next(&wire, &field)) {
         place_at(wire.at);
         if (field.number == 0 || !type_fits(&field))
-            return refuse_at(it, wire.at, "a field of a profile is not of its type");
+            return refuse_at(it, wire.at, "a field of the profile has the wrong type");
         it->samples += field.number == SAMPLE;
         if (field.number == STRING && !add_string(it, &field.inside))
             return false;
@@ -437,7 +436,7 @@ static bool read_parts(struct reading *it)
                            : !ids_sort(&it->locations, &twice) ? "location"
                                                                : NULL;
         if (what)
-            return read_refuse(it->error, 0, "there are two of %s %llu", what,
+            return read_refuse(it->error, 0, "two entries have the id of %s %llu", what,
                                (unsigned long long)twice);
     }
     return true;
@@ -522,8 +521,8 @@ static bool read(const struct read_input *input, struct profile *profile, struct
         estimate_weights(profile);
         find_counted(profile);
         if (it.labels_lost)
-            profile_warn(profile, "samples with more than %d labels lost some",
-                         PROFILE_LABELS_MOST);
+            profile_warn(profile, "only the first %d labels of a sample are kept",
+                         PROFILE_LABELS_MAX);
     }
     free(it.strings);
     free(it.mappings.pairs);

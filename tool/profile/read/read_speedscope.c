@@ -16,7 +16,7 @@
 #include "tool/profile/profile.h"
 #include "tool/profile/read/value.h"
 
-enum { FRAMES_MOST = 4096 };
+enum { FRAMES_MAX = 4096 };
 
 static const struct {
     const char *unit, *type, *type_unit;
@@ -36,7 +36,7 @@ struct scope {
     uint32_t *locations; /* by frame */
     size_t frames;
     struct keys samples;      /* stack and labels; numbers are those of samples */
-    struct profile_list sums; /* double[PROFILE_TYPES_MOST] by sample */
+    struct profile_list sums; /* double[PROFILE_TYPES_MAX] by sample */
     uint32_t *open;           /* the present stack, the outermost first */
     uint32_t *stack;          /* and leaf first */
     size_t depth;
@@ -81,8 +81,8 @@ static bool take_frames(struct scope *scope, uint32_t frames)
     for (uint32_t at = value_first(values, frames); at != 0; at = value_after(values, frames, at))
         count++;
     scope->locations = calloc(count + 1, sizeof *scope->locations);
-    scope->open = calloc(FRAMES_MOST, sizeof *scope->open);
-    scope->stack = calloc(FRAMES_MOST, sizeof *scope->stack);
+    scope->open = calloc(FRAMES_MAX, sizeof *scope->open);
+    scope->stack = calloc(FRAMES_MAX, sizeof *scope->stack);
     if (!scope->locations || !scope->open || !scope->stack)
         return false;
     for (uint32_t at = value_first(values, frames); at != 0; at = value_after(values, frames, at)) {
@@ -110,13 +110,13 @@ static void add(struct scope *scope, double weight, double count)
     uint32_t sample = keys_add(&scope->samples, key, &fresh);
     if (fresh) {
         profile_sample(profile, stack, scope->labels);
-        profile_list_add(profile, &scope->sums, sizeof(double[PROFILE_TYPES_MOST]));
+        profile_list_add(profile, &scope->sums, sizeof(double[PROFILE_TYPES_MAX]));
     }
     if (profile->failed || sample >= scope->sums.count) {
         profile->failed = true;
         return;
     }
-    double *sums = ((double(*)[PROFILE_TYPES_MOST])scope->sums.items)[sample];
+    double *sums = ((double(*)[PROFILE_TYPES_MAX])scope->sums.items)[sample];
     sums[scope->type] += weight * scope->factor;
     if (scope->counts != scope->type)
         sums[scope->counts] += count;
@@ -125,10 +125,10 @@ static void add(struct scope *scope, double weight, double count)
 static bool open_frame(struct scope *scope, int64_t frame, struct read_error *error)
 {
     if (frame < 0 || (size_t)frame >= scope->frames)
-        return read_refuse(error, 0, "there is no frame %lld in its table of %zu", (long long)frame,
-                           scope->frames);
-    if (scope->depth == FRAMES_MOST)
-        return read_refuse(error, 0, "a stack has more than %d frames", FRAMES_MOST);
+        return read_refuse(error, 0, "frame %lld is not in the table of %zu frames",
+                           (long long)frame, scope->frames);
+    if (scope->depth == FRAMES_MAX)
+        return read_refuse(error, 0, "a stack has more than %d frames", FRAMES_MAX);
     scope->open[scope->depth++] = scope->locations[frame];
     return true;
 }
@@ -139,7 +139,7 @@ static bool take_sampled(struct scope *scope, uint32_t from, struct read_error *
     uint32_t samples = value_member(values, from, "samples"),
              weights = value_member(values, from, "weights");
     if (samples == 0)
-        return read_refuse(error, 0, "a sampled profile without samples");
+        return read_refuse(error, 0, "a sampled profile has no samples");
     uint32_t weight = weights == 0 ? 0 : value_first(values, weights);
     for (uint32_t at = value_first(values, samples); at != 0 && !scope->profile->failed;
          at = value_after(values, samples, at)) {
@@ -162,7 +162,7 @@ static bool take_evented(struct scope *scope, uint32_t from, struct read_error *
              start = value_member(values, from, "startValue");
     double before = start == 0 ? 0 : value_real(values, start);
     if (events == 0)
-        return read_refuse(error, 0, "an evented profile without events");
+        return read_refuse(error, 0, "an evented profile has no events");
     scope->depth = 0;
     for (uint32_t at = value_first(values, events); at != 0 && !scope->profile->failed;
          at = value_after(values, events, at)) {
@@ -273,7 +273,7 @@ static bool take(struct scope *scope, struct read_error *error)
         if (index++ == active)
             profile->default_type = scope->type;
     }
-    const double(*sums)[PROFILE_TYPES_MOST] = scope->sums.items;
+    const double(*sums)[PROFILE_TYPES_MAX] = scope->sums.items;
     for (size_t i = 0; i < scope->sums.count && i < profile->samples.count; i++)
         for (unsigned type = 0; type < profile->types; type++)
             if (fabs(sums[i][type]) < 0x1p59)

@@ -17,7 +17,7 @@
 #include "tool/profile/read/ids.h"
 #include "tool/profile/read/text_lines.h"
 
-enum { INLINES_MOST = 64 };
+enum { INLINES_MAX = 64 };
 
 /* The list of names; `text` is left at what follows it. */
 static bool read_names(struct profile *profile, struct text *text, struct ids *names,
@@ -62,14 +62,14 @@ static size_t last_name(const char *text, size_t length)
 
 static void name_location(struct profile *profile, uint32_t location, uint32_t name)
 {
-    struct profile_line lines[INLINES_MOST] = {{0, 0, 0}};
+    struct profile_line lines[INLINES_MAX] = {{0, 0, 0}};
     unsigned count = 0;
     char *text = strdup(profile_text(profile, name)); /* texts move when one is added */
     if (!text) {
         profile->failed = true;
         return;
     }
-    for (size_t length = strlen(text); length > 0 && count < INLINES_MOST;) {
+    for (size_t length = strlen(text); length > 0 && count < INLINES_MAX;) {
         size_t start = last_name(text, length);
         struct profile_function function = {0};
         function.name = profile_string(profile, text + start, length - start);
@@ -133,9 +133,9 @@ static bool read_rest(const struct read_input *input, const char *at, struct pro
     rest.size = (size_t)(text.end - text.at);
     rest.pages = false;
     if (rest.size == 0)
-        return read_refuse(error, input->size, "there are names but no profile behind them");
+        return read_refuse(error, input->size, "there are names, but no profile follows");
     if (is(&rest))
-        return read_refuse(error, (uint64_t)(at - input->bytes), "names inside of names");
+        return read_refuse(error, (uint64_t)(at - input->bytes), "a list of names inside another");
     if (profile_read(profile, &rest, error))
         return true;
     error->offset += (uint64_t)(text.at - input->bytes);

@@ -102,8 +102,7 @@ static bool read(const struct read_input *input, struct profile *profile, struct
             break;
     }
     free(it.stack.locations);
-    return profile->samples.count > 0 ||
-           read_refuse(error, 0, "there is no stack of a thread in it");
+    return profile->samples.count > 0 || read_refuse(error, 0, "it contains no stack of a thread");
 }
 
 const struct reader reader_threadz = {.name = "threads of a server", .is = is, .read = read};

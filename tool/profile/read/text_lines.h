@@ -44,12 +44,12 @@ bool text_stack(struct profile *profile, struct text *line, struct text_stack *r
 bool text_push(struct profile *profile, struct text_stack *room, uint32_t location);
 
 /* Names behind a stack, as Go writes them (text_names.c); all zero at first. */
-enum { TEXT_NAMES_MOST = 32 };
+enum { TEXT_NAMES_MAX = 32 };
 struct text_names {
     uint32_t location, count; /* the last one, and how many functions it has */
     bool known;               /* it had names before */
     bool any;                 /* some location got one */
-    struct profile_line lines[TEXT_NAMES_MOST];
+    struct profile_line lines[TEXT_NAMES_MAX];
 };
 /* False: the line is no such name. To be asked of every line. */
 bool text_names(struct profile *profile, struct text line, struct text_names *names);

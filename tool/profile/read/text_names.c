@@ -68,7 +68,7 @@ bool text_names(struct profile *profile, struct text line, struct text_names *na
         names->count = 0;
         names->known = profile_location_at(profile, location)->lines > 0;
     }
-    if (!names->known && names->count < TEXT_NAMES_MOST) {
+    if (!names->known && names->count < TEXT_NAMES_MAX) {
         names->lines[names->count++] = line_of(profile, name, place);
         profile_set_lines(profile, location, names->lines, names->count, LOCATION_LOOKED);
         names->any = true;

@@ -17,7 +17,7 @@
 enum {
     FIRST_ROOM = 1 << 20,
     HARMLESS = 256 << 20, /* bytes out that need no thought */
-    RATIO_MOST = 500,     /* of profiles larger than that; text of equal lines comes to 200 */
+    RATIO_MAX = 500,      /* of profiles larger than that; text of equal lines comes to 200 */
     GZIP_AND_HEADER = 16 + MAX_WBITS,
 };
 
@@ -26,7 +26,7 @@ struct unpacking {
     size_t size, used;
     struct pages *out;
     struct read_error *error;
-    size_t most;
+    size_t max;
 };
 
 /* Room for more, or the reason why not. */
@@ -35,20 +35,20 @@ static bool grow(struct unpacking *it)
     struct pages *out = it->out;
     if (out->size < out->room)
         return true;
-    if (it->most == 0)
-        it->most = pages_spare() / 4 * 3;
-    if (out->size >= HARMLESS && out->size / RATIO_MOST > it->used)
+    if (it->max == 0)
+        it->max = pages_spare() / 4 * 3;
+    if (out->size >= HARMLESS && out->size / RATIO_MAX > it->used)
         return read_refuse(it->error, it->used,
-                           "%zu packed bytes become more than %zu: no profile is packed that "
-                           "well; unpack it yourself if it is one",
+                           "%zu compressed bytes become more than %zu, which is implausible for a "
+                           "profile; if it is one, decompress it first",
                            it->used, out->size);
-    if (out->size >= it->most && out->size >= HARMLESS)
+    if (out->size >= it->max && out->size >= HARMLESS)
         return read_refuse(it->error, it->used,
-                           "unpacked it has more than %zu MB, which is more than this machine "
-                           "has to spare",
+                           "decompressed, it has more than %zu MB, which is more than the free "
+                           "memory of this machine",
                            out->size >> 20);
     if (!pages_grow(out, out->room < FIRST_ROOM ? FIRST_ROOM : out->room * 2))
-        return read_refuse(it->error, it->used, "no memory for what it unpacks to");
+        return read_refuse(it->error, it->used, "not enough memory to decompress it");
     return true;
 }
 

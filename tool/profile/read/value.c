@@ -8,13 +8,13 @@
 
 #include "tool/profile/profile.h"
 
-enum { DEPTH_MOST = 512, KIND_BITS = 3 };
+enum { DEPTH_MAX = 512, KIND_BITS = 3 };
 
 struct parser {
     struct values *values;
     struct read_error *error;
     const char *at, *end;
-    uint32_t open[DEPTH_MOST]; /* containers that are not closed yet */
+    uint32_t open[DEPTH_MAX]; /* containers that are not closed yet */
     unsigned depth;
 };
 
@@ -43,7 +43,7 @@ static bool add(struct parser *parser, enum value_kind kind)
         struct value *items =
             room < UINT32_MAX ? realloc(values->items, room * sizeof *items) : NULL;
         if (!items)
-            return refuse(parser, "there are more values than memory");
+            return refuse(parser, "not enough memory for its values");
         values->items = items;
         values->room = room;
     }
@@ -71,7 +71,7 @@ static bool parse_word(struct parser *parser, const char *word, enum value_kind 
 {
     size_t length = strlen(word);
     if ((size_t)(parser->end - parser->at) < length || memcmp(parser->at, word, length) != 0)
-        return refuse(parser, "this is no JSON");
+        return refuse(parser, "not JSON");
     if (!add(parser, kind))
         return false;
     parser->at += length;
@@ -85,7 +85,7 @@ static bool parse_number(struct parser *parser)
         return false;
     while (parser->at < parser->end && among("+-.eE0123456789", *parser->at))
         parser->at++;
-    return parser->at > first || refuse(parser, "this is no JSON");
+    return parser->at > first || refuse(parser, "not JSON");
 }
 
 /* One value, or the start of one with others in it. */
@@ -93,7 +93,7 @@ static bool parse_value(struct parser *parser)
 {
     char c = parser->at < parser->end ? *parser->at : '\0';
     if (c == '{' || c == '[') {
-        if (parser->depth == DEPTH_MOST)
+        if (parser->depth == DEPTH_MAX)
             return refuse(parser, "values are nested too deeply");
         parser->open[parser->depth++] = (uint32_t)parser->values->count;
         if (!add(parser, c == '{' ? VALUE_OBJECT : VALUE_ARRAY))

@@ -33,7 +33,7 @@ INLINE bool wire_number(struct wire *wire, uint64_t *value)
     unsigned used = varint_read(wire->at, (size_t)(wire->end - wire->at), value);
     wire->at += used;
     if (used == 0)
-        wire->bad = "no whole number";
+        wire->bad = "an integer is cut off or too long";
     return used > 0;
 }
 
@@ -56,12 +56,12 @@ static inline bool wire_next(struct wire *wire, struct wire_field *field)
     } else if (field->type == WIRE_EIGHT || field->type == WIRE_FOUR) {
         length = field->type == WIRE_EIGHT ? 8 : 4;
     } else {
-        wire->bad = "a field of a type that there is not";
+        wire->bad = "a field has an unknown type";
         wire->at = start;
         return false;
     }
     if (length > (size_t)(wire->end - wire->at)) {
-        wire->bad = "a field that is longer than what it is in";
+        wire->bad = "a field is longer than its message";
         wire->at = start;
         return false;
     }

@@ -9,7 +9,7 @@
 
 #include "tool/profile/profile.h"
 
-enum { NAME_MOST = 1 << 16 };
+enum { FLAT_NAME_MAX = 1 << 16 };
 
 /* What makes a frame another one. Of those without a name, the address. */
 struct flat_key {
@@ -200,14 +200,14 @@ char *flat_unnamed(const struct profile *profile, uint32_t number, uint64_t addr
     const char *path = profile_text(profile, mapping->path), *slash = strrchr(path, '/');
     int length;
     if (address == 0)
-        length = asprintf(&text, "%.*s", NAME_MOST,
+        length = asprintf(&text, "%.*s", FLAT_NAME_MAX,
                           number == 0 ? "[unknown]"
                           : slash     ? slash + 1
                                       : path);
     else if (number == 0)
         length = asprintf(&text, "0x%" PRIx64, address);
     else
-        length = asprintf(&text, "%.*s+0x%" PRIx64, NAME_MOST, slash ? slash + 1 : path,
+        length = asprintf(&text, "%.*s+0x%" PRIx64, FLAT_NAME_MAX, slash ? slash + 1 : path,
                           address - mapping->start + mapping->offset);
     return length < 0 ? NULL : text;
 }
@@ -218,7 +218,7 @@ static char *name_make(const struct profile *profile, const struct flat_key *key
     const char *name = profile_text(profile, key->name);
     if (key->name == 0)
         return flat_unnamed(profile, key->mapping, key->address);
-    if (asprintf(&text, "%s%.*s", key->guess && name[0] != '~' ? "~" : "", NAME_MOST, name) < 0)
+    if (asprintf(&text, "%s%.*s", key->guess && name[0] != '~' ? "~" : "", FLAT_NAME_MAX, name) < 0)
         return NULL;
     return text;
 }

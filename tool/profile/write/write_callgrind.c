@@ -35,10 +35,10 @@ struct grind {
     const struct profile *profile;
     FILE *file;
     struct flat flat;
-    unsigned order[PROFILE_TYPES_MOST]; /* of the events: types */
-    uint32_t *function;                 /* by frame: the first frame of its function */
-    int64_t *self;                      /* by frame, `types` each */
-    uint64_t *often;                    /* by frame: how many calls all stacks have of it */
+    unsigned order[PROFILE_TYPES_MAX]; /* of the events: types */
+    uint32_t *function;                /* by frame: the first frame of its function */
+    int64_t *self;                     /* by frame, `types` each */
+    uint64_t *often;                   /* by frame: how many calls all stacks have of it */
     struct finder finder;
     struct call *calls; /* of some callers */
     int64_t *costs;     /* `types` each */
@@ -78,7 +78,7 @@ static void event_put(const struct grind *grind, unsigned place)
 static void head_put(const struct grind *grind)
 {
     const struct profile *profile = grind->profile;
-    int64_t total[PROFILE_TYPES_MOST] = {0};
+    int64_t total[PROFILE_TYPES_MAX] = {0};
     fputs("# callgrind format\nversion: 1\ncreator: memoir\n", grind->file);
     if (profile->pid > 0)
         fprintf(grind->file, "pid: %" PRId64 "\n", profile->pid);
@@ -222,14 +222,14 @@ static bool calls_collect(struct grind *grind, uint32_t first, uint32_t end)
 /* How many frames from `first` on have calls that fit into memory. */
 static uint32_t callers_end(const struct grind *grind, uint32_t first)
 {
-    enum { CALLS_LEAST = 1 << 20, PARTS = 16 };
+    enum { CALLS_MIN = 1 << 20, PARTS = 16 };
     uint64_t all = 0, some = 0;
     uint32_t end = first;
     for (uint32_t i = 0; i < grind->flat.frames_count; i++)
         all += grind->often[i];
     for (; end < grind->flat.frames_count; end++) {
         some += grind->often[end];
-        if (end > first && some > CALLS_LEAST && some > all / PARTS)
+        if (end > first && some > CALLS_MIN && some > all / PARTS)
             break;
     }
     return end;

@@ -83,7 +83,7 @@ static bool csv(const struct profile *profile, const struct write_options *optio
 const struct writer writer_csv = {
     .word = "csv",
     .ending = ".csv",
-    .brief = "a table, one row a stack",
+    .brief = "a table, one row per stack",
     .values = WRITES_ALL,
     .write = csv,
     .mute = true,

@@ -137,7 +137,7 @@ static bool diff_folded(const struct profile *profile, const struct write_option
 const struct writer writer_folded = {
     .word = "folded",
     .ending = ".folded",
-    .brief = "stacks in lines, for flame graphs",
+    .brief = "one stack per line, for flame graphs",
     .values = WRITES_ONE,
     .write = folded,
     .mute = true,

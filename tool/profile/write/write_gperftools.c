@@ -111,7 +111,7 @@ static bool plain_put(const struct profile *profile, const int columns[COLUMNS],
     if (!sums)
         return false;
     for (size_t i = 0; i < samples->count; i++) {
-        int64_t values[PROFILE_TYPES_MOST];
+        int64_t values[PROFILE_TYPES_MAX];
         for (unsigned type = 0; type < profile->types; type++)
             values[type] = samples->values[type][i];
         numbers_add(sums + (size_t)samples->stacks[i] * COLUMNS, columns, values);
@@ -165,7 +165,7 @@ static bool symbolized(const struct profile *profile, const struct write_options
     }
     for (size_t i = 0; i < flat.stacks_count && done; i++) {
         int64_t numbers[COLUMNS] = {0};
-        int64_t values[PROFILE_TYPES_MOST];
+        int64_t values[PROFILE_TYPES_MAX];
         for (unsigned type = 0; type < flat.types; type++)
             values[type] = flat_value(&flat, i, type);
         if (!numbers_add(numbers, columns, values))

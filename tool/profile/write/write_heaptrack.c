@@ -25,7 +25,7 @@
 #include "tool/profile/write/flat.h"
 #include "tool/profile/write/line.h"
 
-enum { EVENTS_MOST = 20000000, PAGE = 4096, NS_PER_MS = 1000000 };
+enum { EVENTS_MAX = 20000000, PAGE = 4096, NS_PER_MS = 1000000 };
 
 /* Columns of the profile; -1: there is none. */
 struct columns {
@@ -68,7 +68,7 @@ struct heaptrack {
     struct keys traces;             /* address and caller */
     struct sample *samples;         /* by sample of the profile */
     int64_t scale;                  /* objects that an event stands for */
-    int64_t live, most;             /* bytes; those at the peak */
+    int64_t live, max;              /* bytes; those at the peak */
     struct object held;             /* an object that is to be freed */
     int64_t missing, missing_bytes; /* before the peak: to be taken from other samples */
     bool failed;                    /* memory is out */
@@ -358,8 +358,8 @@ static struct objects objects_of(const struct heaptrack *track, size_t row, enum
     int64_t bytes = amount.bytes;
     struct objects objects = {.count = amount.count};
     if (part == PART_BEFORE && objects.count > 0 && bytes > 0) {
-        int64_t most = objects.count - 1; /* as long as there are others, one stays for the bytes */
-        objects.count -= track->missing < most ? track->missing : most;
+        int64_t max = objects.count - 1; /* as long as there are others, one stays for the bytes */
+        objects.count -= track->missing < max ? track->missing : max;
         bytes -= track->missing_bytes < bytes ? track->missing_bytes : bytes;
     }
     bytes = bytes > 0 ? bytes : 0;
@@ -421,7 +421,7 @@ static void objects_pass(struct heaptrack *track, const struct objects *objects,
 {
     for (int64_t i = 0; i < objects->count; i++) {
         struct object object = object_at(objects, i);
-        if (track->live + object.size > track->most || i < at_once)
+        if (track->live + object.size > track->max || i < at_once)
             held_free(track);
         object_alloc(track, object);
         if (i < at_once) {
@@ -437,7 +437,7 @@ static void objects_alloc(struct heaptrack *track, const struct objects *objects
 {
     for (int64_t i = 0; i < objects->count; i++) {
         struct object object = object_at(objects, i);
-        if (track->live + object.size > track->most)
+        if (track->live + object.size > track->max)
             held_free(track);
         object_alloc(track, object);
         held_free(track);
@@ -511,15 +511,15 @@ static void head_put(struct heaptrack *track)
     string_put(track, profile->program); /* readers take the first for the program */
 }
 
-static uint64_t resident_most(const struct profile *profile)
+static uint64_t resident_max(const struct profile *profile)
 {
     const struct profile_point *points = profile->points.items;
-    uint64_t most = profile->resident_bytes;
-    if (profile->resident_peak_bytes > most)
-        most = profile->resident_peak_bytes;
+    uint64_t max = profile->resident_bytes;
+    if (profile->resident_peak_bytes > max)
+        max = profile->resident_peak_bytes;
     for (size_t i = 0; i < profile->points.count; i++)
-        most = points[i].resident_bytes > most ? points[i].resident_bytes : most;
-    return most;
+        max = points[i].resident_bytes > max ? points[i].resident_bytes : max;
+    return max;
 }
 
 static bool start(struct heaptrack *track)
@@ -536,16 +536,16 @@ static bool start(struct heaptrack *track)
     for (size_t i = 0; i < profile->samples.count; i++) {
         for (enum part part = PART_BEFORE; part <= PART_END; part++)
             objects += objects_of(track, i, part).count;
-        track->most += value(track, track->columns.peak, i);
+        track->max += value(track, track->columns.peak, i);
     }
     for (size_t i = 0; i < profile->samples.count; i++) {
         struct amount before = track->samples[i].parts[PART_BEFORE];
         /* Bytes need an object, and no count is below zero. */
-        int64_t least = before.bytes > 0 ? 1 : 0;
-        track->missing += before.count < least ? least - before.count : 0;
+        int64_t min = before.bytes > 0 ? 1 : 0;
+        track->missing += before.count < min ? min - before.count : 0;
         track->missing_bytes -= before.bytes < 0 ? before.bytes : 0;
     }
-    track->scale = objects / EVENTS_MOST + 1;
+    track->scale = objects / EVENTS_MAX + 1;
     return true;
 }
 
@@ -563,7 +563,7 @@ static bool heaptrack(const struct profile *profile, const struct write_options 
     if (done) {
         peak_put(&track);
         time_put(&track, peak_ns > 0 ? peak_ns : profile->duration_ns);
-        fprintf(file, "R %" PRIx64 "\n", resident_most(profile) / PAGE);
+        fprintf(file, "R %" PRIx64 "\n", resident_max(profile) / PAGE);
         end_put(&track);
         time_put(&track, profile->duration_ns > peak_ns ? profile->duration_ns : peak_ns);
     }

@@ -17,7 +17,7 @@
 #include "tool/profile/write/flat.h"
 #include "tool/profile/write/line.h"
 
-enum { PLAIN_MOST = 200, DEPTH_MOST = 512, NS_PER_MS = 1000000 };
+enum { PLAIN_MAX = 200, DEPTH_MAX = 512, NS_PER_MS = 1000000 };
 
 struct snapshot {
     int64_t time_ns, bytes;
@@ -46,7 +46,7 @@ static void points_add(struct massif *massif)
 {
     const struct profile_point *points = massif->profile->points.items;
     size_t count = massif->profile->points.count;
-    size_t parts = count < PLAIN_MOST ? count : PLAIN_MOST;
+    size_t parts = count < PLAIN_MAX ? count : PLAIN_MAX;
     for (size_t part = 0; part < parts; part++) {
         size_t best = part * count / parts;
         for (size_t i = best; i < (part + 1) * count / parts; i++)
@@ -62,7 +62,7 @@ static bool snapshots_make(struct massif *massif, unsigned type)
     const struct profile *profile = massif->profile;
     const struct profile_moment *moments = profile->moments.items;
     int peak = profile_type_named(profile, TYPE_PEAK_SPACE);
-    massif->snapshots = calloc(PLAIN_MOST + PROFILE_MOMENTS_MOST + 2, sizeof *massif->snapshots);
+    massif->snapshots = calloc(PLAIN_MAX + PROFILE_MOMENTS_MAX + 2, sizeof *massif->snapshots);
     if (!massif->snapshots)
         return false;
     struct snapshot end = {profile->duration_ns, 0, TREE, (int)type};
@@ -112,7 +112,7 @@ static struct node *nodes_below(const struct flat *flat, unsigned type, const st
     *count = 0;
     if (!nodes)
         return NULL;
-    for (size_t i = node->first; i < node->end && depth < DEPTH_MOST; i++) {
+    for (size_t i = node->first; i < node->end && depth < DEPTH_MAX; i++) {
         struct flat_stack stack = flat_stack(flat, i);
         if (stack.count <= depth)
             continue;

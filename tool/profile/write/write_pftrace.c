@@ -49,7 +49,7 @@ enum {
     UNIT_BYTES = 3,
 };
 enum { TRACK_PROCESS = 1, TRACK_LIVE, TRACK_RESIDENT, TRACK_MOMENTS };
-enum { SAMPLES_MOST = 4096, TEXT_MOST = 4000, SINK_BYTES = 1 << 16 };
+enum { SAMPLES_MAX = 4096, TEXT_MAX = 4000, SINK_BYTES = 1 << 16 };
 static const uint64_t start_ns = 1000000000;       /* 0 would be no time */
 static const uint64_t nowhere = UINT64_C(1) << 47; /* and on: places that no file of code has */
 static const char unknown[] = "[unknown]";
@@ -78,7 +78,7 @@ struct tracer {
     struct keys places;   /* of frames: module, name, place in it */
     uint64_t names;       /* of functions, sent */
     struct mappings mappings;
-    struct dump dumps[PROFILE_MOMENTS_MOST + 2];
+    struct dump dumps[PROFILE_MOMENTS_MAX + 2];
     unsigned dumps_count;
     struct sums *sums;
     int total, total_objects; /* columns, or -1 */
@@ -116,7 +116,7 @@ static void packet_send(struct tracer *tracer, unsigned field, uint64_t time_ns,
 /* A text that is UTF-8 and not too long. */
 static void text_put(struct proto *message, unsigned field, const char *text)
 {
-    char copy[TEXT_MOST + 1];
+    char copy[TEXT_MAX + 1];
     snprintf(copy, sizeof copy, "%s", text);
     line_mend(copy);
     proto_bytes(message, field, copy, strlen(copy));
@@ -217,9 +217,9 @@ static void string_send(struct tracer *tracer, unsigned field, uint64_t number, 
 static void build_id_send(struct tracer *tracer, uint64_t number, const char *text)
 {
     static const char digits[] = "0123456789abcdef";
-    uint8_t bytes[TEXT_MOST / 2];
+    uint8_t bytes[TEXT_MAX / 2];
     size_t length = strlen(text);
-    bool hex = length % 2 == 0 && length <= TEXT_MOST && strspn(text, digits) == length;
+    bool hex = length % 2 == 0 && length <= TEXT_MAX && strspn(text, digits) == length;
     for (size_t i = 0; i < length / 2 && hex; i++)
         bytes[i] = (uint8_t)((strchr(digits, text[2 * i]) - digits) * 16 +
                              (strchr(digits, text[2 * i + 1]) - digits));
@@ -418,7 +418,7 @@ static bool dump_put(struct tracer *tracer, const struct dump *dump)
     for (size_t i = 0; i < tracer->flat.stacks_count; i++) {
         const struct sums *sums = &tracer->sums[i];
         sums_move(tracer, flat, &there, i);
-        if (i > 0 && i % SAMPLES_MOST == 0)
+        if (i > 0 && i % SAMPLES_MAX == 0)
             samples_send(tracer, &there, true);
         proto_number(&tracer->entry, 1, i + 1);
         proto_number(&tracer->entry, 2, (uint64_t)sums->allocated);
@@ -498,9 +498,9 @@ static bool start(struct tracer *tracer)
         uint32_t count = flat_stack(&tracer->flat, i).count;
         depth = count > depth ? count : depth;
     }
-    size_t sample = 8 * VARINT_MOST * 2, most = (size_t)(SAMPLES_MOST + 1) * sample;
+    size_t sample = 8 * VARINT_MOST * 2, max = (size_t)(SAMPLES_MAX + 1) * sample;
     size_t stack = ((size_t)depth + 8) * VARINT_MOST * 2;
-    size_t room = (stack > most ? stack : most) + TEXT_MOST;
+    size_t room = (stack > max ? stack : max) + TEXT_MAX;
     struct proto *messages[] = {&tracer->packet, &tracer->part, &tracer->inner, &tracer->entry};
     for (unsigned i = 0; i < 4; i++) {
         size_t size = room + (3 - i) * 256;
@@ -549,7 +549,7 @@ static bool pftrace(const struct profile *profile, const struct write_options *o
 const struct writer writer_pftrace = {
     .word = "pftrace",
     .ending = ".pftrace",
-    .brief = "for ui.perfetto.dev, as heap profiles at moments",
+    .brief = "for ui.perfetto.dev, as heap profiles over time",
     .values = WRITES_ALL,
     .write = pftrace,
     .binary = true,

@@ -26,7 +26,7 @@ enum {
     LOCATION = 4,
     FUNCTION = 5,
     STRING_TABLE = 6,
-    FIELDS_MOST = 8, /* numbers in a message of fixed size */
+    FIELDS_MAX = 8, /* numbers in a message of fixed size */
 };
 
 enum { HAS_FUNCTIONS = 1, HAS_FILES = 2, HAS_LINES = 4, HAS_INLINES = 8 };
@@ -94,7 +94,7 @@ static void mark_location(struct packer *packer, uint32_t number)
 static bool prepare(struct packer *packer)
 {
     const struct profile *profile = packer->profile;
-    size_t most = PROFILE_TYPES_MOST, lines = 0, labels = 0;
+    size_t max = PROFILE_TYPES_MAX, lines = 0, labels = 0;
     packer->wanted = calloc(profile->locations.count + 1, 1);
     packer->functions = calloc(profile->functions.count + 1, 1);
     packer->mappings = calloc(profile->mappings.count + 1, 1);
@@ -112,7 +112,7 @@ static bool prepare(struct packer *packer)
             profile->samples.label_sets[i];
         for (uint32_t k = 0; k < count; k++)
             packer->wanted[frames[k]] = 1;
-        most = count > most ? count : most;
+        max = count > max ? count : max;
         labels = set->count > labels ? set->count : labels;
     }
     for (uint32_t i = 0; i < profile->locations.count; i++) {
@@ -122,12 +122,12 @@ static bool prepare(struct packer *packer)
         mark_location(packer, i);
         lines = location->lines > lines ? location->lines : lines;
     }
-    size_t part = FIELDS_MOST * 2 * VARINT_MOST, parts = (lines > labels ? lines : labels) + 2;
-    size_t size = part * parts + 2 * VARINT_MOST * (most + PROFILE_TYPES_MOST);
+    size_t part = FIELDS_MAX * 2 * VARINT_MOST, parts = (lines > labels ? lines : labels) + 2;
+    size_t size = part * parts + 2 * VARINT_MOST * (max + PROFILE_TYPES_MAX);
     packer->strings_count = 1; /* the empty one */
     packer->message_buffer = malloc(size);
     packer->inner_buffer = malloc(part);
-    packer->numbers = malloc(most * sizeof *packer->numbers);
+    packer->numbers = malloc(max * sizeof *packer->numbers);
     if (!packer->message_buffer || !packer->inner_buffer || !packer->numbers)
         return false;
     proto_start(&packer->message, packer->message_buffer, size);
@@ -352,7 +352,7 @@ static bool pprof(const struct profile *profile, const struct write_options *opt
 const struct writer writer_pprof = {
     .word = "pprof",
     .ending = ".pb.gz",
-    .brief = "pprof's format, with all there is",
+    .brief = "pprof's format, with all values",
     .values = WRITES_ALL,
     .write = pprof,
     .binary = true,

@@ -296,7 +296,7 @@ const struct view *html_past(struct html *html)
     options.by = VIEW_SITE;
     options.past = true;
     options.apart = true; /* as for memoir leaks */
-    options.age_least_us = options.age_most_us = 0;
+    options.age_min_us = options.age_max_us = 0;
     html->has_past = view_make(&html->past, html->profile, &options, html->error);
     return html->has_past ? &html->past : NULL;
 }
@@ -387,13 +387,13 @@ static void table_put(struct html *html)
             html->metrics[0].plain.text);
     if (html->metrics[0].rows_count > HTML_PLAIN_ROWS)
         fprintf(file, "%zu more.", html->metrics[0].rows_count - HTML_PLAIN_ROWS);
-    fprintf(
-        file, "</p>\n<p class=\"quiet\">%s</p>\n</section>\n",
-        two ? "\xe2\x96\xb2 more \xc2\xb7 \xe2\x96\xbc less \xc2\xb7 \xe2\x97\x8f new \xc2\xb7 "
-              "\xe2\x97\x8b gone \xc2\xb7 what sampling explains is grey"
-        : html->profile->kind == PROFILE_HEAP
-            ? "self: allocated right there, library frames included \xc2\xb7 total: with callees"
-            : "self: in its own code \xc2\xb7 total: with callees");
+    fprintf(file, "</p>\n<p class=\"quiet\">%s</p>\n</section>\n",
+            two ? "\xe2\x96\xb2 more \xc2\xb7 \xe2\x96\xbc less \xc2\xb7 \xe2\x97\x8f new \xc2\xb7 "
+                  "\xe2\x97\x8b gone \xc2\xb7 what sampling explains is grey"
+            : html->profile->kind == PROFILE_HEAP
+                ? "self: allocated at this site, library frames included \xc2\xb7 total: "
+                  "with callees"
+                : "self: in its own code \xc2\xb7 total: with callees");
 }
 
 static void data_put(struct html *html)
@@ -462,15 +462,15 @@ bool html_write(const struct profile *profile, const struct view_options *view,
     struct html html = {
         .profile = profile, .view = *view, .options = options, .file = file, .error = error};
     html.view.rows_only = html.view.past = false;
-    bool right = html_metrics_make(&html) && html_leaks_make(&html);
+    bool ok = html_metrics_make(&html) && html_leaks_make(&html);
     flame_data_rank(&html.data);
-    if (right) {
+    if (ok) {
         head_put(&html);
-        right = body_put(&html);
+        ok = body_put(&html);
     }
-    if (!right && !error->text[0])
-        snprintf(error->text, sizeof error->text, "out of memory");
-    for (unsigned i = 0; i < HTML_METRICS_MOST; i++) {
+    if (!ok && !error->text[0])
+        view_out_of_memory(error);
+    for (unsigned i = 0; i < HTML_METRICS_MAX; i++) {
         free(html.metrics[i].rows.text);
         free(html.metrics[i].plain.text);
         free(html.metrics[i].nodes.text);
@@ -478,5 +478,5 @@ bool html_write(const struct profile *profile, const struct view_options *view,
     free(html.leaks.text);
     view_free(&html.past);
     flame_data_free(&html.data);
-    return right;
+    return ok;
 }

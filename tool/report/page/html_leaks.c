@@ -6,15 +6,16 @@
 
 #include "tool/report/report.h"
 
-enum { LEAKS_MOST = 40, FRAMES_MOST = 40 };
+enum { LEAKS_MAX = 40, FRAMES_MAX = 40 };
 
 static const char *rule_sentence(const struct leaks *leaks, const struct view *view)
 {
     if (leaks->rule == LEAKS_EXIT)
-        return "Every block was recorded and the program ended in order: this was never freed.";
+        return "Every block was recorded and the program exited normally: these were "
+               "never freed.";
     if (leaks->rule == LEAKS_NONE)
-        return "Samples of one moment do not tell a leak from what is in use. The largest that are "
-               "live:";
+        return "Samples of a single moment can't distinguish leaks from memory in "
+               "use. The largest live sites:";
     return view->base ? "Sites that grew from the first profile to the second, beyond the noise of "
                         "sampling."
                       : "Sites that grew in the second half of the run, beyond the noise of "
@@ -25,13 +26,13 @@ static void stack_put(FILE *file, const struct view *view, const struct leaks_ro
 {
     struct view_stack stack = view_stack(view, row->stack);
     fputs("<ol class=\"stack\">", file);
-    for (uint32_t i = 0; i < stack.count && i < FRAMES_MOST; i++) {
+    for (uint32_t i = 0; i < stack.count && i < FRAMES_MAX; i++) {
         fputs("<li>", file);
         html_site(file, question_frame(view, stack.frames[i]));
         fputs("</li>\n", file);
     }
-    if (stack.count > FRAMES_MOST)
-        fprintf(file, "<li>\xe2\x80\xa6 %u more frames</li>\n", stack.count - FRAMES_MOST);
+    if (stack.count > FRAMES_MAX)
+        fprintf(file, "<li>\xe2\x80\xa6 %u more frames</li>\n", stack.count - FRAMES_MAX);
     fputs("</ol>", file);
     if (row->stacks > 1)
         fprintf(file, "<p class=\"quiet\">The largest of %" PRIu64 " stacks.</p>", row->stacks);
@@ -73,32 +74,31 @@ static void row_put(FILE *file, const struct view *view, const struct leaks_row 
 static void table_put(FILE *file, const struct view *view, const struct leaks *leaks)
 {
     char text[32];
-    size_t most = leaks->rule == LEAKS_NONE ? leaks->count : leaks->found, shown = 0;
+    size_t max = leaks->rule == LEAKS_NONE ? leaks->count : leaks->found, shown = 0;
     bool none = leaks->rule == LEAKS_NONE;
     if (leaks->found == 0 && !none) {
         fprintf(file, "<h2>Leaks</h2>\n<p>None: %s</p>\n",
                 leaks->rule == LEAKS_EXIT
-                    ? "all that was recorded was freed, or is kept by libraries "
-                      "on purpose."
+                    ? "every recorded block was freed, or is kept by a library on purpose."
                     : "no site grew beyond the noise of sampling.");
         return;
     }
     fprintf(file, "<h2>%s <small>%s in %zu %s</small></h2>\n<p>%s</p>\n",
             none ? "Live at the end" : "Leaks",
             style_value(text, (double)(none ? view->total.value : leaks->found_bytes), "bytes"),
-            most, most == 1 ? "place" : "places", rule_sentence(leaks, view));
+            max, max == 1 ? "place" : "places", rule_sentence(leaks, view));
     fprintf(file,
             "<table class=\"leaks\"><thead><tr><th class=\"num\">bytes</th><th class=\"num more\">"
             "objects</th><th>%s</th><th>site, and its largest stack</th></tr></thead>\n<tbody>\n",
             view->base ? "change" : "course");
-    for (; shown < most && shown < LEAKS_MOST; shown++)
+    for (; shown < max && shown < LEAKS_MAX; shown++)
         row_put(file, view, &leaks->rows[shown]);
     fputs("</tbody></table>\n", file);
-    if (shown < most)
-        fprintf(file, "<p class=\"quiet\">%zu smaller ones are left out.</p>\n", most - shown);
+    if (shown < max)
+        fprintf(file, "<p class=\"quiet\">%zu smaller ones are left out.</p>\n", max - shown);
     if (leaks->suppressed > 0)
         fprintf(file,
-                "<p class=\"quiet\">Left out: %zu %s of libraries that keep it on purpose "
+                "<p class=\"quiet\">Left out: %zu %s that libraries keep on purpose "
                 "(%s).</p>\n",
                 leaks->suppressed, leaks->suppressed == 1 ? "stack" : "stacks",
                 style_value(text, (double)leaks->suppressed_bytes, "bytes"));
@@ -115,13 +115,13 @@ bool html_leaks_make(struct html *html)
     const struct view *view = html_past(html);
     if (!view)
         return false;
-    bool right = leaks_make(&leaks, view, &(struct leaks_options){.rule = LEAKS_AUTO});
-    if (right && (leaks.rule != LEAKS_NONE || view->total.value > 0)) {
-        right = html_text_start(&html->leaks);
-        if (right)
+    bool ok = leaks_make(&leaks, view, &(struct leaks_options){.rule = LEAKS_AUTO});
+    if (ok && (leaks.rule != LEAKS_NONE || view->total.value > 0)) {
+        ok = html_text_start(&html->leaks);
+        if (ok)
             table_put(html->leaks.file, view, &leaks);
-        right = right && html_text_end(&html->leaks);
+        ok = ok && html_text_end(&html->leaks);
     }
     leaks_free(&leaks);
-    return right;
+    return ok;
 }

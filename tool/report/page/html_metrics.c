@@ -20,7 +20,7 @@ enum {
     ROWS_BY_SELF = 300,
     ROWS_BY_TOTAL = 150,
     BOXES_ALL = 16000, /* of all metrics */
-    BOXES_LEAST = 3000,
+    BOXES_MIN = 3000,
     SHORT_US = 1024,
 };
 
@@ -32,10 +32,10 @@ bool html_text_start(struct html_text *text)
 
 bool html_text_end(struct html_text *text)
 {
-    bool right = text->file && !ferror(text->file);
-    right = text->file && fclose(text->file) == 0 && right;
+    bool ok = text->file && !ferror(text->file);
+    ok = text->file && fclose(text->file) == 0 && ok;
     text->file = NULL;
-    return right;
+    return ok;
 }
 
 void html_error(FILE *file, const struct view_value *value)
@@ -47,7 +47,7 @@ void html_error(FILE *file, const struct view_value *value)
 
 void html_site(FILE *file, const struct view_frame *frame)
 {
-    char text[SVG_NAME_MOST];
+    char text[SVG_NAME_MAX];
     fputs("<span class=\"fn\">", file);
     svg_text(file, svg_name(text, frame->name, 160));
     fputs("</span>", file);
@@ -73,7 +73,7 @@ static void row_json(struct html *html, FILE *file, const struct view *view,
             flame_data_frame(&html->data, &view->frames[row->frame]), row->self.value,
             row->total.value, row->self.objects,
             1000 * view_error_share(row->self.value, row->self.variance));
-    for (unsigned i = 0; moments > 1 && i < moments && i < PROFILE_MOMENTS_MOST; i++)
+    for (unsigned i = 0; moments > 1 && i < moments && i < PROFILE_MOMENTS_MAX; i++)
         fprintf(file, ",%.0f", (double)row->history[i]);
     fputs("],\n", file);
 }
@@ -108,26 +108,26 @@ static bool rows_plain(struct html *html, struct html_metric *metric, const stru
     struct view_row *rows = view_rows(view, false, &count);
     struct view_row *totals = view_rows(view, true, &by_total);
     bool *there = calloc(view->frames_count + 1, sizeof *there);
-    bool right = rows && totals && there;
-    for (size_t i = 0; right && i < count && i < ROWS_BY_SELF && rows[i].self.value != 0; i++) {
+    bool ok = rows && totals && there;
+    for (size_t i = 0; ok && i < count && i < ROWS_BY_SELF && rows[i].self.value != 0; i++) {
         there[rows[i].frame] = true;
         row_json(html, metric->rows.file, view, &rows[i]);
         if (metric->plain.file && i < HTML_PLAIN_ROWS)
             row_plain(metric->plain.file, view, &rows[i]);
         metric->rows_shown++;
     }
-    for (size_t i = 0; right && i < by_total && i < ROWS_BY_TOTAL && totals[i].total.value; i++) {
+    for (size_t i = 0; ok && i < by_total && i < ROWS_BY_TOTAL && totals[i].total.value; i++) {
         if (there[totals[i].frame])
             continue;
         row_json(html, metric->rows.file, view, &totals[i]);
         metric->rows_shown++;
     }
-    for (size_t i = 0; right && i < count; i++)
+    for (size_t i = 0; ok && i < count; i++)
         metric->rows_count += rows[i].self.value != 0 || rows[i].total.value != 0;
     free(rows);
     free(totals);
     free(there);
-    return right;
+    return ok;
 }
 
 static const char *const verdict_marks[] = {
@@ -190,11 +190,11 @@ static bool metric_rows(struct html *html, struct html_metric *metric,
     if (first)
         html->unnamed = view.unnamed;
     metric->compared = view.base != NULL;
-    bool right = html_text_start(&metric->rows) && (!first || html_text_start(&metric->plain)) &&
-                 (view.base ? rows_compared(html, metric, &view) : rows_plain(html, metric, &view));
-    right = html_text_end(&metric->rows) && (!first || html_text_end(&metric->plain)) && right;
+    bool ok = html_text_start(&metric->rows) && (!first || html_text_start(&metric->plain)) &&
+              (view.base ? rows_compared(html, metric, &view) : rows_plain(html, metric, &view));
+    ok = html_text_end(&metric->rows) && (!first || html_text_end(&metric->plain)) && ok;
     view_free(&view);
-    return right;
+    return ok;
 }
 
 static bool metric_flame(struct html *html, struct html_metric *metric,
@@ -209,17 +209,17 @@ static bool metric_flame(struct html *html, struct html_metric *metric,
         own.frames = VIEW_CALLERS;
     if (!view_make(&view, html->profile, &own, html->error))
         return false;
-    bool right =
+    bool ok =
         flame_tree_make(&tree, &view, false, 1.0 / 40000, boxes) && html_text_start(&metric->nodes);
-    if (right) {
+    if (ok) {
         metric->compared = tree.compared;
         flame_data_add(&html->data, &view, &tree);
         flame_data_nodes(&html->data, &view, &tree, metric->nodes.file);
-        right = html_text_end(&metric->nodes) && !html->data.failed;
+        ok = html_text_end(&metric->nodes) && !html->data.failed;
     }
     flame_tree_free(&tree);
     view_free(&view);
-    return right;
+    return ok;
 }
 
 /* Metrics of heaps, in the order of the page; the last is of blocks that ended early. */
@@ -235,19 +235,19 @@ static bool is_double(const struct profile *profile, unsigned type)
 }
 
 /* Which columns: the wanted one first, and it alone if it is of blocks of some age. */
-static unsigned metrics_choose(const struct html *html, int types[HTML_METRICS_MOST],
-                               bool is_short[HTML_METRICS_MOST])
+static unsigned metrics_choose(const struct html *html, int types[HTML_METRICS_MAX],
+                               bool is_short[HTML_METRICS_MAX])
 {
     const struct profile *profile = html->profile;
     unsigned count = 0;
     bool heap = profile_type_named(profile, TYPE_INUSE_SPACE) >= 0 ||
                 profile_type_named(profile, TYPE_ALLOC_SPACE) >= 0;
     types[count] = (int)html->view.type;
-    is_short[count++] = html->view.age_most_us == SHORT_US;
-    unsigned most = heap ? COUNT_OF(heap_types) : profile->types;
-    if (!is_short[0] && (html->view.age_least_us > 0 || html->view.age_most_us > 0))
+    is_short[count++] = html->view.age_max_us == SHORT_US;
+    unsigned max = heap ? COUNT_OF(heap_types) : profile->types;
+    if (!is_short[0] && (html->view.age_min_us > 0 || html->view.age_max_us > 0))
         return count;
-    for (unsigned i = 0; i < most && count < HTML_METRICS_MOST; i++) {
+    for (unsigned i = 0; i < max && count < HTML_METRICS_MAX; i++) {
         int type = heap ? profile_type_named(profile, heap_types[i]) : (int)i;
         bool brief = heap && i + 1 == COUNT_OF(heap_types);
         const char *name = type < 0 ? "" : profile_text(profile, profile->type[type].name);
@@ -266,15 +266,15 @@ static unsigned metrics_choose(const struct html *html, int types[HTML_METRICS_M
 
 bool html_metrics_make(struct html *html)
 {
-    int types[HTML_METRICS_MOST];
-    bool is_short[HTML_METRICS_MOST];
+    int types[HTML_METRICS_MAX];
+    bool is_short[HTML_METRICS_MAX];
     unsigned count = metrics_choose(html, types, is_short);
-    uint32_t boxes = BOXES_ALL / count > BOXES_LEAST ? BOXES_ALL / count : BOXES_LEAST;
+    uint32_t boxes = BOXES_ALL / count > BOXES_MIN ? BOXES_ALL / count : BOXES_MIN;
     for (unsigned i = 0; i < count; i++) {
         struct html_metric *metric = &html->metrics[html->metrics_count];
         struct view_options options = html->view;
         options.type = (unsigned)types[i];
-        options.age_most_us = is_short[i] ? SHORT_US : i == 0 ? options.age_most_us : 0;
+        options.age_max_us = is_short[i] ? SHORT_US : i == 0 ? options.age_max_us : 0;
         snprintf(metric->key, sizeof metric->key, "%s",
                  is_short[i] ? "short_lived"
                              : profile_text(html->profile, html->profile->type[types[i]].name));

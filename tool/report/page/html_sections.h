@@ -6,7 +6,7 @@
 #include "tool/report/page/html.h"
 #include "tool/report/picture/picture.h"
 
-enum { HTML_METRICS_MOST = 7, HTML_PLAIN_ROWS = 20 };
+enum { HTML_METRICS_MAX = 7, HTML_PLAIN_ROWS = 20 };
 
 /* A text that grows; `text` is there after html_text_end. */
 struct html_text {
@@ -37,7 +37,7 @@ struct html {
     const struct html_options *options;
     FILE *file;
     struct flame_data data;
-    struct html_metric metrics[HTML_METRICS_MOST];
+    struct html_metric metrics[HTML_METRICS_MAX];
     unsigned metrics_count;
     struct view past; /* live memory with its history, by site; of the plot and of leaks */
     bool has_past;

@@ -14,7 +14,7 @@ struct picture_options {
     bool reversed;  /* merged from the leaf */
     bool inside;    /* plots: a part of a page (plot.h) */
     /* Graphs, as in pprof; 0: its defaults. */
-    unsigned nodes_most;
+    unsigned nodes_max;
     double node_share, edge_share;
 };
 void picture_flame(const struct view *view, const struct picture_options *options, FILE *file);

@@ -30,8 +30,8 @@ enum {
     FLAME_ROW = 18,
     FLAME_TOP = 84, /* of the boxes */
     FLAME_SIDE = 12,
-    FLAME_BOXES_MOST = 60000, /* in the data */
-    FLAME_PLAIN_MOST = 8000,  /* as elements */
+    FLAME_BOXES_MAX = 60000, /* in the data */
+    FLAME_PLAIN_MAX = 8000,  /* as elements */
 };
 
 static const double flame_character = 6.63; /* pixels, of a monospaced font of 11 pixels */
@@ -42,8 +42,8 @@ struct flame {
     struct flame_tree tree;
     FILE *file;
     unsigned width, height;
-    double scale;       /* pixels of one unit */
-    double plain_least; /* width of the thinnest plain box */
+    double scale;     /* pixels of one unit */
+    double plain_min; /* width of the thinnest plain box */
     struct flame_data data;
     bool memory;
 };
@@ -61,12 +61,12 @@ static const char *flame_node_name(const struct flame *flame, const struct flame
 static void flame_plain_choose(struct flame *flame)
 {
     const struct flame_tree *tree = &flame->tree;
-    flame->plain_least = 0.1 / flame->scale;
-    for (uint32_t above = tree->count; above > FLAME_PLAIN_MOST;) {
-        flame->plain_least *= 1.5;
+    flame->plain_min = 0.1 / flame->scale;
+    for (uint32_t above = tree->count; above > FLAME_PLAIN_MAX;) {
+        flame->plain_min *= 1.5;
         above = 0;
         for (uint32_t i = 0; i < tree->count; i++)
-            above += tree->nodes[i].width >= flame->plain_least;
+            above += tree->nodes[i].width >= flame->plain_min;
     }
 }
 
@@ -100,7 +100,7 @@ static void flame_box(struct flame *flame, const struct flame_node *node, double
     if (node->frame != FLAME_ALL && node->frame != FLAME_REST)
         flags = flame->view->frames[node->frame].flags;
     bool inlined = (flags & FRAME_INLINED) != 0;
-    char class[16], text[SVG_NAME_MOST];
+    char class[16], text[SVG_NAME_MAX];
     if (flame->tree.compared) {
         int level = flame_tree_level(&flame->tree, node);
         snprintf(class, sizeof class, "%c%d", level < 0 ? 'l' : 'g', abs(level));
@@ -134,7 +134,7 @@ static void flame_plain(void *context, const struct flame_node *node, double lef
 {
     struct flame *flame = context;
     (void)up;
-    if (node->width >= flame->plain_least)
+    if (node->width >= flame->plain_min)
         flame_box(flame, node, FLAME_SIDE + left * flame->scale);
 }
 
@@ -199,7 +199,7 @@ static void flame_legend(struct flame *flame)
     }
     const struct flame_module *modules = flame->data.modules;
     for (unsigned i = 0; i < flame->data.modules_count && i < SVG_FAMILIES; i++) {
-        char text[SVG_NAME_MOST];
+        char text[SVG_NAME_MAX];
         bool rest = modules[i].family == SVG_FAMILIES - 1;
         const char *path = modules[i].path;
         const char *name = rest ? "others" : svg_name(text, svg_base_name(path), 28);
@@ -270,7 +270,7 @@ void picture_flame(const struct view *view, const struct picture_options *option
     flame.memory = view->profile->kind == PROFILE_HEAP || view->profile->kind == PROFILE_GROWTH;
     double room = flame.width - 2.0 * FLAME_SIDE;
     bool made =
-        flame_tree_make(&flame.tree, view, options->reversed, 0.1 / room / 8, FLAME_BOXES_MOST);
+        flame_tree_make(&flame.tree, view, options->reversed, 0.1 / room / 8, FLAME_BOXES_MAX);
     if (made) {
         double all = flame.tree.nodes[0].width;
         flame.scale = all > 0 ? room / all : 0;

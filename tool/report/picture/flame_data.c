@@ -43,7 +43,7 @@ static uint32_t data_module(struct flame_data *data, const char *path)
     for (unsigned i = 0; i < data->modules_count; i++)
         if (strcmp(data->modules[i].path, path) == 0)
             return i;
-    if (data->modules_count >= FLAME_MODULES_MOST - 1 && path[0] != '\0')
+    if (data->modules_count >= FLAME_MODULES_MAX - 1 && path[0] != '\0')
         return data_module(data, "");
     data->modules[data->modules_count] = (struct flame_module){.path = data_text(data, path)};
     return data->modules_count++;
@@ -143,7 +143,7 @@ static int module_compare(const void *left, const void *right)
 
 void flame_data_rank(struct flame_data *data)
 {
-    uint32_t now[FLAME_MODULES_MOST] = {0};
+    uint32_t now[FLAME_MODULES_MAX] = {0};
     for (unsigned i = 0; i < data->modules_count; i++)
         data->modules[i].was = i;
     qsort(data->modules, data->modules_count, sizeof *data->modules, module_compare);
@@ -189,7 +189,7 @@ void flame_data_write(const struct flame_data *data, FILE *file)
           file);
     for (uint32_t i = 0; i < data->count; i++) {
         const struct flame_data_frame *frame = &data->frames[i];
-        char class[16], text[SVG_NAME_MOST], place[1024] = "";
+        char class[16], text[SVG_NAME_MAX], place[1024] = "";
         frame_class(&data->modules[frame->module], frame->name, class);
         fputs(",\n[", file);
         svg_json_text(file, svg_name(text, frame->name, NAME_COLUMNS));

@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-enum { FLAME_MODULES_MOST = 256 };
+enum { FLAME_MODULES_MAX = 256 };
 
 struct flame_module {
     const char *path;
@@ -29,7 +29,7 @@ struct flame_data {
     uint32_t count, room;
     uint32_t *slots; /* number + 1 by hash */
     size_t slots_count;
-    struct flame_module modules[FLAME_MODULES_MOST];
+    struct flame_module modules[FLAME_MODULES_MAX];
     unsigned modules_count;
     struct flame_text *texts;
     bool failed; /* memory is out */

@@ -22,7 +22,7 @@ struct flame_grow {
     struct flame_tree *tree;
     const struct view *view;
     bool reversed;
-    double least;
+    double min;
 };
 
 static void flame_add(struct flame_node *node, const struct view *view, uint32_t stack)
@@ -130,7 +130,7 @@ static void flame_grow(struct flame_grow *grow, uint32_t parent)
             .depth = from.depth + 1, .first = (uint32_t)i, .count = (uint32_t)(next - i)};
         for (size_t k = i; k < next; k++)
             flame_add(&child, grow->view, order_stack(&tree->order, k));
-        if (child.width < grow->least || child.width <= 0) {
+        if (child.width < grow->min || child.width <= 0) {
             flame_rest(&rest, &child);
             continue;
         }
@@ -141,7 +141,7 @@ static void flame_grow(struct flame_grow *grow, uint32_t parent)
             return;
         tree->nodes[number] = child;
     }
-    if (rest.more > 0 && rest.width >= grow->least && rest.width > 0) {
+    if (rest.more > 0 && rest.width >= grow->min && rest.width > 0) {
         uint32_t number = flame_node(tree, FLAME_REST, rest.depth);
         if (tree->failed)
             return;
@@ -188,8 +188,8 @@ static void flame_chain(struct flame_tree *tree, uint32_t parent, uint32_t first
     free(order);
 }
 
-bool flame_tree_make(struct flame_tree *tree, const struct view *view, bool reversed, double least,
-                     uint32_t most)
+bool flame_tree_make(struct flame_tree *tree, const struct view *view, bool reversed, double min,
+                     uint32_t max)
 {
     *tree = (struct flame_tree){.compared = view->base != NULL};
     if (view->stacks_count >= FLAME_REST)
@@ -203,12 +203,12 @@ bool flame_tree_make(struct flame_tree *tree, const struct view *view, bool reve
         flame_add(root, view, i);
         tree->compared = tree->compared || view_sum(view, i).value < 0;
     }
-    struct flame_grow grow = {tree, view, reversed, least * root->width};
+    struct flame_grow grow = {tree, view, reversed, min * root->width};
     flame_push(tree, 0);
     while (tree->heap_count > 0 && !tree->failed) {
         uint32_t parent = flame_pop(tree), first = tree->count;
         struct flame_node *node = &tree->nodes[parent];
-        if (tree->count >= most || node->depth >= FLAME_DEPTH_MOST) {
+        if (tree->count >= max || node->depth >= FLAME_DEPTH_MAX) {
             node->more = node->count - flame_ends(&grow, node);
             continue;
         }
@@ -217,7 +217,7 @@ bool flame_tree_make(struct flame_tree *tree, const struct view *view, bool reve
     }
     for (uint32_t i = 1; i < tree->count; i++) {
         const struct view_value *sum = &tree->nodes[i].sum;
-        tree->change_most = fmax(tree->change_most, fabs((double)sum->value - (double)sum->base));
+        tree->change_max = fmax(tree->change_max, fabs((double)sum->value - (double)sum->base));
     }
     return !tree->failed;
 }
@@ -259,9 +259,9 @@ int flame_tree_level(const struct flame_tree *tree, const struct flame_node *nod
 {
     double change = (double)node->sum.value - (double)node->sum.base;
     double noise = 1.96 * sqrt(node->sum.variance + node->sum.base_variance);
-    if (change == 0 || fabs(change) <= noise || tree->change_most <= 0)
+    if (change == 0 || fabs(change) <= noise || tree->change_max <= 0)
         return 0;
-    double share = fmin(1, fabs(change) / tree->change_most);
+    double share = fmin(1, fabs(change) / tree->change_max);
     int level = 1 + (int)(sqrt(share) * (FLAME_LEVELS - 0.01));
     level = level > FLAME_LEVELS ? FLAME_LEVELS : level;
     return change > 0 ? level : -level;

@@ -5,7 +5,7 @@
 
 #include "tool/report/report.h"
 
-enum { FLAME_DEPTH_MOST = 1000, FLAME_LEVELS = 5 };
+enum { FLAME_DEPTH_MAX = 1000, FLAME_LEVELS = 5 };
 /* As frames. */
 static const uint32_t FLAME_ALL = UINT32_MAX, FLAME_REST = UINT32_MAX - 1;
 
@@ -23,18 +23,18 @@ struct flame_tree {
     struct flame_node *nodes; /* [0] is the root; children are behind their parents */
     uint32_t count, room;
     uint32_t depth;
-    bool compared;      /* there is a base, or there are negative values */
-    double change_most; /* the largest change of a box but the root's */
+    bool compared;     /* there is a base, or there are negative values */
+    double change_max; /* the largest change of a box but the root's */
     struct order order;
     uint32_t *heap;
     uint32_t heap_count, heap_room;
     bool failed;
 };
 
-/* Boxes under `least` of the whole are merged with their siblings, and there are at most about
- * `most`. False when memory is out. */
-bool flame_tree_make(struct flame_tree *tree, const struct view *view, bool reversed, double least,
-                     uint32_t most);
+/* Boxes under `min` of the whole are merged with their siblings, and there are at most about
+ * `max`. False when memory is out. */
+bool flame_tree_make(struct flame_tree *tree, const struct view *view, bool reversed, double min,
+                     uint32_t max);
 /* Calls for each node from the root on, left to right: where it begins, in values, and by how many
  * levels it is above the one before it. False when memory is out. */
 typedef void flame_visit(void *context, const struct flame_node *node, double left, unsigned up);

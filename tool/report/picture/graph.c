@@ -35,7 +35,7 @@ static void dot_text(FILE *file, const char *text)
 /* A name in lines of bearable length: broken behind ::, not inside of arguments. */
 static void dot_name(FILE *file, const char *name, unsigned columns)
 {
-    char text[SVG_NAME_MOST], broken[2 * SVG_NAME_MOST];
+    char text[SVG_NAME_MAX], broken[2 * SVG_NAME_MAX];
     name = svg_name(text, name, columns);
     size_t used = 0, line = 0, depth = 0;
     for (const char *at = name; *at != '\0' && used + 2 < sizeof broken; at++) {
@@ -194,11 +194,11 @@ static void dot_legend(const struct graph *graph, const char *title, FILE *file)
                 style_value(plain, (double)view->total.base, view->unit));
     else
         fprintf(file, ": %s", style_value(plain, (double)view->total.value, view->unit));
-    fprintf(file, "\\l%zu of %zu boxes, with %s of it as their own\\l", graph->nodes_count,
+    fprintf(file, "\\l%zu of %zu boxes, which allocated %s of it themselves\\l", graph->nodes_count,
             graph->nodes_all, style_share(share, shown, graph_weight(view, &view->total)));
-    fprintf(file, "Left out: boxes under %s", style_value(plain, graph->node_least, view->unit));
-    fprintf(file, ", calls under %s\\l", style_value(plain, graph->edge_least, view->unit));
-    fprintf(file, "In a box: its own, of what passed through it\\l\"];\n");
+    fprintf(file, "Left out: boxes under %s", style_value(plain, graph->node_min, view->unit));
+    fprintf(file, ", calls under %s\\l", style_value(plain, graph->edge_min, view->unit));
+    fprintf(file, "In a box: self of total\\l\"];\n");
 }
 
 static bool dot_write(const struct view *view, const struct picture_options *options, FILE *file)
@@ -248,8 +248,8 @@ static bool graphviz_open(struct graphviz *graphviz, struct view_error *error)
     void *graphs = layout != NULL ? dlopen("libcgraph.so.6", RTLD_NOW | RTLD_GLOBAL) : NULL;
     if (graphs == NULL) {
         snprintf(error->text, sizeof error->text,
-                 "graphs are drawn by graphviz, which is not here (%s); install libgvc6 (Debian, "
-                 "Ubuntu) or graphviz, or write a .dot",
+                 "graphs need graphviz, which is not installed (%s); install libgvc6 "
+                 "(Debian, Ubuntu) or graphviz, or write a .dot",
                  dlerror());
         return false;
     }
@@ -336,7 +336,7 @@ bool picture_graph(const struct view *view, const struct picture_options *option
     if (memory != NULL && fclose(memory) != 0)
         written = false;
     if (!written)
-        snprintf(error->text, sizeof error->text, "out of memory");
+        view_out_of_memory(error);
     bool svg = strcmp(format, "svg") == 0;
     bool drawn = written &&
                  (svg ? layout_svg(text, file, error) : picture_layout(text, format, file, error));

@@ -27,7 +27,7 @@ struct graph {
     size_t edges_count, edges_room;
     uint32_t *node_of; /* by frame; UINT32_MAX: not drawn */
     double total;      /* what shares are of */
-    double node_least, edge_least;
+    double node_min, edge_min;
 };
 
 /* False when memory is out. Pair with graph_free. */

@@ -125,7 +125,7 @@ static bool graph_thin(struct graph *graph)
         qsort(graph->edges, graph->edges_count, sizeof *graph->edges, graph_edge_compare);
     for (size_t i = 0; i < graph->edges_count; i++)
         graph->edges[i].hidden =
-            fabs(graph_weight(graph->view, &graph->edges[i].sum)) < graph->edge_least;
+            fabs(graph_weight(graph->view, &graph->edges[i].sum)) < graph->edge_min;
     for (size_t i = graph->edges_count; i-- > 0;)
         if (graph->edges[i].residual && !graph->edges[i].hidden)
             graph->edges[i].hidden = graph_leads(graph, i, seen);
@@ -138,8 +138,8 @@ bool graph_make(struct graph *graph, const struct view *view, const struct pictu
     *graph = (struct graph){.view = view};
     const struct view_value *sum = &view->total;
     graph->total = fmax(fabs((double)sum->value), fabs((double)sum->base));
-    graph->node_least = graph->total * (options->node_share > 0 ? options->node_share : 0.005);
-    graph->edge_least = graph->total * (options->edge_share > 0 ? options->edge_share : 0.001);
+    graph->node_min = graph->total * (options->node_share > 0 ? options->node_share : 0.005);
+    graph->edge_min = graph->total * (options->edge_share > 0 ? options->edge_share : 0.001);
     struct view_row *rows = view_rows(view, true, &graph->nodes_all);
     graph->nodes = calloc(graph->nodes_all + 1, sizeof *graph->nodes);
     graph->node_of = malloc((view->frames_count + 1) * sizeof *graph->node_of);
@@ -154,8 +154,8 @@ bool graph_make(struct graph *graph, const struct view *view, const struct pictu
     if (!graph_score(graph))
         return false;
     qsort(graph->nodes, graph->nodes_all, sizeof *graph->nodes, graph_node_compare);
-    size_t most = options->nodes_most > 0 ? options->nodes_most : 80;
-    while (graph->nodes_count < graph->nodes_all && graph->nodes_count < most &&
+    size_t max = options->nodes_max > 0 ? options->nodes_max : 80;
+    while (graph->nodes_count < graph->nodes_all && graph->nodes_count < max &&
            graph->nodes[graph->nodes_count].score >= 0) {
         uint32_t frame = graph->nodes[graph->nodes_count].row.frame;
         graph->node_of[frame] = (uint32_t)graph->nodes_count++;

@@ -30,7 +30,7 @@ struct flows {
     uint32_t *last; /* by flow: stack + 1 that was counted */
     uint32_t *slots;
     size_t count, room;       /* there are 2 * room slots */
-    size_t most;              /* room for more only if it must be */
+    size_t max;               /* room for more only if it must be */
     uint32_t first, end, all; /* nodes whose flows are kept, of all */
 };
 
@@ -106,7 +106,7 @@ static bool flow_add(struct flows *flows, uint32_t node, uint32_t other, size_t 
     if (node / 2 < flows->first || node / 2 >= flows->end)
         return true;
     if (flows->count == flows->room) {
-        bool many = flows->room >= flows->most && flows->end - flows->first > 1;
+        bool many = flows->room >= flows->max && flows->end - flows->first > 1;
         if (many ? !flows_drop(flows) : !flows_grow(flows))
             return false;
         if (node / 2 >= flows->end)
@@ -134,22 +134,22 @@ static bool flow_add(struct flows *flows, uint32_t node, uint32_t other, size_t 
 static bool flows_walk(struct flows *flows)
 {
     const struct view *view = flows->graph->view;
-    bool right = flows->room > 0 || flows_grow(flows);
-    for (size_t i = 0; i < view->stacks_count && right; i++) {
+    bool ok = flows->room > 0 || flows_grow(flows);
+    for (size_t i = 0; i < view->stacks_count && ok; i++) {
         struct view_stack stack = view_stack(view, i);
         struct view_value sum = view_sum(view, i);
         int64_t change = (int64_t)((uint64_t)sum.value - (view->base ? (uint64_t)sum.base : 0));
-        for (uint32_t k = 0; k < stack.count && right; k++) {
+        for (uint32_t k = 0; k < stack.count && ok; k++) {
             uint32_t callee = stack.frames[k], to = flows->node_of[callee];
             uint32_t caller = k + 1 < stack.count ? stack.frames[k + 1] : UINT32_MAX;
             uint32_t from = caller != UINT32_MAX ? flows->node_of[caller] : UINT32_MAX;
             if (to != UINT32_MAX)
-                right = flow_add(flows, 2 * to, caller, i, change);
-            if (from != UINT32_MAX && right)
-                right = flow_add(flows, 2 * from + 1, callee, i, change);
+                ok = flow_add(flows, 2 * to, caller, i, change);
+            if (from != UINT32_MAX && ok)
+                ok = flow_add(flows, 2 * from + 1, callee, i, change);
         }
     }
-    return right;
+    return ok;
 }
 
 /* By node, the heaviest first: sums of fractions depend on the order. */
@@ -204,33 +204,33 @@ bool graph_score(struct graph *graph)
     const struct view *view = graph->view;
     uint32_t *node_of = malloc((view->frames_count + 1) * sizeof *node_of);
     enum { MOST = 1 << 18, WALKS = 8 };
-    struct flows flows = {.graph = graph, .node_of = node_of, .most = MOST};
-    bool right = node_of != NULL;
-    if (right)
+    struct flows flows = {.graph = graph, .node_of = node_of, .max = MOST};
+    bool ok = node_of != NULL;
+    if (ok)
         memset(node_of, 0xff, (view->frames_count + 1) * sizeof *node_of);
-    for (size_t i = 0; i < graph->nodes_all && right; i++) {
+    for (size_t i = 0; i < graph->nodes_all && ok; i++) {
         struct graph_node *node = &graph->nodes[i];
         node->score = -1;
-        if (fabs(graph_weight(view, &node->row.total)) >= graph->node_least) {
+        if (fabs(graph_weight(view, &node->row.total)) >= graph->node_min) {
             node_of[node->row.frame] = (uint32_t)i;
             flows.all = (uint32_t)i + 1;
         }
     }
-    for (unsigned walks = 1; right && flows.first < flows.all; walks++) {
+    for (unsigned walks = 1; ok && flows.first < flows.all; walks++) {
         flows.count = 0;
         flows.end = flows.all;
         if (flows.room > 0)
             flows_index(&flows);
-        right = flows_walk(&flows);
-        if (right)
+        ok = flows_walk(&flows);
+        if (ok)
             flows_score(&flows, graph);
         flows.first = flows.end;
         if (walks % WALKS == 0) /* time counts as well */
-            flows.most *= 2;
+            flows.max *= 2;
     }
     free(flows.items);
     free(flows.last);
     free(flows.slots);
     free(node_of);
-    return right;
+    return ok;
 }

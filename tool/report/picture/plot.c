@@ -20,8 +20,8 @@ static void plot_style(FILE *file, bool dark)
 
 unsigned plot_width(const struct picture_options *options, unsigned usual)
 {
-    unsigned least = options->inside ? 360 : 500;
-    return options->width == 0 ? usual : options->width < least ? least : options->width;
+    unsigned min = options->inside ? 360 : 500;
+    return options->width == 0 ? usual : options->width < min ? min : options->width;
 }
 
 /* What the themes share. */
@@ -71,7 +71,7 @@ void plot_end(const struct plot *plot)
 
 double plot_y(const struct plot *plot, double value)
 {
-    double share = plot->y_most > 0 ? value / plot->y_most : 0;
+    double share = plot->y_max > 0 ? value / plot->y_max : 0;
     return plot->bottom - fmin(fmax(share, 0), 1) * (plot->bottom - plot->top);
 }
 
@@ -85,8 +85,8 @@ const char *plot_round(char text[32], double value, const char *unit)
     return text;
 }
 
-/* The smallest round step that takes at most `steps` of them to `most`. */
-static double plot_step(double most, unsigned steps, bool bytes)
+/* The smallest round step that takes at most `steps` of them to `max`. */
+static double plot_step(double max, unsigned steps, bool bytes)
 {
     double base = bytes ? 1024 : 1000, unit = 1;
     static const double of_bytes[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512};
@@ -95,19 +95,19 @@ static double plot_step(double most, unsigned steps, bool bytes)
     size_t count = bytes ? 10 : 9;
     for (unsigned power = 0; power < 8; power++, unit *= base)
         for (size_t i = 0; i < count; i++)
-            if (unit * round[i] * steps >= most)
+            if (unit * round[i] * steps >= max)
                 return unit * round[i];
-    return most > 0 ? most / steps : 1;
+    return max > 0 ? max / steps : 1;
 }
 
-void plot_y_axis(struct plot *plot, double most, const char *unit)
+void plot_y_axis(struct plot *plot, double max, const char *unit)
 {
     FILE *file = plot->file;
-    double step = plot_step(most, 5, strcmp(unit, "bytes") == 0);
+    double step = plot_step(max, 5, strcmp(unit, "bytes") == 0);
     char value[32];
     plot->unit = unit;
-    plot->y_most = step * fmax(1, ceil(most / step));
-    unsigned steps = (unsigned)lround(plot->y_most / step);
+    plot->y_max = step * fmax(1, ceil(max / step));
+    unsigned steps = (unsigned)lround(plot->y_max / step);
     for (unsigned i = 0; i <= steps; i++) {
         double at = i * step;
         double y = round(plot_y(plot, at));
@@ -119,27 +119,27 @@ void plot_y_axis(struct plot *plot, double most, const char *unit)
     }
 }
 
-void plot_time_axis(const struct plot *plot, int64_t most_ns)
+void plot_time_axis(const struct plot *plot, int64_t max_ns)
 {
     FILE *file = plot->file;
     static const double minutes[] = {60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200};
     unsigned parts = plot->right - plot->left < 600 ? 4 : 8;
-    double most = (double)most_ns / 1e9, step = plot_step((double)most_ns, parts, false) / 1e9;
-    for (size_t i = 0; most > 120 && i < sizeof minutes / sizeof minutes[0]; i++) {
+    double max = (double)max_ns / 1e9, step = plot_step((double)max_ns, parts, false) / 1e9;
+    for (size_t i = 0; max > 120 && i < sizeof minutes / sizeof minutes[0]; i++) {
         step = minutes[i];
-        if (minutes[i] * parts >= most)
+        if (minutes[i] * parts >= max)
             break;
     }
-    if (step * 1.5 * parts < most)
-        step = ceil(most / parts / 86400) * 86400;
-    unsigned steps = most > 0 ? (unsigned)(most / step * 1.0001) : 0;
-    for (unsigned i = 0; most > 0 && i <= steps; i++) {
+    if (step * 1.5 * parts < max)
+        step = ceil(max / parts / 86400) * 86400;
+    unsigned steps = max > 0 ? (unsigned)(max / step * 1.0001) : 0;
+    for (unsigned i = 0; max > 0 && i <= steps; i++) {
         double at = i * step;
-        double x = round(plot->left + at / most * (plot->right - plot->left));
+        double x = round(plot->left + at / max * (plot->right - plot->left));
         char text[32];
         if (at == 0)
             snprintf(text, sizeof text, "0");
-        else if (most <= 120)
+        else if (max <= 120)
             plot_round(text, at * 1e9, "nanoseconds");
         else
             style_time(text, (int64_t)(at * 1e9));

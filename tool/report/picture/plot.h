@@ -10,7 +10,7 @@ struct plot {
     bool inside; /* a part of a page, which has the style and the title */
     unsigned width, height;
     double left, right, top, bottom; /* of the area with the data, in pixels */
-    double y_most;                   /* the value at `top`; at `bottom` it is 0 */
+    double y_max;                    /* the value at `top`; at `bottom` it is 0 */
     const char *unit;                /* of y */
 };
 
@@ -21,14 +21,14 @@ void plot_start(struct plot *plot, const char *title, const char *subtitle, bool
 /* What the options want, or `usual`. */
 unsigned plot_width(const struct picture_options *options, unsigned usual);
 void plot_end(const struct plot *plot);
-/* Sets y_most to a round number over `most`, and draws the lines and numbers of the axis. */
-void plot_y_axis(struct plot *plot, double most, const char *unit);
+/* Sets y_max to a round number over `max`, and draws the lines and numbers of the axis. */
+void plot_y_axis(struct plot *plot, double max, const char *unit);
 double plot_y(const struct plot *plot, double value);
 /* As style_value, without zeros at the end. */
 const char *plot_round(char text[32], double value, const char *unit);
 /* A sentence in the place of data. */
 void plot_nothing(const struct plot *plot, const char *sentence);
 /* Times from 0 to `most_ns`, at round numbers. */
-void plot_time_axis(const struct plot *plot, int64_t most_ns);
+void plot_time_axis(const struct plot *plot, int64_t max_ns);
 
 #endif

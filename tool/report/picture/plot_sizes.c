@@ -64,13 +64,13 @@ static void sizes_panel(struct plot *plot, const struct sizes *sizes, const doub
                         const char *unit, const char *title, unsigned family)
 {
     FILE *file = plot->file;
-    double most = 0, all = 0;
+    double max = 0, all = 0;
     for (unsigned i = sizes->first; i < sizes->end; i++) {
-        most = fmax(most, values[i]);
+        max = fmax(max, values[i]);
         all += values[i];
     }
     fprintf(file, "<text class=\"tx\" x=\"16\" y=\"%.0f\">%s</text>\n", plot->top - 14, title);
-    plot_y_axis(plot, most, unit);
+    plot_y_axis(plot, max, unit);
     double step = (plot->right - plot->left) / (sizes->end - sizes->first);
     double bar = fmin(step * 0.78, 64);
     unsigned every = (unsigned)fmax(1, ceil(46 / step)); /* so many bars have one label */

@@ -18,8 +18,8 @@ enum { TIME_SITES = SVG_FAMILIES - 1 };
 
 struct time_band {
     const struct view_row *row;
-    double values[PROFILE_MOMENTS_MOST];
-    double most;
+    double values[PROFILE_MOMENTS_MAX];
+    double max;
 };
 
 /* What the curves show at one pixel. */
@@ -40,17 +40,17 @@ struct time_course {
 struct time_plot {
     const struct view *view;
     struct plot plot;
-    struct time_course course, before;   /* before: of the base, if there is one */
-    bool exact;                          /* every block was recorded */
-    bool counted;                        /* or its total was counted */
-    double resident_most;                /* the memory of the process; 0: not known */
-    bool resident;                       /* it is drawn: the heap can be seen beside it */
-    int64_t times[PROFILE_MOMENTS_MOST]; /* of the columns of history */
+    struct time_course course, before;  /* before: of the base, if there is one */
+    bool exact;                         /* every block was recorded */
+    bool counted;                       /* or its total was counted */
+    double resident_max;                /* the memory of the process; 0: not known */
+    bool resident;                      /* it is drawn: the heap can be seen beside it */
+    int64_t times[PROFILE_MOMENTS_MAX]; /* of the columns of history */
     unsigned columns;
     int64_t last_ns;
     struct time_band bands[TIME_SITES]; /* the largest first; grey is what none of them has */
     unsigned bands_count;
-    double most; /* of all that is drawn */
+    double max; /* of all that is drawn */
 };
 
 static double time_x(const struct time_plot *time, int64_t ns)
@@ -62,7 +62,7 @@ static double time_x(const struct time_plot *time, int64_t ns)
 static int time_band_compare(const void *left, const void *right)
 {
     const struct time_band *a = left, *b = right;
-    return a->most > b->most ? -1 : a->most < b->most;
+    return a->max > b->max ? -1 : a->max < b->max;
 }
 
 /* The sites that were largest at any moment. */
@@ -75,11 +75,11 @@ static bool time_bands(struct time_plot *time, struct view_row *rows, size_t cou
         all[i].row = &rows[i];
         for (unsigned column = 0; column < time->columns; column++) {
             all[i].values[column] = fmax(0, (double)rows[i].history[column]);
-            all[i].most = fmax(all[i].most, all[i].values[column]);
+            all[i].max = fmax(all[i].max, all[i].values[column]);
         }
     }
     qsort(all, count, sizeof *all, time_band_compare);
-    for (size_t i = 0; i < count && all[i].most > 0 && time->bands_count < TIME_SITES; i++)
+    for (size_t i = 0; i < count && all[i].max > 0 && time->bands_count < TIME_SITES; i++)
         time->bands[time->bands_count++] = all[i];
     free(all);
     return true;
@@ -107,7 +107,7 @@ static void time_peak(struct time_plot *time, const struct profile *profile,
         if (profile->peak_time_ns > 0)
             course->peak_ns = profile->peak_time_ns;
     }
-    time->most = fmax(time->most, course->peak);
+    time->max = fmax(time->max, course->peak);
     time->last_ns = course->peak_ns > time->last_ns ? course->peak_ns : time->last_ns;
 }
 
@@ -117,13 +117,13 @@ static void time_survey(struct time_plot *time)
     const struct profile_moment *moments = profile->moments.items;
     const struct profile_point *points = profile->points.items;
     for (size_t i = 0; i < profile->moments.count; i++) {
-        if (moments[i].rows && time->columns < PROFILE_MOMENTS_MOST &&
+        if (moments[i].rows && time->columns < PROFILE_MOMENTS_MAX &&
             time->columns < profile->history_moments)
             time->times[time->columns++] = moments[i].time_ns;
         time->last_ns = moments[i].time_ns > time->last_ns ? moments[i].time_ns : time->last_ns;
     }
     for (size_t i = 0; i < profile->points.count; i++)
-        time->resident_most = fmax(time->resident_most, (double)points[i].resident_bytes);
+        time->resident_max = fmax(time->resident_max, (double)points[i].resident_bytes);
     time_peak(time, profile, &time->course);
     if (time->view->base != NULL && time->view->base->points.count > 1)
         time_peak(time, time->view->base, &time->before);
@@ -131,23 +131,23 @@ static void time_survey(struct time_plot *time)
         double sum = 0;
         for (unsigned band = 0; band < time->bands_count; band++)
             sum += time->bands[band].values[column];
-        time->most = fmax(time->most, sum);
+        time->max = fmax(time->max, sum);
     }
-    time->resident = time->resident_most > 0 && time->resident_most <= 3 * time->most;
+    time->resident = time->resident_max > 0 && time->resident_max <= 3 * time->max;
     if (time->resident)
-        time->most = fmax(time->most, time->resident_most);
+        time->max = fmax(time->max, time->resident_max);
 }
 
 static void time_band_name(const struct time_plot *time, const struct time_band *band,
-                           char text[SVG_NAME_MOST * 2], unsigned columns)
+                           char text[SVG_NAME_MAX * 2], unsigned columns)
 {
-    char name[SVG_NAME_MOST], place[160] = "";
+    char name[SVG_NAME_MAX], place[160] = "";
     const struct view_frame *frame = &time->view->frames[band->row->frame];
     if (frame->file[0] != '\0')
         snprintf(place, sizeof place, frame->line != 0 ? " \xc2\xb7 %.120s:%u" : " \xc2\xb7 %.120s",
                  svg_base_name(frame->file), frame->line);
     unsigned used = svg_columns(place);
-    snprintf(text, SVG_NAME_MOST * 2, "%s%s",
+    snprintf(text, SVG_NAME_MAX * 2, "%s%s",
              svg_name(name, frame->name, columns > used + 8 ? columns - used : 8), place);
 }
 
@@ -182,13 +182,13 @@ static void time_points(const struct time_plot *time, const struct profile *prof
 }
 
 /* Draws a step to the largest value of a point; the line goes on with its last value. */
-static void time_step(const struct time_plot *time, double x, double *before, double most,
+static void time_step(const struct time_plot *time, double x, double *before, double max,
                       double last)
 {
     FILE *file = time->plot.file;
     fprintf(file, "L%.1f,%.1fL%.1f,%.1f", x, plot_y(&time->plot, *before), x,
-            plot_y(&time->plot, most));
-    if (last != most)
+            plot_y(&time->plot, max));
+    if (last != max)
         fprintf(file, "L%.1f,%.1f", x + 0.2, plot_y(&time->plot, last));
     *before = last;
 }
@@ -218,14 +218,14 @@ static void time_area(const struct time_plot *time)
 static void time_areas(const struct time_plot *time)
 {
     FILE *file = time->plot.file;
-    double below[PROFILE_MOMENTS_MOST] = {0};
+    double below[PROFILE_MOMENTS_MAX] = {0};
     fputs("<g", file);
     if (time->course.count > 0)
         fprintf(file, " clip-path=\"url(#heap%u)\"", time->plot.width);
     fputs(">\n", file);
     for (unsigned i = 0; i < time->bands_count && time->columns > 0; i++) {
         const struct time_band *band = &time->bands[i];
-        char text[SVG_NAME_MOST * 2], value[32];
+        char text[SVG_NAME_MAX * 2], value[32];
         time_band_name(time, band, text, 120);
         fprintf(file, "<path class=\"c%u1\" d=\"M%.1f,%.1f", i, time_x(time, time->times[0]),
                 time->plot.bottom);
@@ -242,7 +242,7 @@ static void time_areas(const struct time_plot *time)
         }
         fputs("Z\"><title>", file);
         svg_text(file, text);
-        fprintf(file, ", up to %s</title></path>\n", style_value(value, band->most, "bytes"));
+        fprintf(file, ", up to %s</title></path>\n", style_value(value, band->max, "bytes"));
         for (unsigned k = 0; k < time->columns; k++)
             below[k] += band->values[k];
     }
@@ -290,7 +290,7 @@ static void time_curve(const struct time_plot *time, enum time_curve curve)
 /* Whether the legend has it. */
 static bool time_curve_known(const struct time_plot *time, enum time_curve curve)
 {
-    return curve == CURVE_RESIDENT ? time->resident_most > 0
+    return curve == CURVE_RESIDENT ? time->resident_max > 0
            : curve == CURVE_BEFORE ? time->before.count > 0
                                    : time->course.count > 0;
 }
@@ -312,7 +312,7 @@ static void time_marks(const struct time_plot *time)
                 "y1=\"%.0f\" y2=\"%.0f\"/>",
                 x, x, time->plot.top, time->plot.bottom);
         if (x - last_x > 90) {
-            char text[SVG_NAME_MOST];
+            char text[SVG_NAME_MAX];
             bool left = x > time->plot.right - 90;
             fprintf(file, "<text class=\"sub halo%s\" x=\"%.1f\" y=\"%.0f\">", left ? " end" : "",
                     left ? x - 4 : x + 4, time->plot.top + 11);
@@ -358,8 +358,8 @@ static void time_legend(const struct time_plot *time, unsigned y)
         fprintf(file, "<text class=\"sub\" x=\"%.0f\" y=\"%u\">%s", x + 22, at + 11,
                 time_curve_name(time, curve));
         if (!drawn)
-            fprintf(file, ": up to %s, too much for this plot",
-                    style_value(value, time->resident_most, "bytes"));
+            fprintf(file, ": up to %s, beyond the scale of this plot",
+                    style_value(value, time->resident_max, "bytes"));
         fputs("</text>\n", file);
         entry++;
     }
@@ -367,13 +367,13 @@ static void time_legend(const struct time_plot *time, unsigned y)
     for (unsigned i = 0; i < time->bands_count; i++, entry++) {
         double x = 16 + (entry % columns) * room;
         unsigned at = y + entry / columns * 19;
-        char text[SVG_NAME_MOST * 2];
+        char text[SVG_NAME_MAX * 2];
         time_band_name(time, &time->bands[i], text, (unsigned)((room - 150) / 6.7));
         fprintf(file,
                 "<rect class=\"c%u1\" x=\"%.0f\" y=\"%u\" width=\"14\" height=\"14\"/>"
                 "<text class=\"sub end\" x=\"%.0f\" y=\"%u\">up to %s</text>"
                 "<text class=\"tx name\" x=\"%.0f\" y=\"%u\">",
-                i, x, at, x + 112, at + 11, style_value(value, time->bands[i].most, "bytes"),
+                i, x, at, x + 112, at + 11, style_value(value, time->bands[i].max, "bytes"),
                 x + 120, at + 11);
         svg_text(file, text);
         fputs("</text>\n", file);
@@ -407,8 +407,8 @@ void picture_time(const struct view *view, const struct picture_options *options
     char subtitle[128], peak[32], length[32];
     time.exact = profile->period <= 1 && profile->samples.weights == NULL;
     time.counted = profile->counted;
-    time.columns = profile->history_moments < PROFILE_MOMENTS_MOST ? profile->history_moments
-                                                                   : PROFILE_MOMENTS_MOST;
+    time.columns = profile->history_moments < PROFILE_MOMENTS_MAX ? profile->history_moments
+                                                                  : PROFILE_MOMENTS_MAX;
     if (rows != NULL && profile->samples.history != NULL && time.columns > 1)
         time_bands(&time, rows, count);
     time.columns = 0;
@@ -423,12 +423,12 @@ void picture_time(const struct view *view, const struct picture_options *options
         time_points(&time, view->base, &time.before);
     time.plot.height = (unsigned)time.plot.bottom + 52 + time_legend_height(&time);
     snprintf(subtitle, sizeof subtitle, "memory over time \xc2\xb7 %s at most \xc2\xb7 %s",
-             style_value(peak, time.course.peak > 0 ? time.course.peak : time.most, "bytes"),
+             style_value(peak, time.course.peak > 0 ? time.course.peak : time.max, "bytes"),
              style_time(length, time.last_ns));
     plot_start(&time.plot, options->title != NULL ? options->title : "Memory over time", subtitle,
                true);
-    if (time.last_ns > 0 && time.most > 0) {
-        plot_y_axis(&time.plot, time.most, "bytes");
+    if (time.last_ns > 0 && time.max > 0) {
+        plot_y_axis(&time.plot, time.max, "bytes");
         time_area(&time);
         time_areas(&time);
         plot_time_axis(&time.plot, time.last_ns);
@@ -442,11 +442,12 @@ void picture_time(const struct view *view, const struct picture_options *options
                     "<g class=\"scale\" data-left=\"%.1f\" data-right=\"%.1f\" data-top=\"%.1f\" "
                     "data-bottom=\"%.1f\" data-most=\"%.0f\" data-last=\"%" PRId64 "\"></g>\n",
                     time.plot.left, time.plot.right, time.plot.top, time.plot.bottom,
-                    time.plot.y_most, time.last_ns);
+                    time.plot.y_max, time.last_ns);
         time_legend(&time, (unsigned)time.plot.bottom + 34);
     } else {
-        plot_nothing(&time.plot, "This profile is of one moment: it has no course of memory. A "
-                                 "capture (memoir run) has one.");
+        plot_nothing(&time.plot,
+                     "This profile has a single moment, so it can't show memory over time. "
+                     "A capture (memoir run) can.");
     }
     plot_end(&time.plot);
     free(time.course.points);

@@ -28,10 +28,10 @@ static unsigned svg_character(const unsigned char *text)
             return 0;
         code = code << 6 | (text[i] & 0x3f);
     }
-    bool least = length == 2 || code >= (length == 3 ? 0x800u : 0x10000u);
+    bool min = length == 2 || code >= (length == 3 ? 0x800u : 0x10000u);
     bool odd = (code >= 0xd800 && code < 0xe000) || (code & 0xfffe) == 0xfffe || code > 0x10ffff;
     bool control = code < 0xa0;
-    return least && !odd && !control ? length : 0;
+    return min && !odd && !control ? length : 0;
 }
 
 void svg_text(FILE *file, const char *text)
@@ -85,7 +85,7 @@ unsigned svg_columns(const char *text)
 static const char dots[] = "\xe2\x80\xa6";
 
 /* Cuts the end off, at a whole character. */
-static void svg_cut(char text[SVG_NAME_MOST], unsigned columns)
+static void svg_cut(char text[SVG_NAME_MAX], unsigned columns)
 {
     unsigned column = 0;
     size_t used = 0;
@@ -93,23 +93,23 @@ static void svg_cut(char text[SVG_NAME_MOST], unsigned columns)
         if (((unsigned char)text[used] & 0xc0) != 0x80 && ++column == columns)
             break;
     }
-    if (text[used] != '\0' && used + sizeof dots <= SVG_NAME_MOST)
+    if (text[used] != '\0' && used + sizeof dots <= SVG_NAME_MAX)
         memcpy(text + used, dots, sizeof dots);
 }
 
-const char *svg_name(char text[SVG_NAME_MOST], const char *name, unsigned columns)
+const char *svg_name(char text[SVG_NAME_MAX], const char *name, unsigned columns)
 {
-    if (columns > SVG_NAME_MOST / 4)
-        columns = SVG_NAME_MOST / 4;
+    if (columns > SVG_NAME_MAX / 4)
+        columns = SVG_NAME_MAX / 4;
     if (columns < 3)
         return "";
-    if (svg_columns(name) <= columns && strlen(name) < SVG_NAME_MOST)
+    if (svg_columns(name) <= columns && strlen(name) < SVG_NAME_MAX)
         return name;
     char *wide = strdup(name);
     if (wide == NULL)
         return "";
     name_shorten(wide, columns, svg_columns, dots);
-    if (svg_columns(wide) > columns || strlen(wide) >= SVG_NAME_MOST) {
+    if (svg_columns(wide) > columns || strlen(wide) >= SVG_NAME_MAX) {
         /* What is left may be "a::b<...>::c(...) const": qualifiers from the left, then the end. */
         for (const char *at = wide; *at != '\0'; at = name_skip(wide, at))
             if (at > wide && strncmp(at, "(\xe2\x80\xa6)", 5) == 0 && !name_scope(at)) {
@@ -118,7 +118,7 @@ const char *svg_name(char text[SVG_NAME_MOST], const char *name, unsigned column
             }
         name_behead(wide, columns, svg_columns, "");
     }
-    snprintf(text, SVG_NAME_MOST, "%s", wide);
+    snprintf(text, SVG_NAME_MAX, "%s", wide);
     free(wide);
     if (svg_columns(text) > columns)
         svg_cut(text, columns);

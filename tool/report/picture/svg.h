@@ -9,9 +9,9 @@
 #include <stdio.h>
 
 enum {
-    SVG_FAMILIES = 8,    /* hues: of modules, of sites; the last is grey */
-    SVG_SHADES = 4,      /* of a hue */
-    SVG_NAME_MOST = 1600 /* bytes of a name with its end */
+    SVG_FAMILIES = 8,   /* hues: of modules, of sites; the last is grey */
+    SVG_SHADES = 4,     /* of a hue */
+    SVG_NAME_MAX = 1600 /* bytes of a name with its end */
 };
 
 /* Escaped; what is no UTF-8 or no character of XML becomes U+FFFD. */
@@ -20,7 +20,7 @@ void svg_text(FILE *file, const char *text);
 void svg_json_text(FILE *file, const char *text);
 /* The name in at most `columns` characters: template arguments and parameters go first, then
  * qualifiers, then the end. "" if there is no room for anything that helps. */
-const char *svg_name(char text[SVG_NAME_MOST], const char *name, unsigned columns);
+const char *svg_name(char text[SVG_NAME_MAX], const char *name, unsigned columns);
 unsigned svg_columns(const char *text); /* characters */
 
 /* The fills .c00 to .c73 (family, shade), .tx for text on them; for both themes. */

@@ -4,7 +4,7 @@
 
 #include "tool/profile/profile.h"
 
-enum { WIDTH_MOST = 120, POINTS_LEAST = 4 };
+enum { WIDTH_MAX = 120, POINTS_MIN = 4 };
 
 /* The last point holds until the end. */
 static int64_t course_end(const struct profile *profile)
@@ -23,7 +23,7 @@ static bool course_values(const struct profile *profile, float *values, unsigned
     int64_t end = course_end(profile);
     size_t at = 0;
     float live = 0;
-    if (profile->points.count < POINTS_LEAST || end <= 0)
+    if (profile->points.count < POINTS_MIN || end <= 0)
         return false;
     for (unsigned i = 0; i < count; i++) {
         double until = (double)end * (i + 1) / count;
@@ -39,19 +39,19 @@ static bool course_values(const struct profile *profile, float *values, unsigned
 
 void course_print(const struct profile *profile, const struct style *style, unsigned indent)
 {
-    float values[WIDTH_MOST], most = 0;
-    char text[4 * WIDTH_MOST], size[32], time[32];
-    unsigned used = indent + 34, least = style->fits && style->width < 56 ? 8 : 20;
-    unsigned width = style->width > used + least ? style->width - used : least;
-    width = width < WIDTH_MOST ? width : WIDTH_MOST;
+    float values[WIDTH_MAX], max = 0;
+    char text[4 * WIDTH_MAX], size[32], time[32];
+    unsigned used = indent + 34, min = style->fits && style->width < 56 ? 8 : 20;
+    unsigned width = style->width > used + min ? style->width - used : min;
+    width = width < WIDTH_MAX ? width : WIDTH_MAX;
     if (!course_values(profile, values, width))
         return;
     for (unsigned i = 0; i < width; i++)
-        most = values[i] > most ? values[i] : most;
-    if (most <= 0)
+        max = values[i] > max ? values[i] : max;
+    if (max <= 0)
         return;
     fprintf(style->out, "\n%*sheap %9s |%s| %s\n", (int)indent, "",
-            style_value(size, (double)most, "bytes"),
+            style_value(size, (double)max, "bytes"),
             style_trend(style, text, sizeof text, values, width),
             style_time(time, course_end(profile)));
 }

@@ -79,7 +79,7 @@ static void put_item(const struct check_item *item, const struct style *style)
         fprintf(style->out, " known to %s%s only", question_glyph(style, "±", "+-"),
                 style_value(text, item->noise, item->unit));
     else if (unsure && item->unseen > 0)
-        fprintf(style->out, " there may be up to %s that no sample shows",
+        fprintf(style->out, " up to %s may be missing from the samples",
                 style_value(text, item->unseen, item->unit));
     if (item->detail[0] != '\0') {
         char detail[sizeof item->detail];
@@ -236,7 +236,7 @@ void report_check_junit(const struct check *check, const char *name, FILE *file)
         fprintf(file, "\">\n    <%s message=\"", fails ? "failure" : "skipped");
         put_xml(file, value_text(text, item, "->"));
         fprintf(file, ", limit %s%s", limit_text(limit, item),
-                item->verdict == CHECK_UNSURE ? ", inside the noise of sampling" : "");
+                item->verdict == CHECK_UNSURE ? ", within the noise of sampling" : "");
         if (fails) {
             fputs("\">", file);
             put_xml(file, item->detail);

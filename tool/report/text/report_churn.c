@@ -14,14 +14,14 @@ struct columns {
 
 static struct columns columns_choose(const struct style *style)
 {
-    enum { SITE_LEAST = 26 };
+    enum { SITE_MIN = 26 };
     struct columns columns = {true, true, true, true, LEFT_COLUMNS};
     const struct {
         bool *shown;
         unsigned width;
     } order[] = {
         {&columns.bytes, 13}, {&columns.rate, 11}, {&columns.size, 10}, {&columns.median, 13}};
-    for (size_t i = 0; i < COUNT_OF(order) && columns.used + SITE_LEAST > style->width; i++) {
+    for (size_t i = 0; i < COUNT_OF(order) && columns.used + SITE_MIN > style->width; i++) {
         *order[i].shown = !style->fits;
         columns.used -= style->fits ? order[i].width : 0;
     }
@@ -47,8 +47,8 @@ static void put_row(const struct view *view, const struct churn *churn, const st
         question_pad(
             style,
             row->median_us >= 0 ? style_value(text, row->median_us * 1000, "nanoseconds") : "", 13);
-    bool one = row->size_least == row->size_most;
-    style_value(text, one ? (double)row->size_most : row->bytes / row->count, "bytes");
+    bool one = row->size_min == row->size_max;
+    style_value(text, one ? (double)row->size_max : row->bytes / row->count, "bytes");
     if (columns->size)
         fprintf(style->out, "%10s", text);
     fputs("  ", style->out);
@@ -65,8 +65,8 @@ static void put_row(const struct view *view, const struct churn *churn, const st
 
 static void put_unknown(const struct profile *profile, const struct style *style)
 {
-    const char *text =
-        "This profile does not tell how long blocks lived; captures of memoir run do.\n";
+    const char *text = "This profile has no block lifetimes; captures of memoir run have "
+                       "them.\n";
     if (profile->exact_frees == 0)
         text = "No block was freed, so none was short-lived.\n";
     else if (profile->samples.count == 0)
@@ -78,7 +78,7 @@ static void put_unknown(const struct profile *profile, const struct style *style
 
 static void put_text(const struct view *view, const struct churn *churn, const struct style *style)
 {
-    size_t most = style->rows > 0 ? style->rows : ROWS_USUAL;
+    size_t max = style->rows > 0 ? style->rows : ROWS_USUAL;
     char count[32], share[16], rate[32];
     struct columns columns = columns_choose(style);
     bool temporary = churn->by == CHURN_TEMPORARY;
@@ -100,11 +100,11 @@ static void put_text(const struct view *view, const struct churn *churn, const s
                 columns.bytes ? "bytes" : "", columns.median ? 13 : 0,
                 columns.median && !temporary ? "median life" : "", columns.size ? 10 : 0,
                 columns.size ? "size" : "", "site");
-    for (size_t i = 0; i < churn->count && i < most; i++)
+    for (size_t i = 0; i < churn->count && i < max; i++)
         put_row(view, churn, &churn->rows[i], &columns, style);
-    if (churn->count > most)
+    if (churn->count > max)
         fprintf(style->out, "  %s %zu more sites\n", question_glyph(style, "…", "..."),
-                churn->count - most);
+                churn->count - max);
     fputs(temporary ? "temporary: freed before anything else was allocated, as heaptrack counts; "
                       "ages are not known\n"
                     : "short-lived: freed within a millisecond; size: of one block, or the mean\n",
@@ -136,8 +136,8 @@ static void put_json(const struct view *view, const struct churn *churn, const s
         json_real(&json, "short_lived_bytes", row->bytes);
         json_real(&json, "freed", row->all);
         json_real(&json, "median_us", row->median_us);
-        json_number(&json, "size_least", (int64_t)row->size_least);
-        json_number(&json, "size_most", (int64_t)row->size_most);
+        json_number(&json, "size_least", (int64_t)row->size_min);
+        json_number(&json, "size_most", (int64_t)row->size_max);
         json_text(&json, "hint", churn_hint(row));
         json_array(&json, "freed_by_age");
         for (unsigned k = 0; k < FORMAT_LIVES; k++)

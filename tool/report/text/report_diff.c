@@ -127,16 +127,16 @@ static void put_end(const struct diff *diff, size_t shown, bool moved, const str
 
 static void put_text(const struct view *view, const struct diff *diff, const struct style *style)
 {
-    size_t most = style->rows > 0 ? style->rows : ROWS_USUAL, shown = 0;
-    size_t noise_most = style->rows > 0 || style->verbose ? most : NOISE_USUAL;
+    size_t max = style->rows > 0 ? style->rows : ROWS_USUAL, shown = 0;
+    size_t noise_max = style->rows > 0 || style->verbose ? max : NOISE_USUAL;
     bool moved = false;
     put_head(view, diff, style);
     if (diff->real + diff->noisy > 0)
         fprintf(style->out, "%10s%11s%12s%*s     %s\n", "before", "after", "change",
                 is_narrow(style) ? 0 : 9, "", table_by_word(view->options.by));
-    for (size_t i = 0; i < diff->real + diff->noisy && shown < most; i++, shown++) {
+    for (size_t i = 0; i < diff->real + diff->noisy && shown < max; i++, shown++) {
         const struct diff_row *row = &diff->rows[i];
-        if (row->verdict == DIFF_NOISE && noise_most-- == 0)
+        if (row->verdict == DIFF_NOISE && noise_max-- == 0)
             break;
         moved |= view->frames[row->frame].line != view->frames[row->base_frame].line;
         put_row(view, row, style);

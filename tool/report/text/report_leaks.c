@@ -88,17 +88,17 @@ static void put_course(const struct view *view, const struct leaks_row *row,
     put_shape(row, style);
 }
 
-static void put_stack(const struct view *view, const struct view_stack *stack, size_t most,
+static void put_stack(const struct view *view, const struct view_stack *stack, size_t max,
                       unsigned indent, const struct style *style)
 {
-    for (uint32_t i = 0; i < stack->count && i < most; i++) {
+    for (uint32_t i = 0; i < stack->count && i < max; i++) {
         const char *name = question_frame(view, stack->frames[i])->name;
         if (!style->verbose && strcmp(name, "main") == 0)
-            most = i + 1; /* what is above it is the same everywhere */
+            max = i + 1; /* what is above it is the same everywhere */
         unsigned in = indent + (i > 0 ? 2 * (i > 12 ? 12 : i - 1) : 0);
         fprintf(style->out, "%*s%s", (int)in, "", i > 0 ? question_glyph(style, "└ ", "- ") : "");
         question_site(view, style, stack->frames[i], in + 2);
-        if (i + 1 == most && most < stack->count) {
+        if (i + 1 == max && max < stack->count) {
             char text[48];
             snprintf(text, sizeof text, "   (%u frames, -v)", stack->count);
             style_dim(style, text);
@@ -161,12 +161,12 @@ static void put_leak(const struct view *view, const struct leaks_row *row, size_
 /* What is live but no leak. */
 static void put_rest(const struct view *view, const struct leaks *leaks, const struct style *style)
 {
-    size_t most = style->rows > 0 ? style->rows : style->verbose ? SIZE_MAX : REST_USUAL;
+    size_t max = style->rows > 0 ? style->rows : style->verbose ? SIZE_MAX : REST_USUAL;
     bool told = leaks->rule == LEAKS_NONE;
     char text[32];
     if (view->base)
         return;
-    for (size_t i = leaks->found, shown = 0; i < leaks->count && shown < most; i++, shown++) {
+    for (size_t i = leaks->found, shown = 0; i < leaks->count && shown < max; i++, shown++) {
         const struct leaks_row *row = &leaks->rows[i];
         if (!told)
             fputs("live at the end, but not growing:\n", style->out);
@@ -180,19 +180,18 @@ static void put_rest(const struct view *view, const struct leaks *leaks, const s
 
 static void put_rule(const struct view *view, const struct leaks *leaks, const struct style *style)
 {
-    const char *words =
-        "One moment does not tell a leak. Record every block until the program ends\n"
-        "(memoir run --exact), or compare two profiles (memoir leaks FIRST SECOND).";
+    const char *words = "A single moment can't show leaks. Record every block until the "
+                        "program ends\n(memoir run --exact), or compare two profiles (memoir "
+                        "leaks FIRST SECOND).";
     if (view->base)
-        words = "A leak here: a site that grew from the first profile to the second, by more than "
-                "the noise.";
+        words = "Counted as leaks: sites that grew by more than the noise from the "
+                "first profile to the second.";
     else if (leaks->rule == LEAKS_EXIT)
-        words =
-            "A leak here: what was live at the end, pointers to it or not.  --rule growth: only "
-            "what grew.";
+        words = "Counted as leaks: all blocks live at the end, reachable or not.  "
+                "--rule growth: only growth.";
     else if (leaks->rule == LEAKS_GROWTH)
-        words = "A leak here: a site that grew in the second half of the run, by more than the "
-                "noise.";
+        words = "Counted as leaks: sites that grew by more than the noise in the "
+                "second half of the run.";
     fprintf(style->out, "%s\n", words);
     if (leaks->found > 0)
         fprintf(style->out,
@@ -203,17 +202,17 @@ static void put_rule(const struct view *view, const struct leaks *leaks, const s
 
 static void put_text(const struct view *view, const struct leaks *leaks, const struct style *style)
 {
-    size_t most = style->rows > 0 ? style->rows : style->verbose ? SIZE_MAX : ROWS_USUAL;
+    size_t max = style->rows > 0 ? style->rows : style->verbose ? SIZE_MAX : ROWS_USUAL;
     char text[32];
     size_t shown = 0;
     put_head(view, leaks, style);
-    for (; shown < leaks->found && shown < most; shown++)
+    for (; shown < leaks->found && shown < max; shown++)
         put_leak(view, &leaks->rows[shown], shown + 1, style);
     int64_t left = 0;
     for (size_t i = shown; i < leaks->found; i++)
         left += leaks->rows[i].value.value;
     if (shown < leaks->found)
-        fprintf(style->out, "%s %zu more places, %s (-v shows all)\n",
+        fprintf(style->out, "%s %zu more sites, %s (-v shows all)\n",
                 question_glyph(style, "…", "..."), leaks->found - shown,
                 style_value(text, (double)left, "bytes"));
     put_rest(view, leaks, style);
@@ -312,16 +311,18 @@ static void put_line(const struct view *view, const struct leaks *leaks,
     bool named = (frame->flags & (FRAME_UNNAMED | FRAME_GUESS)) == 0;
     bool placed = frame->flags & FRAME_UNNAMED && strstr(frame->name, "+0x");
     if (!named && placed)
-        fprintf(style->out, "# no name: for this build of %s only, and not for LeakSanitizer\n",
+        fprintf(style->out,
+                "# no name: valid for this build of %s only, and not for "
+                "LeakSanitizer\n",
                 module);
     if (broad)
-        fprintf(style->out, "# would hide others, too: ");
+        fprintf(style->out, "# would also hide others: ");
     else if (!named && *module == '\0')
-        fprintf(style->out, "# is elsewhere in every run: ");
+        fprintf(style->out, "# changes with every run: ");
     else if (!named && !placed)
         fprintf(style->out,
-                "# no name, would hide all leaks of %s; memoir doctor %s says what names "
-                "need: ",
+                "# no name, would hide all leaks of %s; to get names, see memoir "
+                "doctor %s: ",
                 module, style_file(style->name));
     if (named || placed)
         fprintf(style->out, "leak:^%s$\n", frame->name);

@@ -222,10 +222,10 @@ static void list_function_text(const struct list *list, const struct style *styl
     fprintf(style->out, "%s in all, %s\n", style_value(text, (double)total, list->view->unit),
             style_share(share, (double)total, (double)list->view->total.value));
     if (frame->file[0] == '\0')
-        fprintf(style->out, "%32s(no debug information: memoir symbols %s says what is missing)\n",
-                "", style_file(style->name));
+        fprintf(style->out, "%32s(no debug information: see memoir symbols %s)\n", "",
+                style_file(style->name));
     else if (file->path == NULL)
-        fprintf(style->out, "%32s(the source is not here: --source-path DIR)\n", "");
+        fprintf(style->out, "%32s(source not found: --source-path DIR)\n", "");
     else if (file->newer)
         fprintf(style->out, "%32s(changed since the program was built: lines may have moved)\n",
                 "");
@@ -278,9 +278,9 @@ bool report_list(const struct view *view, const char *pattern, const char *sourc
     struct json json;
     bool made = pattern_make(&wanted, "the function", pattern, error);
     if (made && !list_make(&list, view, &wanted))
-        made = view_refuse(error, "out of memory");
+        made = view_out_of_memory(error);
     if (made && list.functions_count == 0)
-        made = view_refuse(error, "no function fits '%s'", pattern);
+        made = view_refuse(error, "no function matches '%s'", pattern);
     bool is_json = style->format == STYLE_JSON;
     if (made && is_json) {
         json_start(&json, style->out, true);
@@ -290,8 +290,8 @@ bool report_list(const struct view *view, const char *pattern, const char *sourc
     } else if (made) {
         table_head(view, style);
     }
-    size_t most = style->rows > 0 ? style->rows : list.functions_count;
-    for (size_t i = 0; made && i < list.functions_count && i < most; i++) {
+    size_t max = style->rows > 0 ? style->rows : list.functions_count;
+    for (size_t i = 0; made && i < list.functions_count && i < max; i++) {
         const struct view_frame *frame = &view->frames[list.functions[i].frame];
         struct source_file file;
         source_file_open(&file, frame->file, source_path, frame->module, view->profile->time_ns);

@@ -24,8 +24,8 @@ struct list {
 enum { LIST_PEAK, LIST_LIVE, LIST_ALLOCATED };
 
 static const struct list lists[] = {
-    {"peak", "alive at the peak", "biggest at peak", TYPE_PEAK_SPACE, false, VIEW_SITE},
-    {"live", "still alive at the end", "still alive at end", TYPE_INUSE_SPACE, false, VIEW_SITE},
+    {"peak", "live at the peak", "largest at peak", TYPE_PEAK_SPACE, false, VIEW_SITE},
+    {"live", "still live at the end", "still live at end", TYPE_INUSE_SPACE, false, VIEW_SITE},
     {"allocated", "allocated in all", NULL, TYPE_ALLOC_SPACE, false, VIEW_SITE},
     {"calls", "allocations", NULL, TYPE_ALLOC_OBJECTS, false, VIEW_SITE},
     {"short_lived", "short-lived blocks (below 1 ms)", "most short-lived", TYPE_ALLOC_OBJECTS, true,
@@ -65,7 +65,7 @@ static bool list_view(const struct view *view, const struct list *list, struct v
         return false;
     options.type = (unsigned)type;
     if (list->is_short)
-        options.age_most_us = SHORT_US;
+        options.age_max_us = SHORT_US;
     if (profile_type_timed(view->profile, options.type)) {
         bool chosen = options.by != VIEW_SITE && options.by != VIEW_FUNCTION;
         if ((chosen && list->by != VIEW_FUNCTION) ||
@@ -73,7 +73,7 @@ static bool list_view(const struct view *view, const struct list *list, struct v
             (list->by == VIEW_THREAD && !has_threads(view->profile)))
             return false;
         options.by = chosen ? options.by : list->by;
-        options.age_least_us = options.age_most_us = 0;
+        options.age_min_us = options.age_max_us = 0;
     }
     bool made = view_make(own, view->profile, &options, &error);
     if (!made) /* the words are those of a view that there is */
@@ -92,7 +92,7 @@ static void growing_make(struct growing *growing, const struct view *view)
     const struct profile *profile = view->profile;
     struct view all = *view;
     *growing = (struct growing){0};
-    all.options.age_least_us = all.options.age_most_us = 0;
+    all.options.age_min_us = all.options.age_max_us = 0;
     all.options.base = NULL;
     all.options.rows_only = false;
     all.options.apart = true; /* as for memoir leaks */
@@ -127,8 +127,8 @@ static bool is_growing(const struct growing *growing, const struct view_frame *f
 
 static unsigned room_left(const struct style *style, unsigned used)
 {
-    unsigned least = style->fits ? 16 : 44;
-    return style->width > used + least ? style->width - used : least;
+    unsigned min = style->fits ? 16 : 44;
+    return style->width > used + min ? style->width - used : min;
 }
 
 /* The sites of a sampled profile have bars. */
@@ -157,7 +157,7 @@ static void list_print(const struct view *view, const struct growing *growing,
                        const struct style *style, const char *title)
 {
     char value[32];
-    size_t count, most = style->rows > 0 ? style->rows : ROWS_EACH;
+    size_t count, max = style->rows > 0 ? style->rows : ROWS_EACH;
     struct view_row *rows = view_rows(view, false, &count);
     double error = view_error_share(view->total.value, view->total.variance);
     putc('\n', style->out);
@@ -167,9 +167,9 @@ static void list_print(const struct view *view, const struct growing *growing,
         fprintf(style->out, " %s%.0f %%", style->utf8 ? "±" : "+-", 100 * error);
     putc('\n', style->out);
     unsigned room = room_left(style, VALUE_WIDTH + error_width(view, style) + SHARE_WIDTH + 2);
-    most = most < count ? most : count;
-    unsigned name = rows ? table_name_width(view, rows, most, table_name_most(style, room)) : 0;
-    for (size_t i = 0; rows && i < most && rows[i].self.value != 0; i++)
+    max = max < count ? max : count;
+    unsigned name = rows ? table_name_width(view, rows, max, table_name_max(style, room)) : 0;
+    for (size_t i = 0; rows && i < max && rows[i].self.value != 0; i++)
         row_print(view, growing, style, &rows[i], name, room);
     free(rows);
 }
@@ -207,13 +207,13 @@ static void allocated_print(const struct profile *profile, const struct style *s
 static bool total_print(const struct profile *profile, const struct style *style, int64_t value)
 {
     char size[32];
-    int64_t most = profile->exact_alloc_bytes, unseen = 3 * profile->period;
+    int64_t max = profile->exact_alloc_bytes, unseen = 3 * profile->period;
     bool known =
-        profile->counted || profile->period <= 0 || most < 0 || (value > 0 && value / 2 <= most);
-    if (!known && value == 0 && unseen < most)
-        most = unseen;
+        profile->counted || profile->period <= 0 || max < 0 || (value > 0 && value / 2 <= max);
+    if (!known && value == 0 && unseen < max)
+        max = unseen;
     fprintf(style->out, "%s%s", known ? "" : "below ",
-            style_value(size, (double)(known ? value : most), "bytes"));
+            style_value(size, (double)(known ? value : max), "bytes"));
     return known;
 }
 
@@ -223,7 +223,7 @@ static void totals_print(const struct view *view, const struct style *style)
     const struct profile *profile = view->profile;
     char time[32], live[32];
     struct view peak = {0}, all = *view;
-    all.options.age_least_us = all.options.age_most_us = 0; /* which none of the live ones has */
+    all.options.age_min_us = all.options.age_max_us = 0; /* which none of the live ones has */
     if (list_view(&all, &lists[LIST_PEAK], &peak)) {
         double error = view_error_share(peak.whole.value, peak.whole.variance);
         fputs("    peak ", style->out);
@@ -250,12 +250,14 @@ static void warnings_print(const struct view *view, const struct style *style)
     const struct profile *profile = view->profile;
     char time[32];
     if (profile->torn)
-        fputs("    the file ends early: what follows is as far as it goes\n", style->out);
+        fputs("    the file ends early: the numbers below cover the part before\n", style->out);
     if (profile->off_time_ns > 0)
-        fprintf(style->out, "    sampling is off since %s after the start\n",
+        fprintf(style->out, "    sampling was turned off %s after the start\n",
                 style_time(time, profile->off_time_ns));
     if (profile->refused + profile->lost > 0)
-        fprintf(style->out, "    not recorded for want of memory: %lu stacks, %lu blocks\n",
+        fprintf(style->out,
+                "    not recorded, because the recorder's memory was full: %lu stacks, "
+                "%lu blocks\n",
                 (unsigned long)profile->refused, (unsigned long)profile->lost);
     if (view->unnamed > 0.05)
         fprintf(style->out, "    %.0f %% of the frames have no name: memoir doctor %s says why\n",
@@ -265,7 +267,7 @@ static void warnings_print(const struct view *view, const struct style *style)
 static void page_json(const struct view *view, const struct style *style)
 {
     const struct profile *profile = view->profile;
-    size_t most = style->rows > 0 ? style->rows : ROWS_EACH;
+    size_t max = style->rows > 0 ? style->rows : ROWS_EACH;
     struct json json;
     struct growing growing;
     growing_make(&growing, view);
@@ -275,7 +277,7 @@ static void page_json(const struct view *view, const struct style *style)
     json_number(&json, "duration_ns", profile->duration_ns);
     json_number(&json, "peak_time_ns", profile->peak_time_ns);
     json_number(&json, "resident_bytes", (int64_t)profile->resident_bytes);
-    json_number(&json, "resident_peak_bytes", (int64_t)resident_most(profile));
+    json_number(&json, "resident_peak_bytes", (int64_t)resident_max(profile));
     json_number(&json, "allocations", profile->exact_allocs);
     json_number(&json, "frees", profile->exact_frees);
     json_number(&json, "allocated_bytes", profile->exact_alloc_bytes);
@@ -292,7 +294,7 @@ static void page_json(const struct view *view, const struct style *style)
         json_number(&json, "total", own.total.value);
         json_real(&json, "total_error", view_error_share(own.total.value, own.total.variance));
         json_array(&json, "rows");
-        for (size_t i = 0; rows && i < count && i < most && rows[i].self.value != 0; i++) {
+        for (size_t i = 0; rows && i < count && i < max && rows[i].self.value != 0; i++) {
             json_object(&json, NULL);
             table_json_frame(&json, &own, rows[i].frame);
             json_number(&json, "self", rows[i].self.value);
@@ -358,7 +360,7 @@ void report_page(const struct view *view, const struct style *style)
         if (!list_view(view, &lists[i], &own))
             continue;
         const char *title =
-            i == LIST_LIVE && !profile->ended ? "alive when last seen" : lists[i].title;
+            i == LIST_LIVE && !profile->ended ? "live when last seen" : lists[i].title;
         if (own.timed && own.options.by != lists[i].by)
             title = table_metric(&own);
         if (own.total.value != 0)
@@ -377,8 +379,8 @@ static void early_print(const struct profile *profile, const struct style *style
     char last[32], end[32];
     if (profile->torn && profile->duration_ns > 0 && time_ns > profile->duration_ns)
         fprintf(style->out,
-                "    what came after %s of %s was not recorded: --every TIME takes snapshots more "
-                "often\n",
+                "    nothing was recorded after %s of %s: --every TIME takes snapshots "
+                "more often\n",
                 style_time(last, profile->duration_ns), style_time(end, time_ns));
 }
 
@@ -397,8 +399,8 @@ static void few_print(const struct view *view, const struct style *style)
     view_free(&peak);
     if (error > wide)
         fprintf(style->out, "    %s: memoir run --exact records every block\n",
-                none ? "no block was recorded, since it allocated little"
-                     : "few blocks were recorded, so the numbers of sites are rough");
+                none ? "no block was recorded, because it allocated little"
+                     : "few blocks were recorded, so the numbers of sites are imprecise");
 }
 
 /* A list of the short form, made before any is printed so that their columns fit together. */
@@ -411,11 +413,11 @@ struct brief {
 static void brief_make(const struct view *view, const struct style *style, const struct list *list,
                        struct brief *brief)
 {
-    size_t count, most = style->rows > 0 ? style->rows : ROWS_BRIEF;
+    size_t count, max = style->rows > 0 ? style->rows : ROWS_BRIEF;
     if (!list->brief || !list_view(view, list, &brief->view))
         return;
     brief->rows = view_rows(&brief->view, false, &count);
-    for (; brief->rows && brief->count < count && brief->count < most; brief->count++) {
+    for (; brief->rows && brief->count < count && brief->count < max; brief->count++) {
         int64_t value = brief->rows[brief->count].self.value;
         bool little = style->rows == 0 && table_share(&brief->view, value) < 0.01;
         if (value == 0 || little)
@@ -457,7 +459,7 @@ void report_brief(const struct view *view, const struct style *style, int64_t ti
             first = false;
             const char *title = k > 0 ? "" : lists[i].brief;
             if (k == 0 && i == LIST_LIVE && view->profile->torn)
-                title = "alive when last seen";
+                title = "live when last seen";
             if (beside || k == 0)
                 fprintf(style->out, "    %-*s", TITLE_WIDTH, title);
             if (!beside)
@@ -469,5 +471,5 @@ void report_brief(const struct view *view, const struct style *style, int64_t ti
     }
     growing_free(&growing);
     if (nameless)
-        fputs("    places without a name: memoir symbols says how to get them\n", style->out);
+        fputs("    some sites have no name: see memoir symbols\n", style->out);
 }

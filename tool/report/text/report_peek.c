@@ -7,7 +7,7 @@
 
 #include "tool/report/report.h"
 
-enum { FRAMES_MOST = 10, NEIGHBOURS_MOST = 8, VALUE_WIDTH = 10, SHARE_WIDTH = 7 };
+enum { FRAMES_MAX = 10, NEIGHBOURS_MAX = 8, VALUE_WIDTH = 10, SHARE_WIDTH = 7 };
 
 struct peek {
     const struct view *view;
@@ -35,7 +35,7 @@ static void neighbours_print(const struct peek *peek, const struct view_row *row
 {
     const struct style *style = peek->style;
     const char *mark = style->utf8 ? (callers ? "┌" : "└") : (callers ? "," : "`");
-    size_t most = style->rows > 0 ? style->rows : NEIGHBOURS_MOST, shown = 0, hidden = 0;
+    size_t max = style->rows > 0 ? style->rows : NEIGHBOURS_MAX, shown = 0, hidden = 0;
     uint64_t rest = 0;
     for (size_t i = 0; i < peek->edges_count; i++) {
         const struct view_edge *edge = &peek->edges[i];
@@ -43,7 +43,7 @@ static void neighbours_print(const struct peek *peek, const struct view_row *row
         uint32_t other = callers ? edge->caller : edge->callee;
         if (mine != row->frame || other == UINT32_MAX)
             continue;
-        if (shown++ < most) {
+        if (shown++ < max) {
             line_print(peek, &edge->sum, (double)row->total.value, mark, other);
         } else {
             hidden++;
@@ -133,7 +133,7 @@ static size_t rows_choose(const struct peek *peek, const struct pattern *wanted,
     for (size_t i = 0; i < *count; i++) {
         if (!frame_fits(wanted, &peek->view->frames[rows[i].frame]))
             continue;
-        if (found++ < FRAMES_MOST || peek->style->format == STYLE_JSON) {
+        if (found++ < FRAMES_MAX || peek->style->format == STYLE_JSON) {
             chosen[rows[i].frame] = true;
             rows[shown++] = rows[i];
         }
@@ -159,7 +159,7 @@ static void rows_print(struct peek *peek, const struct view_row *rows, size_t co
         json_end(&peek->json);
         json_end(&peek->json);
     } else if (found > count) {
-        fprintf(peek->style->out, "\n%zu more fit\n", found - count);
+        fprintf(peek->style->out, "\n%zu more match\n", found - count);
     }
 }
 
@@ -183,9 +183,9 @@ bool report_peek(const struct view *view, const char *pattern, const struct styl
     if (edges)
         rows_print(&peek, rows, count, found);
     else if (rows && chosen && found == 0)
-        view_refuse(error, "no function fits '%s'", pattern);
+        view_refuse(error, "no function matches '%s'", pattern);
     else
-        view_refuse(error, "out of memory");
+        view_out_of_memory(error);
     pattern_free(&wanted);
     free(chosen);
     free(rows);

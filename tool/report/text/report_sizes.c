@@ -15,15 +15,15 @@
 
 enum { ROWS_USUAL = 28 };
 
-_Static_assert(offsetof(struct sizes_row, most) ==
-                   offsetof(struct sizes_row, least) + sizeof(uint64_t),
+_Static_assert(offsetof(struct sizes_row, max) ==
+                   offsetof(struct sizes_row, min) + sizeof(uint64_t),
                "both ends of a range are its key");
 
 /* Of one block: its size, or the mean of a range. */
 static uint64_t row_size(const struct sizes_row *row)
 {
-    return row->least == row->most || row->objects <= 0
-               ? row->most
+    return row->min == row->max || row->objects <= 0
+               ? row->max
                : (uint64_t)row->bytes / (uint64_t)row->objects;
 }
 
@@ -44,17 +44,17 @@ static void columns_find(const struct view *view, int columns[3])
 static int row_order(const void *left, const void *right)
 {
     const struct sizes_row *a = left, *b = right;
-    if (a->least != b->least)
-        return a->least > b->least ? 1 : -1;
-    return (a->most > b->most) - (a->most < b->most);
+    if (a->min != b->min)
+        return a->min > b->min ? 1 : -1;
+    return (a->max > b->max) - (a->max < b->max);
 }
 
 static void row_add(struct sizes_row *to, const struct sizes_row *from)
 {
-    if (from->least < to->least)
-        to->least = from->least;
-    if (from->most > to->most)
-        to->most = from->most;
+    if (from->min < to->min)
+        to->min = from->min;
+    if (from->max > to->max)
+        to->max = from->max;
     to->objects += from->objects;
     to->bytes += from->bytes;
     to->requested += from->requested;
@@ -69,7 +69,7 @@ static const void *row_bytes(const void *context, uint32_t number, size_t *size)
 {
     const struct sizes *sizes = context;
     *size = sizeof(uint64_t[2]);
-    return &sizes->rows[number].least;
+    return &sizes->rows[number].min;
 }
 
 /* To the row of its size. False when memory is out. */
@@ -77,7 +77,7 @@ static bool row_count(struct sizes *sizes, struct finder *known, size_t *room,
                       const struct sizes_row *row)
 {
     uint32_t number;
-    if (!finder_find(known, sizes, row_bytes, &row->least, sizeof(uint64_t[2]), &number))
+    if (!finder_find(known, sizes, row_bytes, &row->min, sizeof(uint64_t[2]), &number))
         return false;
     if (number != FINDER_NONE) {
         row_add(&sizes->rows[number], row);
@@ -102,7 +102,7 @@ static void rows_join(struct sizes *sizes)
     for (size_t i = 0; i < sizes->count; i++) {
         struct sizes_row *last = kept > 0 ? &sizes->rows[kept - 1] : NULL;
         const struct sizes_row *row = &sizes->rows[i];
-        if (last && same_power(last->least, row->least))
+        if (last && same_power(last->min, row->min))
             row_add(last, row);
         else
             sizes->rows[kept++] = *row;
@@ -115,7 +115,7 @@ static int64_t part(int64_t value, double share)
     return share < 1 ? llround((double)value * share) : value;
 }
 
-bool sizes_make(struct sizes *sizes, const struct view *view, size_t most)
+bool sizes_make(struct sizes *sizes, const struct view *view, size_t max)
 {
     const struct profile_samples *samples = &view->profile->samples;
     struct finder known = {0};
@@ -135,8 +135,8 @@ bool sizes_make(struct sizes *sizes, const struct view *view, size_t most)
         if (row.bytes <= 0)
             continue;
         struct block_size size = block_size_of(view->profile, i);
-        row.least = size.bytes > 0 ? size.least : (uint64_t)row.bytes;
-        row.most = size.bytes > 0 ? size.most : (uint64_t)row.bytes;
+        row.min = size.bytes > 0 ? size.min : (uint64_t)row.bytes;
+        row.max = size.bytes > 0 ? size.max : (uint64_t)row.bytes;
         sizes->objects += row.objects;
         sizes->bytes += row.bytes;
         sizes->requested += row.requested;
@@ -148,7 +148,7 @@ bool sizes_make(struct sizes *sizes, const struct view *view, size_t most)
         return false;
     }
     qsort(sizes->rows, sizes->count, sizeof *sizes->rows, row_order);
-    if (most > 0 && sizes->count > most)
+    if (max > 0 && sizes->count > max)
         rows_join(sizes);
     return true;
 }
@@ -179,12 +179,12 @@ static bool is_narrow(const struct style *style, unsigned columns)
 static void put_row(const struct sizes *sizes, const struct sizes_row *row, int64_t largest,
                     const struct style *style)
 {
-    char text[32], least[32], share[16], range[80];
+    char text[32], min[32], share[16], range[80];
     int64_t waste = row->bytes - row->requested;
-    snprintf(range, sizeof range, "%s", style_value(least, (double)row->least, "bytes"));
-    if (row->most != row->least)
-        snprintf(range, sizeof range, "%s %s %s", least, question_glyph(style, "–", "-"),
-                 style_value(text, (double)row->most, "bytes"));
+    snprintf(range, sizeof range, "%s", style_value(min, (double)row->min, "bytes"));
+    if (row->max != row->min)
+        snprintf(range, sizeof range, "%s %s %s", min, question_glyph(style, "–", "-"),
+                 style_value(text, (double)row->max, "bytes"));
     question_pad(style, range, 20);
     if (!is_narrow(style, 50))
         fprintf(style->out, "%10s", style_value(text, (double)row->objects, "count"));
@@ -250,9 +250,9 @@ static void put_json(const struct view *view, const struct sizes *sizes, const s
         const struct sizes_row *row = &sizes->rows[i];
         json_object(&json, NULL);
         json_number(&json, "size", (int64_t)row_size(row));
-        if (row->least != row->most) {
-            json_number(&json, "size_least", (int64_t)row->least);
-            json_number(&json, "size_most", (int64_t)row->most);
+        if (row->min != row->max) {
+            json_number(&json, "size_least", (int64_t)row->min);
+            json_number(&json, "size_most", (int64_t)row->max);
         }
         json_number(&json, "objects", row->objects);
         json_number(&json, "bytes", row->bytes);
@@ -278,8 +278,8 @@ static void put_csv(const struct sizes *sizes, const struct style *style)
 void report_sizes(const struct view *view, const struct style *style)
 {
     struct sizes sizes;
-    size_t most = style->rows > 0 ? style->rows : ROWS_USUAL;
-    if (!sizes_make(&sizes, view, style->format == STYLE_TEXT && !style->verbose ? most : 0)) {
+    size_t max = style->rows > 0 ? style->rows : ROWS_USUAL;
+    if (!sizes_make(&sizes, view, style->format == STYLE_TEXT && !style->verbose ? max : 0)) {
         output_lose();
         return;
     }

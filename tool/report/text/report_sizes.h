@@ -6,7 +6,7 @@
 #include "tool/report/report.h"
 
 struct sizes_row {
-    uint64_t least, most; /* usable bytes of one block; a range where large ones are together */
+    uint64_t min, max; /* usable bytes of one block; a range where large ones are together */
     int64_t objects, bytes, requested;
 };
 
@@ -17,8 +17,8 @@ struct sizes {
     int64_t objects, bytes, requested;
 };
 
-/* If there are more sizes than `most`, they are put together by powers of two; 0: never. */
-bool sizes_make(struct sizes *sizes, const struct view *view, size_t most);
+/* If there are more sizes than `max`, they are put together by powers of two; 0: never. */
+bool sizes_make(struct sizes *sizes, const struct view *view, size_t max);
 void sizes_free(struct sizes *sizes);
 
 #endif

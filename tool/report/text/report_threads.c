@@ -100,17 +100,17 @@ static bool threads_make(struct threads *threads, const struct view *view)
         free(row_of);
         return false;
     }
-    bool right = true;
-    for (size_t i = 0; i < samples->count && right; i++) {
+    bool ok = true;
+    for (size_t i = 0; i < samples->count && ok; i++) {
         uint32_t set = samples->label_sets[i];
         if (question_stack(view, i) == UINT32_MAX)
             continue;
         struct thread_row *row =
             row_of[set] ? &threads->rows[row_of[set] - 1] : row_find(threads, profile, set);
-        right = row != NULL;
-        row_of[set] = right ? (uint32_t)(row - threads->rows) + 1 : 0;
+        ok = row != NULL;
+        row_of[set] = ok ? (uint32_t)(row - threads->rows) + 1 : 0;
         double share = filter_age_share(&view->options, profile, i);
-        for (unsigned k = 0; k < SHOWN && right; k++)
+        for (unsigned k = 0; k < SHOWN && ok; k++)
             if (threads->columns[k] >= 0) {
                 int64_t value = samples->values[threads->columns[k]][i];
                 if (share < 1 && k >= LIVE) /* those that have not ended have no age at that */
@@ -122,9 +122,9 @@ static bool threads_make(struct threads *threads, const struct view *view)
     free(row_of);
     finder_free(&threads->known);
     qsort(threads->rows, threads->count, sizeof *threads->rows, row_order);
-    if (!right)
+    if (!ok)
         free(threads->rows);
-    return right;
+    return ok;
 }
 
 static const char *column_word(const struct view *view, const struct threads *threads, unsigned k)
@@ -186,7 +186,7 @@ static size_t threads_count(const struct threads *threads)
 static void put_text(const struct view *view, const struct threads *threads,
                      const struct style *style)
 {
-    size_t most = style->rows > 0 ? style->rows : ROWS_USUAL;
+    size_t max = style->rows > 0 ? style->rows : ROWS_USUAL;
     double seconds = question_seconds(view->profile);
     struct columns columns = columns_choose(threads, style, seconds);
     char text[32], share[16];
@@ -205,7 +205,7 @@ static void put_text(const struct view *view, const struct threads *threads,
             fprintf(style->out, "%12s%s", column_word(view, threads, k),
                     k % 2 || !columns.shares ? "" : "       ");
     fprintf(style->out, "%s  thread\n", columns.rate ? "         /s" : "");
-    for (size_t i = 0; i < threads->count && i < most; i++) {
+    for (size_t i = 0; i < threads->count && i < max; i++) {
         const struct thread_row *row = &threads->rows[i];
         for (unsigned k = 0; k < SHOWN; k++) {
             if (!columns.shown[k])
@@ -233,9 +233,9 @@ static void put_text(const struct view *view, const struct threads *threads,
             fprintf(style->out, "  %lld", (long long)row->id);
         fputs("\n", style->out);
     }
-    if (threads->count > most)
+    if (threads->count > max)
         fprintf(style->out, "  %s %zu more threads\n", question_glyph(style, "…", "..."),
-                threads->count - most);
+                threads->count - max);
 }
 
 static void put_json(const struct view *view, const struct threads *threads,

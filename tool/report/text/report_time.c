@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BANDS_MOST = 5, HEIGHT = 12, AXIS = 11, COLUMNS_MOST = 400, MARKS_MOST = 12 };
+enum { BANDS_MAX = 5, HEIGHT = 12, AXIS = 11, COLUMNS_MAX = 400, MARKS_MAX = 12 };
 
 struct band {
     const char *name; /* NULL: all others */
     uint32_t frame;
-    float history[PROFILE_MOMENTS_MOST];
+    float history[PROFILE_MOMENTS_MAX];
 };
 
 struct graph {
@@ -24,11 +24,11 @@ struct graph {
     unsigned columns, bands;
     bool filtered; /* only the sites that fit: the points of the whole heap do not count */
     unsigned moments;
-    int64_t moments_ns[PROFILE_MOMENTS_MOST];
-    struct band band[BANDS_MOST];
-    float all[PROFILE_MOMENTS_MOST]; /* of the view at each moment */
-    double live[COLUMNS_MOST], resident[COLUMNS_MOST], part[BANDS_MOST][COLUMNS_MOST];
-    double most, resident_most;
+    int64_t moments_ns[PROFILE_MOMENTS_MAX];
+    struct band band[BANDS_MAX];
+    float all[PROFILE_MOMENTS_MAX]; /* of the view at each moment */
+    double live[COLUMNS_MAX], resident[COLUMNS_MAX], part[BANDS_MAX][COLUMNS_MAX];
+    double max, resident_max;
 };
 
 /* In the part of the run that is shown. */
@@ -45,17 +45,17 @@ static void moments_of(struct graph *graph, const struct profile *profile)
         if (moments[i].time_ns > graph->end_ns)
             graph->end_ns = moments[i].time_ns;
         if (moments[i].rows && graph->moments < profile->history_moments &&
-            graph->moments < PROFILE_MOMENTS_MOST && profile->samples.history)
+            graph->moments < PROFILE_MOMENTS_MAX && profile->samples.history)
             graph->moments_ns[graph->moments++] = moments[i].time_ns;
     }
 }
 
-static double row_most(const struct view_row *row, unsigned moments)
+static double row_max(const struct view_row *row, unsigned moments)
 {
-    double most = 0;
+    double max = 0;
     for (unsigned i = 0; i < moments; i++)
-        most = fmax(most, row->history[i]);
-    return most;
+        max = fmax(max, row->history[i]);
+    return max;
 }
 
 /* The sites that were largest at any moment. */
@@ -68,11 +68,11 @@ static void bands_of(struct graph *graph, const struct view *view)
     for (size_t i = 0; i < count; i++)
         for (unsigned k = 0; k < graph->moments; k++)
             graph->all[k] += rows[i].history[k];
-    while (graph->bands + 1 < BANDS_MOST) {
+    while (graph->bands + 1 < BANDS_MAX) {
         struct view_row *best = NULL;
         for (size_t i = 0; i < count; i++)
-            if (row_most(&rows[i], graph->moments) > 0 &&
-                (!best || row_most(&rows[i], graph->moments) > row_most(best, graph->moments)))
+            if (row_max(&rows[i], graph->moments) > 0 &&
+                (!best || row_max(&rows[i], graph->moments) > row_max(best, graph->moments)))
                 best = &rows[i];
         if (!best)
             break;
@@ -127,8 +127,8 @@ static void columns_fill(struct graph *graph, const struct profile *profile)
         }
         for (unsigned k = 0; k < graph->bands && sum > graph->live[i]; k++)
             graph->part[k][i] *= graph->live[i] / sum;
-        graph->most = fmax(graph->most, graph->live[i]);
-        graph->resident_most = fmax(graph->resident_most, resident);
+        graph->max = fmax(graph->max, graph->live[i]);
+        graph->resident_max = fmax(graph->resident_max, resident);
     }
 }
 
@@ -147,25 +147,25 @@ static bool graph_make(struct graph *graph, const struct view *view, unsigned wi
     if (view->options.until_ns > 0)
         graph->end_ns = view->options.until_ns;
     graph->columns = width > AXIS + 22 ? width - AXIS - 2 : 20;
-    if (graph->columns > COLUMNS_MOST)
-        graph->columns = COLUMNS_MOST;
+    if (graph->columns > COLUMNS_MAX)
+        graph->columns = COLUMNS_MAX;
     if (graph->end_ns <= graph->start_ns || (profile->points.count < 2 && graph->moments < 2) ||
         (graph->filtered && graph->moments < 2))
         return false;
     columns_fill(graph, profile);
-    return graph->most > 0;
+    return graph->max > 0;
 }
 
-static const char *const band_colors[BANDS_MOST] = {"34", "33", "35", "36", "37"};
-static const char *const band_grounds[BANDS_MOST] = {"44", "43", "45", "46", "47"};
+static const char *const band_colors[BANDS_MAX] = {"34", "33", "35", "36", "37"};
+static const char *const band_grounds[BANDS_MAX] = {"44", "43", "45", "46", "47"};
 static const char *const eighth_blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
 /* How a band looks: its colour, and its fill where there are no colours. */
 static void put_cell(const struct style *style, const struct graph *graph, unsigned band,
                      unsigned eighths)
 {
-    static const char *const fills[BANDS_MOST] = {"█", "▓", "▒", "░", "·"};
-    static const char *const letters[BANDS_MOST] = {"#", "=", "+", "-", "."};
+    static const char *const fills[BANDS_MAX] = {"█", "▓", "▒", "░", "·"};
+    static const char *const letters[BANDS_MAX] = {"#", "=", "+", "-", "."};
     const char *cell;
     bool single = graph->bands == 0;
     if (eighths == 0)
@@ -262,7 +262,7 @@ static void put_axis(const struct view *view, const struct graph *graph, const s
 {
     const struct profile_moment *moments = view->profile->moments.items;
     unsigned peak = 0;
-    bool at[COLUMNS_MOST] = {false};
+    bool at[COLUMNS_MAX] = {false};
     char text[32], start[32] = "0";
     for (size_t i = 0; i < view->profile->moments.count; i++)
         if (is_inside(view, moments[i].time_ns))
@@ -310,12 +310,12 @@ static void put_legend(const struct view *view, const struct graph *graph, bool 
     char text[32];
     unsigned told = 0;
     for (unsigned k = 0; k < graph->bands; k++) {
-        double most = 0;
+        double max = 0;
         for (unsigned i = 0; i < graph->moments; i++)
-            most = fmax(most, graph->band[k].history[i]);
+            max = fmax(max, graph->band[k].history[i]);
         fputs("  ", style->out);
         put_cell(style, graph, k, 8);
-        fprintf(style->out, " %9s  ", style_value(text, most, "bytes"));
+        fprintf(style->out, " %9s  ", style_value(text, max, "bytes"));
         question_site(view, style, graph->band[k].frame, 15);
         fputs("\n", style->out);
     }
@@ -324,12 +324,12 @@ static void put_legend(const struct view *view, const struct graph *graph, bool 
         put_cell(style, graph, graph->bands, 8);
         fputs("            all others; sites at their largest\n", style->out);
     }
-    if (graph->resident_most > 0)
+    if (graph->resident_max > 0)
         fprintf(style->out, "  %s %9s  resident memory of the process%s\n",
                 question_glyph(style, resident_drawn ? "╌" : " ", resident_drawn ? "~" : " "),
-                style_value(text, graph->resident_most, "bytes"),
-                resident_drawn ? "" : ", too much for this graph");
-    for (size_t i = 0; i < view->profile->moments.count && told < MARKS_MOST; i++) {
+                style_value(text, graph->resident_max, "bytes"),
+                resident_drawn ? "" : ", beyond the scale of this graph");
+    for (size_t i = 0; i < view->profile->moments.count && told < MARKS_MAX; i++) {
         char name[100];
         if (!is_inside(view, moments[i].time_ns))
             continue;
@@ -361,7 +361,7 @@ static double peak_bytes(const struct view *view, const struct graph *graph)
     double sum = 0;
     for (size_t i = 0; type >= 0 && i < samples->count; i++)
         sum += (double)samples->values[type][i];
-    return is_whole(view, graph) ? fmax(graph->most, sum) : graph->most;
+    return is_whole(view, graph) ? fmax(graph->max, sum) : graph->max;
 }
 
 /* The last column has the largest value of its time, not the last. */
@@ -384,13 +384,14 @@ static void put_text(const struct view *view, const struct style *style)
     if (!graph_make(graph, view, style->width)) {
         fprintf(style->out, "%s: %s\n", style->name ? style->name : "?",
                 graph->filtered
-                    ? "a filter needs rows of several moments, which this profile has not"
+                    ? "filters need sites at several moments, which this profile does not "
+                      "have"
                 : graph->start_ns > 0 || view->options.until_ns > 0
                     ? "nothing was recorded in this part of the run"
                 : view->profile->moments.count > 1
                     ? "all moments of this profile lie within one millisecond; --json lists them"
-                    : "this profile has one moment only; captures (memoir run) have more, if the "
-                      "program ran long enough");
+                    : "this profile has a single moment; captures (memoir run) have more, if "
+                      "the program ran long enough");
         free(graph);
         return;
     }
@@ -405,8 +406,8 @@ static void put_text(const struct view *view, const struct style *style)
             style->name ? style->name : "?", style_value(peak, peak_bytes(view, graph), "bytes"),
             peak_ns < 1000000 ? "the start" : style_time(time, peak_ns),
             style_value(end, end_bytes(view, graph), "bytes"));
-    bool resident = graph->resident_most > 0 && graph->resident_most <= 3 * graph->most;
-    put_area(graph, resident ? fmax(graph->most, graph->resident_most) : graph->most, style);
+    bool resident = graph->resident_max > 0 && graph->resident_max <= 3 * graph->max;
+    put_area(graph, resident ? fmax(graph->max, graph->resident_max) : graph->max, style);
     put_axis(view, graph, style);
     put_legend(view, graph, resident, style);
     free(graph);
@@ -455,7 +456,7 @@ static void put_json(const struct view *view, const struct style *style)
         json_object(&json, NULL);
         question_json(&json, view, rows[i].frame);
         json_array(&json, "live_bytes");
-        for (unsigned k = 0; k < profile->history_moments && k < PROFILE_MOMENTS_MOST; k++)
+        for (unsigned k = 0; k < profile->history_moments && k < PROFILE_MOMENTS_MAX; k++)
             json_real(&json, NULL, rows[i].history[k]);
         json_end(&json);
         json_end(&json);

@@ -8,7 +8,7 @@
 
 #include "tool/report/report.h"
 
-enum { ROWS_MOST = 25, ROWS_LEAST = 10 };
+enum { ROWS_MAX = 25, ROWS_MIN = 10 };
 
 /* So many rows are worth a line: those above one per cent, but some in any case. */
 static size_t rows_shown(const struct view *view, const struct style *style,
@@ -19,9 +19,9 @@ static size_t rows_shown(const struct view *view, const struct style *style,
         return count < style->rows ? count : style->rows;
     if (style->format != STYLE_TEXT)
         return count;
-    while (shown < count && shown < ROWS_MOST) {
+    while (shown < count && shown < ROWS_MAX) {
         const struct view_value *value = style->by_total ? &rows[shown].total : &rows[shown].self;
-        if (shown >= ROWS_LEAST && table_share(view, value->value) < 0.01)
+        if (shown >= ROWS_MIN && table_share(view, value->value) < 0.01)
             break;
         if (value->value == 0 && !view->base)
             break;
@@ -109,25 +109,25 @@ struct columns {
 enum {
     VALUE_WIDTH = 10,
     SHARE_WIDTH = 7,
-    TREND_MOST = 8,
+    TREND_MAX = 8,
     TREND_NARROW = 6,
     OBJECTS_WIDTH = 9,
     AVERAGE_WIDTH = 10,
     BESIDE_WIDTH = 11,
-    SITE_LEAST = 36,
+    SITE_MIN = 36,
     SITE_NARROW = 20, /* before the less important of self and total goes */
 };
 
 /* In so much room, with what is between it and the next. */
 static unsigned trend_width(const struct view *view, unsigned room)
 {
-    unsigned moments = view->profile->history_moments, most = moments > 1 ? moments : 0;
+    unsigned moments = view->profile->history_moments, max = moments > 1 ? moments : 0;
     if (view->timed) /* the history is that of memory */
         return 0;
-    most = most < TREND_MOST ? most : TREND_MOST;
-    if (most + 2 > room && most > TREND_NARROW)
-        most = TREND_NARROW;
-    return most + 2 > room ? 0 : most;
+    max = max < TREND_MAX ? max : TREND_MAX;
+    if (max + 2 > room && max > TREND_NARROW)
+        max = TREND_NARROW;
+    return max + 2 > room ? 0 : max;
 }
 
 static struct columns columns_choose(const struct view *view, const struct style *style,
@@ -142,9 +142,9 @@ static struct columns columns_choose(const struct view *view, const struct style
     }
     used += columns.error ? table_error_width(style) : 0;
     unsigned objects = OBJECTS_WIDTH + (view->timed ? 0 : AVERAGE_WIDTH);
-    unsigned least = used + SITE_LEAST + (columns.objects ? objects : 0);
-    columns.trend = least < style->width ? trend_width(view, style->width - least) : 0;
-    if (least > style->width)
+    unsigned min = used + SITE_MIN + (columns.objects ? objects : 0);
+    columns.trend = min < style->width ? trend_width(view, style->width - min) : 0;
+    if (min > style->width)
         columns.objects = false;
     used += (columns.trend ? columns.trend + 2 : 0) + (columns.objects ? objects : 0);
     columns.self = columns.total = true;
@@ -161,7 +161,7 @@ static struct columns columns_choose(const struct view *view, const struct style
         used -= BESIDE_WIDTH;
     }
     columns.site = used + 16 < style->width ? style->width - used : 16;
-    columns.name = table_name_width(view, rows, shown, table_name_most(style, columns.site));
+    columns.name = table_name_width(view, rows, shown, table_name_max(style, columns.site));
     return columns;
 }
 

@@ -6,7 +6,7 @@
 
 #include "tool/report/report.h"
 
-enum { STACKS_MOST = 20, VALUE_WIDTH = 10 };
+enum { STACKS_MAX = 20, VALUE_WIDTH = 10 };
 
 static uint64_t magnitude(const struct view *view, uint32_t stack)
 {
@@ -82,9 +82,7 @@ void report_traces(const struct view *view, const struct style *style)
         qsort_r(order, count, sizeof *order, compare, (void *)view);
     else
         output_lose();
-    size_t shown = style->rows > 0               ? style->rows
-                   : style->format == STYLE_TEXT ? STACKS_MOST
-                                                 : count;
+    size_t shown = style->rows > 0 ? style->rows : style->format == STYLE_TEXT ? STACKS_MAX : count;
     shown = shown < count ? shown : count;
     if (style->format == STYLE_JSON) {
         json_start(&json, style->out, false);

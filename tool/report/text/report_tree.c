@@ -12,11 +12,11 @@
 #include "tool/report/report.h"
 
 enum {
-    LINES_MOST = 60,
+    LINES_MAX = 60,
     BAR_WIDTH = 8,
     VALUE_WIDTH = 10,
     SHARE_WIDTH = 7,
-    INDENT_MOST = 30,
+    INDENT_MAX = 30,
     PREFIX_SIZE = 160
 };
 
@@ -24,7 +24,7 @@ struct walk {
     const struct view *view;
     const struct style *style;
     const struct tree *tree;
-    double least;    /* value of a node worth a line */
+    double min;      /* value of a node worth a line */
     uint32_t *ranks; /* of each node: how many come before it, if there is not room for all */
     uint32_t shown;  /* nodes of lower ranks have a line */
     struct json json;
@@ -107,10 +107,10 @@ static void prefix_make(const struct walk *walk, char *text, const char *prefix,
     bool utf8 = walk->style->utf8;
     const char *mark = own ? (last ? (utf8 ? "└ " : "` ") : (utf8 ? "├ " : "|-"))
                            : (last ? "  " : (utf8 ? "│ " : "| "));
-    unsigned most = walk->style->width / 2 > numbers_width(walk->style) + 8
-                        ? INDENT_MOST
-                        : (walk->style->width - numbers_width(walk->style)) / 3;
-    snprintf(text, PREFIX_SIZE, "%s%s", prefix, style_columns(prefix) < most ? mark : "");
+    unsigned max = walk->style->width / 2 > numbers_width(walk->style) + 8
+                       ? INDENT_MAX
+                       : (walk->style->width - numbers_width(walk->style)) / 3;
+    snprintf(text, PREFIX_SIZE, "%s%s", prefix, style_columns(prefix) < max ? mark : "");
 }
 
 static struct rest rest_of(const struct walk *walk, uint32_t parent)
@@ -124,14 +124,14 @@ static struct rest rest_of(const struct walk *walk, uint32_t parent)
         rest.value += (double)nodes[i].value;
         rest.full = true;
     }
-    rest.line = rest.count > 0 && (rest.full || rest.value >= walk->least);
+    rest.line = rest.count > 0 && (rest.full || rest.value >= walk->min);
     return rest;
 }
 
 /* The children of a node, and theirs. An only child stands right below its caller. */
 static void node_text(struct walk *walk, uint32_t parent, const char *prefix, unsigned level)
 {
-    enum { LEVELS_MOST = 2000 };
+    enum { LEVELS_MAX = 2000 };
     const struct tree_node *nodes = walk->tree->nodes;
     struct rest rest = rest_of(walk, parent);
     size_t lines = rest.line;
@@ -150,7 +150,7 @@ static void node_text(struct walk *walk, uint32_t parent, const char *prefix, un
             prefix_make(walk, below, prefix, lines == 0, false);
         }
         node_line(walk, &nodes[i], own);
-        if (level < LEVELS_MOST)
+        if (level < LEVELS_MAX)
             node_text(walk, i, below, level + 1);
     }
     if (rest.line) {
@@ -183,7 +183,7 @@ static size_t lines_of(const struct walk *walk)
 
 /* The heaviest nodes of all, as many as there may be lines: cut off at the end, the text would
  * lack large branches for the sake of small ones. */
-static bool nodes_choose(struct walk *walk, size_t most)
+static bool nodes_choose(struct walk *walk, size_t max)
 {
     uint32_t count = (uint32_t)walk->tree->count, low = 1, high = count;
     uint32_t *order = malloc(count * sizeof *order);
@@ -199,7 +199,7 @@ static bool nodes_choose(struct walk *walk, size_t most)
         walk->ranks[order[i]] = i;
     while (low < high) { /* `low` nodes have room, and the one above all roots */
         walk->shown = low + (high - low + 1) / 2;
-        if (lines_of(walk) <= most)
+        if (lines_of(walk) <= max)
             low = walk->shown;
         else
             high = walk->shown - 1;
@@ -243,12 +243,12 @@ void report_tree(const struct view *view, const struct style *style)
     struct tree tree;
     struct walk walk = {.view = view, .style = style, .tree = &tree};
     double total = (double)view->total.value;
-    walk.least = (total < 0 ? -total : total) * (style->rows > 0 ? 0.001 : 0.01);
+    walk.min = (total < 0 ? -total : total) * (style->rows > 0 ? 0.001 : 0.01);
     if (style->format == STYLE_JSON) {
         tree_json(&walk);
         return;
     }
-    if (!tree_make(&tree, view, walk.least)) {
+    if (!tree_make(&tree, view, walk.min)) {
         output_lose();
         return;
     }
@@ -256,12 +256,12 @@ void report_tree(const struct view *view, const struct style *style)
     if (tree.count > 1)
         fprintf(style->out, "%*s%*s%s\n", VALUE_WIDTH, "total",
                 (int)numbers_width(style) - VALUE_WIDTH, "", table_by_word(view->options.by));
-    if (nodes_choose(&walk, style->rows > 0 ? style->rows : LINES_MOST))
+    if (nodes_choose(&walk, style->rows > 0 ? style->rows : LINES_MAX))
         node_text(&walk, 0, "", 0);
     else
         output_lose();
     if (walk.shown < tree.count && tree.count > 1)
-        style_dim(style, "more: there is no room for all (--rows 0 shows them)\n");
+        style_dim(style, "more rows (--rows 0 shows them)\n");
     free(walk.ranks);
     tree_free(&tree);
 }

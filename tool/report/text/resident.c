@@ -15,41 +15,42 @@ enum { MOST_SHARE = 2, MOST_BYTES = 16 << 20 }; /* what any program has: code, s
 static const struct {
     const char *module, *advice;
 } heaps[] = {
-    {"libjvm", "Java's objects are in the JVM's own heap: jcmd PID GC.class_histogram shows them"},
-    {"node", "JavaScript's objects are in V8's own heap: node --heap-prof shows them"},
-    {"libnode", "JavaScript's objects are in V8's own heap: node --heap-prof shows them"},
+    {"libjvm", "Java objects are in the JVM's own heap: jcmd PID GC.class_histogram "
+               "shows them"},
+    {"node", "JavaScript objects are in V8's own heap: node --heap-prof shows them"},
+    {"libnode", "JavaScript objects are in V8's own heap: node --heap-prof shows them"},
     {"python", "Python has its own pools for small objects; to see them: PYTHONMALLOC=malloc "
                "memoir run ..."},
     {"libpython", "Python has its own pools for small objects; to see them: PYTHONMALLOC=malloc "
                   "memoir run ..."},
-    {"pypy", "PyPy's objects are in a heap of its own: gc.get_stats() shows it"},
-    {"ruby", "Ruby's objects are in a heap of its own: ObjectSpace.memsize_of_all shows it"},
-    {"libruby", "Ruby's objects are in a heap of its own: ObjectSpace.memsize_of_all shows it"},
-    {"php", "PHP has a heap of its own; to see into it: USE_ZEND_ALLOC=0 memoir run ..."},
-    {"libphp", "PHP has a heap of its own; to see into it: USE_ZEND_ALLOC=0 memoir run ..."},
-    {"postgres", "shared_buffers and other shared memory of PostgreSQL are among it"},
-    {"beam",
-     "Erlang's processes have heaps of their own: recon_alloc:memory(allocated) shows them"},
-    {"libcoreclr", ".NET's objects are in a heap of its own: dotnet-gcdump collect shows them"},
-    {"libmonosgen", "Mono's objects are in a heap of its own: its --profile option shows them"},
+    {"pypy", "PyPy objects are in its own heap: gc.get_stats() shows it"},
+    {"ruby", "Ruby objects are in its own heap: ObjectSpace.memsize_of_all shows it"},
+    {"libruby", "Ruby objects are in its own heap: ObjectSpace.memsize_of_all shows it"},
+    {"php", "PHP has its own heap; to see into it: USE_ZEND_ALLOC=0 memoir run ..."},
+    {"libphp", "PHP has its own heap; to see into it: USE_ZEND_ALLOC=0 memoir run ..."},
+    {"postgres", "this includes shared_buffers and other shared memory of PostgreSQL"},
+    {"beam", "Erlang processes have their own heaps: recon_alloc:memory(allocated) "
+             "shows them"},
+    {"libcoreclr", ".NET objects are in its own heap: dotnet-gcdump collect shows them"},
+    {"libmonosgen", "Mono objects are in its own heap: its --profile option shows them"},
     {"cc1", "GCC's trees are in its garbage-collected heap: -fmem-report shows it"},
-    {"libjemalloc", "jemalloc serves a part of the program: see MALLOC_CONF=prof:true"},
-    {"libtcmalloc", "tcmalloc serves a part of the program: see HEAPPROFILE"},
-    {"libmimalloc", "mimalloc serves a part of the program: see MIMALLOC_SHOW_STATS=1"},
+    {"libjemalloc", "jemalloc serves part of the program: see MALLOC_CONF=prof:true"},
+    {"libtcmalloc", "tcmalloc serves part of the program: see HEAPPROFILE"},
+    {"libmimalloc", "mimalloc serves part of the program: see MIMALLOC_SHOW_STATS=1"},
 };
 
-uint64_t resident_most(const struct profile *profile)
+uint64_t resident_max(const struct profile *profile)
 {
     const struct profile_point *points = profile->points.items;
-    uint64_t most = profile->resident_bytes;
+    uint64_t max = profile->resident_bytes;
     if (profile->resident_peak_bytes > 0)
         return profile->resident_peak_bytes;
     for (size_t i = 0; i < profile->points.count; i++)
-        most = points[i].resident_bytes > most ? points[i].resident_bytes : most;
-    return most;
+        max = points[i].resident_bytes > max ? points[i].resident_bytes : max;
+    return max;
 }
 
-static uint64_t heap_most(const struct profile *profile)
+static uint64_t heap_max(const struct profile *profile)
 {
     int type = profile_type_named(profile, TYPE_PEAK_SPACE);
     uint64_t sum = 0;
@@ -70,7 +71,8 @@ static const char *advice_for(const struct profile *profile)
                 !isalpha((unsigned char)name[length]))
                 return heaps[k].advice;
         }
-    return "mapped files, code, or an allocator of its own, which the lists do not show";
+    return "mapped files, code, or the program's own allocator; the lists do not "
+           "show it";
 }
 
 void resident_print(const struct profile *profile, const struct style *style,
@@ -79,12 +81,12 @@ void resident_print(const struct profile *profile, const struct style *style,
     char size[32], rest[32];
     bool counted = resident_bytes > 0 || profile->resident_peak_bytes > 0;
     if (resident_bytes == 0 || (profile->ended && profile->resident_peak_bytes > 0))
-        resident_bytes = resident_most(profile);
+        resident_bytes = resident_max(profile);
     if (resident_bytes == 0)
         return;
-    uint64_t heap = heap_most(profile), seen = resident_bytes;
-    if (profile->torn && resident_most(profile) < seen) /* what came later may be of malloc */
-        seen = resident_most(profile);
+    uint64_t heap = heap_max(profile), seen = resident_bytes;
+    if (profile->torn && resident_max(profile) < seen) /* what came later may be of malloc */
+        seen = resident_max(profile);
     uint64_t other = seen > heap ? seen - heap : 0;
     fprintf(style->out, "    RSS  %s%s peak", counted ? "" : "at least ",
             style_value(size, (double)resident_bytes, "bytes"));

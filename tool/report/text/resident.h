@@ -11,7 +11,7 @@
 
 /* The resident memory of the process at its largest: as the kernel counted it, else the largest
  * point of the series, which may lie beside the peak. 0: not known. */
-uint64_t resident_most(const struct profile *profile);
+uint64_t resident_max(const struct profile *profile);
 /* A line, or two with advice if most of the memory is not from malloc. `resident_bytes` is what the
  * kernel counted; 0: what the profile has. */
 void resident_print(const struct profile *profile, const struct style *style,

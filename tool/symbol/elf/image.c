@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SEGMENTS_MOST = 128 };
+enum { SEGMENTS_MAX = 128 };
 
 static bool image_read(struct image *image);
 static Elf_Scn *section_find(const struct image *image, const char *name, GElf_Shdr *head);
@@ -117,8 +117,8 @@ static bool segments_read(struct image *image)
     size_t count;
     if (elf_getphdrnum(image->elf, &count) != 0)
         return false;
-    if (count > SEGMENTS_MOST)
-        count = SEGMENTS_MOST;
+    if (count > SEGMENTS_MAX)
+        count = SEGMENTS_MAX;
     image->segments = calloc(count + 1, sizeof *image->segments);
     if (!image->segments)
         return false;
@@ -139,7 +139,7 @@ static void build_id_read(struct image *image, Elf_Data *notes)
     for (size_t at = 0; (at = gelf_getnote(notes, at, &note, &name, &text)) > 0;) {
         if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != sizeof "GNU" ||
             memcmp((char *)notes->d_buf + name, "GNU", sizeof "GNU") != 0 || note.n_descsz == 0 ||
-            note.n_descsz > IMAGE_ID_MOST)
+            note.n_descsz > IMAGE_ID_MAX)
             continue;
         for (size_t i = 0; i < note.n_descsz; i++)
             snprintf(image->build_id + 2 * i, 3, "%02x", ((unsigned char *)notes->d_buf)[text + i]);
@@ -185,7 +185,7 @@ static bool image_read(struct image *image)
     sections_read(image);
     if (image->build_id[0] != '\0' || elf_getphdrnum(image->elf, &count) != 0)
         return true;
-    for (size_t i = 0; i < count && i < SEGMENTS_MOST; i++) { /* there may be no sections */
+    for (size_t i = 0; i < count && i < SEGMENTS_MAX; i++) { /* there may be no sections */
         GElf_Phdr part;
         if (!gelf_getphdr(image->elf, (int)i, &part) || part.p_type != PT_NOTE ||
             part.p_filesz == 0 || part.p_filesz > 1 << 16)

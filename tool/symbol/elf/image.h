@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { IMAGE_ID_MOST = 64, IMAGE_ID_TEXT = 2 * IMAGE_ID_MOST + 1 };
+enum { IMAGE_ID_MAX = 64, IMAGE_ID_TEXT = 2 * IMAGE_ID_MAX + 1 };
 
 struct image_segment {
     uint64_t offset, file_size, address, size;

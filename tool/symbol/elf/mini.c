@@ -7,7 +7,7 @@
 #include <lzma.h>
 #include <stdlib.h>
 
-enum { MEMORY_MOST = 64 << 20, SIZE_MOST = 256 << 20, SIZE_FIRST = 1 << 20 };
+enum { MEMORY_MAX = 64 << 20, UNPACKED_MAX = 256 << 20, SIZE_FIRST = 1 << 20 };
 
 /* The functions of liblzma; all or none. */
 struct library {
@@ -33,10 +33,10 @@ static unsigned char *unpack(const struct library *library, const Elf_Data *data
     lzma_stream stream = LZMA_STREAM_INIT;
     unsigned char *bytes = NULL;
     size_t room = 0;
-    lzma_ret state = library->start(&stream, MEMORY_MOST, 0);
+    lzma_ret state = library->start(&stream, MEMORY_MAX, 0);
     stream.next_in = data->d_buf;
     stream.avail_in = data->d_size;
-    while (state == LZMA_OK && room < SIZE_MOST) {
+    while (state == LZMA_OK && room < UNPACKED_MAX) {
         size_t more = room == 0 ? SIZE_FIRST : 2 * room;
         unsigned char *larger = realloc(bytes, more);
         if (!larger)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STUB_SIZE = 16, SLOTS_MOST = 1 << 20 };
+enum { STUB_SIZE = 16, SLOTS_MAX = 1 << 20 };
 
 struct slot {
     uint64_t address;
@@ -38,7 +38,7 @@ static bool slots_take(struct slots *slots, const struct image *image, Elf_Scn *
     if (!names || !data || head->sh_entsize == 0 || !gelf_getshdr(symbols, &symbols_head))
         return true;
     size_t count = head->sh_size / head->sh_entsize;
-    for (size_t i = 0; i < count && slots->count < SLOTS_MOST; i++) {
+    for (size_t i = 0; i < count && slots->count < SLOTS_MAX; i++) {
         GElf_Rela relocation;
         GElf_Sym symbol;
         if (!gelf_getrela(data, (int)i, &relocation) || GELF_R_SYM(relocation.r_info) == 0 ||
@@ -89,27 +89,27 @@ bool stubs_read(const struct image *image, bool (*take)(void *context, struct ta
     struct slots slots = {0};
     Elf_Scn *section = NULL;
     GElf_Shdr head;
-    bool right = true;
-    while (right && (section = elf_nextscn(image->elf, section)) != NULL)
+    bool ok = true;
+    while (ok && (section = elf_nextscn(image->elf, section)) != NULL)
         if (gelf_getshdr(section, &head) && head.sh_type == SHT_RELA)
-            right = slots_take(&slots, image, section, &head);
+            ok = slots_take(&slots, image, section, &head);
     if (slots.count > 0)
         qsort(slots.items, slots.count, sizeof *slots.items, slot_order);
-    for (size_t i = 0; right && slots.count > 0 && i < sizeof places / sizeof *places; i++) {
+    for (size_t i = 0; ok && slots.count > 0 && i < sizeof places / sizeof *places; i++) {
         uint64_t start;
         Elf_Data *code = image_section(image, places[i], &start);
         /* Entries of .plt.got may be half as long; those are found at every second step. */
         size_t step = i == 2 ? STUB_SIZE / 2 : STUB_SIZE;
-        for (size_t at = 0; right && code && at + step <= code->d_size; at += step) {
+        for (size_t at = 0; ok && code && at + step <= code->d_size; at += step) {
             const unsigned char *bytes = (const unsigned char *)code->d_buf + at;
             struct slot key = {stub_slot(image->machine, bytes, step, start + at), NULL};
             const struct slot *slot =
                 bsearch(&key, slots.items, slots.count, sizeof key, slot_order);
             struct table_symbol stub = {start + at, step, slot ? slot->name : "", 0, true};
             if (slot)
-                right = take(context, &stub);
+                ok = take(context, &stub);
         }
     }
     free(slots.items);
-    return right;
+    return ok;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SYMBOLS_MOST = 1 << 26 };
+enum { SYMBOLS_MAX = 1 << 26 };
 
 static int symbol_order(const void *left, const void *right)
 {
@@ -144,7 +144,7 @@ bool table_scan(const struct image *image, uint32_t type, const struct table_sca
     if (!data)
         return true;
     size_t count = head.sh_size / head.sh_entsize;
-    for (size_t i = 1; i < count && i < SYMBOLS_MOST; i++) {
+    for (size_t i = 1; i < count && i < SYMBOLS_MAX; i++) {
         GElf_Sym symbol;
         if (!gelf_getsym(data, (int)i, &symbol))
             break;
