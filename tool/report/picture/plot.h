@@ -28,7 +28,7 @@ double plot_y(const struct plot *plot, double value);
 const char *plot_round(char text[32], double value, const char *unit);
 /* A sentence in the place of data. */
 void plot_nothing(const struct plot *plot, const char *sentence);
-/* Times from 0 to `most_ns`, at round numbers. */
+/* Times from 0 to `max_ns`, at round numbers. */
 void plot_time_axis(const struct plot *plot, int64_t max_ns);
 
 #endif
