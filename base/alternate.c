@@ -27,15 +27,8 @@ static bool small;
 static __thread struct {
     uintptr_t low;
     size_t size;
-} here; /* the calling thread's, if libmemoir wraps sigaltstack */
-
-static bool is_ours(const void *handler)
-{
-    for (unsigned i = 0; i < HANDLERS; i++)
-        if (handler != NULL && load_relaxed(&handlers[i]) == handler)
-            return true;
-    return false;
-}
+} here;
+static bool is_ours(const void *handler);
 
 int alternate_flag(const void *handler)
 {
@@ -86,4 +79,14 @@ bool alternate_has(uintptr_t sp, size_t bytes)
         return alternate_room(sp) >= bytes;
     size_t room = sp - here.low;
     return room >= bytes || room >= here.size;
+}
+
+/* the calling thread's, if libmemoir wraps sigaltstack */
+
+static bool is_ours(const void *handler)
+{
+    for (unsigned i = 0; i < HANDLERS; i++)
+        if (handler != NULL && load_relaxed(&handlers[i]) == handler)
+            return true;
+    return false;
 }

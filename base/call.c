@@ -5,6 +5,19 @@
 #include <elf.h>
 #include <stdint.h>
 
+static bool x86_64(const unsigned char *end);
+static bool aarch64(const unsigned char *end);
+
+bool call_knows(unsigned machine)
+{
+    return machine == EM_X86_64 || machine == EM_AARCH64;
+}
+
+bool call_ends(unsigned machine, const unsigned char *end)
+{
+    return machine == EM_X86_64 ? x86_64(end) : machine == EM_AARCH64 ? aarch64(end) : false;
+}
+
 /* A direct call is e8 and four bytes. One through a register or memory is ff, and the byte behind
  * says how many bytes follow: mode and register as in Intel's manual, volume 2, table 2-2. */
 static bool x86_64(const unsigned char *end)
@@ -30,14 +43,4 @@ static bool aarch64(const unsigned char *end)
     uint32_t code =
         (uint32_t)end[-1] << 24 | (uint32_t)end[-2] << 16 | (uint32_t)end[-3] << 8 | end[-4];
     return code >> 26 == 0x25 || (code & 0xfefff000) == 0xd63f0000;
-}
-
-bool call_knows(unsigned machine)
-{
-    return machine == EM_X86_64 || machine == EM_AARCH64;
-}
-
-bool call_ends(unsigned machine, const unsigned char *end)
-{
-    return machine == EM_X86_64 ? x86_64(end) : machine == EM_AARCH64 ? aarch64(end) : false;
 }

@@ -65,6 +65,14 @@ enum { KNOWN = 512 };
 static BULK uintptr_t known[KNOWN];
 static uint32_t forgotten;
 
+void cfi_forget(void)
+{
+    __atomic_fetch_add(&forgotten, 1, __ATOMIC_SEQ_CST);
+    for (unsigned i = 0; i < KNOWN; i++)
+        if (load_relaxed(&known[i]) != 0) /* an untouched page of the cache stays untouched */
+            store_relaxed(&known[i], 0);
+}
+
 static bool page_reached(uintptr_t page, uintptr_t word)
 {
     uintptr_t *place = &known[page / os_page_size() % KNOWN];
@@ -78,14 +86,6 @@ static bool page_reached(uintptr_t page, uintptr_t word)
     if (load_relaxed(&forgotten) != before)
         store_relaxed(place, 0);
     return true;
-}
-
-void cfi_forget(void)
-{
-    __atomic_fetch_add(&forgotten, 1, __ATOMIC_SEQ_CST);
-    for (unsigned i = 0; i < KNOWN; i++)
-        if (load_relaxed(&known[i]) != 0) /* an untouched page of the cache stays untouched */
-            store_relaxed(&known[i], 0);
 }
 
 static bool reached(const void *from, size_t size)

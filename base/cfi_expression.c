@@ -61,6 +61,60 @@ struct stack {
     bool bad;
 };
 
+static void push(struct stack *stack, uint64_t value);
+static uint64_t peek(struct stack *stack, uint64_t down);
+static uint64_t pop(struct stack *stack);
+static uint64_t constant_read(struct bytes *bytes, unsigned op);
+static void memory_run(struct stack *stack, struct cfi_memory *memory, size_t size);
+static void base_run(struct stack *stack, struct bytes *bytes,
+                     const struct cfi_registers *registers, uint64_t number);
+static void stack_run(struct stack *stack, struct bytes *bytes, unsigned op);
+
+bool expression_run(const uint8_t *code, struct cfi_memory *memory,
+                    const struct cfi_registers *registers, bool pushed, uintptr_t *value)
+{
+    struct bytes bytes = {code, code + 10, false};
+    uint64_t length = bytes_uleb(&bytes);
+    const uint8_t *start = bytes.at;
+    bytes.end = start + length;
+    struct stack stack = {.count = 0};
+    if (pushed)
+        push(&stack, *value);
+    for (unsigned steps = 0; bytes.at < bytes.end && !bytes.bad && !stack.bad; steps++) {
+        unsigned op = (unsigned)bytes_fixed(&bytes, 1);
+        if (op >= OP_BASE && op <= OP_BASE_LAST) {
+            base_run(&stack, &bytes, registers, op - OP_BASE);
+        } else if (op == OP_BASE_X) {
+            base_run(&stack, &bytes, registers, bytes_uleb(&bytes));
+        } else if (op >= OP_LITERAL && op < OP_REGISTER) {
+            push(&stack, op - OP_LITERAL);
+        } else if (op >= OP_CONST_1U && op <= OP_CONST_8S) {
+            push(&stack, constant_read(&bytes, op));
+        } else if (op == OP_ADDRESS) {
+            push(&stack, bytes_fixed(&bytes, 8));
+        } else if (op == OP_CONST_U) {
+            push(&stack, bytes_uleb(&bytes));
+        } else if (op == OP_CONST_S) {
+            push(&stack, (uint64_t)bytes_sleb(&bytes));
+        } else if (op == OP_DEREF) {
+            memory_run(&stack, memory, 8);
+        } else if (op == OP_DEREF_SIZE) {
+            memory_run(&stack, memory, bytes_fixed(&bytes, 1));
+        } else if (op == OP_SKIP || op == OP_BRANCH) {
+            int64_t jump = (int16_t)bytes_fixed(&bytes, 2);
+            if (op == OP_BRANCH && pop(&stack) == 0)
+                continue;
+            if (jump < start - bytes.at || jump > bytes.end - bytes.at || steps > STEPS_MAX)
+                return false;
+            bytes.at += jump;
+        } else if (op != OP_NOP) {
+            stack_run(&stack, &bytes, op);
+        }
+    }
+    *value = peek(&stack, 0);
+    return !bytes.bad && !stack.bad;
+}
+
 static void push(struct stack *stack, uint64_t value)
 {
     if (stack->count == DEPTH)
@@ -210,51 +264,6 @@ static void stack_run(struct stack *stack, struct bytes *bytes, unsigned op)
     default:
         binary_run(stack, op);
     }
-}
-
-bool expression_run(const uint8_t *code, struct cfi_memory *memory,
-                    const struct cfi_registers *registers, bool pushed, uintptr_t *value)
-{
-    struct bytes bytes = {code, code + 10, false};
-    uint64_t length = bytes_uleb(&bytes);
-    const uint8_t *start = bytes.at;
-    bytes.end = start + length;
-    struct stack stack = {.count = 0};
-    if (pushed)
-        push(&stack, *value);
-    for (unsigned steps = 0; bytes.at < bytes.end && !bytes.bad && !stack.bad; steps++) {
-        unsigned op = (unsigned)bytes_fixed(&bytes, 1);
-        if (op >= OP_BASE && op <= OP_BASE_LAST) {
-            base_run(&stack, &bytes, registers, op - OP_BASE);
-        } else if (op == OP_BASE_X) {
-            base_run(&stack, &bytes, registers, bytes_uleb(&bytes));
-        } else if (op >= OP_LITERAL && op < OP_REGISTER) {
-            push(&stack, op - OP_LITERAL);
-        } else if (op >= OP_CONST_1U && op <= OP_CONST_8S) {
-            push(&stack, constant_read(&bytes, op));
-        } else if (op == OP_ADDRESS) {
-            push(&stack, bytes_fixed(&bytes, 8));
-        } else if (op == OP_CONST_U) {
-            push(&stack, bytes_uleb(&bytes));
-        } else if (op == OP_CONST_S) {
-            push(&stack, (uint64_t)bytes_sleb(&bytes));
-        } else if (op == OP_DEREF) {
-            memory_run(&stack, memory, 8);
-        } else if (op == OP_DEREF_SIZE) {
-            memory_run(&stack, memory, bytes_fixed(&bytes, 1));
-        } else if (op == OP_SKIP || op == OP_BRANCH) {
-            int64_t jump = (int16_t)bytes_fixed(&bytes, 2);
-            if (op == OP_BRANCH && pop(&stack) == 0)
-                continue;
-            if (jump < start - bytes.at || jump > bytes.end - bytes.at || steps > STEPS_MAX)
-                return false;
-            bytes.at += jump;
-        } else if (op != OP_NOP) {
-            stack_run(&stack, &bytes, op);
-        }
-    }
-    *value = peek(&stack, 0);
-    return !bytes.bad && !stack.bad;
 }
 
 static bool place_read(const struct cfi_row *row, const struct cfi_place *place, uintptr_t cfa,

@@ -10,14 +10,14 @@
  */
 #include "base/config.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
 #include "base/config_value.h"
 #include "base/message.h"
 #include "base/nearest.h"
 #include "base/os.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <string.h>
 
 struct config config;
 

@@ -15,11 +15,11 @@
 #ifndef BASE_CONFIG_H
 #define BASE_CONFIG_H
 
-#include "base/print.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/print.h"
 
 enum config_kind {
     CONFIG_FLAG,     /* on, yes, true, 1; off, no, false, 0 */

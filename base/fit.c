@@ -12,6 +12,18 @@ struct margins {
     double live, freed, peak, off; /* off: not at the peak */
 };
 
+static void split(struct fit_counts counts, uint64_t cells[FIT_CELLS]);
+
+void fit_add(struct fit *fit, struct fit_counts seen, double weight)
+{
+    uint64_t parts[FIT_CELLS];
+    split(seen, parts);
+    for (unsigned i = 0; i < FIT_CELLS; i++) {
+        fit->cells[i].seen += (double)parts[i];
+        fit->cells[i].unseen += (double)parts[i] * (weight - 1);
+    }
+}
+
 /* The other cell of live or of freed. */
 static unsigned next_to(unsigned cell)
 {
@@ -46,16 +58,6 @@ static void split(struct fit_counts counts, uint64_t cells[FIT_CELLS])
     cells[FIT_LIVE_ONLY] = counts.live - cells[FIT_BOTH];
     cells[FIT_PEAK_ONLY] = counts.peak - cells[FIT_BOTH];
     cells[FIT_NEITHER] = counts.allocated > most ? counts.allocated - most : 0;
-}
-
-void fit_add(struct fit *fit, struct fit_counts seen, double weight)
-{
-    uint64_t parts[FIT_CELLS];
-    split(seen, parts);
-    for (unsigned i = 0; i < FIT_CELLS; i++) {
-        fit->cells[i].seen += (double)parts[i];
-        fit->cells[i].unseen += (double)parts[i] * (weight - 1);
-    }
 }
 
 static struct margins margins_of(const double cells[FIT_CELLS])

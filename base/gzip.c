@@ -6,6 +6,31 @@
 
 enum { BLOCK_MOST = 65535 };
 
+static void little(uint8_t *at, uint32_t value, unsigned bytes);
+static void block(struct sink *out, const void *bytes, uint32_t length, bool last);
+static int stored(void *context, const void *bytes, size_t length);
+
+void gzip_start(struct gzip *gzip, struct sink *out, char *buffer, size_t size)
+{
+    /* deflate, no name, no time, made on Unix */
+    static const uint8_t head[10] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
+    sink_to_function(&gzip->sink, stored, gzip, buffer, size);
+    gzip->out = out;
+    gzip->crc = 0;
+    gzip->size = 0;
+    sink_bytes(out, head, sizeof head);
+}
+
+void gzip_end(struct gzip *gzip)
+{
+    uint8_t tail[8];
+    sink_flush(&gzip->sink);
+    block(gzip->out, "", 0, true);
+    little(tail, gzip->crc, 4);
+    little(tail + 4, gzip->size, 4);
+    sink_bytes(gzip->out, tail, sizeof tail);
+}
+
 static void little(uint8_t *at, uint32_t value, unsigned bytes)
 {
     for (unsigned i = 0; i < bytes; i++)
@@ -35,25 +60,4 @@ static int stored(void *context, const void *bytes, size_t length)
         length -= part;
     }
     return gzip->out->error;
-}
-
-void gzip_start(struct gzip *gzip, struct sink *out, char *buffer, size_t size)
-{
-    /* deflate, no name, no time, made on Unix */
-    static const uint8_t head[10] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
-    sink_to_function(&gzip->sink, stored, gzip, buffer, size);
-    gzip->out = out;
-    gzip->crc = 0;
-    gzip->size = 0;
-    sink_bytes(out, head, sizeof head);
-}
-
-void gzip_end(struct gzip *gzip)
-{
-    uint8_t tail[8];
-    sink_flush(&gzip->sink);
-    block(gzip->out, "", 0, true);
-    little(tail, gzip->crc, 4);
-    little(tail + 4, gzip->size, 4);
-    sink_bytes(gzip->out, tail, sizeof tail);
 }

@@ -18,6 +18,13 @@ void (*lock_repair)(struct lock *lock);
 bool (*lock_memory_copied)(void);
 static __thread uint32_t self_id;
 
+static NOINLINE uint32_t self_slow(void);
+
+uint32_t lock_self(void)
+{
+    return likely(self_id != 0) ? self_id : self_slow();
+}
+
 /* The id is not cached in a vfork child, whose thread-local memory is its parent's. */
 static NOINLINE uint32_t self_slow(void)
 {
@@ -25,11 +32,6 @@ static NOINLINE uint32_t self_slow(void)
     if (!os_shares_memory())
         self_id = id;
     return id;
-}
-
-uint32_t lock_self(void)
-{
-    return likely(self_id != 0) ? self_id : self_slow();
 }
 
 /* Whether the thread with this id can never give the lock back. A child that shares its parent's

@@ -24,17 +24,8 @@ struct source {
     uint64_t base;
 };
 
-/* The calling thread's files: those of the process are empty once its first thread has ended. */
-static int open_own(const char *of_thread, const char *of_process)
-{
-    int fd = os_open(of_thread, O_RDONLY | O_CLOEXEC, 0);
-    return fd >= 0 ? fd : os_open(of_process, O_RDONLY | O_CLOEXEC, 0);
-}
-
-static int open_lines(void)
-{
-    return open_own("/proc/thread-self/maps", "/proc/self/maps");
-}
+static int open_own(const char *of_thread, const char *of_process);
+static int open_lines(void);
 
 bool maps_open(struct maps *maps)
 {
@@ -55,6 +46,18 @@ void maps_close(struct maps *maps)
         os_close(maps->lines);
     if (maps->memory >= 0)
         os_close(maps->memory);
+}
+
+/* The calling thread's files: those of the process are empty once its first thread has ended. */
+static int open_own(const char *of_thread, const char *of_process)
+{
+    int fd = os_open(of_thread, O_RDONLY | O_CLOEXEC, 0);
+    return fd >= 0 ? fd : os_open(of_process, O_RDONLY | O_CLOEXEC, 0);
+}
+
+static int open_lines(void)
+{
+    return open_own("/proc/thread-self/maps", "/proc/self/maps");
 }
 
 static ssize_t read_some(int fd, void *buffer, size_t size)

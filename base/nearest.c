@@ -8,10 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
+static size_t least(size_t a, size_t b);
 
 size_t nearest_distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
@@ -42,4 +39,9 @@ size_t nearest_distance(const char *a, size_t a_length, const char *b, size_t b_
 size_t nearest_most(size_t length)
 {
     return length > 7 ? 2 : length > 2 ? 1 : 0;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
 }

@@ -45,6 +45,25 @@ static const uint8_t *plain_tables;
 static size_t plain_size;
 static const void *made_header;
 
+static RACY bool table_find(uintptr_t pc, struct object *object);
+static const void *header_make(void);
+static bool may_ask(void);
+
+bool object_find(uintptr_t pc, struct object *object)
+{
+    struct found found;
+    if (may_ask() && find_object((void *)pc, &found) == 0) {
+        object->start = (uintptr_t)found.start;
+        object->end = (uintptr_t)found.end;
+        object->header = found.header;
+    } else if (!table_find(pc, object)) {
+        return false;
+    }
+    if (object->header == NULL && pc >= plain_program.start && pc < plain_program.end)
+        object->header = header_make();
+    return true;
+}
+
 static RACY bool table_find(uintptr_t pc, struct object *object)
 {
     uint32_t version = load_acquire(&objects_version);
@@ -77,21 +96,6 @@ static const void *header_make(void)
 static bool may_ask(void)
 {
     return find_object != NULL && (load_relaxed(&refreshed) || getauxval(AT_BASE) != 0);
-}
-
-bool object_find(uintptr_t pc, struct object *object)
-{
-    struct found found;
-    if (may_ask() && find_object((void *)pc, &found) == 0) {
-        object->start = (uintptr_t)found.start;
-        object->end = (uintptr_t)found.end;
-        object->header = found.header;
-    } else if (!table_find(pc, object)) {
-        return false;
-    }
-    if (object->header == NULL && pc >= plain_program.start && pc < plain_program.end)
-        object->header = header_make();
-    return true;
 }
 
 /* ---- the table ------------------------------------------------------------------------- */

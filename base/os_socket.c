@@ -19,17 +19,20 @@
 #include "base/arch.h"
 #include "base/os.h"
 
-enum { HERE = -100 }; /* AT_FDCWD */
-
-static long call3(long number, long a, long b, long c)
-{
-    return arch_syscall(number, a, b, c, 0, 0, 0);
-}
+enum { HERE = -100 };
+static long call3(long number, long a, long b, long c);
 
 void os_ids(struct os_ids *ids)
 {
     call3(SYS_getresuid, (long)&ids->user[0], (long)&ids->user[1], (long)&ids->user[2]);
     call3(SYS_getresgid, (long)&ids->group[0], (long)&ids->group[1], (long)&ids->group[2]);
+}
+
+/* AT_FDCWD */
+
+static long call3(long number, long a, long b, long c)
+{
+    return arch_syscall(number, a, b, c, 0, 0, 0);
 }
 
 static bool folder_stat(const char *path, long flags, struct stat *found)

@@ -5,9 +5,9 @@
  */
 #include "base/print.h"
 
-#include "base/os.h"
-
 #include <string.h>
+
+#include "base/os.h"
 
 enum {
     DIGITS_MAX = 20, /* of 2^64 */

@@ -11,13 +11,7 @@
 
 enum { LINE_SIZE = 512 };
 
-static void start(struct sink *sink, char *buffer, size_t size)
-{
-    memset(sink, 0, sizeof *sink);
-    sink->buffer = buffer;
-    sink->size = size;
-    sink->fd = -1;
-}
+static void start(struct sink *sink, char *buffer, size_t size);
 
 void sink_to_fd(struct sink *sink, int fd, char *buffer, size_t size)
 {
@@ -31,6 +25,14 @@ void sink_to_function(struct sink *sink, int (*write)(void *, const void *, size
     start(sink, buffer, size);
     sink->write = write;
     sink->context = context;
+}
+
+static void start(struct sink *sink, char *buffer, size_t size)
+{
+    memset(sink, 0, sizeof *sink);
+    sink->buffer = buffer;
+    sink->size = size;
+    sink->fd = -1;
 }
 
 static int write_fd(int fd, const char *at, size_t length)

@@ -289,7 +289,7 @@ endfunction()
 
 function(discover_tidy)
     set(words "")
-    foreach(checker rooms lengths words symbols docs)
+    foreach(checker rooms lengths order words symbols docs)
         register(tidy/${checker} 120 ENVIRONMENT ${script_environment}
             COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tidy/${checker} ${PROJECT_SOURCE_DIR})
         register(tidy/${checker}-control 120 ENVIRONMENT ${script_environment}

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/alloc/account.h. */
+/*
+ * See lib/alloc/account.h. All sums walk the same two things, the lists of the centres and the bins
+ * of all heaps, and differ in what they add up: one class, all classes, or a total. So the walks
+ * are inline functions that take an adder. No lock is taken: other threads go on meanwhile.
+ */
 #include "lib/alloc/account.h"
 
 #include <string.h>

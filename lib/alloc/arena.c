@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/alloc/arena.h. */
+/*
+ * See lib/alloc/arena.h. At start a place for the window is chosen, at random within a range that
+ * kernels leave alone. Then the window is opened piece by piece, each a share of what is open;
+ * where another mapping is in the way, it is skipped. Tables grow with the window, under one lock,
+ * and before `window.granules` says so.
+ */
 #include "lib/alloc/arena.h"
 
 #include <errno.h>

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/alloc/bin.h: the bins of a heap and how much they may hold. */
+/*
+ * See lib/alloc/bin.h: the bins of a heap and how much they may hold. A bin that runs empty is
+ * refilled from its centre, one that is full spills half of its blocks there. How often that
+ * happens decides on its capacity: a bin that swings between the two grows, within its share of the
+ * memory in use; a bin that is idle, or used little, gives its blocks back.
+ */
 #include "lib/alloc/bin.h"
 
 #include <string.h>

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/alloc/central.h. */
+/*
+ * See lib/alloc/central.h. A centre is a list of spans with free blocks. Blocks are taken from its
+ * first span, in the order of addresses from either end, so that blocks that one thread takes lie
+ * side by side. A batch that comes back is cut into runs of blocks of one centre, and each run is
+ * given under one lock.
+ */
 #include "lib/alloc/central.h"
 
 #include <string.h>

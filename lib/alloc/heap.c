@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/alloc/heap.h. */
+/*
+ * See lib/alloc/heap.h. The life of a heap: made from metadata memory, or taken over from the
+ * thread that parked it; used by one thread; parked when that thread ends, with its blocks, for
+ * the next thread; emptied when it was parked for long. Its counters are added to those of ended
+ * threads then. Heaps of threads that vanished in a fork are salvaged by the child.
+ */
 #include "lib/alloc/heap.h"
 
 #include <string.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/alloc/huge.h. */
+/*
+ * See lib/alloc/huge.h. Pieces that were advised are remembered in a sorted table, so that the
+ * advice can be withdrawn for the part in which memory goes back to the kernel: `piece_cut`.
+ */
 #include "lib/alloc/huge.h"
 
 #include "base/compiler.h"

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/alloc/large.h. */
+/*
+ * See lib/alloc/large.h. Taking and giving are those of pages.c. What is special here: calloc of
+ * memory that may be dirty, where clearing resident pages and returning the others to the kernel is
+ * faster than writing all of it; realloc in place; and blocks whose pages were moved.
+ */
 #include "lib/alloc/large.h"
 
 #include <string.h>

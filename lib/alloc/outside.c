@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/alloc/outside.h. */
+/*
+ * See lib/alloc/outside.h. One lock and a table of regions that is searched from the start: simple,
+ * because only programs that have filled their address space get here. A block is found by the
+ * region that its address is in, so a wrong pointer is never taken for a block.
+ */
 #include "lib/alloc/outside.h"
 
 #include <stdint.h>

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/alloc/pages.h. */
+/*
+ * See lib/alloc/pages.h. Free runs hang on shelves by kind and length; a bitmap says which lengths
+ * are there, so finding one takes a few instructions. A dirty run is also on a list by age, from
+ * which the oldest are returned to the kernel. A run that is given joins its free neighbours,
+ * which it finds by the table of units. If nothing fits, short runs that were kept apart are
+ * joined, and at last the window grows.
+ */
 #include "lib/alloc/pages.h"
 
 #include <string.h>

@@ -12,6 +12,26 @@
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 
+static bool is_abandoned(uintptr_t before, uintptr_t now);
+static void tell(void);
+
+/* From the first line on this call counts as the one inside: a handler that interrupts it must not
+ * come to the same conclusion, and if it jumps, the next call begins again. */
+bool abandoned_mend(uint64_t place)
+{
+    uintptr_t before = lock_place(lock_held);
+    if (before == 0 || !is_abandoned(before, lock_place(place)))
+        return false;
+    lock_held = place | (lock_held & LOCK_RANKS) | 1u << LOCK_INSIDE;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    alloc_abandoned();
+    track_abandoned();
+    tell();
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    lock_held = 0;
+    return true;
+}
+
 /* Whether the frame in which the call began has been overwritten: `struct caller` holds the return
  * address, and on some machines that is in memory a second time. */
 static FOREIGN bool frame_is_gone(uintptr_t place)
@@ -52,21 +72,4 @@ static void tell(void)
     static bool told;
     if (!__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
         message_write(text, sizeof text - 1);
-}
-
-/* From the first line on this call counts as the one inside: a handler that interrupts it must not
- * come to the same conclusion, and if it jumps, the next call begins again. */
-bool abandoned_mend(uint64_t place)
-{
-    uintptr_t before = lock_place(lock_held);
-    if (before == 0 || !is_abandoned(before, lock_place(place)))
-        return false;
-    lock_held = place | (lock_held & LOCK_RANKS) | 1u << LOCK_INSIDE;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    alloc_abandoned();
-    track_abandoned();
-    tell();
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    lock_held = 0;
-    return true;
 }

@@ -71,29 +71,9 @@ static const struct {
     {"version", "", "of the library", verb_version},
 };
 
-static struct word trimmed(const char *text, size_t length)
-{
-    while (length > 0 && (unsigned char)text[0] <= ' ') {
-        text++;
-        length--;
-    }
-    while (length > 0 && (unsigned char)text[length - 1] <= ' ')
-        length--;
-    return (struct word){text, length};
-}
-
-/* "error: TEXT 'WORD'REST"; control characters from the client are replaced. */
+static struct word trimmed(const char *text, size_t length);
 static int refuse(struct request *request, int error, const char *text, struct word word,
-                  const char *rest)
-{
-    enum { WORD_MOST = 60 };
-    char buffer[WORD_MOST + 8];
-    struct print quoted;
-    print_start(&quoted, buffer, sizeof buffer);
-    print_clean(&quoted, word.text, word.length, WORD_MOST);
-    sink_format(request->out, "error: %s '%s'%s\n", text, print_string(&quoted), rest);
-    return error;
-}
+                  const char *rest);
 
 int control_command(const char *line, size_t length, int fd, struct sink *sink)
 {
@@ -118,6 +98,30 @@ bool control_keeps_file(const char *line, size_t length)
 {
     struct word all = trimmed(line, length);
     return config_value_is(all.text, all.length, "record");
+}
+
+static struct word trimmed(const char *text, size_t length)
+{
+    while (length > 0 && (unsigned char)text[0] <= ' ') {
+        text++;
+        length--;
+    }
+    while (length > 0 && (unsigned char)text[length - 1] <= ' ')
+        length--;
+    return (struct word){text, length};
+}
+
+/* "error: TEXT 'WORD'REST"; control characters from the client are replaced. */
+static int refuse(struct request *request, int error, const char *text, struct word word,
+                  const char *rest)
+{
+    enum { WORD_MOST = 60 };
+    char buffer[WORD_MOST + 8];
+    struct print quoted;
+    print_start(&quoted, buffer, sizeof buffer);
+    print_clean(&quoted, word.text, word.length, WORD_MOST);
+    sink_format(request->out, "error: %s '%s'%s\n", text, print_string(&quoted), rest);
+    return error;
 }
 
 static int verb_help(struct request *request)

@@ -34,6 +34,21 @@ static bool hiding;
 static int (*next_sigaction)(int, const struct sigaction *, struct sigaction *);
 static setter *next_signal, *next_sysv, *next_sigset;
 
+static int set(int number, const struct sigaction *action, struct sigaction *before);
+static bool is_hidden(int number, const void *value);
+static struct sigaction ours(void);
+
+EXPORT int sigaction(int number, const struct sigaction *restrict action,
+                     struct sigaction *restrict before)
+{
+    struct sigaction own = ours();
+    bool hidden = action != NULL && is_hidden(number, action->sa_handler);
+    int result = set(number, hidden ? &own : action, before);
+    if (result == 0 && before != NULL && before->sa_handler == ending_handler)
+        memset(before, 0, sizeof *before);
+    return result;
+}
+
 static void *next_of(void **cached, const char *name)
 {
     void *found = load_relaxed(cached);
@@ -63,17 +78,6 @@ static struct sigaction ours(void)
     action.sa_flags = SA_RESTART | alternate_flag((const void *)ending_handler);
     memset(&action.sa_mask, 0xff, sizeof action.sa_mask);
     return action;
-}
-
-EXPORT int sigaction(int number, const struct sigaction *restrict action,
-                     struct sigaction *restrict before)
-{
-    struct sigaction own = ours();
-    bool hidden = action != NULL && is_hidden(number, action->sa_handler);
-    int result = set(number, hidden ? &own : action, before);
-    if (result == 0 && before != NULL && before->sa_handler == ending_handler)
-        memset(before, 0, sizeof *before);
-    return result;
 }
 
 /* The older functions set a handler and nothing else; our flags and mask are set after it. */

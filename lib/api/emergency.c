@@ -18,28 +18,9 @@ struct region {
 static BULK _Alignas(16) char first[FIRST];
 static struct region first_region = {first, FIRST, 0};
 static BULK struct region more_regions[REGIONS - 1];
-static unsigned count = 1; /* regions that exist or are about to */
-
-static struct region *region_at(unsigned number)
-{
-    return number == 0 ? &first_region : &more_regions[number - 1];
-}
-
-static void *region_take(struct region *region, size_t size, size_t align)
-{
-    char *start = load_acquire(&region->start);
-    size_t need = size + align + HEADER;
-    if (start == NULL || need > region->size)
-        return NULL;
-    size_t at = __atomic_fetch_add(&region->used, need, __ATOMIC_RELAXED);
-    if (at > region->size - need) {
-        __atomic_fetch_sub(&region->used, need, __ATOMIC_RELAXED);
-        return NULL;
-    }
-    uintptr_t block = ((uintptr_t)start + at + HEADER + align - 1) & ~(uintptr_t)(align - 1);
-    memcpy((char *)block - HEADER, &size, sizeof size);
-    return (void *)block;
-}
+static unsigned count = 1;
+static struct region *region_at(unsigned number);
+static void *region_take(struct region *region, size_t size, size_t align);
 
 void *emergency_take(size_t size, size_t align)
 {
@@ -84,4 +65,27 @@ size_t emergency_size(const void *p)
     size_t size;
     memcpy(&size, (const char *)p - HEADER, sizeof size);
     return size;
+}
+
+/* regions that exist or are about to */
+
+static struct region *region_at(unsigned number)
+{
+    return number == 0 ? &first_region : &more_regions[number - 1];
+}
+
+static void *region_take(struct region *region, size_t size, size_t align)
+{
+    char *start = load_acquire(&region->start);
+    size_t need = size + align + HEADER;
+    if (start == NULL || need > region->size)
+        return NULL;
+    size_t at = __atomic_fetch_add(&region->used, need, __ATOMIC_RELAXED);
+    if (at > region->size - need) {
+        __atomic_fetch_sub(&region->used, need, __ATOMIC_RELAXED);
+        return NULL;
+    }
+    uintptr_t block = ((uintptr_t)start + at + HEADER + align - 1) & ~(uintptr_t)(align - 1);
+    memcpy((char *)block - HEADER, &size, sizeof size);
+    return (void *)block;
 }

@@ -30,6 +30,56 @@ struct search {
     size_t start;
 };
 
+static const char *get_started(const char *name);
+static char *entry_find(const char *name);
+
+const char *environment_get(const char *name)
+{
+    if (os_secure())
+        return NULL;
+    if (environ == NULL)
+        return get_started(name);
+    const char *entry = entry_find(name);
+    return entry == NULL ? NULL : entry + strlen(name) + 1;
+}
+
+void environment_hide(const char *name)
+{
+    char *entry = os_secure() ? NULL : entry_find(name);
+    if (entry == NULL || hidden_count == HIDDEN_MOST)
+        return;
+    entry[0] ^= HIDDEN_BIT;
+    hidden[hidden_count++] = entry;
+}
+
+void environment_show(void)
+{
+    while (hidden_count > 0)
+        hidden[--hidden_count][0] ^= HIDDEN_BIT;
+}
+
+void environment_add(char *entry)
+{
+    size_t count = 0, name_length = strcspn(entry, "=") + 1;
+    while (environ != NULL && environ[count] != NULL)
+        if (strncmp(environ[count], entry, name_length) == 0)
+            break;
+        else
+            count++;
+    if (environ != NULL && environ[count] != NULL) {
+        environ[count] = entry;
+        return;
+    }
+    /* libc's setenv would allocate, which would show in the program's profile. */
+    char **longer = os_map((count + 2) * sizeof *longer);
+    if (longer == NULL)
+        return;
+    if (count > 0)
+        memcpy(longer, environ, count * sizeof *longer);
+    longer[count] = entry;
+    environ = longer;
+}
+
 /* True at the end of the wanted value. */
 static bool search_byte(struct search *search, char c)
 {
@@ -78,51 +128,4 @@ static char *entry_find(const char *name)
         if (strncmp(*entry, name, length) == 0 && (*entry)[length] == '=')
             return *entry;
     return NULL;
-}
-
-const char *environment_get(const char *name)
-{
-    if (os_secure())
-        return NULL;
-    if (environ == NULL)
-        return get_started(name);
-    const char *entry = entry_find(name);
-    return entry == NULL ? NULL : entry + strlen(name) + 1;
-}
-
-void environment_hide(const char *name)
-{
-    char *entry = os_secure() ? NULL : entry_find(name);
-    if (entry == NULL || hidden_count == HIDDEN_MOST)
-        return;
-    entry[0] ^= HIDDEN_BIT;
-    hidden[hidden_count++] = entry;
-}
-
-void environment_show(void)
-{
-    while (hidden_count > 0)
-        hidden[--hidden_count][0] ^= HIDDEN_BIT;
-}
-
-void environment_add(char *entry)
-{
-    size_t count = 0, name_length = strcspn(entry, "=") + 1;
-    while (environ != NULL && environ[count] != NULL)
-        if (strncmp(environ[count], entry, name_length) == 0)
-            break;
-        else
-            count++;
-    if (environ != NULL && environ[count] != NULL) {
-        environ[count] = entry;
-        return;
-    }
-    /* libc's setenv would allocate, which would show in the program's profile. */
-    char **longer = os_map((count + 2) * sizeof *longer);
-    if (longer == NULL)
-        return;
-    if (count > 0)
-        memcpy(longer, environ, count * sizeof *longer);
-    longer[count] = entry;
-    environ = longer;
 }

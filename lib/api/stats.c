@@ -8,16 +8,7 @@
 #include "lib/alloc/alloc.h"
 #include "lib/heap/observer.h"
 
-static void row(struct print *out, const char *name, uint64_t bytes, const char *meaning)
-{
-    size_t from = print_length(out);
-    print_format(out, "  %s", name);
-    print_left(out, from, 14);
-    from = print_length(out);
-    print_size(out, bytes);
-    print_right(out, from, 12);
-    print_format(out, "   %s\n", meaning);
-}
+static void row(struct print *out, const char *name, uint64_t bytes, const char *meaning);
 
 void stats_text(struct print *out)
 {
@@ -52,4 +43,15 @@ void stats_print(int fd)
         message_flush(&out);
     else
         print_flush(&out, fd);
+}
+
+static void row(struct print *out, const char *name, uint64_t bytes, const char *meaning)
+{
+    size_t from = print_length(out);
+    print_format(out, "  %s", name);
+    print_left(out, from, 14);
+    from = print_length(out);
+    print_size(out, bytes);
+    print_right(out, from, 12);
+    print_format(out, "   %s\n", meaning);
 }

@@ -21,6 +21,20 @@ struct numbers {
     uint32_t count, most;
 };
 
+static int write_locked(const char *path, const char *version, unsigned lg_sample);
+
+int dump_block_log(const char *path, const char *version, unsigned lg_sample)
+{
+    if (!(load_relaxed(&block_events) & BLOCK_LOG))
+        return EINVAL;
+    if (!dump_lock(true))
+        return EDEADLK;
+    block_log_end();
+    int error = write_locked(path, version, lg_sample);
+    dump_unlock();
+    return error;
+}
+
 static void numbers_add(struct numbers *numbers, uint32_t stack)
 {
     if (stack >= numbers->most || numbers->of_stack[stack] != 0)
@@ -129,17 +143,5 @@ static int write_locked(const char *path, const char *version, unsigned lg_sampl
         os_unmap(numbers.of_stack, bytes);
     if (numbers.stacks != NULL)
         os_unmap(numbers.stacks, bytes);
-    return error;
-}
-
-int dump_block_log(const char *path, const char *version, unsigned lg_sample)
-{
-    if (!(load_relaxed(&block_events) & BLOCK_LOG))
-        return EINVAL;
-    if (!dump_lock(true))
-        return EDEADLK;
-    block_log_end();
-    int error = write_locked(path, version, lg_sample);
-    dump_unlock();
     return error;
 }

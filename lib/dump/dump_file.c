@@ -32,14 +32,7 @@ static BULK char temporary[TARGET_SIZE + 64];
 static int temporary_fd = -1;
 static bool exists;
 
-/* The length of a path's folder with its last slash. */
-static size_t folder_length(const char *path)
-{
-    size_t length = strlen(path);
-    while (length > 0 && path[length - 1] != '/')
-        length--;
-    return length;
-}
+static size_t folder_length(const char *path);
 
 int dump_file_open(const char *target)
 {
@@ -70,6 +63,15 @@ int dump_file_open(const char *target)
     temporary_fd = fd < 0 ? -1 : fd;
     exists = fd >= 0;
     return fd;
+}
+
+/* The length of a path's folder with its last slash. */
+static size_t folder_length(const char *path)
+{
+    size_t length = strlen(path);
+    while (length > 0 && path[length - 1] != '/')
+        length--;
+    return length;
 }
 
 /* Some file systems report a full disk only on close. */

@@ -40,6 +40,43 @@ struct writer {
     struct estimate live, allocated;
 };
 
+static void count_row(void *context, const struct track_row *row);
+static void numbers(struct sink *sink, struct pair live, struct pair allocated);
+static void write_line(struct writer *writer, const struct line *line);
+static void end_bucket(struct writer *writer);
+static void add_row(void *context, const struct track_row *row);
+static void sort(struct line *lines, size_t count);
+
+int format_gperftools(const struct format_options *options, struct sink *sink)
+{
+    struct writer writer = {.sink = sink, .rate = format_rate()};
+    (void)options;
+    track_each(count_row, &writer);
+    sink_text(sink, "heap profile: ");
+    numbers(sink, estimate_pair(&writer.live, writer.rate),
+            estimate_pair(&writer.allocated, writer.rate));
+    if (writer.rate > 0)
+        sink_format(sink, " heap_v2/%ld\n", (long)writer.rate);
+    else
+        sink_text(sink, " heapprofile\n");
+
+    writer.most = writer.stacks < BUCKETS_MOST ? writer.stacks + BUCKETS_SPARE : BUCKETS_MOST;
+    size_t size = writer.most * sizeof *writer.lines;
+    writer.lines = os_map(size);
+    writer.most = writer.lines == NULL ? 0 : writer.most;
+    writer.bucket = (struct bucket){0};
+    track_each(add_row, &writer);
+    if (writer.started)
+        end_bucket(&writer);
+    sort(writer.lines, writer.count);
+    for (size_t i = 0; i < writer.count; i++)
+        write_line(&writer, &writer.lines[i]);
+    if (writer.lines != NULL)
+        os_unmap(writer.lines, size);
+    format_libraries(sink);
+    return sink->error;
+}
+
 static void count_row(void *context, const struct track_row *row)
 {
     struct writer *writer = context;
@@ -138,34 +175,4 @@ static void sort(struct line *lines, size_t count)
         lines[0] = last;
         sift(lines, 0, rest - 1);
     }
-}
-
-int format_gperftools(const struct format_options *options, struct sink *sink)
-{
-    struct writer writer = {.sink = sink, .rate = format_rate()};
-    (void)options;
-    track_each(count_row, &writer);
-    sink_text(sink, "heap profile: ");
-    numbers(sink, estimate_pair(&writer.live, writer.rate),
-            estimate_pair(&writer.allocated, writer.rate));
-    if (writer.rate > 0)
-        sink_format(sink, " heap_v2/%ld\n", (long)writer.rate);
-    else
-        sink_text(sink, " heapprofile\n");
-
-    writer.most = writer.stacks < BUCKETS_MOST ? writer.stacks + BUCKETS_SPARE : BUCKETS_MOST;
-    size_t size = writer.most * sizeof *writer.lines;
-    writer.lines = os_map(size);
-    writer.most = writer.lines == NULL ? 0 : writer.most;
-    writer.bucket = (struct bucket){0};
-    track_each(add_row, &writer);
-    if (writer.started)
-        end_bucket(&writer);
-    sort(writer.lines, writer.count);
-    for (size_t i = 0; i < writer.count; i++)
-        write_line(&writer, &writer.lines[i]);
-    if (writer.lines != NULL)
-        os_unmap(writer.lines, size);
-    format_libraries(sink);
-    return sink->error;
 }

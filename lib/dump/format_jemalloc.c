@@ -42,6 +42,38 @@ struct writer {
     bool started;
 };
 
+static void forget(struct writer *writer);
+static void write_head(struct writer *writer);
+static void write_stack(struct writer *writer);
+static void first_pass(void *context, const struct track_row *row);
+static void second_pass(void *context, const struct track_row *row);
+
+int format_jemalloc(const struct format_options *options, struct sink *sink)
+{
+    struct writer writer = {.options = options, .sink = sink, .rate = format_rate()};
+    uint32_t count = threads_count();
+    writer.most = (count < THREADS_MOST ? count : THREADS_MOST) + 1;
+    size_t size = writer.most * (sizeof *writer.threads + 2 * sizeof *writer.touched);
+    writer.threads = os_map(size);
+    if (writer.threads != NULL) {
+        writer.touched = (uint32_t *)(writer.threads + writer.most);
+        writer.ids = writer.touched + writer.most;
+        writer.ids[writer.most - 1] = THREAD_OTHER;
+    } else {
+        writer.most = 1;
+    }
+
+    track_each(first_pass, &writer);
+    write_head(&writer);
+    forget(&writer);
+    track_each(second_pass, &writer);
+    write_stack(&writer);
+    format_libraries(sink);
+    if (writer.threads != NULL)
+        os_unmap(writer.threads, size);
+    return sink->error;
+}
+
 static void add(struct sums *sums, const struct track_row *row)
 {
     estimate_add(&sums->live, row->live.objects, row->live.usable, row->weight);
@@ -151,30 +183,4 @@ static void second_pass(void *context, const struct track_row *row)
     writer->started = true;
     writer->stack = row->stack;
     add_row(writer, row);
-}
-
-int format_jemalloc(const struct format_options *options, struct sink *sink)
-{
-    struct writer writer = {.options = options, .sink = sink, .rate = format_rate()};
-    uint32_t count = threads_count();
-    writer.most = (count < THREADS_MOST ? count : THREADS_MOST) + 1;
-    size_t size = writer.most * (sizeof *writer.threads + 2 * sizeof *writer.touched);
-    writer.threads = os_map(size);
-    if (writer.threads != NULL) {
-        writer.touched = (uint32_t *)(writer.threads + writer.most);
-        writer.ids = writer.touched + writer.most;
-        writer.ids[writer.most - 1] = THREAD_OTHER;
-    } else {
-        writer.most = 1;
-    }
-
-    track_each(first_pass, &writer);
-    write_head(&writer);
-    forget(&writer);
-    track_each(second_pass, &writer);
-    write_stack(&writer);
-    format_libraries(sink);
-    if (writer.threads != NULL)
-        os_unmap(writer.threads, size);
-    return sink->error;
 }

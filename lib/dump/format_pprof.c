@@ -5,7 +5,6 @@
  * a string when it gets its number, a location before the first sample with its address.
  */
 #include "lib/dump/format_parts.h"
-#include "lib/heap/observer.h"
 
 #include <string.h>
 #include <sys/auxv.h>
@@ -17,6 +16,7 @@
 #include "base/print.h"
 #include "base/proto.h"
 #include "lib/cpu/cpu.h"
+#include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
 
 /* The numbers of the fields, by message. */

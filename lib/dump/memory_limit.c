@@ -24,6 +24,27 @@ struct lines {
     char chunk[CHUNK];
 };
 
+static bool lines_open(struct lines *lines, const char *folder, const char *name);
+static bool lines_next(struct lines *lines, char *line);
+static void find_groups(const char *proc, char *first, char *second);
+static uint64_t mount_limit(const char *root, char *line, const char *first, const char *second);
+
+uint64_t memory_limit(const char *proc, const char *root)
+{
+    char first[PATH_SIZE], second[PATH_SIZE], line[LINE_MAX_SIZE + 1];
+    struct lines lines;
+    uint64_t least = os_limit(RLIMIT_AS);
+    find_groups(proc, first, second);
+    if (!lines_open(&lines, proc, "mountinfo"))
+        return least;
+    while (lines_next(&lines, line)) {
+        uint64_t limit = mount_limit(root, line, first, second);
+        least = limit < least ? limit : least;
+    }
+    os_close(lines.fd);
+    return least;
+}
+
 static bool lines_open(struct lines *lines, const char *folder, const char *name)
 {
     char path[PATH_SIZE];
@@ -167,20 +188,4 @@ static uint64_t mount_limit(const char *root, char *line, const char *first, con
     if (strcmp(type, "cgroup") == 0 && first[0] != '\0' && has_word(rest, "memory"))
         return walk_up(root, mount, mounted, first, "memory.limit_in_bytes");
     return UINT64_MAX;
-}
-
-uint64_t memory_limit(const char *proc, const char *root)
-{
-    char first[PATH_SIZE], second[PATH_SIZE], line[LINE_MAX_SIZE + 1];
-    struct lines lines;
-    uint64_t least = os_limit(RLIMIT_AS);
-    find_groups(proc, first, second);
-    if (!lines_open(&lines, proc, "mountinfo"))
-        return least;
-    while (lines_next(&lines, line)) {
-        uint64_t limit = mount_limit(root, line, first, second);
-        least = limit < least ? limit : least;
-    }
-    os_close(lines.fd);
-    return least;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The calls of include/memoir/memoir.h. */
-#include <string.h>
-
 #include "include/memoir/memoir.h"
+
+#include <string.h>
 
 #include "base/compiler.h"
 #include "lib/alloc/alloc.h"

@@ -42,6 +42,75 @@ static struct lock lock = {0, LOCK_RECENT};
 static struct ring *ring; /* NULL: off */
 static int64_t max;
 
+static struct ring *ring_make(uint32_t size);
+static void ring_drop(struct ring *old);
+static struct row *row_of(const struct ring *in, uint64_t number);
+static void ring_add(struct ring *to, const struct row *row);
+static struct row *ring_take(struct ring *in, const struct record *record);
+static struct ring *ring_open(void);
+static void ring_close(void);
+
+int64_t recent_max(void)
+{
+    return load_relaxed(&max);
+}
+
+int recent_set_max(int64_t blocks)
+{
+    struct ring *made = NULL;
+    if (blocks != 0) {
+        made = ring_make(blocks < 0 || blocks > RECENT_MOST ? RECENT_MOST : (uint32_t)blocks);
+        if (made == NULL)
+            return ENOMEM;
+    }
+    struct ring *old = ring_open();
+    if (old != NULL && made != NULL) {
+        uint64_t number = old->next - old->first > made->size ? old->next - made->size : old->first;
+        for (; number < old->next; number++)
+            ring_add(made, row_of(old, number));
+    }
+    ring = made;
+    store_relaxed(&max, blocks);
+    block_events_switch(BLOCK_RECENT, made != NULL);
+    ring_close();
+    ring_drop(old);
+    return 0;
+}
+
+void recent_begin(const struct record *record, uint32_t stack, size_t requested, size_t usable)
+{
+    uint32_t self = threads_self();
+    struct row row = {
+        .record = record,
+        .allocated_ns = os_now_ns(),
+        .requested = requested,
+        .usable = usable,
+        .stack = stack,
+        .allocator = self,
+        .allocator_id = threads_id(self),
+    };
+    struct ring *to = ring_open();
+    if (to != NULL)
+        ring_add(to, &row);
+    ring_close();
+}
+
+void recent_end(const struct record *record, uint32_t stack)
+{
+    uint32_t self = threads_self();
+    uint64_t now_ns = os_now_ns();
+    struct ring *in = ring_open();
+    struct row *row = in == NULL ? NULL : ring_take(in, record);
+    if (row != NULL) {
+        row->record = NULL;
+        row->freed_ns = now_ns;
+        row->free_stack = stack;
+        row->freer = self;
+        row->freer_id = threads_id(self);
+    }
+    ring_close();
+}
+
 static size_t ring_bytes(uint32_t size, uint32_t buckets)
 {
     return sizeof(struct ring) + size * sizeof(struct row) + buckets * sizeof(uint64_t);
@@ -131,67 +200,6 @@ static void ring_close(void)
     if (ring != NULL)
         ring->changing = false;
     lock_give(&lock);
-}
-
-int64_t recent_max(void)
-{
-    return load_relaxed(&max);
-}
-
-int recent_set_max(int64_t blocks)
-{
-    struct ring *made = NULL;
-    if (blocks != 0) {
-        made = ring_make(blocks < 0 || blocks > RECENT_MOST ? RECENT_MOST : (uint32_t)blocks);
-        if (made == NULL)
-            return ENOMEM;
-    }
-    struct ring *old = ring_open();
-    if (old != NULL && made != NULL) {
-        uint64_t number = old->next - old->first > made->size ? old->next - made->size : old->first;
-        for (; number < old->next; number++)
-            ring_add(made, row_of(old, number));
-    }
-    ring = made;
-    store_relaxed(&max, blocks);
-    block_events_switch(BLOCK_RECENT, made != NULL);
-    ring_close();
-    ring_drop(old);
-    return 0;
-}
-
-void recent_begin(const struct record *record, uint32_t stack, size_t requested, size_t usable)
-{
-    uint32_t self = threads_self();
-    struct row row = {
-        .record = record,
-        .allocated_ns = os_now_ns(),
-        .requested = requested,
-        .usable = usable,
-        .stack = stack,
-        .allocator = self,
-        .allocator_id = threads_id(self),
-    };
-    struct ring *to = ring_open();
-    if (to != NULL)
-        ring_add(to, &row);
-    ring_close();
-}
-
-void recent_end(const struct record *record, uint32_t stack)
-{
-    uint32_t self = threads_self();
-    uint64_t now_ns = os_now_ns();
-    struct ring *in = ring_open();
-    struct row *row = in == NULL ? NULL : ring_take(in, record);
-    if (row != NULL) {
-        row->record = NULL;
-        row->freed_ns = now_ns;
-        row->free_stack = stack;
-        row->freer = self;
-        row->freer_id = threads_id(self);
-    }
-    ring_close();
 }
 
 /* The keys "alloc_..." or "dalloc_...": thread, time, stack. `named` is the last thread whose name

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/heap/sampler.h. The logarithm is computed here, because the library links libc only. */
+/*
+ * See lib/heap/sampler.h. Three parts: the numbers of the rates that were ever set, the random
+ * waits until the next sample, and the probability with which a block of a size was picked. The
+ * logarithm and the exponential are computed here, because the library links libc only.
+ */
 #include "lib/heap/sampler.h"
-#include "base/compiler.h"
 
 #include <string.h>
+
+#include "base/compiler.h"
 
 /* Every rate that was ever set, numbered, so that counts made at different rates can be told apart.
  * 0: the number is free, except for the first, which is SAMPLER_EXACT's. When all numbers are

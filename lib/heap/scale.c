@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* See lib/heap/scale.h. */
 #include "lib/heap/scale.h"
-#include "lib/heap/track.h"
 
 #include <string.h>
+
+#include "lib/heap/track.h"
 
 uint64_t scale_round(double value)
 {

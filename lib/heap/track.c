@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lib/heap/track.h. Sites hold what was recorded; totals.c knows about the heap as a
- * whole.
+ * See lib/heap/track.h. A recorded block takes four steps: borrow a recorder, walk the stack,
+ * find the site, count there. Its end finds the site in its record and counts there, too. Sites
+ * hold what was recorded; totals.c knows about the heap as a whole.
  */
 #include "lib/heap/track.h"
 

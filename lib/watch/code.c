@@ -9,6 +9,28 @@
 #include "base/object.h"
 #include "base/os.h"
 
+static bool is_signal_code(uintptr_t pc);
+static bool is_lonely_signal_code(uintptr_t pc);
+static bool is_after_call(uintptr_t pc);
+
+void code_find(uintptr_t pc, bool interrupted, struct code *code)
+{
+    struct object object;
+    code->at = pc - 1;
+    code->known = code->signal = false;
+    code->object = object_find(pc - 1, &object);
+    if (!code->object) {
+        code->signal = is_lonely_signal_code(pc);
+    } else {
+        if (!interrupted && cfi_begins(object.header, pc) && !is_after_call(pc))
+            code->at = pc;
+        code->known = cfi_row(object.header, code->at, &code->row);
+        code->signal = (!code->known || code->row.signal) && is_signal_code(pc);
+    }
+    if (code->signal)
+        code->at = pc;
+}
+
 /* Copies bytes of code; `size` is at most two words. */
 static FOREIGN bool bytes_copy(unsigned char *to, uintptr_t from, size_t size)
 {
@@ -39,22 +61,4 @@ static bool is_after_call(uintptr_t pc)
     unsigned char code[2 * sizeof pc];
     return bytes_copy(code, pc - sizeof code, sizeof code) &&
            call_ends(ARCH_MACHINE, code + sizeof code);
-}
-
-void code_find(uintptr_t pc, bool interrupted, struct code *code)
-{
-    struct object object;
-    code->at = pc - 1;
-    code->known = code->signal = false;
-    code->object = object_find(pc - 1, &object);
-    if (!code->object) {
-        code->signal = is_lonely_signal_code(pc);
-    } else {
-        if (!interrupted && cfi_begins(object.header, pc) && !is_after_call(pc))
-            code->at = pc;
-        code->known = cfi_row(object.header, code->at, &code->row);
-        code->signal = (!code->known || code->row.signal) && is_signal_code(pc);
-    }
-    if (code->signal)
-        code->at = pc;
 }

@@ -7,12 +7,7 @@
 #include "base/arch.h"
 #include "base/os.h"
 
-/* The C libraries keep a thread's descriptor above its stack; the kernel puts some random bytes
- * above the stack of the first thread. */
-static uintptr_t stack_end(void)
-{
-    return os_tid() == os_pid() ? getauxval(AT_RANDOM) : arch_thread();
-}
+static uintptr_t stack_end(void);
 
 bool own_stack_look(struct own_stack *own, uintptr_t sp)
 {
@@ -35,4 +30,11 @@ bool own_stack_look(struct own_stack *own, uintptr_t sp)
         own->low -= page;
     }
     return true;
+}
+
+/* The C libraries keep a thread's descriptor above its stack; the kernel puts some random bytes
+ * above the stack of the first thread. */
+static uintptr_t stack_end(void)
+{
+    return os_tid() == os_pid() ? getauxval(AT_RANDOM) : arch_thread();
 }

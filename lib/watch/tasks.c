@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/watch/tasks.h. */
+/*
+ * See lib/watch/tasks.h. Rows are claimed under one lock; a small table of the ids seen last finds
+ * a thread's row without a search. Existing threads are found by reading /proc/self/task in a
+ * thread of our own, whose descriptors are not the program's.
+ */
 #include "lib/watch/tasks.h"
 
 #include <fcntl.h>

@@ -19,6 +19,35 @@ static unsigned loaded_count;
 static BULK struct unloaded gone[UNLOADED_MOST];
 static unsigned gone_count;
 
+static int object_visit(struct dl_phdr_info *info, size_t size, void *unused);
+static void gone_add(const struct unloaded *object);
+
+void unloaded_look(void)
+{
+    static uint8_t busy;
+    if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQ_REL) != 0)
+        return;
+    memset(seen, 0, loaded_count * sizeof seen[0]);
+    dl_iterate_phdr(object_visit, NULL);
+    for (unsigned i = loaded_count; i-- > 0;)
+        if (!seen[i]) {
+            gone_add(&loaded[i]);
+            loaded[i] = loaded[--loaded_count];
+            seen[i] = seen[loaded_count];
+        }
+    store_release(&busy, 0);
+}
+
+unsigned unloaded_count(void)
+{
+    return load_acquire(&gone_count);
+}
+
+const struct unloaded *unloaded_at(unsigned at)
+{
+    return &gone[at];
+}
+
 /* Reads the build id. The loader does not use notes, so it never checked the address that the
  * object's header gives for them. */
 static void id_read(uintptr_t at, size_t size, struct unloaded *object)
@@ -90,30 +119,4 @@ static void gone_add(const struct unloaded *object)
         return;
     gone[count] = *object;
     store_release(&gone_count, count + 1);
-}
-
-void unloaded_look(void)
-{
-    static uint8_t busy;
-    if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQ_REL) != 0)
-        return;
-    memset(seen, 0, loaded_count * sizeof seen[0]);
-    dl_iterate_phdr(object_visit, NULL);
-    for (unsigned i = loaded_count; i-- > 0;)
-        if (!seen[i]) {
-            gone_add(&loaded[i]);
-            loaded[i] = loaded[--loaded_count];
-            seen[i] = seen[loaded_count];
-        }
-    store_release(&busy, 0);
-}
-
-unsigned unloaded_count(void)
-{
-    return load_acquire(&gone_count);
-}
-
-const struct unloaded *unloaded_at(unsigned at)
-{
-    return &gone[at];
 }

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/faces/gperftools/cpuprofile.h. */
+/*
+ * See lib/faces/gperftools/cpuprofile.h. Starting, stopping and writing the file come first, then
+ * the variables that do the same without a call: CPUPROFILE at the start of the program, and
+ * CPUPROFILESIGNAL as a switch.
+ */
 #include "lib/faces/gperftools/cpuprofile.h"
 
 #include <errno.h>

@@ -36,12 +36,6 @@ static bool ended; /* the last dump is made: a libtcmalloc in the process would 
 static bool sampled_before;
 static int64_t rate_before;
 
-static void say(const char *text)
-{
-    if (!gperftools_settings.quiet)
-        message_write(text, strlen(text));
-}
-
 void gperftools_init(void)
 {
     gperftools_settings_read();
@@ -55,6 +49,12 @@ void gperftools_init(void)
         config.heap = true;
         config.heap_rate = settings->sample_bytes;
     }
+}
+
+static void say(const char *text)
+{
+    if (!gperftools_settings.quiet)
+        message_write(text, strlen(text));
 }
 
 static bool set_prefix(const char *prefix)

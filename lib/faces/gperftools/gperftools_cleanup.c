@@ -12,31 +12,8 @@
 
 enum { FOLDER_SIZE = 4096, PATH_SIZE = CONFIG_PATH_SIZE + 300 };
 
-static bool is_profile(const char *name, const char *start)
-{
-    static const char end[] = ".heap";
-    size_t length = strlen(name), start_length = strlen(start);
-    return length >= start_length + sizeof end - 1 && strncmp(name, start, start_length) == 0 &&
-           strcmp(name + length - (sizeof end - 1), end) == 0;
-}
-
-/* `buffer` holds `length` bytes of entries. */
 static void remove_profiles(const char *buffer, size_t length, const char *folder,
-                            size_t folder_length, const char *start)
-{
-    char path[PATH_SIZE];
-    struct print text;
-    for (size_t at = 0; at < length;) {
-        const struct os_folder_entry *entry = (const struct os_folder_entry *)(buffer + at);
-        at += entry->length;
-        if (!is_profile(entry->name, start))
-            continue;
-        print_start(&text, path, sizeof path);
-        print_bytes(&text, folder, folder_length);
-        print_text(&text, entry->name);
-        os_unlink(print_string(&text));
-    }
-}
+                            size_t folder_length, const char *start);
 
 void gperftools_cleanup(const char *prefix, int pid)
 {
@@ -64,4 +41,30 @@ void gperftools_cleanup(const char *prefix, int pid)
     while ((got = os_folder_read(fd, buffer, sizeof buffer)) > 0)
         remove_profiles(buffer, (size_t)got, prefix, folder_length, start);
     os_close(fd);
+}
+
+static bool is_profile(const char *name, const char *start)
+{
+    static const char end[] = ".heap";
+    size_t length = strlen(name), start_length = strlen(start);
+    return length >= start_length + sizeof end - 1 && strncmp(name, start, start_length) == 0 &&
+           strcmp(name + length - (sizeof end - 1), end) == 0;
+}
+
+/* `buffer` holds `length` bytes of entries. */
+static void remove_profiles(const char *buffer, size_t length, const char *folder,
+                            size_t folder_length, const char *start)
+{
+    char path[PATH_SIZE];
+    struct print text;
+    for (size_t at = 0; at < length;) {
+        const struct os_folder_entry *entry = (const struct os_folder_entry *)(buffer + at);
+        at += entry->length;
+        if (!is_profile(entry->name, start))
+            continue;
+        print_start(&text, path, sizeof path);
+        print_bytes(&text, folder, folder_length);
+        print_text(&text, entry->name);
+        os_unlink(print_string(&text));
+    }
 }

@@ -10,6 +10,37 @@
 
 struct gperftools_settings gperftools_settings;
 
+static bool flag(const char *name, bool initial);
+static int64_t number(const char *name, int64_t initial);
+static uint64_t positive(const char *name, int64_t initial);
+
+void gperftools_settings_read(void)
+{
+    struct gperftools_settings *settings = &gperftools_settings;
+    settings->prefix = environment_get("HEAPPROFILE");
+    if (settings->prefix != NULL && settings->prefix[0] == '\0')
+        settings->prefix = NULL;
+    settings->allocated_bytes = positive("HEAP_PROFILE_ALLOCATION_INTERVAL", 1 << 30);
+    settings->freed_bytes = positive("HEAP_PROFILE_DEALLOCATION_INTERVAL", 0);
+    settings->in_use_bytes = positive("HEAP_PROFILE_INUSE_INTERVAL", 100 << 20);
+    settings->time_s = positive("HEAP_PROFILE_TIME_INTERVAL", 0);
+    settings->sample_bytes = positive("TCMALLOC_SAMPLE_PARAMETER", 0);
+    uint64_t signal = positive("HEAPPROFILESIGNAL", 0);
+    settings->signal = signal > 64 ? 0 : (unsigned)signal;
+    const char *given = environment_get("HEAPPROFILESIGNAL");
+    settings->signal_wrong = settings->signal == 0 && given != NULL && *given != '\0';
+    settings->use_pid = flag("HEAPPROFILE_USE_PID", false);
+    settings->cleanup = flag("HEAP_PROFILE_CLEANUP", true);
+    settings->only_mmap = flag("HEAP_PROFILE_ONLY_MMAP", false);
+    settings->mmap = settings->only_mmap || flag("HEAP_PROFILE_MMAP", false);
+    settings->mmap_log = flag("HEAP_PROFILE_MMAP_LOG", false);
+    settings->quiet = number("PERFTOOLS_VERBOSE", 0) < 0;
+    if (environment_get("MALLOCSTATS") != NULL) {
+        uint64_t level = positive("MALLOCSTATS", 1);
+        settings->stats_level = level < 1 ? 1 : level > 2 ? 2 : (unsigned)level;
+    }
+}
+
 /* Set to an empty value counts as yes. */
 static bool flag(const char *name, bool initial)
 {
@@ -39,31 +70,4 @@ static uint64_t positive(const char *name, int64_t initial)
 {
     int64_t value = number(name, initial);
     return value < 0 ? 0 : (uint64_t)value;
-}
-
-void gperftools_settings_read(void)
-{
-    struct gperftools_settings *settings = &gperftools_settings;
-    settings->prefix = environment_get("HEAPPROFILE");
-    if (settings->prefix != NULL && settings->prefix[0] == '\0')
-        settings->prefix = NULL;
-    settings->allocated_bytes = positive("HEAP_PROFILE_ALLOCATION_INTERVAL", 1 << 30);
-    settings->freed_bytes = positive("HEAP_PROFILE_DEALLOCATION_INTERVAL", 0);
-    settings->in_use_bytes = positive("HEAP_PROFILE_INUSE_INTERVAL", 100 << 20);
-    settings->time_s = positive("HEAP_PROFILE_TIME_INTERVAL", 0);
-    settings->sample_bytes = positive("TCMALLOC_SAMPLE_PARAMETER", 0);
-    uint64_t signal = positive("HEAPPROFILESIGNAL", 0);
-    settings->signal = signal > 64 ? 0 : (unsigned)signal;
-    const char *given = environment_get("HEAPPROFILESIGNAL");
-    settings->signal_wrong = settings->signal == 0 && given != NULL && *given != '\0';
-    settings->use_pid = flag("HEAPPROFILE_USE_PID", false);
-    settings->cleanup = flag("HEAP_PROFILE_CLEANUP", true);
-    settings->only_mmap = flag("HEAP_PROFILE_ONLY_MMAP", false);
-    settings->mmap = settings->only_mmap || flag("HEAP_PROFILE_MMAP", false);
-    settings->mmap_log = flag("HEAP_PROFILE_MMAP_LOG", false);
-    settings->quiet = number("PERFTOOLS_VERBOSE", 0) < 0;
-    if (environment_get("MALLOCSTATS") != NULL) {
-        uint64_t level = positive("MALLOCSTATS", 1);
-        settings->stats_level = level < 1 ? 1 : level > 2 ? 2 : (unsigned)level;
-    }
 }

@@ -76,28 +76,9 @@ static const struct {
     PROPERTY("tcmalloc.impl.thread_cache_count", zero),
 };
 
-static size_t cache_max = 32 << 20; /* what the program set; without effect */
-
-static const size_t *property_find(const char *name, struct properties *values)
-{
-    for (size_t i = 0; i < COUNT_OF(property_rows); i++)
-        if (strcmp(name, property_rows[i].name) == 0)
-            return (const size_t *)((const char *)values + property_rows[i].offset);
-    return NULL;
-}
-
-static void properties_count(struct properties *values)
-{
-    struct account account;
-    account_take(&account);
-    values->allocated = account.live_bytes;
-    values->page_free = values->slack = account.dirty_bytes;
-    values->central = account.fragmented_bytes;
-    values->thread = account.cached_bytes;
-    values->heap = values->committed =
-        account.live_bytes + account.dirty_bytes + account.fragmented_bytes + account.cached_bytes;
-    values->physical = account.resident_bytes;
-}
+static size_t cache_max = 32 << 20;
+static const size_t *property_find(const char *name, struct properties *values);
+static void properties_count(struct properties *values);
 
 /* Fresh numbers, as in gperftools: its callers have no epoch to write. */
 EXPORT int MallocExtension_GetNumericProperty(const char *name, size_t *value)
@@ -133,6 +114,29 @@ EXPORT int MallocExtension_SetNumericProperty(const char *name, size_t value)
     return strcmp(name, "tcmalloc.aggressive_memory_decommit") == 0 ||
            strcmp(name, "tcmalloc.heap_limit_mb") == 0 ||
            strcmp(name, "tcmalloc.min_per_thread_cache_bytes") == 0;
+}
+
+/* what the program set; without effect */
+
+static const size_t *property_find(const char *name, struct properties *values)
+{
+    for (size_t i = 0; i < COUNT_OF(property_rows); i++)
+        if (strcmp(name, property_rows[i].name) == 0)
+            return (const size_t *)((const char *)values + property_rows[i].offset);
+    return NULL;
+}
+
+static void properties_count(struct properties *values)
+{
+    struct account account;
+    account_take(&account);
+    values->allocated = account.live_bytes;
+    values->page_free = values->slack = account.dirty_bytes;
+    values->central = account.fragmented_bytes;
+    values->thread = account.cached_bytes;
+    values->heap = values->committed =
+        account.live_bytes + account.dirty_bytes + account.fragmented_bytes + account.cached_bytes;
+    values->physical = account.resident_bytes;
 }
 
 static void row(struct print *out, const char *start, uint64_t bytes, const char *what)

@@ -29,15 +29,7 @@ enum { RATE_LG_MOST = 40, SAY_SIZE = 1024, GDUMP_STEP = 1 << 20 };
 
 struct jemalloc_state jemalloc_state;
 
-/* Passes it to the program's own function for messages, if there is one. */
-static bool program_takes(const char *text)
-{
-    if (malloc_message != NULL)
-        malloc_message(NULL, text);
-    else if (je_malloc_message != NULL)
-        je_malloc_message(NULL, text);
-    return malloc_message != NULL || je_malloc_message != NULL;
-}
+static bool program_takes(const char *text);
 
 void jemalloc_write(const char *text)
 {
@@ -68,6 +60,16 @@ void jemalloc_say(const char *format, ...)
 int64_t jemalloc_rate(uint64_t lg_sample)
 {
     return lg_sample == 0 ? 0 : (int64_t)1 << (lg_sample < RATE_LG_MOST ? lg_sample : RATE_LG_MOST);
+}
+
+/* Passes it to the program's own function for messages, if there is one. */
+static bool program_takes(const char *text)
+{
+    if (malloc_message != NULL)
+        malloc_message(NULL, text);
+    else if (je_malloc_message != NULL)
+        je_malloc_message(NULL, text);
+    return malloc_message != NULL || je_malloc_message != NULL;
 }
 
 static void set(enum jemalloc_name name, uint64_t number)

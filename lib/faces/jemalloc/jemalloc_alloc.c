@@ -21,10 +21,7 @@ size_t sallocx(const void *p, int flags);
 void dallocx(void *p, int flags);
 void sdallocx(void *p, size_t size, int flags);
 
-static size_t align_of(int flags)
-{
-    return (size_t)1 << (flags & FLAG_LG_ALIGN);
-}
+static size_t align_of(int flags);
 
 EXPORT void *mallocx(size_t size, int flags)
 {
@@ -36,6 +33,11 @@ EXPORT void *mallocx(size_t size, int flags)
     if (block != NULL && flags & FLAG_ZERO)
         large_clear(block, malloc_usable_size(block));
     return block;
+}
+
+static size_t align_of(int flags)
+{
+    return (size_t)1 << (flags & FLAG_LG_ALIGN);
 }
 
 /* The block elsewhere, aligned. */

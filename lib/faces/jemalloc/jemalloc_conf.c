@@ -33,6 +33,48 @@ struct pair {
     size_t key_length, value_length;
 };
 
+/* A source and its other spelling, for programs that set both. */
+struct source {
+    const char *text, *other;
+    const char *where;
+};
+
+static void text_apply(const char *text);
+static void text_look_for_confirm(const char *text);
+static void sources_find(struct source sources[JEMALLOC_SOURCES]);
+static void source_confirm(unsigned number, const struct source *source, const char *text);
+
+void jemalloc_conf_load(void)
+{
+    struct source sources[JEMALLOC_SOURCES];
+    jemalloc_value_defaults();
+    if (os_secure())
+        return;
+    sources_find(sources);
+    for (unsigned i = 0; i < JEMALLOC_SOURCES; i++) {
+        text_look_for_confirm(sources[i].text == NULL ? "" : sources[i].text);
+        text_look_for_confirm(sources[i].other == NULL ? "" : sources[i].other);
+    }
+    for (unsigned i = 0; i < JEMALLOC_SOURCES; i++) {
+        const struct source *source = &sources[i];
+        jemalloc_texts[i] = source->text == NULL ? source->other : source->text;
+        if (source->text != NULL || source->other == NULL)
+            source_confirm(i, source, source->text);
+        if (source->text != NULL)
+            text_apply(source->text);
+        if (source->other != NULL) {
+            source_confirm(i, source, source->other);
+            text_apply(source->other);
+        }
+    }
+    if (jemalloc_on(JEMALLOC_abort_conf) && had_error) {
+        jemalloc_write("<jemalloc>: Abort (abort_conf:true) on invalid conf value (see above).\n");
+        os_abort();
+    }
+    if (jemalloc_on(JEMALLOC_prof_leak_error) && !jemalloc_on(JEMALLOC_prof_final))
+        jemalloc_write("<jemalloc>: prof_leak_error is set w/o prof_final.\n");
+}
+
 static bool is_key_char(char c)
 {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
@@ -123,12 +165,6 @@ static void text_look_for_confirm(const char *text)
             jemalloc_value_parse(JEMALLOC_confirm_conf, pair.value, pair.value_length);
 }
 
-/* A source and its other spelling, for programs that set both. */
-struct source {
-    const char *text, *other;
-    const char *where;
-};
-
 static void sources_find(struct source sources[JEMALLOC_SOURCES])
 {
     ssize_t length = os_link("/etc/malloc.conf", link_text, sizeof link_text - 1);
@@ -156,35 +192,4 @@ static void source_confirm(unsigned number, const struct source *source, const c
     if (jemalloc_on(JEMALLOC_confirm_conf))
         jemalloc_say("<jemalloc>: malloc_conf #%u (%s): \"%s\"\n", number + 1, source->where,
                      text == NULL ? "" : text);
-}
-
-void jemalloc_conf_load(void)
-{
-    struct source sources[JEMALLOC_SOURCES];
-    jemalloc_value_defaults();
-    if (os_secure())
-        return;
-    sources_find(sources);
-    for (unsigned i = 0; i < JEMALLOC_SOURCES; i++) {
-        text_look_for_confirm(sources[i].text == NULL ? "" : sources[i].text);
-        text_look_for_confirm(sources[i].other == NULL ? "" : sources[i].other);
-    }
-    for (unsigned i = 0; i < JEMALLOC_SOURCES; i++) {
-        const struct source *source = &sources[i];
-        jemalloc_texts[i] = source->text == NULL ? source->other : source->text;
-        if (source->text != NULL || source->other == NULL)
-            source_confirm(i, source, source->text);
-        if (source->text != NULL)
-            text_apply(source->text);
-        if (source->other != NULL) {
-            source_confirm(i, source, source->other);
-            text_apply(source->other);
-        }
-    }
-    if (jemalloc_on(JEMALLOC_abort_conf) && had_error) {
-        jemalloc_write("<jemalloc>: Abort (abort_conf:true) on invalid conf value (see above).\n");
-        os_abort();
-    }
-    if (jemalloc_on(JEMALLOC_prof_leak_error) && !jemalloc_on(JEMALLOC_prof_final))
-        jemalloc_write("<jemalloc>: prof_leak_error is set w/o prof_final.\n");
 }

@@ -32,6 +32,34 @@ struct report {
     char buffer[BUFFER_SIZE];
 };
 
+static void flush(struct report *report);
+static void report_json(struct report *report, const struct figures *figures, const char *options);
+static void report_table(struct report *report, const struct figures *figures, const char *options);
+
+void jemalloc_stats(void (*write)(void *opaque, const char *text), void *opaque,
+                    const char *options)
+{
+    struct report report = {.write = write, .opaque = opaque, .first = true};
+    struct figures figures;
+    options = options == NULL ? "" : options;
+    report.json = strchr(options, 'J') != NULL;
+    print_start(&report.text, report.buffer, sizeof report.buffer);
+    figures_refresh();
+    figures_get(&figures);
+    if (report.json)
+        report_json(&report, &figures, options);
+    else
+        report_table(&report, &figures, options);
+    flush(&report);
+}
+
+EXPORT void malloc_stats_print(void (*write)(void *, const char *), void *opaque,
+                               const char *options)
+{
+    if (init_done())
+        jemalloc_stats(write != NULL ? write : jemalloc_answer, opaque, options);
+}
+
 static void flush(struct report *report)
 {
     const char *text = print_string(&report->text);
@@ -388,30 +416,6 @@ static void report_table(struct report *report, const struct figures *figures, c
     if (strchr(options, 'a') == NULL)
         arena_table(report, figures, strchr(options, 'b') == NULL);
     print_text(next(report), "--- End jemalloc statistics ---\n");
-}
-
-void jemalloc_stats(void (*write)(void *opaque, const char *text), void *opaque,
-                    const char *options)
-{
-    struct report report = {.write = write, .opaque = opaque, .first = true};
-    struct figures figures;
-    options = options == NULL ? "" : options;
-    report.json = strchr(options, 'J') != NULL;
-    print_start(&report.text, report.buffer, sizeof report.buffer);
-    figures_refresh();
-    figures_get(&figures);
-    if (report.json)
-        report_json(&report, &figures, options);
-    else
-        report_table(&report, &figures, options);
-    flush(&report);
-}
-
-EXPORT void malloc_stats_print(void (*write)(void *, const char *), void *opaque,
-                               const char *options)
-{
-    if (init_done())
-        jemalloc_stats(write != NULL ? write : jemalloc_answer, opaque, options);
 }
 
 EXPORT void je_malloc_stats_print(void (*write)(void *, const char *), void *opaque,

@@ -30,6 +30,68 @@ enum { TEXTS_SIZE = 4096 };
 static BULK char texts[TEXTS_SIZE]; /* values that are text; nothing is ever taken out */
 static size_t texts_used;
 
+static const char *text_keep(const char *text, size_t length);
+static bool is_word(const char *word, const char *text, size_t length);
+static const char *unsigned_parse(const struct jemalloc_option *option, const char *text,
+                                  size_t length, uint64_t *number);
+static const char *signed_parse(const struct jemalloc_option *option, const char *text,
+                                size_t length, uint64_t *number);
+static const char *ratio_parse(const struct jemalloc_option *option, const char *text,
+                               size_t length, uint64_t *number);
+static const char *word_parse(const struct jemalloc_option *option, const char *text, size_t length,
+                              const char **kept);
+static const char *flags_parse(const struct jemalloc_option *option, const char *text,
+                               size_t length, const char **kept);
+static const char *ranges_check(const char *text, size_t length, enum jemalloc_name name);
+static const char *bool_parse(const char *text, size_t length, uint64_t *number);
+
+const char *jemalloc_value_parse(enum jemalloc_name name, const char *text, size_t length)
+{
+    const struct jemalloc_option *option = &jemalloc_options[name];
+    struct jemalloc_value value = {.given = true};
+    const char *wrong = NULL;
+    switch (option->kind) {
+    case JEMALLOC_BOOL:
+        wrong = bool_parse(text, length, &value.number);
+        break;
+    case JEMALLOC_SIZE:
+    case JEMALLOC_UNSIGNED:
+    case JEMALLOC_U64:
+        if (is_word(option->words, text, length)) /* narenas:default */
+            return NULL;
+        wrong = unsigned_parse(option, text, length, &value.number);
+        break;
+    case JEMALLOC_SSIZE:
+    case JEMALLOC_I64:
+        wrong = signed_parse(option, text, length, &value.number);
+        break;
+    case JEMALLOC_ENUM:
+    case JEMALLOC_PREFIXED:
+        wrong = word_parse(option, text, length, &value.text);
+        break;
+    case JEMALLOC_TEXT:
+        value.text = text_keep(text, length);
+        wrong = value.text == NULL ? bad_value : NULL;
+        break;
+    case JEMALLOC_FLAGS:
+        wrong = flags_parse(option, text, length, &value.text);
+        break;
+    case JEMALLOC_RANGES:
+        if (!is_word(option->words, text, length) && text != option->initial)
+            wrong = ranges_check(text, length, name);
+        break;
+    case JEMALLOC_RATIO:
+        if (is_word(option->words, text, length))
+            value.number = UINT32_MAX;
+        else
+            wrong = ratio_parse(option, text, length, &value.number);
+        break;
+    }
+    if (wrong == NULL)
+        jemalloc_values[name] = value;
+    return wrong;
+}
+
 static const char *text_keep(const char *text, size_t length)
 {
     if (length >= sizeof texts - texts_used)
@@ -199,53 +261,6 @@ static const char *bool_parse(const char *text, size_t length, uint64_t *number)
         return bad_value;
     *number = length == 4;
     return NULL;
-}
-
-const char *jemalloc_value_parse(enum jemalloc_name name, const char *text, size_t length)
-{
-    const struct jemalloc_option *option = &jemalloc_options[name];
-    struct jemalloc_value value = {.given = true};
-    const char *wrong = NULL;
-    switch (option->kind) {
-    case JEMALLOC_BOOL:
-        wrong = bool_parse(text, length, &value.number);
-        break;
-    case JEMALLOC_SIZE:
-    case JEMALLOC_UNSIGNED:
-    case JEMALLOC_U64:
-        if (is_word(option->words, text, length)) /* narenas:default */
-            return NULL;
-        wrong = unsigned_parse(option, text, length, &value.number);
-        break;
-    case JEMALLOC_SSIZE:
-    case JEMALLOC_I64:
-        wrong = signed_parse(option, text, length, &value.number);
-        break;
-    case JEMALLOC_ENUM:
-    case JEMALLOC_PREFIXED:
-        wrong = word_parse(option, text, length, &value.text);
-        break;
-    case JEMALLOC_TEXT:
-        value.text = text_keep(text, length);
-        wrong = value.text == NULL ? bad_value : NULL;
-        break;
-    case JEMALLOC_FLAGS:
-        wrong = flags_parse(option, text, length, &value.text);
-        break;
-    case JEMALLOC_RANGES:
-        if (!is_word(option->words, text, length) && text != option->initial)
-            wrong = ranges_check(text, length, name);
-        break;
-    case JEMALLOC_RATIO:
-        if (is_word(option->words, text, length))
-            value.number = UINT32_MAX;
-        else
-            wrong = ratio_parse(option, text, length, &value.number);
-        break;
-    }
-    if (wrong == NULL)
-        jemalloc_values[name] = value;
-    return wrong;
 }
 
 static bool is_text(enum jemalloc_kind kind)

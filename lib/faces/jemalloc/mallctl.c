@@ -36,6 +36,47 @@ enum { ROWS = COUNT_OF(nodes) };
 
 static const char option_start[] = "opt.";
 
+static bool is_number(char c);
+static size_t row_find(const char *name, size_t numbers[MALLCTL_NUMBERS]);
+static int row_serve(size_t row, const struct request *request);
+static bool can_answer(void);
+
+int mallctl_call(const char *name, void *old, size_t *old_length, void *new, size_t new_length)
+{
+    if (!can_answer())
+        return EAGAIN;
+    struct request request = {old, old_length, new, new_length, {0}};
+    size_t row = row_find(name, request.numbers);
+    return row == SIZE_MAX ? ENOENT : row_serve(row, &request);
+}
+
+EXPORT int mallctl(const char *name, void *old, size_t *old_length, void *new, size_t new_length)
+{
+    int before = errno;
+    int result = mallctl_call(name, old, old_length, new, new_length);
+    errno = before;
+    return result;
+}
+
+EXPORT int mallctlnametomib(const char *name, size_t *mib, size_t *mib_length)
+{
+    if (!can_answer())
+        return EAGAIN;
+    size_t numbers[MALLCTL_NUMBERS] = {0};
+    size_t row = row_find(name, numbers);
+    if (row == SIZE_MAX)
+        return ENOENT;
+    const char *at = row < ROWS ? nodes[row].name : "opt.?";
+    size_t parts = 0, used = 0;
+    for (; at != NULL && parts < *mib_length; parts++) {
+        mib[parts] = is_number(*at) ? numbers[used++] : row;
+        at = strchr(at, '.');
+        at = at == NULL ? NULL : at + 1;
+    }
+    *mib_length = parts;
+    return 0;
+}
+
 /* Row numbers beyond those of the table are options. */
 static struct node option_node(size_t row)
 {
@@ -127,42 +168,6 @@ static int row_serve(size_t row, const struct request *request)
 static bool can_answer(void)
 {
     return lock_held == 0 && init_done();
-}
-
-int mallctl_call(const char *name, void *old, size_t *old_length, void *new, size_t new_length)
-{
-    if (!can_answer())
-        return EAGAIN;
-    struct request request = {old, old_length, new, new_length, {0}};
-    size_t row = row_find(name, request.numbers);
-    return row == SIZE_MAX ? ENOENT : row_serve(row, &request);
-}
-
-EXPORT int mallctl(const char *name, void *old, size_t *old_length, void *new, size_t new_length)
-{
-    int before = errno;
-    int result = mallctl_call(name, old, old_length, new, new_length);
-    errno = before;
-    return result;
-}
-
-EXPORT int mallctlnametomib(const char *name, size_t *mib, size_t *mib_length)
-{
-    if (!can_answer())
-        return EAGAIN;
-    size_t numbers[MALLCTL_NUMBERS] = {0};
-    size_t row = row_find(name, numbers);
-    if (row == SIZE_MAX)
-        return ENOENT;
-    const char *at = row < ROWS ? nodes[row].name : "opt.?";
-    size_t parts = 0, used = 0;
-    for (; at != NULL && parts < *mib_length; parts++) {
-        mib[parts] = is_number(*at) ? numbers[used++] : row;
-        at = strchr(at, '.');
-        at = at == NULL ? NULL : at + 1;
-    }
-    *mib_length = parts;
-    return 0;
 }
 
 static int bymib(const size_t *mib, size_t mib_length, struct request *request)

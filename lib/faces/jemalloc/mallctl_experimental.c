@@ -23,20 +23,8 @@ struct usage_of_class {
     size_t free, blocks;
 };
 
-static struct usage usage_of(const struct span *span)
-{
-    if (span == NULL)
-        return (struct usage){0};
-    size_t bytes = (size_t)load_relaxed(&span->units) << UNIT_SHIFT;
-    if (load_relaxed(&span->state) == SPAN_LARGE)
-        return (struct usage){0, 1, large_size(span)};
-    return (struct usage){load_relaxed(&span->free), load_relaxed(&span->blocks), bytes};
-}
-
-static bool has_both(const struct request *request)
-{
-    return request->old != NULL && request->old_length != NULL && request->new != NULL;
-}
+static struct usage usage_of(const struct span *span);
+static bool has_both(const struct request *request);
 
 int serve_utilization(const struct request *request, const struct node *node)
 {
@@ -119,4 +107,19 @@ int serve_prof_recent_dump(const struct request *request, const struct node *nod
     if (wrong || !came)
         return wrong ? wrong : EINVAL;
     return jemalloc_recent_write(listener.write, listener.opaque) == 0 ? 0 : EAGAIN;
+}
+
+static struct usage usage_of(const struct span *span)
+{
+    if (span == NULL)
+        return (struct usage){0};
+    size_t bytes = (size_t)load_relaxed(&span->units) << UNIT_SHIFT;
+    if (load_relaxed(&span->state) == SPAN_LARGE)
+        return (struct usage){0, 1, large_size(span)};
+    return (struct usage){load_relaxed(&span->free), load_relaxed(&span->blocks), bytes};
+}
+
+static bool has_both(const struct request *request)
+{
+    return request->old != NULL && request->old_length != NULL && request->new != NULL;
 }

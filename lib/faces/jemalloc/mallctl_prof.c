@@ -15,12 +15,7 @@
 #include "lib/faces/notice.h"
 #include "lib/heap/observer.h"
 
-/* The program asks for a profile: one line, once, if its malloc is another one. */
-static void wants_profile(const char *call)
-{
-    static bool told;
-    notice_call(call, &told);
-}
+static void wants_profile(const char *call);
 
 int serve_prof_active(const struct request *request, const struct node *node)
 {
@@ -38,6 +33,13 @@ int serve_prof_active(const struct request *request, const struct node *node)
     if (came && value)
         wants_profile("mallctl(\"prof.active\")");
     return request_give(request, &before, sizeof before);
+}
+
+/* The program asks for a profile: one line, once, if its malloc is another one. */
+static void wants_profile(const char *call)
+{
+    static bool told;
+    notice_call(call, &told);
 }
 
 /* A flag that is told and set. */

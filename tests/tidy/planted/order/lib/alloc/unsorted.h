@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+#include <stddef.h>
