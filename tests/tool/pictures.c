@@ -262,7 +262,7 @@ static void names_are_escaped(void)
     free(text);
     text = drawn(&view, &options, picture_time);
     check_xml("a course", text);
-    assert(strstr(text, "one moment") != NULL);
+    assert(strstr(text, "single moment") != NULL);
     free(text);
     text = drawn(&view, &options, picture_dot);
     assert(strncmp(text, "digraph \"", 9) == 0);

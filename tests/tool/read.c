@@ -393,15 +393,15 @@ static void pprof_with_types_of_one_name(void)
 static void pprof_that_lies(void)
 {
     make(false, true, 701, 5);
-    assert(!reads_file() && strstr(error.reason, "location 701") && error.offset > 0);
+    assert(!reads_file() && strstr(error.reason, "location with id 701") && error.offset > 0);
     make(false, true, 700, 6);
-    assert(!reads_file() && strstr(error.reason, "function 6"));
+    assert(!reads_file() && strstr(error.reason, "function with id 6"));
     make(true, true, 700, 5);
     PUT(4, 700, 0, 1);
-    assert(!reads_file() && strstr(error.reason, "two of location 700"));
+    assert(!reads_file() && strstr(error.reason, "id of location 700"));
     make(true, true, 700, 5);
     PUT(5, 8, 99);
-    assert(!reads_file() && strstr(error.reason, "string 99"));
+    assert(!reads_file() && strstr(error.reason, "string with id 99"));
     make(true, true, 700, 5);
     PUT(1, 1, 2);
     assert(!reads_file() && strstr(error.reason, "2 values"));
@@ -470,7 +470,7 @@ static void packed_files(void)
         return; /* sanitizers are slow */
     size = bomb(packed, sizeof packed, 600);
     assert(!reads_bytes(packed, size, NULL));
-    assert(strstr(error.reason, "packed that well"));
+    assert(strstr(error.reason, "implausible for a profile"));
 }
 
 static bool reads_path(const char *path)
@@ -523,7 +523,7 @@ static void damaged_text(void)
         bool done = reads_bytes(jemalloc_exact, size, NULL);
         assert(!done || profile.torn || size > stacks + strlen("MAPPED_LIBRARIES"));
     }
-    assert(!reads("") && !reads("\x01\x02\x03") && strstr(error.reason, "known are"));
+    assert(!reads("") && !reads("\x01\x02\x03") && strstr(error.reason, "known formats are"));
 }
 
 static void two_are_added_up(void)
