@@ -85,7 +85,7 @@ ends
 if unshare -U true 2>/dev/null; then
     begins busy unshare -U
     target=$(pgrep -P "$shell" -x target || echo "$shell")
-    asks 4 'no number in its user namespace' 'no user map'
+    asks 4 'not mapped in its user namespace' 'no user map'
     ends
 fi
 if unshare -p -f true 2>/dev/null; then
