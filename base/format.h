@@ -38,6 +38,8 @@ enum format_record {
     RECORD_CPU = 14,       /* samples of a clock: what is known of all */
     RECORD_CPU_THREADS = 15,
     RECORD_CPU_ROWS = 16, /* and by stack and thread */
+    RECORD_LEAKS = 20,     /* a scan for lost blocks: its sums */
+    RECORD_LEAK_ROWS = 21, /* and what was lost, by site */
 };
 
 enum {

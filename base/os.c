@@ -119,13 +119,6 @@ pid_t os_tid(void)
     return noted > 0 ? noted : (pid_t)call3(SYS_gettid, 0, 0, 0);
 }
 
-/* libc's number is wrong in a child that was not made by libc's fork, and right elsewhere. */
-bool os_is_first_thread(void)
-{
-    pid_t pid = os_pid();
-    return os_tid() == pid || (pid_t)call3(SYS_gettid, 0, 0, 0) == pid;
-}
-
 bool os_thread_of_alive(pid_t process, pid_t tid)
 {
     return confined(CONFINE_THREADS) || call3(SYS_tgkill, process, tid, 0) != -ESRCH;
@@ -336,6 +329,11 @@ bool os_is_pipe(int fd)
     return call3(SYS_fstat, fd, (long)&about, 0) == 0 && S_ISFIFO(about.st_mode);
 }
 
+void os_folder_rewind(int fd)
+{
+    call3(SYS_lseek, fd, 0, SEEK_SET);
+}
+
 ssize_t os_folder_read(int fd, void *buffer, size_t size)
 {
     return call3(SYS_getdents64, fd, (long)buffer, (long)size);
@@ -471,6 +469,16 @@ void os_signal_thread(int number)
 {
     /* In a child made by vfork, libc has the parent's id. */
     call3(SYS_tgkill, os_pid(), call3(SYS_gettid, 0, 0, 0), number);
+}
+
+bool os_signal_queue(pid_t tid, int number, uintptr_t value)
+{
+    siginfo_t info = {0};
+    info.si_signo = number;
+    info.si_code = SI_QUEUE;
+    info.si_pid = os_pid();
+    info.si_value.sival_ptr = (void *)value;
+    return arch_syscall(SYS_rt_tgsigqueueinfo, os_pid(), tid, number, (long)&info, 0, 0) == 0;
 }
 
 bool os_secure(void)

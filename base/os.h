@@ -21,6 +21,8 @@ size_t os_page_size(void);
 int os_map_at(void *at, size_t size);
 /* The same at any address. NULL if memory is out. */
 void *os_map(size_t size);
+/* The same, shared with children. */
+void *os_map_shared(size_t size);
 /* Replaces whatever is mapped there by fresh memory. */
 bool os_map_over(void *at, size_t size);
 bool os_unmap(void *at, size_t size);
@@ -61,8 +63,6 @@ pid_t os_tid(void);
 void os_tid_learn(void);
 /* In a forked child, before its first os_tid. */
 void os_tid_forked(void);
-/* Whether this is the process's first thread: in a forked child, the one that forked. */
-bool os_is_first_thread(void);
 /* Whether the process has this thread and it has not ended. */
 bool os_thread_of_alive(pid_t process, pid_t tid);
 static inline bool os_thread_alive(pid_t tid)
@@ -143,6 +143,8 @@ int os_file_flags(int fd);
 bool os_closes_on_exec(int fd);
 bool os_is_terminal(int fd);
 bool os_is_pipe(int fd);
+/* Goes back to the beginning of an open folder. */
+void os_folder_rewind(int fd);
 /* The next names of an open folder into `buffer`, as getdents64 lays them out. */
 ssize_t os_folder_read(int fd, void *buffer, size_t size);
 /* One of these names; the next one is `length` bytes behind. */
@@ -180,6 +182,8 @@ uint64_t os_signals_blocked(void);
 void os_signals_unblock(uint64_t set);
 /* Restores the default action of the signal, if its handler is `handler`. */
 void os_signal_drop(int number, void (*handler)(int number));
+/* Sends it to one thread of the process, with a value that its handler sees. */
+bool os_signal_queue(pid_t tid, int number, uintptr_t value);
 /* Sends it to the process, or to the calling thread alone. */
 void os_signal_process(int number);
 void os_signal_thread(int number);

@@ -48,6 +48,13 @@ void *os_map(size_t size)
     return failed(got) ? NULL : (void *)got;
 }
 
+void *os_map_shared(size_t size)
+{
+    long got = arch_syscall(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return failed(got) ? NULL : (void *)got;
+}
+
 bool os_map_over(void *at, size_t size)
 {
     return !failed(map(at, size, MAP_FIXED));

@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "base/alternate.h"
 #include "base/arch.h"
@@ -101,7 +102,8 @@ static void data_extent(size_t *below, size_t *above)
     *above = (*above + DESCRIPTION - 1) & ~(size_t)(DESCRIPTION - 1);
 }
 
-static bool room_make(struct room *room, size_t stack_size)
+/* `shared`: the thread runs in this process, and children of the process need nothing of it. */
+static bool room_make(struct room *room, size_t stack_size, bool shared)
 {
     enum { FLOOR_PAGES = 1, NOT_IN_CHILDREN = 10 }; /* MADV_DONTFORK */
     size_t below, above, page = os_page_size();
@@ -111,7 +113,8 @@ static bool room_make(struct room *room, size_t stack_size)
     if (room->map == NULL)
         return false;
     os_protect(room->map, FLOOR_PAGES * page, false);
-    arch_syscall(SYS_madvise, (long)room->map, (long)room->size, NOT_IN_CHILDREN, 0, 0, 0);
+    if (shared)
+        arch_syscall(SYS_madvise, (long)room->map, (long)room->size, NOT_IN_CHILDREN, 0, 0, 0);
     room->pointer = room->map + FLOOR_PAGES * page + stack_size + below;
     memcpy(room->pointer + data.distance, data.image, data.image_size);
     arch_thread_describe(room->pointer);
@@ -150,22 +153,51 @@ static void begin(void *argument)
     arch_leave(room.map, room.size);
 }
 
+/* Starts `run` on a room of its own. The kernel's id of what was started, or a negative errno. */
+static long start_in(struct room *room, void (*run)(void), unsigned long flags)
+{
+    size_t below, above;
+    data_extent(&below, &above);
+    struct start *start = (struct start *)(room->pointer - below) - 1;
+    *start = (struct start){run, *room};
+    void *top = (void *)((uintptr_t)start & ~(uintptr_t)15);
+    return arch_clone(flags | CLONE_SETTLS, top, room->pointer, begin, start);
+}
+
 int os_thread_start(void (*run)(void), size_t stack_size)
 {
     struct room room;
-    size_t below, above;
-    if (data.image == NULL || !room_make(&room, stack_size))
+    if (data.image == NULL || !room_make(&room, stack_size, true))
         return -ENOMEM;
-    data_extent(&below, &above);
-    struct start *start = (struct start *)(room.pointer - below) - 1;
-    *start = (struct start){run, room};
-    void *top = (void *)((uintptr_t)start & ~(uintptr_t)15);
-    long got = arch_clone(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
-                              CLONE_SYSVSEM | CLONE_SETTLS,
-                          top, room.pointer, begin, start);
+    long got =
+        start_in(&room, run,
+                 CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM);
     if (got < 0)
         os_unmap(room.map, room.size);
     return got < 0 ? (int)got : 0;
+}
+
+pid_t os_copy_start(void (*run)(void), size_t stack_size)
+{
+    struct room room;
+    if (data.image == NULL || !room_make(&room, stack_size, false))
+        return -ENOMEM;
+    long got = start_in(&room, run, 0); /* no signal at its end */
+    os_unmap(room.map, room.size);      /* the copy has its own */
+    return (pid_t)got;
+}
+
+bool os_copy_ended(pid_t copy)
+{
+    int status;
+    return arch_syscall(SYS_wait4, copy, (long)&status, __WALL | WNOHANG, 0, 0, 0) != 0;
+}
+
+void os_copy_kill(pid_t copy)
+{
+    int status;
+    arch_syscall(SYS_kill, copy, SIGKILL, 0, 0, 0, 0);
+    arch_syscall(SYS_wait4, copy, (long)&status, __WALL, 0, 0, 0);
 }
 
 void os_thread_rename(const char *name)

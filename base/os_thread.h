@@ -26,6 +26,14 @@ int os_thread_start(void (*run)(void), size_t stack_size);
 
 /* Whether this is the id of such a thread. */
 bool os_thread_is_ours(pid_t tid);
+/* Starts a copy of the process, which runs `run` alone and ends when that returns: the way of fork
+ * without its handlers, with the same rules as for such threads. The program is not told of its
+ * end and does not find it by waiting for children of its own. Its id or a negative errno. */
+pid_t os_copy_start(void (*run)(void), size_t stack_size);
+/* Whether it has ended. True once only: the id then belongs to no process. */
+bool os_copy_ended(pid_t copy);
+/* Ends it. */
+void os_copy_kill(pid_t copy);
 
 /* For the thread itself: the name that ps and debuggers show, at most 15 bytes. */
 void os_thread_rename(const char *name);

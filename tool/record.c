@@ -178,7 +178,7 @@ static void all_print(const struct record *record, const struct child *child,
     summary_print(summary, record->rows, child->time_ms, alone ? child->rss_peak_bytes : 0);
 }
 
-void record_finish(struct record *record, const struct child *child, char **words)
+bool record_finish(struct record *record, const struct child *child, char **words)
 {
     char name[NAME_MAX + 1] = "", path[PATH_MAX + 2 * NAME_MAX] = "";
     size_t count = 0;
@@ -187,7 +187,7 @@ void record_finish(struct record *record, const struct child *child, char **word
     if (!summary) {
         nothing_print(record, child);
         record_drop(record);
-        return;
+        return false;
     }
     bool there = !record->format || dump_find(record, summary_pid(summary), name, sizeof name);
     if (there)
@@ -199,8 +199,10 @@ void record_finish(struct record *record, const struct child *child, char **word
         terminal_warn("no dump in the format %s was made", record->format);
     if (path[0] && !record->silent)
         file_print(record, path, others);
+    bool lost = summary_lost(summary);
     summary_free(summary);
     record_drop(record);
+    return lost;
 }
 
 void record_drop(struct record *record)

@@ -31,8 +31,9 @@ const char *record_options(const struct record *record, char *text, size_t size)
 void record_announce(void *record, pid_t pid);
 /* Leaves the folder to the processes that go on, and says where it is. */
 void record_leave(struct record *record);
-/* Prints the summary, puts the file in its place and removes the folder. */
-void record_finish(struct record *record, const struct child *child, char **words);
+/* Prints the summary, puts the file in its place and removes the folder. True if a scan at the end
+ * (--leaks) found lost blocks. */
+bool record_finish(struct record *record, const struct child *child, char **words);
 /* Removes the folder. */
 void record_drop(struct record *record);
 

@@ -384,6 +384,10 @@ static bool request_choose(struct request *request, struct error *error)
         metric = NULL;
     if (answer->memory && request->profile->kind == PROFILE_CPU)
         return request_no_memory(request, error);
+    unsigned type;
+    if (metric && !request->picture && answer->metric_first &&
+        metric_find(request->profile, answer->metric_first, &type))
+        metric = answer->metric_first;
     if (metric && !request_metric(request, metric, error))
         return false;
     if (!metric && answer->moment)

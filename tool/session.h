@@ -37,6 +37,7 @@ struct answer {
     /* The word of the column that is looked at, unless --metric says so; NULL: the profile's own.
      */
     const char *metric;
+    const char *metric_first; /* taken instead of `metric` where the profile has it; or NULL */
     const char *picture_metric; /* the same for its picture */
     bool metric_always;         /* whatever --metric says */
     bool memory;                /* refuses profiles of time */

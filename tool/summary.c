@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 struct summary {
+    bool lost; /* a scan found lost blocks */
     struct profile profile;
 };
 
@@ -78,6 +79,26 @@ static void symbols_progress(void *context, const char *module, uint64_t done, u
     progress_update(module, done, all);
 }
 
+/* The blocks that a scan at the end found lost, if there was one. */
+static bool lost_print(struct profile *profile, const struct style *style)
+{
+    struct view_options wanted = {0};
+    const struct leaks_options options = {.rule = LEAKS_AUTO};
+    struct view_error error = {""};
+    struct view view;
+    if (!metric_find(profile, "lost", &wanted.type) || !view_make(&view, profile, &wanted, &error))
+        return false;
+    fputs("\n", style->out);
+    bool found = report_leaks(&view, &options, style);
+    view_free(&view);
+    return found;
+}
+
+bool summary_lost(const struct summary *summary)
+{
+    return summary->lost;
+}
+
 void summary_print(struct summary *summary, unsigned rows, uint64_t time_ms,
                    uint64_t rss_peak_bytes)
 {
@@ -102,6 +123,7 @@ void summary_print(struct summary *summary, unsigned rows, uint64_t time_ms,
         report_brief(&view, &style, (int64_t)time_ms * 1000000, rss_peak_bytes);
         view_free(&view);
     }
+    summary->lost = ok && lost_print(profile, &style);
     wrap_end(style.out);
     symbol_report_free(&report);
 }

@@ -30,6 +30,8 @@ int64_t summary_duration_ns(const struct summary *summary);
 
 /* Lines that begin with four spaces. `rows`: of each list, 0 for the usual; `time_ms`: how long the
  * run took; `rss_peak_bytes` 0: as the capture says. */
+/* Whether a scan at the end found blocks that nothing points to; after `summary_print`. */
+bool summary_lost(const struct summary *summary);
 void summary_print(struct summary *summary, unsigned rows, uint64_t time_ms,
                    uint64_t rss_peak_bytes);
 

@@ -219,7 +219,9 @@ static bool add_leaks(struct checking *checking)
     if (ok && text && !suppressions_add(suppressions, path, text, &reason))
         ok = error_set(checking->error, ERROR_USAGE, "%s", reason.text);
     /* The leaks of this profile alone: what the base has is no excuse. */
-    ok = ok && request_metric(request, "live", checking->error);
+    unsigned type;
+    bool scanned = metric_find(request->profile, "lost", &type);
+    ok = ok && request_metric(request, scanned ? "lost" : "live", checking->error);
     request->options.base = NULL;
     ok = ok && request_view_make(&view, request, checking->error);
     request->options.base = request->base;

@@ -165,22 +165,34 @@ static bool leaks_render(struct request *request, struct error *error)
     return request_close(request, true, error);
 }
 
+static enum leaks_rule leaks_rule_of(const char *word)
+{
+    static const char *const words[] = {"lost", "exit", "growth"};
+    static const enum leaks_rule rules[] = {LEAKS_LOST, LEAKS_EXIT, LEAKS_GROWTH};
+    for (size_t i = 0; word && i < COUNT_OF(words); i++)
+        if (strcmp(word, words[i]) == 0)
+            return rules[i];
+    return LEAKS_AUTO;
+}
+
 bool verb_leaks(const struct arguments *arguments, struct error *error)
 {
-    static const struct answer answer = {.metric = "live",
-                                         .picture_metric = "live",
-                                         .metric_always = true,
-                                         .draw = picture_write,
-                                         .adjust = request_adjust,
-                                         .render = leaks_render};
+    struct answer answer = {.metric = "live",
+                            .picture_metric = "live",
+                            .metric_always = true,
+                            .draw = picture_write,
+                            .adjust = request_adjust,
+                            .render = leaks_render};
     const char *rule = arguments_value(arguments, FLAG_RULE);
     struct suppressions *suppressions = NULL;
     struct leaks_asked asked = {
-        .options.rule = !rule || strcmp(rule, "auto") == 0 ? LEAKS_AUTO
-                        : strcmp(rule, "exit") == 0        ? LEAKS_EXIT
-                                                           : LEAKS_GROWTH,
+        .options.rule = leaks_rule_of(rule),
         .options.list = arguments_value(arguments, FLAG_SUPPRESS) != NULL,
     };
+    if (asked.options.rule == LEAKS_LOST)
+        answer.metric = "lost";
+    else if (asked.options.rule == LEAKS_AUTO)
+        answer.metric_first = "lost";
     bool ok = suppressions_read(&suppressions, arguments, error);
     asked.options.suppressions = suppressions;
     ok = ok && session_ask(arguments, &answer, &asked, error);

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #ifndef MEMOIR_LIBDIR
@@ -69,10 +70,11 @@ bool launch_run(const struct arguments *arguments, struct error *error)
     if (recorded && child_run(&child, arguments->operands, program, error)) {
         bool ended = child_follow(&child, record_announce, &record);
         child_release(&child);
-        if (ended)
-            record_finish(&record, &child, arguments->operands);
-        else
+        bool lost = ended && record_finish(&record, &child, arguments->operands);
+        if (!ended)
             record_leave(&record);
+        if (lost && WIFEXITED(child.status) && WEXITSTATUS(child.status) == 0)
+            exit(ERROR_FOUND);
         child_end_alike(&child);
     }
     record_drop(&record);
@@ -92,6 +94,7 @@ static const char *option_of(const struct arguments_flag *flag, char *text, size
         {FLAG_SET, "%s"},
         {FLAG_RATE, "heap.rate=%s"},
         {FLAG_EXACT, "heap.rate=0"},
+        {FLAG_LEAKS, "heap.rate=0,leak.at_exit=on"},
         {FLAG_EVERY, "capture.interval=%s"},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {

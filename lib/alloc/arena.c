@@ -167,6 +167,11 @@ bool arena_init(void)
     return false;
 }
 
+bool arena_owns(uintptr_t address)
+{
+    return address >= (uintptr_t)kinds.start && address < window.base + window_size;
+}
+
 bool arena_renew(void *at, size_t bytes)
 {
     if (!os_map_over(at, bytes))

@@ -57,6 +57,8 @@ uint32_t arena_claim(uint32_t units, uint32_t *got);
 bool arena_need_spans(size_t bytes);
 bool arena_need_meta(size_t bytes);
 
+/* Whether the address is in the window or a table, or where these may grow to. */
+bool arena_owns(uintptr_t address);
 /* Puts fresh memory in the place of what is there, as if it had just been claimed. */
 bool arena_renew(void *at, size_t bytes);
 

@@ -22,6 +22,7 @@
 #include "lib/api/control.h"
 #include "lib/api/ending.h"
 #include "lib/api/faces.h"
+#include "lib/api/leaks.h"
 #include "lib/api/stats.h"
 #include "lib/api/twin.h"
 #include "lib/cpu/cpu.h"
@@ -145,6 +146,7 @@ __attribute__((destructor)) static void go(void)
         return;
     if (cold_begin(NULL)) /* after a jump out of a signal handler nothing can be written before */
         cold_end();
+    leaks_exit();
     triggers_exit(NULL);
     if (config.stats)
         stats_print(message_is_first(stats_fd) ? stats_fd : STATS_MESSAGE);

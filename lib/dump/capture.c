@@ -15,6 +15,7 @@
 #include "base/format.h"
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
+#include "lib/dump/capture_leaks.h"
 #include "lib/dump/capture_record.h"
 #include "lib/dump/format_parts.h"
 #include "lib/heap/observer.h"
@@ -333,6 +334,7 @@ int capture_snapshot(struct capture *capture, const char *reason, const struct a
     write_totals(capture);
     write_allocator(capture, account);
     capture_cpu(capture);
+    capture_leaks(capture);
     capture_record_begin(capture, RECORD_WHOLE, CAPTURE_ENTRY_MAX);
     capture_put(capture, capture->rows);
     capture_record_end(capture);

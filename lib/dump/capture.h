@@ -25,6 +25,7 @@ struct capture {
     uint32_t nodes;     /* number of the first node that is not in the file */
     uint64_t series_ms; /* points up to this time are in the file */
     uint32_t maps_crc;  /* of the mappings in the file */
+    uint64_t leaks_ms;  /* when the last scan in the file was made */
     uint64_t snapshots, rows;
     /* The record that is being made. */
     uint32_t type;

@@ -42,10 +42,8 @@ const char *threads_name(void);
 uint32_t threads_count(void);
 /* The variable that holds the number of the thread's first site (sites.h). */
 uint32_t *threads_sites(uint32_t number);
-/* In a forked child. The rows of the parent's other threads end: at once if the calling thread is
- * the one that forked (`first`), else when that one calls `threads_claim`. */
-void threads_recover(uint32_t parent_id, bool first);
-void threads_claim(void);
+/* In a forked child. */
+void threads_recover(uint32_t parent_id);
 /* Repairs what a call left behind when a signal handler jumped out of it (track_abandoned). */
 void threads_abandoned(void);
 

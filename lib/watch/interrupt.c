@@ -30,6 +30,8 @@ static void on_signal(int signal, siginfo_t *info, void *context)
     (void)signal;
     if (info->si_code == SI_TIMER && is_marked(info))
         pass(INTERRUPT_CPU, info, context);
+    else if (info->si_code == SI_QUEUE && is_marked(info))
+        pass(INTERRUPT_STOP, info, context);
     else if (info->si_code == SI_QUEUE && info->si_value.sival_int == ATTACH_VALUE)
         pass(INTERRUPT_CONTROL, info, context);
 }

@@ -13,6 +13,7 @@
 enum interrupt {
     INTERRUPT_CONTROL, /* a client wants to be heard (base/attach.h) */
     INTERRUPT_CPU,     /* a thread's clock rang (lib/cpu) */
+    INTERRUPT_STOP,    /* the thread must stand still for a moment (lib/leak) */
     INTERRUPTS
 };
 
@@ -28,7 +29,8 @@ bool interrupt_is_open(int signal);
 /* The signal does again what it does by itself. */
 void interrupt_close(int signal);
 
-/* The value that the timer of a clock sends: the task's number, and what tells it from others. */
+/* The value that the timer of a clock, or a call of ours, sends: a number (of a task, of a place),
+ * and what tells it from others. */
 enum { INTERRUPT_MARK = 0x6d656d32 };
 static inline uintptr_t interrupt_value(uint32_t number)
 {

@@ -56,14 +56,13 @@ void init_thread_watch(void)
 
 static void fork_child(void)
 {
-    if (!alloc_repair_begin())
+    if (!alloc_forked())
         return;
     uint32_t parent_id = lock_self();
     dumps_recover(parent_id);
-    alloc_recover(parent_id, true);
-    track_recover(parent_id, true);
+    alloc_recover();
+    track_recover(parent_id);
     cpu_forked(parent_id);
-    alloc_repair_end(true);
     cpu_fork_child();
 }
 

@@ -62,6 +62,14 @@ enum profile_kind { PROFILE_OTHER, PROFILE_HEAP, PROFILE_GROWTH, PROFILE_CPU, PR
 #define TYPE_ALLOC_REQUESTED "alloc_requested"
 #define TYPE_INUSE_REQUESTED "inuse_requested"
 #define TYPE_PEAK_REQUESTED  "peak_requested"
+/* What a scan found (lib/leak/scan.h): lost blocks that no lost block points to; those that one
+ * does; those that only pointers into them lead to. */
+#define TYPE_LOST_OBJECTS     "lost_objects"
+#define TYPE_LOST_SPACE       "lost_space"
+#define TYPE_INDIRECT_OBJECTS "indirect_objects"
+#define TYPE_INDIRECT_SPACE   "indirect_space"
+#define TYPE_POSSIBLE_OBJECTS "possible_objects"
+#define TYPE_POSSIBLE_SPACE   "possible_space"
 
 /* A column of values. Units: count, bytes, nanoseconds, ... */
 struct profile_type {
@@ -170,6 +178,14 @@ struct profile_clock {
     int64_t user_ns, system_ns; /* CPU time of the process meanwhile, as the kernel counts it */
 };
 
+/* A scan for lost blocks; the columns lost_space and so on have it by stack. */
+struct profile_scan {
+    bool known;
+    int64_t time_ns; /* since the start */
+    int64_t took_us, stood_us;
+    int64_t reachable_objects, reachable_space;
+};
+
 /* A list of anything. */
 struct profile_list {
     void *items;
@@ -207,6 +223,7 @@ struct profile {
     int64_t period;               /* between samples, in units of period_type; 0: exact */
     struct profile_type period_type;
     struct profile_clock clock;
+    struct profile_scan scan;
     int64_t peak_time_ns;     /* since the start; 0: not known */
     unsigned history_moments; /* used of PROFILE_MOMENTS_MAX */
     bool estimated;           /* the file had a mark that says so (estimate.h) */

@@ -38,11 +38,20 @@ static bool is_exact(const struct profile *profile)
     return profile->period <= 1 && !profile->samples.weights;
 }
 
+static bool is_lost(const struct view *view)
+{
+    const struct profile *profile = view->profile;
+    return strcmp(profile_text(profile, profile->type[view->options.type].name), TYPE_LOST_SPACE) ==
+           0;
+}
+
 static enum leaks_rule rule_of(const struct view *view, const struct leaks_options *options,
                                const struct moments *moments)
 {
     if (options->rule != LEAKS_AUTO)
         return options->rule;
+    if (is_lost(view))
+        return LEAKS_LOST;
     if (view->base)
         return LEAKS_GROWTH;
     if (is_exact(view->profile) && view->profile->ended)
@@ -279,7 +288,7 @@ static void row_judge(struct leaks_row *row, const struct view *view, enum leaks
         row->leak = false; /* it is no site, and what of it was sampled before is elsewhere */
         row->growth = 0;
         row->shape = LEAKS_UNKNOWN;
-    } else if (rule == LEAKS_EXIT)
+    } else if (rule == LEAKS_EXIT || rule == LEAKS_LOST)
         row->leak = true;
     else if (rule == LEAKS_GROWTH && view->base) {
         row->growth = (double)row->value.value - (double)row->value.base;

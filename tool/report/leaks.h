@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a program did not free, from what was recorded; nobody looks here at whether pointers to it
- * are left. Which of it is called a leak is a rule, and the answer names it:
+ * What a program did not free, from what was recorded. Which of it is called a leak is a rule, and
+ * the answer names it:
  *
+ *      lost     the program was scanned: blocks that nothing points to any more
  *      exit     every block was recorded and the program ended in order: whatever was live then
  *      growth   sampled, or still running: sites that grew in the second half of the run, by more
  *               than the noise; of two profiles, those that grew from one to the other
@@ -13,7 +14,7 @@
 
 #include "tool/report/view.h"
 
-enum leaks_rule { LEAKS_AUTO, LEAKS_EXIT, LEAKS_GROWTH, LEAKS_NONE };
+enum leaks_rule { LEAKS_AUTO, LEAKS_LOST, LEAKS_EXIT, LEAKS_GROWTH, LEAKS_NONE };
 
 enum leaks_shape {
     LEAKS_UNKNOWN, /* one moment only */
@@ -47,7 +48,7 @@ struct leaks {
     int64_t found_bytes, suppressed_bytes;
 };
 
-/* `view` is of live bytes. False when memory is out. */
+/* `view` is of live bytes, or of lost ones. False when memory is out. */
 bool leaks_make(struct leaks *leaks, const struct view *view, const struct leaks_options *options);
 void leaks_free(struct leaks *leaks);
 /* Whether a site grew in the second half of the run: the one rule of all reports and pages. */

@@ -16,6 +16,7 @@ const struct metric metrics[] = {
     {"count", {TYPE_ALLOC_OBJECTS, TYPE_OBJECTS}, "number of allocations, including each realloc"},
     {"requested", {TYPE_INUSE_REQUESTED}, "requested bytes not yet freed"},
     {"churn", {TYPE_ALLOC_OBJECTS}, "blocks that lived less than a millisecond"},
+    {"lost", {TYPE_LOST_SPACE}, "bytes that nothing points to any more (memoir run --leaks)"},
     {"cpu", {TYPE_CPU, TYPE_SAMPLES}, "CPU time"},
     {"wall", {TYPE_WALL}, "time that passed, waiting included"},
     {"wait", {TYPE_DELAY}, "time spent waiting for locks"},

@@ -23,6 +23,7 @@ function __memoir_option
     printf 'capture=\tone file with the profile of the whole run, snapshot after snapshot; none if empty\n'
     printf 'capture.interval=\thow often the capture gets a snapshot\n'
     printf 'capture.signals=%s\tthe capture gets its last snapshot also when SIGINT, SIGTERM or SIGHUP ends the program\n' on off
+    printf 'leak.at_exit=%s\tat the end of the program, look for blocks that nothing points to any more\n' on off
     printf 'return.delay=\thow long free memory is kept before it goes back to the kernel\n'
     printf 'thp=%s\ttransparent huge pages for the heap: off, on, or auto (not while the heap is small)\n' off on auto
     printf 'numa.nodes=\tnumber of memory nodes that are kept apart; 0: all of the machine\n'
@@ -98,6 +99,7 @@ complete -c memoir -n '__fish_seen_subcommand_from run' -l output -d 'keep the r
 complete -c memoir -n '__fish_seen_subcommand_from run' -l format -d 'keep the last profile only, in this format' -x -a 'memoir pprof jemalloc gperftools'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l rate -d 'mean bytes between two recorded blocks (512K); the option heap.rate' -x
 complete -c memoir -n '__fish_seen_subcommand_from run' -l exact -d 'record every block'
+complete -c memoir -n '__fish_seen_subcommand_from run' -l leaks -d 'record every block; at the end, find blocks that nothing points to any more'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l every -d 'time between snapshots (10s); the option capture.interval' -x
 complete -c memoir -n '__fish_seen_subcommand_from run' -l rows -d 'rows of each list in the summary (-n); default 3' -x
 complete -c memoir -n '__fish_seen_subcommand_from run' -l no-summary -d 'print nothing; without --output, record nothing either'
@@ -117,7 +119,7 @@ complete -c memoir -n '__fish_seen_subcommand_from redact' -l keep -d 'keep matc
 complete -c memoir -n '__fish_seen_subcommand_from redact' -l format -d 'the format, whatever the ending of FILE' -x -a 'pprof folded difffolded callgrind speedscope firefox perfetto pftrace dhat massif heaptrack gperftools symbolized csv'
 complete -c memoir -n '__fish_seen_subcommand_from diff' -l normalize -d 'scale BEFORE to the size of AFTER, to compare shares only'
 complete -c memoir -n '__fish_seen_subcommand_from diff' -l exit-code -d 'exit with status 1 if anything changed'
-complete -c memoir -n '__fish_seen_subcommand_from leaks' -l rule -d 'which memory counts as a leak; default auto' -x -a 'auto exit growth'
+complete -c memoir -n '__fish_seen_subcommand_from leaks' -l rule -d 'which memory counts as a leak; default auto' -x -a 'auto lost exit growth'
 complete -c memoir -n '__fish_seen_subcommand_from leaks' -l suppressions -d 'leave out leaks that match a line of this file' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from leaks' -l suppress -d 'print such lines for the leaks found'
 complete -c memoir -n '__fish_seen_subcommand_from check' -l max-peak -d 'live bytes at the peak' -x
@@ -143,7 +145,7 @@ complete -c memoir -n '__fish_seen_subcommand_from options' -l json -d 'as JSON,
 complete -c memoir -n '__fish_seen_subcommand_from help' -l all -d 'list every command and topic (-a)'
 complete -c memoir -n '__fish_seen_subcommand_from version' -l json -d 'as JSON, schema memoir.version/1'
 complete -c memoir -n '__fish_seen_subcommand_from man' -l markdown -d 'as Markdown, docs/COMMANDS.md'
-complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l metric -d 'live, peak, alloc, count, churn, cpu, or a value type of the profile' -x -a 'live objects peak alloc count requested churn cpu wall wait'
+complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l metric -d 'live, peak, alloc, count, churn, cpu, or a value type of the profile' -x -a 'live objects peak alloc count requested churn lost cpu wall wait'
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l by -d 'what a row is' -x -a 'site function line file module address thread size'
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l frames -d 'charge blocks to the first frame outside of libraries, outside of malloc, or to malloc' -x -a 'blame leaf all'
 complete -c memoir -n '__fish_seen_subcommand_from top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor' -l focus -d 'keep stacks with a matching frame; may be repeated' -x

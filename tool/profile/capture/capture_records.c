@@ -381,6 +381,42 @@ static void read_cpu_rows(struct reader *reader)
     }
 }
 
+static void read_leaks(struct reader *reader)
+{
+    struct capture_leaks leaks;
+    leaks.time_ms = number(reader);
+    leaks.took_us = number(reader);
+    leaks.stood_us = number(reader);
+    leaks.root_bytes = number(reader);
+    leaks.reachable = count(reader);
+    leaks.possible = count(reader);
+    leaks.indirect = count(reader);
+    leaks.definite = count(reader);
+    CALL(reader, leaks, reader->context, &leaks);
+}
+
+static void read_leak_rows(struct reader *reader)
+{
+    holds(reader, reader->inside, "rows outside of a snapshot");
+    while (more(reader)) {
+        struct capture_leak leak;
+        uint64_t stack = number(reader);
+        holds(reader, stack < reader->nodes, "a row of an unknown stack");
+        leak.stack = (uint32_t)stack;
+        leak.thread = (uint32_t)bounded(reader, UINT32_MAX, too_large) - 1;
+        leak.size = number(reader);
+        leak.requested_bytes = number(reader);
+        leak.possible = count(reader);
+        leak.indirect = count(reader);
+        leak.definite = count(reader);
+        leak.owned = count(reader);
+        leak.cycles = number(reader);
+        leak.address = number(reader);
+        leak.word = number(reader);
+        CALL(reader, leak, reader->context, &leak);
+    }
+}
+
 static void read_mark(struct reader *reader)
 {
     struct capture_mark mark = {.time_ms = number(reader)};
@@ -417,6 +453,8 @@ static void (*const readers[])(struct reader *) = {
     [RECORD_CPU] = read_cpu,
     [RECORD_CPU_THREADS] = read_cpu_threads,
     [RECORD_CPU_ROWS] = read_cpu_rows,
+    [RECORD_LEAKS] = read_leaks,
+    [RECORD_LEAK_ROWS] = read_leak_rows,
 };
 
 /* ---- the file ---- */

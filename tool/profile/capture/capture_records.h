@@ -118,6 +118,23 @@ struct capture_cpu_row {
     uint64_t samples, ns;
 };
 
+/* A scan for lost blocks. */
+struct capture_leaks {
+    uint64_t time_ms, took_us, stood_us, root_bytes;
+    struct capture_count reachable, possible, indirect, definite;
+};
+
+/* What of one stack and thread was lost. */
+struct capture_leak {
+    uint32_t stack, thread; /* stack 0: the blocks have no record; thread UINT32_MAX: ended ones */
+    uint64_t size;          /* of the largest block; of each, where the stack is 0 */
+    uint64_t requested_bytes;
+    struct capture_count possible, indirect, definite;
+    struct capture_count owned; /* indirectly lost blocks that the definite ones lead to */
+    uint64_t cycles;            /* definite blocks that lead back to themselves */
+    uint64_t address, word;     /* of one block, and its first word */
+};
+
 struct capture_mark {
     uint64_t time_ms;
     struct capture_text name;
@@ -149,6 +166,8 @@ struct capture_calls {
     void (*cpu)(void *context, const struct capture_cpu *cpu);       /* before the next two */
     void (*cpu_thread)(void *context, const struct capture_cpu_thread *thread);
     void (*cpu_row)(void *context, const struct capture_cpu_row *row);
+    void (*leaks)(void *context, const struct capture_leaks *leaks); /* before its rows */
+    void (*leak)(void *context, const struct capture_leak *leak);
     void (*mark)(void *context, const struct capture_mark *mark);
     void (*end)(void *context, uint64_t time_ms);
     /* Whether the rows of the present snapshot are to be read; NULL: if there is `row`. */

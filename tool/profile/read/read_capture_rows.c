@@ -16,6 +16,7 @@
 #include "tool/profile/capture/capture.h"
 #include "tool/profile/profile.h"
 #include "tool/profile/read/read_capture_clock.h"
+#include "tool/profile/read/read_capture_leaks.h"
 
 enum {
     FRAMES_MAX = 1024, /* what the library records is far below */
@@ -54,6 +55,7 @@ struct taking {
     struct profile_list threads; /* struct thread */
     struct capture_samples samples;
     struct clock_rows clock;
+    struct leak_rows leaks;
     bool covered; /* the present snapshot: every block was subject to sampling */
     uint32_t last_node, last_stack;
     struct {
@@ -346,6 +348,33 @@ static void clock_labels(struct taking *taking)
 }
 
 /* Behind all others, since the samples of the heap are known by their numbers. */
+static void take_leaks(void *context, const struct capture_leaks *leaks)
+{
+    struct taking *taking = context;
+    if (taking->target)
+        leak_rows_start(&taking->leaks, taking->profile, leaks, taking->plan->start_ms);
+}
+
+static void take_leak(void *context, const struct capture_leak *leak)
+{
+    struct taking *taking = context;
+    if (taking->target)
+        leak_rows_row(&taking->leaks, taking->profile, leak);
+}
+
+static void leak_samples(struct taking *taking)
+{
+    struct profile *profile = taking->profile;
+    struct leak_rows *leaks = &taking->leaks;
+    if (!leak_rows_end(leaks, profile))
+        return;
+    for (size_t i = 0; i < leaks->rows.count && !profile->failed; i++) {
+        const struct capture_leak *row = (struct capture_leak *)leaks->rows.items + i;
+        leak_rows_add(leaks, profile, row, stack_of(taking, row->stack),
+                      labels_of(taking, thread_of(taking, row->thread), row->size));
+    }
+}
+
 static void clock_samples(struct taking *taking)
 {
     struct profile *profile = taking->profile;
@@ -453,6 +482,8 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
         .cpu = take_cpu,
         .cpu_thread = take_cpu_thread,
         .cpu_row = take_cpu_row,
+        .leaks = take_leaks,
+        .leak = take_leak,
         .wanted = is_wanted,
         .checked = true,
     };
@@ -466,6 +497,7 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
     /* The first pass told how far it is whole. */
     size_t size = plan->whole_size;
     enum capture_result result = capture_read(input->bytes, size, &calls, &taking, &wrong);
+    leak_samples(&taking);
     clock_samples(&taking);
     moved_mark(profile, taking.gone.items, taking.gone.count);
     if (profile->period < 0) /* recording is off now: what there is was sampled at this rate */
@@ -480,6 +512,7 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
                                     &taking.gone};
     capture_samples_free(&taking.samples);
     clock_rows_free(&taking.clock);
+    leak_rows_free(&taking.leaks);
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         keys_free(keys[i]);
     for (size_t i = 0; i < COUNT_OF(lists); i++)

@@ -10,6 +10,8 @@ enum { LEAKS_MAX = 40, FRAMES_MAX = 40 };
 
 static const char *rule_sentence(const struct leaks *leaks, const struct view *view)
 {
+    if (leaks->rule == LEAKS_LOST)
+        return "The program was scanned: nothing points to these blocks any more.";
     if (leaks->rule == LEAKS_EXIT)
         return "Every block was recorded and the program exited normally: these were "
                "never freed.";
@@ -78,7 +80,9 @@ static void table_put(FILE *file, const struct view *view, const struct leaks *l
     bool none = leaks->rule == LEAKS_NONE;
     if (leaks->found == 0 && !none) {
         fprintf(file, "<h2>Leaks</h2>\n<p>None: %s</p>\n",
-                leaks->rule == LEAKS_EXIT
+                leaks->rule == LEAKS_LOST
+                    ? "the program was scanned, and every live block can be reached."
+                : leaks->rule == LEAKS_EXIT
                     ? "every recorded block was freed, or is kept by a library on purpose."
                     : "no site grew beyond the noise of sampling.");
         return;

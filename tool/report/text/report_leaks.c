@@ -12,9 +12,36 @@ enum { ROWS_USUAL = 10, FRAMES_USUAL = 4, REST_USUAL = 5 };
 
 static const char *rule_word(const struct leaks *leaks, const struct view *view)
 {
+    if (leaks->rule == LEAKS_LOST)
+        return "lost";
     if (leaks->rule == LEAKS_EXIT)
         return "exit";
     return leaks->rule == LEAKS_NONE ? "none" : view->base ? "growth between profiles" : "growth";
+}
+
+static int64_t column_sum(const struct profile *profile, const char *name)
+{
+    int type = profile_type_named(profile, name);
+    int64_t sum = 0;
+    for (size_t i = 0; type >= 0 && i < profile->samples.count; i++)
+        sum += profile->samples.values[type][i];
+    return sum;
+}
+
+/* The other verdicts of the scan, of the whole program. */
+static void put_verdicts(const struct view *view, const struct style *style)
+{
+    const struct profile *profile = view->profile;
+    const char *dot = question_glyph(style, "·", "-");
+    char text[32];
+    int64_t indirect = column_sum(profile, TYPE_INDIRECT_SPACE);
+    int64_t possible = column_sum(profile, TYPE_POSSIBLE_SPACE);
+    if (indirect > 0)
+        fprintf(style->out, " %s %s indirectly", dot, style_value(text, (double)indirect, "bytes"));
+    if (possible > 0)
+        fprintf(style->out, " %s %s possibly", dot, style_value(text, (double)possible, "bytes"));
+    fprintf(style->out, " %s %s reachable", dot,
+            style_value(text, (double)profile->scan.reachable_space, "bytes"));
 }
 
 static void put_head(const struct view *view, const struct leaks *leaks, const struct style *style)
@@ -30,15 +57,18 @@ static void put_head(const struct view *view, const struct leaks *leaks, const s
                 style_value(bytes, (double)view->total.value, "bytes"),
                 question_count(objects, (uint64_t)view->total.objects));
     else if (leaks->found == 0)
-        fputs("no leaks", style->out);
+        fputs(leaks->rule == LEAKS_LOST ? "nothing is lost" : "no leaks", style->out);
     else
-        fprintf(style->out, "leaks: %s in %zu %s",
+        fprintf(style->out, "%s: %s in %zu %s",
+                leaks->rule == LEAKS_LOST ? "definitely lost" : "leaks",
                 style_value(bytes, (double)leaks->found_bytes, "bytes"), leaks->found,
                 leaks->found == 1 ? "place" : "places");
     int64_t rest = view->total.value - leaks->suppressed_bytes;
     if (leaks->rule == LEAKS_GROWTH && !view->base && rest > leaks->found_bytes)
         fprintf(style->out, " %s %s live and not growing", dot,
                 style_value(bytes, (double)(rest - leaks->found_bytes), "bytes"));
+    if (leaks->rule == LEAKS_LOST)
+        put_verdicts(view, style);
     if (leaks->suppressed > 0)
         fprintf(style->out, " %s %zu %s suppressed (%s)", dot, leaks->suppressed,
                 leaks->suppressed == 1 ? "stack" : "stacks",
@@ -186,6 +216,10 @@ static void put_rule(const struct view *view, const struct leaks *leaks, const s
     if (view->base)
         words = "Counted as leaks: sites that grew by more than the noise from the "
                 "first profile to the second.";
+    else if (leaks->rule == LEAKS_LOST)
+        words = "Lost: nothing that the program can reach points to these blocks. Indirectly: only "
+                "lost blocks do.\nPossibly: only pointers into the middle of a block do.  --metric "
+                "lost shows lost blocks in every report.";
     else if (leaks->rule == LEAKS_EXIT)
         words = "Counted as leaks: all blocks live at the end, reachable or not.  "
                 "--rule growth: only growth.";
@@ -193,7 +227,7 @@ static void put_rule(const struct view *view, const struct leaks *leaks, const s
         words = "Counted as leaks: sites that grew by more than the noise in the "
                 "second half of the run.";
     fprintf(style->out, "%s\n", words);
-    if (leaks->found > 0)
+    if (leaks->found > 0 && style->name)
         fprintf(style->out,
                 "exit status 1 %s to accept these: memoir leaks%s%s %s --suppress > leaks.supp\n",
                 question_glyph(style, "·", "-"), style->base_name ? " " : "",

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See lib/leak/leak.h. The copy and the process share the result and nothing else. The copy has one
+ * thread and runs our code only, so that locks of libc that other threads held when it was made do
+ * not matter. A copy that does not end in time is killed, and there is no scan.
+ */
+#include "lib/leak/leak.h"
+
+#include "base/compiler.h"
+#include "base/os.h"
+#include "base/os_thread.h"
+#include "lib/leak/stop.h"
+
+enum {
+    STACK_SIZE = 256 << 10,
+    CONSTANTS_MAX = 4096, /* parts of memory that may hold vtables: two a loaded object */
+    LOOK_MS = 20,         /* how often a copy that has not said that it is done is looked at */
+    READERS_MS = 1000,    /* for those who read the last scan: writing it takes milliseconds */
+    PATIENCE_MS = 300000, /* for a copy: at 100 MiB a second, 30 GiB */
+};
+
+/* What the copy shares with the process. */
+struct shared {
+    struct leak_scan scan; /* first: this is what callers get */
+    uint32_t done;
+    bool good;
+};
+
+static struct leak_request request_now;
+static struct stop stop_now;
+static struct shared *shared_now;  /* of the scan that is being made, */
+static struct shared *shared_last; /* and of the last one */
+static uint32_t busy;
+static uint32_t readers; /* of shared_last */
+
+static void scan_make(struct shared *shared);
+static bool scan_here(void);
+static void copy_run(void);
+static void copy_wait(pid_t copy, struct shared *shared);
+
+const struct leak_scan *leak_find(const struct leak_request *request)
+{
+    if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE) != 0)
+        return NULL;
+    struct shared *shared = shared_now = os_map_shared(sizeof *shared);
+    if (shared != NULL) {
+        request_now = *request;
+        scan_make(shared);
+    }
+    struct shared *old = shared_last;
+    if (shared != NULL && shared->good)
+        __atomic_store_n(&shared_last, shared, __ATOMIC_SEQ_CST);
+    else
+        old = shared;
+    for (unsigned i = 0; i < READERS_MS && load_acquire(&readers) > 0; i++)
+        os_wait(&readers, load_relaxed(&readers), 1);
+    if (old != NULL && load_acquire(&readers) == 0) /* else it is never given back */
+        os_unmap(old, sizeof *old);
+    bool good = shared != NULL && shared == shared_last;
+    store_release(&busy, 0);
+    return good ? &shared->scan : NULL;
+}
+
+static void scan_make(struct shared *shared)
+{
+    uint64_t before_ns = os_now_ns();
+    struct leak_scan *scan = &shared->scan;
+    if (!stop_threads(&stop_now)) {
+        stop_release();
+        return;
+    }
+    scan->time_ms = os_now_ms();
+    scan->threads = stop_now.count + stop_now.unknown;
+    scan->silent = stop_now.silent;
+    pid_t copy = os_copy_start(copy_run, STACK_SIZE);
+    if (copy <= 0)
+        shared->good = scan_here(); /* no process or no memory for a copy */
+    stop_release();
+    scan->stood_us = (os_now_ns() - before_ns) / 1000;
+    if (copy > 0)
+        copy_wait(copy, shared);
+    scan->took_us = (os_now_ns() - before_ns) / 1000;
+    stop_free(&stop_now);
+}
+
+const struct leak_scan *leak_last(void)
+{
+    __atomic_add_fetch(&readers, 1, __ATOMIC_SEQ_CST);
+    struct shared *last = __atomic_load_n(&shared_last, __ATOMIC_SEQ_CST);
+    return last == NULL ? NULL : &last->scan;
+}
+
+void leak_last_end(void)
+{
+    __atomic_sub_fetch(&readers, 1, __ATOMIC_RELEASE);
+}
+
+static void skip_add(struct roots *roots, const void *start, size_t size)
+{
+    roots->skip[roots->skip_count++] =
+        (struct scan_range){(uintptr_t)start, (uintptr_t)start + size};
+}
+
+/* Sorted by address, as roots.h wants it. */
+static void skip_sort(struct roots *roots)
+{
+    for (unsigned i = 1; i < roots->skip_count; i++)
+        for (unsigned k = i; k > 0 && roots->skip[k].start < roots->skip[k - 1].start; k--) {
+            struct scan_range other = roots->skip[k];
+            roots->skip[k] = roots->skip[k - 1];
+            roots->skip[k - 1] = other;
+        }
+}
+
+static bool scan_here(void)
+{
+    const struct leak_request *request = &request_now;
+    size_t constants_bytes = CONSTANTS_MAX * sizeof(struct scan_range);
+    struct scan_range *constants = os_map(constants_bytes);
+    struct scan_rules rules = {.inside = request->inside, .offset_max = request->offset_max};
+    struct roots roots = {.threads = stop_now.threads,
+                          .threads_count = stop_now.count,
+                          .mappings = request->mappings};
+    struct scan scan;
+    if (constants == NULL)
+        return false;
+    rules.constants = constants;
+    rules.constants_count = roots_constants(constants, CONSTANTS_MAX);
+    bool good = scan_begin(&scan, &rules, &shared_now->scan.result);
+    if (good) {
+        skip_add(&roots, stop_now.threads, stop_now.room);
+        skip_add(&roots, scan.states, scan.states_bytes);
+        skip_add(&roots, scan.large, scan.large_bytes);
+        skip_add(&roots, scan.waiting, scan.waiting_max * sizeof *scan.waiting);
+        skip_sort(&roots);
+        good = roots_scan(&roots, &scan);
+        scan_finish(&scan);
+        scan_end(&scan);
+    }
+    os_unmap(constants, constants_bytes);
+    return good && shared_now->scan.result.complete;
+}
+
+static void copy_run(void)
+{
+    struct shared *shared = shared_now;
+    shared->good = scan_here();
+    store_release(&shared->done, 1);
+    os_wake(&shared->done, 1);
+    os_exit(0);
+}
+
+static void copy_wait(pid_t copy, struct shared *shared)
+{
+    uint64_t since_ms = os_now_ms();
+    while (load_acquire(&shared->done) == 0) {
+        if (os_copy_ended(copy))
+            return;
+        if (os_now_ms() - since_ms > PATIENCE_MS)
+            break;
+        os_wait(&shared->done, 0, LOOK_MS);
+    }
+    os_copy_kill(copy);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The door of lib/leak: which blocks nothing points to any more. A copy of the process (the way of
+ * fork) looks at a heap that stands still, while the program goes on; where no copy can be made,
+ * the calling thread looks at the heap itself.
+ */
+#ifndef LEAK_LEAK_H
+#define LEAK_LEAK_H
+
+#include "lib/leak/roots.h"
+#include "lib/leak/scan.h"
+
+struct leak_request {
+    enum scan_inside inside;
+    size_t offset_max; /* for SCAN_INSIDE_OFFSET */
+    bool mappings;     /* memory that the program mapped by itself counts as a root */
+};
+
+struct leak_scan {
+    struct scan_result result;
+    uint64_t time_ms;           /* os_now_ms() of the moment it tells about */
+    uint64_t took_us, stood_us; /* the scan; how long threads of the program stood still for it */
+    unsigned threads, silent;   /* that were there; of which the registers are not known */
+};
+
+/* Makes a scan, which stays until the next one. To be called by a thread of ours, as stop.h says.
+ * NULL when memory is out, the list of mappings can't be read, or another thread makes one. */
+const struct leak_scan *leak_find(const struct leak_request *request);
+/* The last one, or NULL. It stays until `leak_last_end`. */
+const struct leak_scan *leak_last(void);
+void leak_last_end(void);
+
+#endif

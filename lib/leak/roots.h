@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The memory that a program reaches blocks from: its private writable mappings (data segments,
+ * stacks, thread-local storage, what it mapped by itself) and the registers of its threads. The
+ * allocator's own memory is none of them: its tables know every block.
+ *
+ * Of a stack only what lies above the stack pointer counts; dead frames below hold old pointers.
+ * Pages that are not in memory hold nothing, and are passed over: a program may have reserved far
+ * more than it uses.
+ */
+#ifndef LEAK_ROOTS_H
+#define LEAK_ROOTS_H
+
+#include "lib/leak/scan.h"
+
+enum { ROOTS_REGISTERS = 34 };
+
+/* A thread that stands still. */
+struct roots_thread {
+    uintptr_t sp;
+    uintptr_t registers[ROOTS_REGISTERS];
+};
+
+struct roots {
+    const struct roots_thread *threads;
+    unsigned threads_count;
+    /* Memory that is no root, whatever it holds: the scan's own. Sorted by address. */
+    struct scan_range skip[8];
+    unsigned skip_count;
+    bool mappings; /* also those that are neither of a file, nor a stack or the heap of brk */
+};
+
+/* Scans all of it. False if the list of mappings could not be read: then the verdicts are worth
+ * nothing. */
+bool roots_scan(const struct roots *roots, struct scan *scan);
+/* Parts of memory that may hold vtables, sorted; how many, at most `max`. */
+unsigned roots_constants(struct scan_range *ranges, unsigned max);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The scan: which live blocks can the program still reach? From the roots (ranges of memory that
+ * the program uses: data segments, stacks, its own mappings) every word that points to a block
+ * leads on to that block's words, until nothing new is found. What is left is lost.
+ *
+ *     reachable    a pointer to the block's start, or one that counts as such, leads there
+ *     possible     only a pointer into the block leads there, or such a pointer comes first
+ *     indirect     lost, and another lost block points to it
+ *     definite     lost, and no lost block points to it; of a cycle, one block
+ *
+ * A block has two bits of state, found from its address: 1/64 of the heap, and only where the heap
+ * is in use. Blocks that wait to be looked at are on a stack; a long block is looked at in parts,
+ * and what its first part leads to comes before the next part, so that the stack stays small for
+ * lists and for arrays of pointers alike.
+ *
+ * No lock and no allocation from the heap. The heap must stand still: scan.c runs in a forked copy
+ * of the process (leak.h), or while all other threads are stopped.
+ */
+#ifndef LEAK_SCAN_H
+#define LEAK_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+
+struct scan_range {
+    uintptr_t start, end;
+};
+
+/* Which pointers into a block count like pointers to its start. */
+enum scan_inside {
+    SCAN_INSIDE_KNOWN,  /* to the first element of `new[]`, to a base class with a vtable */
+    SCAN_INSIDE_OFFSET, /* up to `offset_max` bytes behind the start */
+    SCAN_INSIDE_ANY,
+};
+
+struct scan_rules {
+    enum scan_inside inside;
+    size_t offset_max;
+    /* Memory that holds vtables: not writable, sorted by address. For SCAN_INSIDE_KNOWN. */
+    const struct scan_range *constants;
+    unsigned constants_count;
+};
+
+struct scan_sum {
+    uint64_t blocks, bytes;
+};
+
+/* Lost blocks of one site, or, where blocks have no record, of one size. */
+struct scan_row {
+    uint32_t site; /* `site` of the records (lib/alloc/span.h); 0: none */
+    bool used;
+    uint64_t size;            /* site 0: usable bytes of each block; else of the largest */
+    uint64_t requested_bytes; /* by verdict all together; usable bytes where there is no record */
+    struct scan_sum definite, indirect, possible;
+    struct scan_sum owned;  /* indirectly lost blocks that definite ones of this row lead to */
+    uint64_t cycles;        /* definite blocks that a block of their own leads back to */
+    uintptr_t example;      /* one of the blocks */
+    uintptr_t example_word; /* its first word */
+};
+
+enum { SCAN_ROWS = 1 << 14 }; /* rows of a result; the last one takes what finds no room */
+
+struct scan_result {
+    struct scan_sum reachable, possible, indirect, definite;
+    uint64_t root_bytes; /* looked at */
+    bool complete;       /* false: memory was out */
+    struct scan_row rows[SCAN_ROWS];
+};
+
+struct scan {
+    struct scan_rules rules;
+    struct scan_result *result;
+    size_t window_bytes;
+    uint64_t *states; /* two bits a granule */
+    size_t states_bytes;
+    uint32_t *large; /* by unit: the span of the large block there, or 0 */
+    size_t large_bytes;
+    struct scan_range *waiting; /* parts of blocks to look at */
+    size_t waiting_count, waiting_max;
+    unsigned phase;
+    uintptr_t leader; /* the lost block that is being followed, */
+    struct scan_row *leader_row;
+    bool leader_cycle; /* and whether something leads back to it */
+};
+
+/* `result` is all zero. False when memory is out. */
+bool scan_begin(struct scan *scan, const struct scan_rules *rules, struct scan_result *result);
+/* The program uses this memory. All of it must be readable. */
+void scan_root(struct scan *scan, uintptr_t start, uintptr_t end);
+/* After the last root: the verdicts, into the result. */
+void scan_finish(struct scan *scan);
+/* Gives the memory of the scan back. */
+void scan_end(struct scan *scan);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See lib/leak/stop.h. Threads that begin others meanwhile are why the list is read until it shows
+ * no new one: a thread that stands still begins none.
+ */
+#include "lib/leak/stop.h"
+
+#include <fcntl.h>
+#include <signal.h>
+
+#include "base/arch.h"
+#include "base/attach.h"
+#include "base/compiler.h"
+#include "base/os.h"
+#include "base/os_thread.h"
+#include "base/os_timer.h"
+#include "base/print.h"
+#include "lib/watch/watch.h"
+
+enum {
+    PLACES_MAX = 1 << 17, /* threads; 40 MB of address space, touched as far as needed */
+    ROUNDS_MAX = 100,     /* readings of the list: a program may begin threads without end */
+    ANSWER_MS = 100, /* for all threads to stand still; one that runs answers in microseconds */
+};
+
+struct place {
+    pid_t tid;
+    uint32_t answered;
+    struct roots_thread thread;
+};
+
+static struct place *places;
+static unsigned places_count; /* signalled */
+static uint32_t answers;
+static uint32_t stopping; /* threads that are in the handler wait while it is 1 */
+
+static int signal_choose(void);
+static bool round_signal(int folder, int signal);
+static void wait_for_answers(void);
+static bool silent_sp(pid_t tid, uintptr_t *sp);
+static void on_stop(const void *info, void *context);
+
+bool stop_threads(struct stop *stop)
+{
+    *stop = (struct stop){.room = PLACES_MAX * sizeof(struct roots_thread)};
+    int folder = os_open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    places = os_map(PLACES_MAX * sizeof *places);
+    stop->threads = os_map(stop->room);
+    stop->since_ns = os_now_ns();
+    places_count = 0;
+    store_relaxed(&answers, 0);
+    int signal = signal_choose();
+    bool good = folder >= 0 && places != NULL && stop->threads != NULL;
+    if (good) {
+        interrupt_hear(INTERRUPT_STOP, on_stop);
+        store_release(&stopping, 1);
+        for (unsigned round = 0; round < ROUNDS_MAX && round_signal(folder, signal); round++)
+            wait_for_answers();
+    }
+    if (folder >= 0)
+        os_close(folder);
+    for (unsigned i = 0; good && i < places_count; i++) {
+        struct roots_thread *thread = &stop->threads[stop->count];
+        bool silent = load_acquire(&places[i].answered) == 0;
+        stop->silent += silent;
+        if (!silent)
+            *thread = places[i].thread;
+        else if (!silent_sp(places[i].tid, &thread->sp)) {
+            stop->unknown++;
+            continue;
+        }
+        stop->count++;
+    }
+    return good;
+}
+
+void stop_release(void)
+{
+    store_release(&stopping, 0);
+    os_wake(&stopping, INT32_MAX);
+}
+
+void stop_free(struct stop *stop)
+{
+    /* `places` stays: a thread may be late. */
+    if (stop->threads != NULL)
+        os_unmap(stop->threads, stop->room);
+}
+
+/* One that programs without a handler for it ignore; 0: the program has handlers for all. */
+static int signal_choose(void)
+{
+    if (interrupt_open(ATTACH_SIGNAL))
+        return ATTACH_SIGNAL;
+    return interrupt_open(SIGWINCH) ? SIGWINCH : 0;
+}
+
+static bool is_known(pid_t tid)
+{
+    for (unsigned i = places_count; i-- > 0;)
+        if (places[i].tid == tid)
+            return true;
+    return false;
+}
+
+/* Signals the threads that were not there before; false if there are none. */
+static bool round_signal(int folder, int signal)
+{
+    _Alignas(uint64_t) char names[4096];
+    unsigned before = places_count;
+    pid_t self = os_tid_asked();
+    os_folder_rewind(folder);
+    for (ssize_t got; (got = os_folder_read(folder, names, sizeof names)) > 0;)
+        for (ssize_t at = 0; at < got;) {
+            const struct os_folder_entry *entry = (const struct os_folder_entry *)(names + at);
+            pid_t tid = 0;
+            for (const char *digit = entry->name; *digit >= '0' && *digit <= '9'; digit++)
+                tid = tid * 10 + (*digit - '0');
+            at += entry->length;
+            if (tid == 0 || tid == self || os_thread_is_ours(tid) || is_known(tid) ||
+                places_count == PLACES_MAX)
+                continue;
+            places[places_count].tid = tid;
+            places_count++;
+            os_signal_queue(tid, signal, interrupt_value(places_count - 1));
+        }
+    return places_count > before;
+}
+
+static void wait_for_answers(void)
+{
+    uint64_t since_ms = os_now_ms();
+    for (uint32_t now; (now = load_acquire(&answers)) < places_count;) {
+        uint64_t spent = os_now_ms() - since_ms;
+        if (spent >= ANSWER_MS)
+            return;
+        os_wait(&answers, now, (uint32_t)(ANSWER_MS - spent));
+    }
+}
+
+/* In any thread, at any moment, with all signals blocked. */
+static void on_stop(const void *info, void *context)
+{
+    uint32_t number = (uint32_t)(uintptr_t)((const siginfo_t *)info)->si_value.sival_ptr;
+    if (load_acquire(&stopping) == 0 || number >= places_count)
+        return;
+    const char *frame = (const char *)context - ARCH_SIGNAL_CONTEXT;
+    struct roots_thread *thread = &places[number].thread;
+    uintptr_t sp = *(const uintptr_t *)(frame + ARCH_SIGNAL_SP);
+    for (unsigned i = 0; i < ARCH_REGISTERS && i < ROOTS_REGISTERS; i++)
+        thread->registers[i] = *(const uintptr_t *)(frame + arch_signal_slot(i));
+    /* Registers of the vector unit do not count: they keep what was last copied for long, and a
+     * pointer that is nowhere else is rarely there. */
+    thread->sp = sp;
+    store_release(&places[number].answered, 1);
+    __atomic_fetch_add(&answers, 1, __ATOMIC_RELEASE);
+    os_wake(&answers, 1);
+    uint64_t since_ms = os_now_ms();
+    while (load_acquire(&stopping) == 1 && os_now_ms() - since_ms < STOP_MAX_MS)
+        os_wait(&stopping, 1, STOP_MAX_MS);
+}
+
+/* The kernel's own word: "number arguments sp pc" of the system call in which the thread waits. */
+static bool silent_sp(pid_t tid, uintptr_t *sp)
+{
+    enum { SP_FROM_END = 2 };
+    char path[64], text[256];
+    struct print name;
+    print_start(&name, path, sizeof path);
+    print_format(&name, "/proc/self/task/%d/syscall", (int)tid);
+    int fd = os_open(print_string(&name), O_RDONLY | O_CLOEXEC, 0);
+    ssize_t got = fd < 0 ? 0 : os_read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        os_close(fd);
+    unsigned from_end = 0;
+    for (; got > 0 && from_end < SP_FROM_END; got--)
+        from_end += text[got - 1] == ' ';
+    if (got <= 0)
+        return false; /* it runs */
+    *sp = 0;
+    for (const char *at = text + got + 3; *at != ' ' && *at != '\n'; at++) /* behind " 0x" */
+        *sp = *sp << 4 | (uintptr_t)(*at <= '9' ? *at - '0' : *at - 'a' + 10);
+    return *sp != 0;
+}

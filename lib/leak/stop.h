@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All threads of the program stand still for a moment, with their registers noted. Each is
+ * interrupted (lib/watch/interrupt.h) and waits in the handler until it is released, or until
+ * STOP_MAX_MS have passed: a scan that dies must not stop the program for ever.
+ *
+ * A thread that blocks the signal, or that the kernel does not let go, does not answer. Of such a
+ * *silent* thread the kernel tells the stack pointer while it waits in a system call; its registers
+ * are not known.
+ */
+#ifndef LEAK_STOP_H
+#define LEAK_STOP_H
+
+#include "lib/leak/roots.h"
+
+enum { STOP_MAX_MS = 2000 };
+
+struct stop {
+    struct roots_thread *threads; /* those that stand still, and silent ones whose sp is known */
+    unsigned count, room;
+    unsigned silent;  /* did not answer */
+    unsigned unknown; /* of them: not even their stack pointer is known */
+    uint64_t since_ns;
+};
+
+/* To be called by a thread of ours (base/os_thread.h), whose descriptors are not the program's.
+ * False: memory is out, or there is no list of threads. */
+bool stop_threads(struct stop *stop);
+/* They go on. */
+void stop_release(void);
+/* Gives the list of threads back. */
+void stop_free(struct stop *stop);
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The scan for lost blocks: random graphs of blocks, with pointers to starts and into blocks, have
+ * the verdicts that a slow and simple search gives; long lists, wide arrays, cycles and each kind
+ * of pointer into a block are found out about one by one.
+ */
+#include "lib/leak/scan.h"
+
+#include "tests/unit/unit.h"
+
+enum { BLOCKS = 120, INSIDE = 24, ROOTS = 16 };
+
+static struct heap *heap;
+static struct scan_result *result;
+
+static void *take(size_t size)
+{
+    if (size > BLOCK_MAX) {
+        bool zero;
+        char *large = large_take(0, size, GRANULE, &zero);
+        assert(large != NULL);
+        *live_at(large) = live_sign(large);
+        memset(large, 0, size);
+        return large;
+    }
+    void *block = unit_malloc(heap, class_of(size));
+    memset(block, 0, size);
+    return block;
+}
+
+static void give(void *block)
+{
+    if (mark_of(block) == MARK_LARGE) {
+        *live_at(block) = 0;
+        large_give(span_of(block));
+    } else {
+        unit_free(heap, block);
+    }
+}
+
+static void run(const struct scan_rules *rules, const void *roots, size_t bytes)
+{
+    struct scan scan;
+    memset(result, 0, sizeof *result);
+    assert(scan_begin(&scan, rules, result));
+    scan_root(&scan, (uintptr_t)roots, (uintptr_t)roots + bytes);
+    scan_finish(&scan);
+    scan_end(&scan);
+    assert(result->complete && result->root_bytes == bytes);
+}
+
+static uint64_t rows_sum(size_t offset)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < SCAN_ROWS; i++)
+        sum += ((const struct scan_sum *)((const char *)&result->rows[i] + offset))->blocks;
+    return sum;
+}
+
+static void expect(uint64_t reachable, uint64_t possible, uint64_t indirect, uint64_t definite)
+{
+    assert(result->reachable.blocks == reachable);
+    assert(result->possible.blocks == possible);
+    assert(result->indirect.blocks == indirect);
+    assert(result->definite.blocks == definite);
+    assert(rows_sum(offsetof(struct scan_row, possible)) == possible);
+    assert(rows_sum(offsetof(struct scan_row, indirect)) == indirect);
+    assert(rows_sum(offsetof(struct scan_row, owned)) == indirect);
+    assert(rows_sum(offsetof(struct scan_row, definite)) == definite);
+}
+
+/* How one block leads to another: not at all, by a pointer into it, or to its start. */
+enum { NOTHING, WEAK, STRONG };
+static uint8_t edge[BLOCKS][BLOCKS], from_root[BLOCKS];
+static bool reach[BLOCKS][BLOCKS]; /* by pointers of any kind, among lost blocks */
+
+static void spread(uint8_t *seen, unsigned least)
+{
+    for (bool more = true; more;) {
+        more = false;
+        for (unsigned i = 0; i < BLOCKS; i++)
+            for (unsigned k = 0; k < BLOCKS; k++)
+                if (seen[i] && !seen[k] && edge[i][k] >= least)
+                    seen[k] = more = true;
+    }
+}
+
+static void expect_graph(void)
+{
+    uint8_t strong[BLOCKS], any[BLOCKS];
+    unsigned reachable = 0, possible = 0, lost = 0, definite = 0;
+    for (unsigned i = 0; i < BLOCKS; i++)
+        strong[i] = from_root[i] == STRONG;
+    spread(strong, STRONG);
+    for (unsigned i = 0; i < BLOCKS; i++)
+        any[i] = strong[i] || from_root[i] != NOTHING;
+    spread(any, WEAK);
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        reachable += strong[i];
+        possible += any[i] && !strong[i];
+        for (unsigned k = 0; k < BLOCKS; k++)
+            reach[i][k] = i == k || (!any[i] && !any[k] && edge[i][k] != NOTHING);
+    }
+    for (unsigned via = 0; via < BLOCKS; via++)
+        for (unsigned i = 0; i < BLOCKS; i++)
+            for (unsigned k = 0; k < BLOCKS; k++)
+                reach[i][k] |= reach[i][via] && reach[via][k];
+    for (unsigned i = 0; i < BLOCKS; i++) {
+        bool first = !any[i]; /* of its cycle, which no other block leads to */
+        for (unsigned k = 0; k < BLOCKS; k++)
+            if (reach[k][i] && (!reach[i][k] || k < i))
+                first = false;
+        lost += !any[i];
+        definite += first;
+    }
+    expect(reachable, possible, lost - definite, definite);
+}
+
+static void random_graphs_have_the_verdicts_of_a_simple_search(void)
+{
+    static const struct scan_rules rules = {.inside = SCAN_INSIDE_KNOWN};
+    uint64_t random = 7;
+    for (unsigned round = 0; round < unit_times(60); round++) {
+        uintptr_t *blocks[BLOCKS], roots[ROOTS] = {0};
+        memset(edge, 0, sizeof edge);
+        memset(from_root, 0, sizeof from_root);
+        for (unsigned i = 0; i < BLOCKS; i++) {
+            size_t size = 512 + unit_random(&random) % 3000;
+            blocks[i] = take(unit_random(&random) % 8 == 0 ? size * 40 : size);
+        }
+        for (unsigned n = 0; n < round * 4; n++) {
+            unsigned i = (unsigned)(unit_random(&random) % BLOCKS);
+            unsigned k = (unsigned)(unit_random(&random) % BLOCKS);
+            bool weak = unit_random(&random) % 4 == 0;
+            /* A word of its own for each pair: the first 64 stay for what is inside. */
+            uintptr_t *word = &blocks[i][8 + (k % 56)];
+            if (*word != 0)
+                continue;
+            *word = (uintptr_t)blocks[k] + (weak ? INSIDE + 16 * (n % 3) + 1 : 0);
+            edge[i][k] = weak ? (edge[i][k] > WEAK ? edge[i][k] : WEAK) : STRONG;
+        }
+        for (unsigned n = 0; n < ROOTS; n++) {
+            unsigned k = (unsigned)(unit_random(&random) % BLOCKS);
+            bool weak = unit_random(&random) % 3 == 0;
+            roots[n] = (uintptr_t)blocks[k] + (weak ? INSIDE : 0);
+            if (from_root[k] != STRONG)
+                from_root[k] = weak ? WEAK : STRONG;
+        }
+        run(&rules, roots, sizeof roots);
+        expect_graph();
+        for (unsigned i = 0; i < BLOCKS; i++)
+            give(blocks[i]);
+    }
+}
+
+static void long_lists_and_wide_arrays_are_followed_to_their_ends(void)
+{
+    static const struct scan_rules rules = {.inside = SCAN_INSIDE_KNOWN};
+    enum { LENGTH = 20000, WIDTH = 20000 };
+    uintptr_t root = 0, *wide = take(WIDTH * sizeof *wide);
+    for (unsigned i = 0; i < LENGTH; i++) {
+        uintptr_t *node = take(32);
+        node[1] = root;
+        root = (uintptr_t)node;
+    }
+    for (unsigned i = 0; i < WIDTH; i++)
+        wide[i] = (uintptr_t)take(16);
+    uintptr_t roots[] = {root, (uintptr_t)wide};
+    run(&rules, roots, sizeof roots);
+    expect(LENGTH + WIDTH + 1, 0, 0, 0);
+    run(&rules, &root, sizeof root);
+    expect(LENGTH, 0, WIDTH, 1);
+    for (unsigned i = 0; i < WIDTH; i++)
+        give((void *)wide[i]);
+    give(wide);
+    while (root != 0) {
+        uintptr_t *node = (uintptr_t *)root;
+        root = node[1];
+        give(node);
+    }
+}
+
+static void cycles_are_lost_once_and_known_as_such(void)
+{
+    static const struct scan_rules rules = {.inside = SCAN_INSIDE_KNOWN};
+    uintptr_t none = 0, *a = take(64), *b = take(64), *alone = take(64), *own = take(64);
+    a[0] = (uintptr_t)b;
+    b[0] = (uintptr_t)a;
+    own[0] = (uintptr_t)own;
+    alone[0] = 42;
+    run(&rules, &none, sizeof none);
+    expect(0, 0, 1, 3);
+    uint64_t cycles = 0;
+    for (unsigned i = 0; i < SCAN_ROWS; i++)
+        cycles += result->rows[i].cycles;
+    assert(cycles == 2);
+    give(a), give(b), give(alone), give(own);
+}
+
+static void pointers_into_blocks_count_as_the_rules_say(void)
+{
+    static uintptr_t vtable[4];
+    struct scan_range constants = {(uintptr_t)vtable, (uintptr_t)(vtable + 4)};
+    struct scan_rules known = {
+        .inside = SCAN_INSIDE_KNOWN, .constants = &constants, .constants_count = 1};
+    struct scan_rules any = {.inside = SCAN_INSIDE_ANY};
+    struct scan_rules offset = {.inside = SCAN_INSIDE_OFFSET, .offset_max = 40};
+    uintptr_t *array = take(808), *object = take(96), *plain = take(96), *large = take(100000);
+    array[0] = 100; /* new T[100] */
+    object[5] = (uintptr_t)&vtable[2];
+    uintptr_t roots[] = {(uintptr_t)&array[1], (uintptr_t)&object[5], (uintptr_t)&plain[5],
+                         (uintptr_t)&large[9000]};
+    run(&known, roots, sizeof roots);
+    expect(2, 2, 0, 0);
+    run(&any, roots, sizeof roots);
+    expect(4, 0, 0, 0);
+    run(&offset, roots, sizeof roots);
+    expect(3, 1, 0, 0);
+    give(plain), give(large);
+    run(&any, roots, sizeof roots); /* what is freed is no block */
+    expect(2, 0, 0, 0);
+    give(array), give(object);
+}
+
+int main(void)
+{
+    unit_start();
+    heap = unit_heap(0, 0);
+    result = calloc(1, sizeof *result);
+    assert(heap != NULL && result != NULL);
+    random_graphs_have_the_verdicts_of_a_simple_search();
+    long_lists_and_wide_arrays_are_followed_to_their_ends();
+    cycles_are_lost_once_and_known_as_such();
+    pointers_into_blocks_count_as_the_rules_say();
+    return 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A scan for lost blocks in a capture while it is read: its rows are kept and become samples at the
+ * end, in columns of their own.
+ */
+#ifndef PROFILE_READ_READ_CAPTURE_LEAKS_H
+#define PROFILE_READ_READ_CAPTURE_LEAKS_H
+
+#include "tool/profile/capture/capture.h"
+#include "tool/profile/profile.h"
+
+enum { LEAK_COLUMNS = 6 };
+
+struct leak_rows {
+    struct profile_list rows;       /* struct capture_leak */
+    unsigned columns[LEAK_COLUMNS]; /* lost, indirect, possible: objects and bytes of each */
+};
+
+void leak_rows_start(struct leak_rows *leaks, struct profile *profile,
+                     const struct capture_leaks *scan, uint64_t start_ms);
+void leak_rows_row(struct leak_rows *leaks, struct profile *profile,
+                   const struct capture_leak *row);
+/* All rows are there: makes the columns. False: there was no scan. */
+bool leak_rows_end(struct leak_rows *leaks, struct profile *profile);
+void leak_rows_add(const struct leak_rows *leaks, struct profile *profile,
+                   const struct capture_leak *row, uint32_t stack, uint32_t label_set);
+void leak_rows_free(struct leak_rows *leaks);
+
+#endif
