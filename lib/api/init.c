@@ -146,6 +146,7 @@ __attribute__((destructor)) static void go(void)
     if (cold_begin(NULL)) /* after a jump out of a signal handler nothing can be written before */
         cold_end();
     triggers_exit(NULL);
+    dump_recorder_end();
     if (config.stats)
         stats_print(message_is_first(stats_fd) ? stats_fd : STATS_MESSAGE);
     faces_exit();
