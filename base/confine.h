@@ -26,7 +26,8 @@ enum confine {
     CONFINE_CONTROL = 64, /* control from outside */
     CONFINE_ENDING = 128, /* the last snapshot when a signal ends the program */
     CONFINE_CPU = 256,    /* the CPU profile */
-    CONFINE_ALL = 511,
+    CONFINE_GROW = 512,   /* a longer recorder file */
+    CONFINE_ALL = 1023,
 };
 
 extern HIDDEN uint32_t confine_denied; /* a sum of these */

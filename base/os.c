@@ -19,7 +19,9 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <termios.h>
@@ -342,6 +344,53 @@ ssize_t os_folder_read(int fd, void *buffer, size_t size)
 bool os_lock_file(int fd)
 {
     return call3(SYS_flock, fd, LOCK_EX | LOCK_NB, 0) == 0;
+}
+
+bool os_lock_for_process(int fd)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return call3(SYS_fcntl, fd, F_SETLK, (long)&whole) == 0;
+}
+
+/* Where the file system can't give space ahead, zeros are written. */
+static int zeros_write(int fd, uint64_t from, uint64_t size)
+{
+    static const char zeros[4096];
+    for (uint64_t at = from; at < size;) {
+        uint64_t more = size - at < sizeof zeros ? size - at : sizeof zeros;
+        long got = arch_syscall(SYS_pwrite64, fd, (long)zeros, (long)more, (long)at, 0, 0);
+        if (got == -EINTR)
+            continue;
+        if (got <= 0)
+            return got == 0 ? -ENOSPC : (int)got;
+        at += (uint64_t)got;
+    }
+    return 0;
+}
+
+int os_file_grow(int fd, uint64_t from, uint64_t size)
+{
+    unsigned tries = 0;
+    long got;
+    if (size > os_limit(RLIMIT_FSIZE))
+        return -EFBIG;
+    do
+        got = arch_syscall(SYS_fallocate, fd, 0, (long)from, (long)(size - from), 0, 0);
+    while (os_again(got, &tries));
+    return got == -EOPNOTSUPP || got == -ENOSYS ? zeros_write(fd, from, size) : (int)got;
+}
+
+bool os_file_copies(int fd)
+{
+    static const uint32_t kinds[] = {0x9123683e /* btrfs */, 0x2fc12fc1 /* ZFS */,
+                                     0xca451a4e /* bcachefs */};
+    struct statfs about;
+    if (call3(SYS_fstatfs, fd, (long)&about, 0) != 0)
+        return false;
+    for (unsigned i = 0; i < COUNT_OF(kinds); i++)
+        if ((uint32_t)about.f_type == kinds[i])
+            return true;
+    return false;
 }
 
 bool os_process_alive(pid_t pid)

@@ -32,6 +32,11 @@ bool os_unmap(void *at, size_t size);
 enum os_moved { OS_MOVED, OS_STAYED, OS_LOST };
 enum os_moved os_move(void *from, void *to, size_t size);
 
+/* Addresses that nothing else gets, without memory. NULL when there are none. */
+void *os_reserve(size_t size);
+/* Puts a part of a file there, for all processes that map it. `at`, `size`, `from`: whole pages. */
+bool os_map_file(void *at, size_t size, int fd, uint64_t from);
+
 /* Makes the range, whole pages, writable or read-only. */
 bool os_protect(void *at, size_t size, bool writable);
 
@@ -158,6 +163,16 @@ struct os_folder_entry {
 /* Takes the lock of flock without waiting; it ends with the last copy of the descriptor. False if
  * another process has it. */
 bool os_lock_file(int fd);
+
+/* Takes the lock that fcntl knows, without waiting: it is the process's, no child of it has it, and
+ * it goes when the process ends, starts another program or closes the file. */
+bool os_lock_for_process(int fd);
+/* Gives the file disk space or memory up to `size`, so that writing to a mapping of it can't fail;
+ * 0 or a negative errno. The limit on the size of files is -EFBIG, without a signal. */
+int os_file_grow(int fd, uint64_t from, uint64_t size);
+/* Whether the file lies where what was given to it can still be missing when it is written to: a
+ * file system that copies what is overwritten. */
+bool os_file_copies(int fd);
 
 /* Whether a process of that id exists, as far as we can see. */
 bool os_process_alive(pid_t pid);

@@ -60,6 +60,19 @@ bool os_map_over(void *at, size_t size)
     return !failed(map(at, size, MAP_FIXED));
 }
 
+void *os_reserve(size_t size)
+{
+    long got = arch_syscall(SYS_mmap, 0, (long)size, PROT_NONE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return failed(got) ? NULL : (void *)got;
+}
+
+bool os_map_file(void *at, size_t size, int fd, uint64_t from)
+{
+    return !failed(arch_syscall(SYS_mmap, (long)at, (long)size, PROT_READ | PROT_WRITE,
+                                MAP_SHARED | MAP_FIXED, fd, (long)from));
+}
+
 bool os_unmap(void *at, size_t size)
 {
     return call3(SYS_munmap, (long)at, (long)size, 0) == 0;

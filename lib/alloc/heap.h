@@ -98,6 +98,7 @@ struct heap {
     uint64_t random;             /* the sampler's generator */
     struct heap_sums large;      /* blocks */
     void *spares[SPARE_CLASSES * SPARES];
+    void *counted; /* for rooms above: what belongs to this heap elsewhere; stays with it */
 };
 
 _Static_assert(MARK_COUNT <= 8 * sizeof((struct heap *)0)->stocked, "a bit for each mark");

@@ -19,7 +19,7 @@
 #include "lib/dump/dump.h"
 #include "lib/heap/observer.h"
 
-enum { TICK_EVERY = 16 };
+enum { TICK_EVERY = 16, COUNT_EVERY = 1024 };
 
 static uint32_t trim_generation; /* heaps configured before it give everything back */
 
@@ -93,6 +93,7 @@ static struct heap *enter(bool often)
         if (heap == NULL)
             return NULL;
         heap->random = young_seed();
+        counts_adopt(heap);
         young.colour = heap->colour;
         young_grown();
         init_thread(heap);
@@ -108,6 +109,8 @@ static struct heap *enter(bool often)
     }
     if (!(often || heap->watched) || ++heap->visits % TICK_EVERY == 0)
         totals_tick(heap_tick(heap));
+    if (unlikely(heap->watched && heap->visits % COUNT_EVERY == 0))
+        counts_all(heap);
     return heap;
 }
 
@@ -130,6 +133,7 @@ void cold_thread_end(void)
     young.sums = (struct heap_sums){0};
     if (heap_self != NULL && cold_begin(NULL)) {
         track_thread_end();
+        counts_all(heap_self);
         heap_end(heap_self);
         cold_end();
     }

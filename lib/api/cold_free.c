@@ -41,6 +41,7 @@ void cold_free_watched(void *p, struct heap *heap, const struct caller *caller, 
                                        : spare_keep(heap, class, p)))
         return;
     young_sum((struct heap_sums){.frees = 1, .free_bytes = size});
+    counts_direct(class, 0, 1);
     central_give(&p, 1);
 }
 
@@ -54,11 +55,14 @@ static void free_inside(void *p, unsigned mark, const struct caller *caller)
     }
     if (unlikely(heap == NULL && heap_self != NULL) && heap_popped_lately(heap_self, mark, p))
         return; /* a handler on top of the hot path, which may be about to pop this block: lost */
-    if (heap != NULL && (hot_push(heap, p) || (heap_spill(heap, mark) && hot_push(heap, p))))
+    if (heap != NULL && (hot_push(heap, p) || (heap_spill(heap, mark) && hot_push(heap, p)))) {
+        counts_bin(heap, mark);
         return;
+    }
     if (__atomic_exchange_n(live_at(p), 0, __ATOMIC_ACQ_REL) == 0)
         fatal_freed_twice(p, class_size(mark_class(mark)));
     young_sum((struct heap_sums){.frees = 1, .free_bytes = class_size(mark_class(mark))});
+    counts_direct(mark_class(mark), 0, 1);
     central_give(&p, 1);
 }
 

@@ -13,6 +13,7 @@ void cold_large_count(struct heap *heap, struct heap_sums more)
     } else {
         heap_sums_add(&heap->large, &more);
     }
+    counts_large(heap, &more);
 }
 
 void cold_large_record(void *block, size_t size, const struct origin *origin, unsigned rate)

@@ -83,8 +83,13 @@ static void *realloc_large(void *p, struct span *span, size_t size, const struct
 void cold_kept(unsigned mark)
 {
     size_t size = class_size(mark_class(mark));
-    if (unlikely(!heap_count_kept(load_relaxed(&heap_now), mark)))
-        young_sum((struct heap_sums){1, 1, size, size});
+    struct heap *heap = load_relaxed(&heap_now);
+    if (likely(heap_count_kept(heap, mark))) {
+        counts_bin(heap, mark);
+        return;
+    }
+    young_sum((struct heap_sums){1, 1, size, size});
+    counts_direct(mark_class(mark), 1, 1);
 }
 
 /* A watched block of a class stays for another size. */

@@ -30,6 +30,7 @@ static void *take_direct(struct heap *heap, unsigned class, size_t size,
     if (block == NULL)
         return NULL;
     young_sum((struct heap_sums){.allocs = 1, .alloc_bytes = class_size(class)});
+    counts_direct(class, 1, 0);
     if (origin != NULL)
         record(block, class, size, origin, cold_rate(heap));
     else
@@ -42,6 +43,7 @@ static bool clock_ring(struct heap *heap, unsigned mark)
 {
     size_t size = class_size(mark_class(mark));
     bool over = heap_clock_over(heap, mark);
+    counts_all(heap);
     cold_look_at_peak();
     if (!over)
         return false;
@@ -73,10 +75,10 @@ static void *take_sample(struct heap *heap, unsigned mark, size_t size, const st
     return block != NULL ? block : take_direct(heap, class, size, NULL);
 }
 
-/* From the bin of the class that `room` bytes take; `size` is what the program asked for. */
-static void *take_block(struct heap *heap, size_t room, size_t size, const struct origin *origin)
+/* From a bin of the heap; `size` is what the program asked for. */
+static void *take_from_bin(struct heap *heap, unsigned mark, size_t size,
+                           const struct origin *origin)
 {
-    unsigned mark = (unsigned)hot_mark(heap, room);
     if (heap->watched) {
         void *block = heap_pop_watched(heap, mark);
         if (unlikely(block == NULL)) { /* there may be memory for the block, not for its record */
@@ -101,6 +103,16 @@ static void *take_block(struct heap *heap, size_t room, size_t size, const struc
             cold_look_at_peak();
         }
     }
+}
+
+/* From the bin of the class that `room` bytes take. */
+static void *take_block(struct heap *heap, size_t room, size_t size, const struct origin *origin)
+{
+    unsigned mark = (unsigned)hot_mark(heap, room);
+    void *block = take_from_bin(heap, mark, size, origin);
+    if (!heap->watched)
+        counts_bin(heap, mark);
+    return block;
 }
 
 static void *take_inside(size_t size, size_t align, const struct origin *origin, bool *zero)

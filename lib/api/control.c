@@ -313,6 +313,8 @@ void control_init(void)
     control_memoir = style_from_options();
     if (config.capture[0] != '\0' && dump_capture(config.capture) != 0)
         config.capture[0] = '\0';
+    if (config.recorder[0] != '\0' && dump_recorder(config.recorder) != 0)
+        config.recorder[0] = '\0';
     for (size_t i = 0; i < control_rows_count; i++)
         if (control_rows[i].at_start)
             control_rows[i].apply();

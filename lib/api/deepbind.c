@@ -28,6 +28,7 @@
 #include "lib/api/faces.h"
 #include "lib/api/libc.h"
 #include "lib/api/young.h"
+#include "lib/dump/dump.h"
 #include "lib/watch/watch.h"
 
 static void *(*next_dlopen(void))(const char *, int)
@@ -64,6 +65,7 @@ EXPORT int dlclose(void *handle)
     look();
     objects_refresh();
     unwind_forget();
+    dump_recorder_objects();
     return result;
 }
 

@@ -123,6 +123,7 @@ static void writer_run(void)
     print_format(&words, "signal %d", number_first);
     os_thread_rename("memoir");
     triggers_exit(print_string(&words));
+    dump_recorder_end();
     store_release(&written, 1);
     os_wake(&written, 1);
 }

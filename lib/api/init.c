@@ -148,6 +148,7 @@ __attribute__((destructor)) static void go(void)
         cold_end();
     leaks_exit();
     triggers_exit(NULL);
+    dump_recorder_end();
     if (config.stats)
         stats_print(message_is_first(stats_fd) ? stats_fd : STATS_MESSAGE);
     faces_exit();

@@ -14,6 +14,7 @@
 #include "base/crc.h"
 #include "base/format.h"
 #include "base/os.h"
+#include "base/recorder_file.h"
 #include "lib/alloc/alloc.h"
 #include "lib/dump/capture_leaks.h"
 #include "lib/dump/capture_record.h"
@@ -300,12 +301,50 @@ static void write_allocator(struct capture *capture, const struct account *accou
 
 /* ---- the calls ---- */
 
-void capture_begin(struct capture *capture, struct sink *sink)
+static void start(struct capture *capture, struct sink *sink)
 {
-    uint8_t head[FORMAT_HEAD_SIZE] = {0};
     memset(capture, 0, sizeof *capture);
     capture->sink = sink;
     capture->nodes = STACK_OTHER + 1;
+}
+
+int capture_log_begin(struct capture *capture, struct sink *sink)
+{
+    start(capture, sink);
+    write_process(capture);
+    return sink_flush(sink);
+}
+
+static void note_code(struct capture *capture)
+{
+    struct map map;
+    if (!maps_open(&capture->maps))
+        return;
+    mirror_code_begin();
+    while (maps_next(&capture->maps, &map))
+        if (map.executable)
+            mirror_code_add((uintptr_t)map.start, (uintptr_t)map.end);
+    mirror_code_end();
+    maps_close(&capture->maps);
+}
+
+int capture_log_maps(struct capture *capture)
+{
+    store_release(&mirror_code_new, false);
+    note_code(capture);
+    if (capture->maps_crc != 0) { /* the first list is for all nodes so far */
+        capture_record_begin(capture, RECORDER_SO_FAR, CAPTURE_ENTRY_MAX);
+        capture_put(capture, stacks_count());
+        capture_record_end(capture);
+    }
+    write_maps(capture);
+    return sink_flush(capture->sink);
+}
+
+void capture_begin(struct capture *capture, struct sink *sink)
+{
+    uint8_t head[FORMAT_HEAD_SIZE] = {0};
+    start(capture, sink);
     memcpy(head, FORMAT_MAGIC, sizeof FORMAT_MAGIC);
     format_put(head + 8, FORMAT_VERSION, 2);
     format_put(head + 10, ARCH_MACHINE, 2);

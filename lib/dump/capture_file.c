@@ -16,6 +16,7 @@
 #include "lib/alloc/alloc.h"
 #include "lib/dump/capture.h"
 #include "lib/dump/dump_file.h"
+#include "lib/dump/recorder_file.h"
 #include "lib/dump/style.h"
 #include "lib/heap/observer.h"
 
@@ -29,6 +30,18 @@ static BULK char name[DUMP_NAME_SIZE];
 static bool adopted; /* the file is a client's: `asked` is empty */
 static int fd = -1;
 static struct os_file_id id; /* the file that `fd` was opened on */
+
+static bool complete; /* its last snapshot is in it */
+
+bool capture_file_open(void)
+{
+    return fd >= 0;
+}
+
+bool capture_file_complete(void)
+{
+    return complete;
+}
 
 const char *capture_file_name(void)
 {
@@ -122,6 +135,7 @@ static int begin_here(void)
     id = os_file_id(fd);
     sink_to_fd(&sink, fd, buffer, sizeof buffer);
     capture_begin(&capture, &sink);
+    recorder_file_capture(name);
     return sink_flush(&sink);
 }
 
@@ -218,6 +232,7 @@ int capture_file_snapshot(const char *reason, bool last)
         error = capture_end(&capture);
     if (last && error == 0)
         give_up();
+    complete = last && error == 0;
     return done(error);
 }
 
@@ -226,11 +241,13 @@ int capture_file_mark(const char *mark)
     totals_high_water(); /* so that no moment of the capture is above the peak */
     struct account_sum total = account_now();
     int error = ready();
+    recorder_file_mark(mark, &total);
     return done(error != 0 ? error : capture_mark(&capture, mark, &total));
 }
 
 void capture_file_forked(void)
 {
+    complete = false;
     let_go();
     adopted = false;
 }

@@ -26,6 +26,9 @@ int capture_file_snapshot(const char *reason, bool last);
 int capture_file_mark(const char *name);
 /* In a forked child: the next call begins a file of its own. */
 void capture_file_forked(void);
+/* Whether it has begun and not ended; whether the last call wrote the end of it. */
+bool capture_file_open(void);
+bool capture_file_complete(void);
 /* The name of the file, or of the file that could not be opened. */
 const char *capture_file_name(void);
 

@@ -25,6 +25,7 @@
 #include "lib/dump/dump_file.h"
 #include "lib/dump/dump_lock.h"
 #include "lib/dump/dump_name.h"
+#include "lib/dump/recorder_file.h"
 #include "lib/heap/observer.h"
 
 enum {
@@ -126,6 +127,7 @@ uint64_t dumps_failed(void)
 void dumps_recover(uint32_t parent_id)
 {
     copied = true;
+    recorder_file_forked();
     if (lock_break(&lock, parent_id))
         dump_file_recover();
 }
@@ -157,6 +159,9 @@ static const char *advice(int error)
         return "something is there that is not ours to replace; choose another name";
     case ENAMETOOLONG:
         return "the name is too long; choose a shorter one";
+    case ENOTSUP:
+        return "a file system that copies what is overwritten can't promise space; choose a "
+               "folder on another one, /dev/shm for example";
     case EPIPE:
         return "the reader is gone";
     case EIO:
@@ -174,10 +179,9 @@ static const char *advice(int error)
 static const char *setting_of(const struct dump_style *style)
 {
     static const char *const settings[] = {
-        [DUMP_NAMES_MEMOIR] = "dump.prefix",
-        [DUMP_NAMES_JEMALLOC] = "prof_prefix",
-        [DUMP_NAMES_GPERFTOOLS] = "HEAPPROFILE",
-        [DUMP_NAMES_CAPTURE] = "capture",
+        [DUMP_NAMES_MEMOIR] = "dump.prefix",     [DUMP_NAMES_JEMALLOC] = "prof_prefix",
+        [DUMP_NAMES_GPERFTOOLS] = "HEAPPROFILE", [DUMP_NAMES_CAPTURE] = "capture",
+        [DUMP_NAMES_RECORDER] = "recorder",
     };
     return settings[style->names];
 }
@@ -195,7 +199,7 @@ void dump_cause(struct print *out, int error)
 void dump_advice(struct print *out, const struct dump_style *style, int error)
 {
     bool place = error == ENOENT || error == ENOTDIR || error == EACCES || error == EPERM ||
-                 error == EROFS || error == ENAMETOOLONG;
+                 error == EROFS || error == ENAMETOOLONG || error == ENOTSUP;
     print_text(out, advice(error));
     if (style != NULL && place)
         print_format(out, " with %s", setting_of(style));
@@ -227,7 +231,10 @@ static int complain(const struct dump_style *style, enum dump_reason reason, con
     print_start(&out, text, sizeof text);
     if (style->announce)
         print_format(&out, "Failed dumping heap profile to %s. Numeric errno is %d\n", name, error);
-    print_format(&out, "memoir: no %s ", style->names == DUMP_NAMES_CAPTURE ? "capture" : "dump");
+    print_format(&out, "memoir: no %s ",
+                 style->names == DUMP_NAMES_CAPTURE    ? "capture"
+                 : style->names == DUMP_NAMES_RECORDER ? "recorder file"
+                                                       : "dump");
     print_clean(&out, name, strlen(name), sizeof text - 200);
     print_text(&out, ": ");
     dump_advice(&out, named ? NULL : style, error);
@@ -428,6 +435,42 @@ int dump_capture_fd(int fd, char *name)
         error = capture_file_snapshot("record", false);
     dump_unlock();
     return error;
+}
+
+static const struct dump_style of_recorder = {.names = DUMP_NAMES_RECORDER};
+
+int dump_recorder(const char *path)
+{
+    if (!dump_lock(true))
+        return lock_error();
+    int error = recorder_file_begin(path);
+    if (error != 0)
+        complain(&of_recorder, DUMP_CALL, recorder_file_name(), false, error);
+    dump_unlock();
+    return error;
+}
+
+void dump_recorder_look_locked(void)
+{
+    int error = recorder_file_look();
+    if (error != 0)
+        complain(&of_recorder, DUMP_CALL, recorder_file_name(), false, error);
+}
+
+/* At once, unless another thread writes a dump: what was loaded may crash. */
+void dump_recorder_objects(void)
+{
+    recorder_file_objects();
+    if (load_relaxed(&totals_due))
+        triggers_run();
+}
+
+void dump_recorder_end(void)
+{
+    if (!dump_lock(true))
+        return;
+    recorder_file_end();
+    dump_unlock();
 }
 
 int dump_mark(const char *name)

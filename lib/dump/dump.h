@@ -42,6 +42,11 @@ int dump_mark(const char *name);
 /* The same in an open file, which is duplicated; EBUSY if there is one. No message. `name`, of
  * DUMP_NAME_SIZE bytes, gets the kernel's name of the file. */
 int dump_capture_fd(int fd, char *name);
+/* The recorder file of the process, lib/dump/recorder_file.h: begins; what came or went by dlopen
+ * and dlclose; the program ends, after `triggers_exit`. */
+int dump_recorder(const char *path);
+void dump_recorder_objects(void);
+void dump_recorder_end(void);
 /* The cause of an error and the next step. `style`: the style that chose the name, or NULL. */
 void dump_advice(struct print *out, const struct dump_style *style, int error);
 /* The cause alone, for a caller that has a next step of its own. */

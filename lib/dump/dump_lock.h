@@ -12,6 +12,8 @@ void dump_unlock(void);
 /* A dump under the next name; `now` are the totals that the decision was based on. */
 int dump_write_locked(const struct dump_style *style, enum dump_reason reason, const char *path,
                       const char *words, const struct totals_now *now);
+/* The file of a forked child that has recorded something; what came or went by dlopen. */
+void dump_recorder_look_locked(void);
 /* The name of the last dump, complete or not. */
 extern char dump_last_name[DUMP_NAME_SIZE];
 

@@ -15,6 +15,7 @@ enum dump_names {
     DUMP_NAMES_JEMALLOC,   /* PREFIX.PID.SEQ.iN.heap, .mN. .uN. .f. */
     DUMP_NAMES_GPERFTOOLS, /* PREFIX.NNNN.heap */
     DUMP_NAMES_CAPTURE,    /* no file of its own: a snapshot in the capture of the run */
+    DUMP_NAMES_RECORDER,   /* no dump: the recorder file */
 };
 
 enum dump_reason {

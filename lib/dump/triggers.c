@@ -223,6 +223,7 @@ void triggers_run(void)
         if (!dump_lock(false))
             return;
         store_relaxed(&totals_due, false);
+        dump_recorder_look_locked();
         run_locked();
         dump_unlock();
     } while (load_relaxed(&signals) != 0);

@@ -8,6 +8,7 @@
 #include "base/compiler.h"
 #include "base/lock.h"
 #include "base/os.h"
+#include "lib/watch/watch.h"
 
 enum { INTERVAL_FIRST_MS = 10 }; /* so that 1,024 points cover the first 10 seconds */
 
@@ -65,14 +66,45 @@ uint64_t series_resident_peak(void)
     return kib * 1024;
 }
 
+_Static_assert(sizeof(struct series_point) == sizeof(struct recorder_point) &&
+                   (int)SERIES_MOST == (int)RECORDER_POINTS,
+               "a point of the recorder file is one of these");
+
+/* One point into the recorder file, or all of them into its other half. */
+static void points_copy(bool all)
+{
+    if (!mirror_on() || count == 0)
+        return;
+    struct recorder_head *head = mirror_head();
+    uint64_t now = load_relaxed(&head->series_now), half = (now >> 32 ^ all) & 1;
+    for (unsigned i = all ? 0 : count - 1; i < count; i++) {
+        struct series_point *to =
+            mirror_row_make(SHEET_SERIES, (uint32_t)half * RECORDER_POINTS + i);
+        if (to == NULL)
+            return;
+        *to = points[i];
+    }
+    store_release(&head->series_now, half << 32 | count);
+}
+
+void series_copy(void)
+{
+    if (!turn_take(&busy))
+        return;
+    points_copy(true);
+    turn_give(&busy);
+}
+
 void series_add(const struct series_point *point)
 {
     if (!turn_take(&busy))
         return;
+    bool halved = count == SERIES_MOST;
     if (count > 0 && points[count - 1].time_ms == point->time_ms) {
         uint64_t before = points[count - 1].resident_bytes;
         points[count - 1] = *point;
         points[count - 1].resident_bytes = before;
+        points_copy(false);
         turn_give(&busy);
         return;
     }
@@ -87,6 +119,7 @@ void series_add(const struct series_point *point)
         points[count].resident_bytes = resident_bytes();
     store_release(&count, count + 1);
     store_relaxed(&next_ms, point->time_ms + interval_ms);
+    points_copy(halved);
     turn_give(&busy);
 }
 

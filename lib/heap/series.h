@@ -29,6 +29,8 @@ bool series_due(uint64_t now_ms);
 /* Adds a point, unless another thread is adding one. A second point in the same millisecond
  * replaces the first. */
 void series_add(const struct series_point *point);
+/* All points into the recorder file (lib/watch/mirror.h). */
+void series_copy(void);
 /* In a forked child. */
 void series_recover(void);
 /* Repairs what a call left behind when a signal handler jumped out of it (track_abandoned). */

@@ -8,10 +8,13 @@
  */
 #include "lib/heap/sites.h"
 
+#include <stddef.h>
+
 #include "base/arch.h"
 #include "base/compiler.h"
 #include "base/config.h"
 #include "base/lock.h"
+#include "base/os.h"
 #include "lib/alloc/alloc.h"
 #include "lib/heap/threads.h"
 #include "lib/watch/watch.h"
@@ -119,7 +122,172 @@ struct track_sum site_live(const struct site *site)
     };
 }
 
-void site_save(struct site *site)
+/* ---- the recorder file ---- */
+
+_Static_assert(sizeof(struct site) == sizeof(struct recorder_site) &&
+                   offsetof(struct site, thread_link) == offsetof(struct recorder_site, era) &&
+                   offsetof(struct site, allocated) == offsetof(struct recorder_site, allocated) &&
+                   offsetof(struct site, others) == offsetof(struct recorder_site, others) &&
+                   offsetof(struct site, again) == offsetof(struct recorder_site, again) &&
+                   offsetof(struct site, peak) == offsetof(struct recorder_site, peak) &&
+                   (int)SITE_CLASS_BITS == (int)RECORDER_CLASS_BITS &&
+                   (int)SITE_ID_BITS == (int)RECORDER_ERA_AT,
+               "a row of the file is a site");
+
+static void sum_copy(struct track_sum *to, const struct track_sum *from)
+{
+    store_relaxed(&to->requested, load_relaxed(&from->requested));
+    store_relaxed(&to->usable, load_relaxed(&from->usable));
+    store_release(&to->objects, load_relaxed(&from->objects));
+}
+
+static void sum_add_shared(struct track_sum *sum, size_t requested, size_t usable)
+{
+    __atomic_fetch_add(&sum->requested, requested, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&sum->usable, usable, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&sum->objects, 1, __ATOMIC_RELEASE);
+}
+
+static void ends_copy(struct site_ends *to, const struct site_ends *from)
+{
+    for (unsigned i = 0; i < LIFE_BUCKETS; i++)
+        store_relaxed(&to->lives[i], load_relaxed(&from->lives[i]));
+    sum_copy(&to->freed, &from->freed);
+}
+
+/* Everything, the key last. A row of an earlier era has none meanwhile. */
+static NOINLINE void copy_fill(const struct site *site, uint32_t id)
+{
+    struct site *copy = mirror_row_make(SHEET_SITES, id);
+    if (copy == NULL)
+        return;
+    store_release(&copy->entry.a, 0);
+    store_relaxed(&copy->entry.b, site->entry.b);
+    store_relaxed(&copy->thread_link, load_relaxed(&site->thread_link));
+    sum_copy(&copy->peak, &site->peak);
+    store_relaxed(&copy->peak_epoch, load_relaxed(&site->peak_epoch));
+    store_relaxed(&copy->again, load_relaxed(&site->again));
+    store_relaxed(&copy->moved_out, load_relaxed(&site->moved_out));
+    ends_copy(&copy->own, &site->own);
+    ends_copy(&copy->others, &site->others);
+    sum_copy(&copy->allocated, &site->allocated);
+    store_release(&copy->entry.a, load_relaxed(&site->entry.a));
+    if (unlikely(load_relaxed(&mirror_code_new)))
+        store_relaxed(&mirror_asked, true);
+}
+
+/* The row to count in; NULL: there is none, or the event was `counted` in the site, and the row is
+ * new and has it. */
+static struct site *copy_of(const struct site *site, uint32_t id, bool counted)
+{
+    if (unlikely(!mirror_on())) { /* a forked child */
+        if (os_now_ms() >= load_relaxed(&mirror_due_ms))
+            store_relaxed(&mirror_asked, true);
+        return NULL;
+    }
+    struct site *copy = mirror_row(SHEET_SITES, id);
+    if (likely(copy != NULL && load_acquire(&copy->entry.a) == site->entry.a &&
+               load_relaxed(&copy->thread_link) == load_relaxed(&site->thread_link)))
+        return copy;
+    copy_fill(site, id);
+    return counted ? NULL : mirror_row(SHEET_SITES, id);
+}
+
+void site_copy_begin(const struct site *site, uint32_t id, size_t requested, size_t usable,
+                     bool alone)
+{
+    struct site *copy = copy_of(site, id, true);
+    if (copy == NULL)
+        return;
+    if (likely(alone))
+        sum_copy(&copy->allocated, &site->allocated);
+    else
+        sum_add_shared(&copy->allocated, requested, usable);
+}
+
+void site_copy_again(const struct site *site, uint32_t id)
+{
+    struct site *copy = copy_of(site, id, true);
+    if (copy != NULL)
+        site_count(&copy->again, 1, false);
+}
+
+static void life_count(struct site *copy, struct site_ends *ends, unsigned life, bool own)
+{
+    if (life == LIFE_BUCKETS)
+        site_count(&copy->moved_out, 1, false);
+    else
+        site_count(&ends->lives[life], 1, own);
+}
+
+void site_copy_end_own(const struct site *site, uint32_t id, unsigned life)
+{
+    struct site *copy = copy_of(site, id, true);
+    if (copy == NULL)
+        return;
+    life_count(copy, &copy->own, life, true);
+    sum_copy(&copy->own.freed, &site->own.freed);
+}
+
+void site_copy_end_other(const struct site *site, uint32_t id, size_t requested, size_t usable,
+                         unsigned life)
+{
+    struct site *copy = copy_of(site, id, false);
+    if (copy == NULL)
+        return;
+    life_count(copy, &copy->others, life, false);
+    sum_add_shared(&copy->others.freed, requested, usable);
+}
+
+/* A row that is not there yet gets its peak when it is filled. */
+void site_copy_peak(const struct site *site, uint32_t id)
+{
+    struct site *copy = mirror_on() ? mirror_row(SHEET_SITES, id) : NULL;
+    if (copy == NULL)
+        return;
+    sum_copy(&copy->peak, &site->peak);
+    store_release(&copy->peak_epoch, load_relaxed(&site->peak_epoch));
+}
+
+static void row_keep(struct recorder_site *to, uint32_t id)
+{
+    const struct recorder_site *row = mirror_row(SHEET_SITES, id);
+    *to = row == NULL ? (struct recorder_site){0} : *row;
+}
+
+void site_copy_fold(uint32_t from, uint32_t to)
+{
+    if (!mirror_on())
+        return;
+    struct recorder_fold *fold = &mirror_head()->fold;
+    row_keep(&fold->before[0], from);
+    row_keep(&fold->before[1], to);
+    store_relaxed(&fold->from, from);
+    store_release(&fold->to, to);
+}
+
+void site_copy_folded(uint32_t from, uint32_t to)
+{
+    if (!mirror_on())
+        return;
+    copy_fill(site_at(from), from);
+    copy_fill(site_at(to), to);
+    store_release(&mirror_head()->fold.to, 0);
+}
+
+void sites_copy(void)
+{
+    uint32_t end = table_count(&sites_table);
+    for (uint32_t id = 1; id < end; id++) {
+        const struct site *site = site_at(id);
+        if (load_acquire(&site->entry.a) != 0)
+            copy_fill(site, id);
+    }
+}
+
+/* ---- peaks, eras, folds ---- */
+
+void site_save(struct site *site, uint32_t id)
 {
     uint32_t epoch = load_relaxed(&sites_peak_epoch);
     if (load_relaxed(&site->peak_epoch) == epoch)
@@ -129,6 +297,8 @@ void site_save(struct site *site)
     store_relaxed(&site->peak.requested, live.requested);
     store_relaxed(&site->peak.usable, live.usable);
     store_release(&site->peak_epoch, epoch);
+    if (unlikely(load_relaxed(&mirror_wanted)))
+        site_copy_peak(site, id);
 }
 
 /* No other thread allocates at this site, and a block of the new era can only be freed later. */
@@ -188,12 +358,14 @@ static void sum_move(struct track_sum *to, struct track_sum *from)
 }
 
 /* No other thread writes to a site whose thread has ended and that has no live block. */
-static void fold(struct site *to, struct site *from)
+static void fold(uint32_t to_id, uint32_t from_id)
 {
+    struct site *to = site_at(to_id), *from = site_at(from_id);
+    site_copy_fold(from_id, to_id);
     store_relaxed(&folds, folds + 1);
     __atomic_thread_fence(__ATOMIC_RELEASE);
     if (from->peak_epoch == load_relaxed(&sites_peak_epoch)) {
-        site_save(to);
+        site_save(to, to_id);
         sum_move(&to->peak, &from->peak);
     }
     from->peak_epoch = 0;
@@ -210,6 +382,7 @@ static void fold(struct site *to, struct site *from)
         }
     }
     store_release(&folds, folds + 1);
+    site_copy_folded(from_id, to_id);
 }
 
 uint32_t sites_still(void)
@@ -272,6 +445,7 @@ bool sites_fold(uint32_t thread)
     bool empty = true;
     for (uint32_t id = load_acquire(threads_sites(thread)); id != 0;) {
         struct site *site = site_at(id);
+        uint32_t from = id;
         id = site_id(site->thread_link);
         if (site_era(site->thread_link) != load_relaxed(&sites_era))
             continue;
@@ -284,7 +458,7 @@ bool sites_fold(uint32_t thread)
         uint32_t to = find(site_stack(site), THREAD_OTHER, site->entry.b, UINT64_MAX);
         if (to != 0) {
             site_use(site_at(to));
-            fold(site_at(to), site);
+            fold(to, from);
         }
         empty &= to != 0;
     }

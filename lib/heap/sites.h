@@ -107,7 +107,7 @@ INLINE void site_use(struct site *site)
 extern HIDDEN uint32_t sites_peak_epoch;
 /* Called before a site changes: saves what was live at the last peak, unless it is saved already.
  */
-void site_save(struct site *site);
+void site_save(struct site *site, uint32_t id);
 /* The thread with this number has ended: adds its counts to those of all ended threads and empties
  * its sites. False if some of its blocks are live. */
 bool sites_fold(uint32_t thread);
@@ -125,5 +125,29 @@ void sites_recover(uint32_t parent_id);
 void sites_abandoned(void);
 /* The same with the lock of threads.c held: a fold stops halfway, and readers stop waiting. */
 void sites_fold_abandoned(void);
+
+/*
+ * In the recorder file (lib/watch/mirror.h): each event that changes a site changes its row there,
+ * too, so that the file is right at every moment. A row is as struct site; it is filled at the
+ * first event after the file was made, and when all was forgotten.
+ */
+/* After the event was counted in the site itself. `alone`: no other thread counts there. */
+void site_copy_begin(const struct site *site, uint32_t id, size_t requested, size_t usable,
+                     bool alone);
+void site_copy_again(const struct site *site, uint32_t id);
+/* A block of the calling thread's own site ended, and was counted; `life` is its bucket,
+ * LIFE_BUCKETS: it moved. */
+void site_copy_end_own(const struct site *site, uint32_t id, unsigned life);
+/* One of another thread's site: before it is counted, for the site may be folded after that. */
+void site_copy_end_other(const struct site *site, uint32_t id, size_t requested, size_t usable,
+                         unsigned life);
+/* After what was live at the peak was saved. */
+void site_copy_peak(const struct site *site, uint32_t id);
+/* Around a fold of one site into another: a reader of the file finds both as they were until it is
+ * done. */
+void site_copy_fold(uint32_t from, uint32_t to);
+void site_copy_folded(uint32_t from, uint32_t to);
+/* All of them, into a file that was made just now. */
+void sites_copy(void);
 
 #endif

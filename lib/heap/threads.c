@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/confine.h"
 #include "base/lock.h"
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
@@ -56,6 +57,42 @@ static struct thread *thread_at(uint32_t number)
     return (struct thread *)meta_at(slabs[number >> SLAB_SHIFT]) + number % SLAB;
 }
 
+/* Into the recorder file; the state is written last. */
+static void thread_copy(uint32_t number)
+{
+    _Static_assert((int)THREAD_LIVES == (int)RECORDER_THREAD_LIVES &&
+                       (int)THREAD_ENDED == (int)RECORDER_THREAD_ENDED,
+                   "states of the recorder file");
+    const struct thread *thread = thread_at(number);
+    struct recorder_thread *copy = mirror_on() ? mirror_row_make(SHEET_THREADS, number) : NULL;
+    if (copy == NULL)
+        return;
+    if (copy->id != thread->id)
+        store_release(&copy->state, RECORDER_THREAD_NONE);
+    copy->since_ms = thread->since_ms;
+    copy->id = thread->id;
+    copy->tid = thread->tid;
+    memcpy(copy->name, thread->name, sizeof copy->name);
+    store_release(&copy->state, thread->state);
+}
+
+/* The name of a thread that lives is the kernel's business; the file has the last one that was
+ * asked for. */
+void threads_copy_name(void)
+{
+    struct recorder_thread *copy =
+        own != 0 && mirror_on() ? mirror_row(SHEET_THREADS, own - 1) : NULL;
+    if (copy != NULL && !thread_at(own - 1)->named && !confined(CONFINE_NAMES))
+        os_thread_name(copy->name);
+}
+
+void threads_copy(void)
+{
+    for (uint32_t number = 0; number < threads_count(); number++)
+        thread_copy(number);
+    threads_copy_name();
+}
+
 uint32_t *threads_sites(uint32_t number)
 {
     return &thread_at(number)->sites;
@@ -74,11 +111,14 @@ static void thread_vanished(struct thread *thread)
 static bool is_free_locked(uint32_t number, bool ask)
 {
     struct thread *thread = thread_at(number);
+    uint8_t before = thread->state;
     ask &= thread->state == THREAD_LIVES && living >= ASK_FROM;
     if (ask && os_thread_gone((pid_t)thread->tid))
         thread_vanished(thread);
     if (thread->state == THREAD_ENDED && sites_fold(number))
         thread->state = THREAD_NONE;
+    if (thread->state != before)
+        thread_copy(number);
     return thread->state == THREAD_NONE;
 }
 
@@ -124,8 +164,10 @@ static NOINLINE uint32_t thread_add(void)
         store_release(&thread->state, THREAD_LIVES);
         living++;
         own = number + 1;
+        thread_copy(number);
     }
     lock_give(&lock);
+    threads_copy_name();
     return number;
 }
 
@@ -161,12 +203,13 @@ void threads_end(void)
     if (own == 0)
         return;
     struct thread *thread = thread_at(own - 1);
-    if (!thread->named && load_relaxed(&names_kept))
+    if (!thread->named && (load_relaxed(&names_kept) || mirror_on()))
         os_thread_name(thread->name);
     lock_take(&lock);
     /* All or nothing: a row that is still there has everything that its thread did. */
     bool gone = count > KEPT && sites_ended(own - 1) && sites_fold(own - 1);
     store_release(&thread->state, gone ? THREAD_NONE : THREAD_ENDED);
+    thread_copy(own - 1);
     living--;
     own = 0;
     lock_give(&lock);
@@ -201,6 +244,8 @@ void threads_set_name(const char *name)
     memset(thread->name, 0, sizeof thread->name);
     memcpy(thread->name, name, length);
     thread->named = length > 0;
+    thread_copy(own - 1);
+    threads_copy_name();
 }
 
 const char *threads_name(void)

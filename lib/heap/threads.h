@@ -42,6 +42,10 @@ const char *threads_name(void);
 uint32_t threads_count(void);
 /* The variable that holds the number of the thread's first site (sites.h). */
 uint32_t *threads_sites(uint32_t number);
+/* All rows into the recorder file (lib/watch/mirror.h); the name of the calling thread, as it is
+ * now. */
+void threads_copy(void);
+void threads_copy_name(void);
 /* In a forked child. */
 void threads_recover(uint32_t parent_id);
 /* Repairs what a call left behind when a signal handler jumped out of it (track_abandoned). */

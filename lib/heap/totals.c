@@ -69,6 +69,48 @@ static bool exact_from_start(void)
     return sampler_exact_always() && track_covered() && track_none_lost();
 }
 
+/* The peak into the recorder file: into the other of its two places, then it is the one that
+ * counts. With `peak.busy`. */
+static void peak_copy(void)
+{
+    _Static_assert((int)ACCOUNT_ROWS <= (int)RECORDER_CLASSES, "classes of the recorder file");
+    if (!mirror_on())
+        return;
+    struct recorder_head *head = mirror_head();
+    uint32_t other = (load_relaxed(&head->peak_now) & 1) ^ 1;
+    struct recorder_peak *to = &head->peaks[other];
+    to->time_ms = peak.is.time_ms;
+    to->bytes = peak.is.bytes;
+    to->in_sites = peak.is.in_sites;
+    for (unsigned row = 0; row < ACCOUNT_ROWS; row++) {
+        unsigned place = row == ACCOUNT_LARGE ? RECORDER_CLASSES - 1 : row;
+        to->classes[place].blocks = peak.is.classes[row].blocks;
+        to->classes[place].bytes = peak.is.classes[row].bytes;
+    }
+    store_release(&head->peak_now, other);
+    store_release(&head->peak_epoch, load_relaxed(&sites_peak_epoch));
+}
+
+/* The sites know the peak of now; any thread, without a turn. */
+static void peak_in_sites_copy(uint64_t now_ms)
+{
+    if (!mirror_on())
+        return;
+    struct recorder_head *head = mirror_head();
+    struct recorder_peak *to = &head->peaks[load_relaxed(&head->peak_now) & 1];
+    store_relaxed(&to->in_sites, 1);
+    store_relaxed(&to->time_ms, now_ms);
+    store_release(&head->peak_epoch, load_relaxed(&sites_peak_epoch));
+}
+
+void totals_copy(void)
+{
+    if (!turn_take(&peak.busy))
+        return;
+    peak_copy();
+    turn_give(&peak.busy);
+}
+
 /* Called with `peak.busy`: keeps the account if it is the largest so far. It is the peak then,
  * unless recorded events have found a larger one. Returns the live bytes. */
 static uint64_t raise_peak(const struct account_sum classes[ACCOUNT_ROWS])
@@ -88,6 +130,7 @@ static uint64_t raise_peak(const struct account_sum classes[ACCOUNT_ROWS])
         store_relaxed(&peak.bytes, live);
         store_relaxed(&totals_at_peak, false);
         __atomic_fetch_add(&sites_peak_epoch, 1, __ATOMIC_RELAXED);
+        peak_copy();
     }
     return live;
 }
@@ -306,6 +349,7 @@ static bool look(struct totals_now now)
             store_relaxed(&peak.is.in_sites, true);
             store_relaxed(&peak.is.time_ms, os_now_ms());
             __atomic_fetch_add(&sites_peak_epoch, 1, __ATOMIC_RELAXED);
+            peak_in_sites_copy(load_relaxed(&peak.is.time_ms));
         }
     }
     if (unlikely(reached(&goals.allocated, now.allocated) || reached(&goals.freed, now.freed) ||
@@ -379,10 +423,29 @@ void totals_inherit(struct recorder *recorder)
 
 static uint64_t rest_ms; /* no point is added before this time */
 
+/* What a reader of the recorder file can't add up by itself. */
+static void numbers_copy(void)
+{
+    static BULK struct account account; /* stacks may be small */
+    if (!turn_take(&peak.busy))
+        return;
+    account_take(&account);
+    const uint64_t numbers[] = {account.cached_bytes,   account.fragmented_bytes,
+                                account.dirty_bytes,    account.metadata_bytes,
+                                account.mapped_bytes,   account.resident_bytes,
+                                account.returned_bytes, account.heaps};
+    struct recorder_head *head = mirror_head();
+    for (unsigned i = 0; i < COUNT_OF(numbers); i++)
+        store_relaxed(&head->numbers[i], numbers[i]);
+    turn_give(&peak.busy);
+}
+
 static void add_point(uint64_t now_ms)
 {
     store_relaxed(&rest_ms, now_ms + heap_count() / HEAPS_A_MS);
     struct account_sum total = account_now();
+    if (mirror_on())
+        numbers_copy();
     band_around(held_bytes());
     series_add(&(struct series_point){
         .time_ms = now_ms,
@@ -396,8 +459,12 @@ void totals_tick(uint64_t now_ms)
 {
     if (reached(&totals_limits.time_ms, now_ms))
         store_relaxed(&totals_due, true);
-    if (load_relaxed(&totals_at_peak))
+    if (mirror_on())
+        store_relaxed(&mirror_head()->last_ms, now_ms);
+    if (load_relaxed(&totals_at_peak)) {
         store_relaxed(&peak.is.time_ms, now_ms);
+        peak_in_sites_copy(now_ms);
+    }
     if (!series_due(now_ms) || now_ms < load_relaxed(&rest_ms))
         return;
     track_measure_ticks();
@@ -448,8 +515,10 @@ void totals_reset(void)
             peak.is = in_sites;
         peak.is.in_sites = false;
     }
-    if (mine)
+    if (mine) {
+        peak_copy();
         turn_give(&peak.busy);
+    }
     store_relaxed(&progress.allocated, 0);
     store_relaxed(&progress.freed, 0);
     store_relaxed(&totals_at_peak, false);

@@ -80,13 +80,15 @@ void totals_shrink(uint64_t bytes);
 
 /* Called before a site changes, except by a block that makes a new peak. */
 extern HIDDEN bool totals_at_peak;
-INLINE void totals_change(struct site *site)
+INLINE void totals_change(struct site *site, uint32_t id)
 {
     if (unlikely(load_relaxed(&totals_at_peak)))
         store_relaxed(&totals_at_peak, false);
-    site_save(site);
+    site_save(site, id);
 }
 
+/* The peak into the recorder file (lib/watch/mirror.h). */
+void totals_copy(void);
 /* Called before all sites are forgotten and after it was noted that they do not cover the whole
  * run. The heap's peak stays; which sites held memory then is forgotten. */
 void totals_reset(void);

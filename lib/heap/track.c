@@ -33,11 +33,33 @@ static bool threads_off;
 static bool uncovered; /* some block was not subject to recording */
 static uint64_t off_ms;
 
+/* What is told about the recording as a whole, in the recorder file. */
+static void words_copy(void)
+{
+    if (!mirror_on())
+        return;
+    struct recorder_head *head = mirror_head();
+    store_relaxed(&head->covered, track_covered());
+    store_relaxed(&head->off_ms, track_off_ms());
+    store_relaxed(&head->lost, load_relaxed(&lost));
+    store_relaxed(&head->refused, stacks_refused());
+    store_relaxed(&head->rate, sampler_rate());
+    for (unsigned i = 0; i < SAMPLER_RATES; i++)
+        store_relaxed(&head->rates[i], sampler_rate_of(i));
+    store_relaxed(&head->era, load_relaxed(&sites_era));
+}
+
+static void cover_not(void)
+{
+    store_relaxed(&uncovered, true);
+    words_copy();
+}
+
 void track_set_thread_active(bool active)
 {
     thread_wish = active ? THREAD_ON : THREAD_OFF;
     if (!active)
-        store_relaxed(&uncovered, true);
+        cover_not();
 }
 
 bool track_thread_active(void)
@@ -49,7 +71,7 @@ void track_set_threads_active(bool active)
 {
     store_relaxed(&threads_off, !active);
     if (!active)
-        store_relaxed(&uncovered, true);
+        cover_not();
 }
 
 bool track_threads_active(void)
@@ -83,6 +105,7 @@ void track_recording(bool on)
         store_relaxed(&uncovered, true);
     if (on || load_relaxed(&off_ms) == 0)
         store_relaxed(&off_ms, on ? 0 : os_now_ms());
+    words_copy();
 }
 
 /* ---- time ---------------------------------------------------------------------------- */
@@ -94,6 +117,7 @@ static uint64_t first_ticks, first_ns, next_ns;
 void track_measure_ticks(void)
 {
     uint64_t ticks = arch_ticks(), ns = os_now_ns();
+    threads_copy_name();
     if (first_ns == 0) {
         first_ticks = ticks;
         first_ns = ns;
@@ -198,8 +222,14 @@ void track_begin(struct record *record, const struct caller *caller, unsigned cl
         struct site *site = site_at(id);
         site_use(site);
         if (rate != SAMPLER_EXACT_NUMBER || !totals_grow(usable))
-            totals_change(site);
-        sum_add(&site->allocated, requested, usable, site_thread(site) != THREAD_OTHER);
+            totals_change(site, id);
+        bool alone = site_thread(site) != THREAD_OTHER;
+        sum_add(&site->allocated, requested, usable, alone);
+        if (unlikely(load_relaxed(&mirror_wanted))) {
+            site_copy_begin(site, id, requested, usable, alone);
+            if (unlikely(load_relaxed(&mirror_asked)))
+                store_relaxed(&totals_due, true);
+        }
         if (unlikely(site_stack(site) == STACK_OTHER))
             tell_other();
         word = site_word(id, site_era(load_relaxed(&site->thread_link)));
@@ -220,8 +250,11 @@ void track_again(const struct record *record, uint32_t before)
     if (now == 0 || before == 0 || site_era(now) != site_era(before))
         return;
     struct site *site = site_at(site_id(now)), *last = site_at(site_id(before));
-    if (site_stack(site) == site_stack(last) && site_thread(site) == site_thread(last))
+    if (site_stack(site) == site_stack(last) && site_thread(site) == site_thread(last)) {
         site_count(&site->again, 1, false);
+        if (unlikely(load_relaxed(&mirror_wanted)))
+            site_copy_again(site, site_id(now));
+    }
 }
 
 uint64_t track_born(const struct record *record)
@@ -253,15 +286,21 @@ void track_end(struct record *record, const struct caller *caller, size_t usable
         return;
     bool own = site_thread(site) == threads_self() && site_thread(site) != THREAD_OTHER;
     struct site_ends *ends = own ? &site->own : &site->others;
-    totals_change(site);
+    unsigned life = moved ? LIFE_BUCKETS : life_bucket(born);
+    totals_change(site, site_id(word));
     if (site_rate(site) == SAMPLER_EXACT_NUMBER)
         totals_shrink(usable);
+    bool copied = unlikely(load_relaxed(&mirror_wanted));
+    if (copied && !own)
+        site_copy_end_other(site, site_id(word), requested, usable, life);
     if (moved)
         site_count(&site->moved_out, 1, false);
     else
-        site_count(&ends->lives[life_bucket(born)], 1, own);
+        site_count(&ends->lives[life], 1, own);
     sum_add(&ends->freed, requested, usable, own); /* last: a site without live blocks may be
                                                       folded */
+    if (copied && own)
+        site_copy_end_own(site, site_id(word), life);
 }
 
 void track_thread_end(void)
@@ -396,6 +435,17 @@ void track_reset(void)
     totals_reset();
     sites_forget();
     store_relaxed(&lost, 0);
+    words_copy();
+}
+
+void track_copy(void)
+{
+    words_copy();
+    totals_copy();
+    series_copy();
+    threads_copy();
+    stacks_copy();
+    sites_copy();
 }
 
 struct recorded {
@@ -425,6 +475,7 @@ void track_recover(uint32_t parent_id)
 
 void track_abandoned(void)
 {
+    mirror_abandoned();
     recent_abandoned();
     sites_abandoned();
     threads_abandoned();

@@ -88,6 +88,9 @@ uint64_t track_off_ms(void);
 /* Forgets what was recorded: the end of a block that is live now will not be seen. */
 void track_reset(void);
 
+/* All that is known into the recorder file (lib/watch/mirror.h), which has been made just now. */
+void track_copy(void);
+
 /* Measures the speed of the CPU's tick counter; called now and then. */
 void track_measure_ticks(void);
 

@@ -9,6 +9,7 @@
 
 #include "base/compiler.h"
 #include "base/config.h"
+#include "lib/watch/mirror.h"
 #include "lib/watch/table.h"
 #include "lib/watch/unwind.h"
 
@@ -67,8 +68,15 @@ INLINE uint32_t add_or_recall(struct walk *walk, adder *table)
     return stack;
 }
 
+/* The first node that a signal handler has added, and that the recorder file lacks: there, the file
+ * can't grow. 0: it has all. */
+static uint32_t behind;
+static void behind_copy(void);
+
 uint32_t stacks_add(struct walk *walk)
 {
+    if (unlikely(load_relaxed(&behind) != 0))
+        behind_copy();
     return add_or_recall(walk, table_add);
 }
 
@@ -80,6 +88,47 @@ uint32_t stacks_add_now(struct walk *walk)
 void stacks_reserve(void)
 {
     table_reserve(&nodes, config.heap_memory);
+}
+
+/* Into the recorder file. */
+static void node_copy(uint32_t id)
+{
+    const struct table_entry *entry = table_at(&nodes, id);
+    struct recorder_node *copy = mirror_row_make(SHEET_NODES, id);
+    if (copy == NULL)
+        return;
+    copy->caller = entry->b;
+    store_release(&copy->pc, load_relaxed(&entry->a));
+    if (unlikely(!mirror_code_has((uintptr_t)entry->a)))
+        store_relaxed(&mirror_code_new, true);
+}
+
+static void nodes_copy(uint32_t id)
+{
+    uint32_t end = stacks_count();
+    for (; id < end; id++)
+        node_copy(id);
+}
+
+void stacks_copy(void)
+{
+    nodes_copy(STACK_OTHER + 1);
+}
+
+static NOINLINE void behind_copy(void)
+{
+    uint32_t first = __atomic_exchange_n(&behind, 0, __ATOMIC_ACQ_REL);
+    if (mirror_on())
+        nodes_copy(first);
+}
+
+static void behind_note(uint32_t id)
+{
+    uint32_t before = load_relaxed(&behind);
+    while ((before == 0 || id < before) &&
+           !__atomic_compare_exchange_n(&behind, &before, id, true, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED))
+        ;
 }
 
 INLINE uint32_t child_of(uint32_t caller, uintptr_t pc, adder *table)
@@ -94,6 +143,12 @@ INLINE uint32_t child_of(uint32_t caller, uintptr_t pc, adder *table)
     }
     bool fresh;
     child = table(&nodes, pc, caller, config.heap_memory, &fresh);
+    if (fresh && mirror_on()) {
+        if (table == table_add)
+            node_copy(child);
+        else
+            behind_note(child);
+    }
     if (child != 0)
         store_release(&node->child, child);
     return child;

@@ -34,6 +34,8 @@ uint64_t stacks_refused(void);
 
 /* The variable that holds the number of the stack's first site (sites.h). */
 uint32_t *stacks_sites(uint32_t stack);
+/* All nodes into the recorder file (mirror.h), which has been made just now. */
+void stacks_copy(void);
 /* In a forked child: repairs nodes that another thread was about to fill in. */
 void stacks_recover(void);
 /* Repairs what a call left behind when a signal handler jumped out of it (track_abandoned). */

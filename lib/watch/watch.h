@@ -2,12 +2,13 @@
 /*
  * The door of lib/watch: what all observers share. A stack is walked without a lock or an
  * allocation (unwind.h), becomes a number (stacks.h, kept in table.h), and can still be named after
- * its code was unloaded (unloaded.h).
+ * its code was unloaded (unloaded.h). What is known outlives the process in a file (mirror.h).
  */
 #ifndef WATCH_WATCH_H
 #define WATCH_WATCH_H
 
 #include "lib/watch/interrupt.h"
+#include "lib/watch/mirror.h"
 #include "lib/watch/own_stack.h"
 #include "lib/watch/stacks.h"
 #include "lib/watch/table.h"

@@ -24,6 +24,8 @@ function __memoir_option
     printf 'capture.interval=\thow often the capture gets a snapshot\n'
     printf 'capture.signals=%s\tthe capture gets its last snapshot also when SIGINT, SIGTERM or SIGHUP ends the program\n' on off
     printf 'leak.at_exit=%s\tat the end of the program, look for blocks that nothing points to any more\n' on off
+    printf 'recorder=\ta file that holds what is recorded at every moment, whatever ends the program; none if empty\n'
+    printf 'recorder.memory=\tcap on the size of the recorder'\''s file\n'
     printf 'return.delay=\thow long free memory is kept before it goes back to the kernel\n'
     printf 'thp=%s\ttransparent huge pages for the heap: off, on, or auto (not while the heap is small)\n' off on auto
     printf 'numa.nodes=\tnumber of memory nodes that are kept apart; 0: all of the machine\n'

@@ -7,5 +7,6 @@
 #include "tool/profile/capture/capture_samples.h"
 #include "tool/profile/capture/moved.h"
 #include "tool/profile/capture/reconcile.h"
+#include "tool/profile/capture/recorder.h"
 
 #endif

@@ -59,6 +59,7 @@ bool read_refuse(struct read_error *error, uint64_t offset, const char *format, 
 /* The readers, in the files read_*.c. */
 #define READERS(X) \
     X(capture)     \
+    X(recorder)    \
     X(heaptrack)   \
     X(jemalloc)    \
     X(symbolized)  \

@@ -393,6 +393,14 @@ static void point_peak(struct profile *profile)
     moved[at] = peak;
 }
 
+/* The last snapshot was made from a recorder file. */
+static bool is_killed(const struct survey *survey, size_t target)
+{
+    return survey->ended && target + 1 == survey->snapshots.count &&
+           survey->reason.length == sizeof RECORDER_KILLED - 1 &&
+           memcmp(survey->reason.bytes, RECORDER_KILLED, sizeof RECORDER_KILLED - 1) == 0;
+}
+
 /* A dump of a program that goes on has an end, too; the reason tells. */
 static bool is_end(const struct survey *survey, size_t target)
 {
@@ -422,6 +430,11 @@ static bool take(const struct read_input *input, struct survey *survey, size_t w
                      "sampling was turned off %.1f s after the start: later allocations "
                      "belong to no site",
                      (double)survey->profile->off_time_ns / 1e9);
+    if (done && is_killed(survey, plan.target))
+        profile_warn(survey->profile,
+                     "the program did not end in order: this is what it had at its last sign of "
+                     "life, %.1f s after its start",
+                     (double)survey->profile->duration_ns / 1e9);
     if (done && !input->options.raw)
         point_peak(survey->profile);
     return done;

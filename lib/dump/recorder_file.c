@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/dump/recorder_file.h. */
+#include "lib/dump/recorder_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/arch.h"
+#include "base/config.h"
+#include "base/confine.h"
+#include "base/format.h"
+#include "base/os.h"
+#include "base/print.h"
+#include "lib/dump/capture.h"
+#include "lib/dump/capture_file.h"
+#include "lib/dump/style.h"
+#include "lib/heap/observer.h"
+#include "lib/watch/watch.h"
+
+enum { MODE = 0600, NAMES_MOST = 100, BUFFER_SIZE = 4 << 10, LOOK_MS = 50 };
+enum { CHILD_MS = 20 }; /* until then most children start another program */
+
+static BULK struct capture records;
+static struct sink sink;
+static BULK char buffer[BUFFER_SIZE];
+static BULK char asked[RECORDER_PATH]; /* from the root on; empty: none is wanted */
+static BULK char name[RECORDER_PATH];
+static int fd = -1;
+static struct os_file_id id; /* of what `fd` was when it was opened */
+static bool child;           /* of a fork, and without a file */
+static uint64_t looked_ms;   /* when the mappings were last looked at */
+
+const char *recorder_file_name(void)
+{
+    return name;
+}
+
+/* From the root on, for the program may go to another folder. False: too long. */
+static bool path_whole(char *to, size_t size, const char *path)
+{
+    struct print text;
+    char folder[RECORDER_PATH / 2];
+    size_t length = path[0] == '/' ? 0 : os_directory(folder, sizeof folder);
+    print_start(&text, to, size);
+    print_bytes(&text, folder, length);
+    if (length > 0)
+        print_char(&text, '/');
+    print_text(&text, path);
+    print_string(&text);
+    return !text.cut;
+}
+
+/* PATH, PATH-PID, PATH-PID-2, ... : what exists is another process's, or this one's before it
+ * started another program. */
+static int create(void)
+{
+    int got = -EEXIST;
+    for (unsigned i = child ? 1 : 0; i < NAMES_MOST && got == -EEXIST; i++) {
+        struct print text;
+        print_start(&text, name, sizeof name);
+        print_text(&text, asked);
+        if (i > 0)
+            print_format(&text, "-%d", (int)os_pid());
+        if (i > 1)
+            print_format(&text, "-%u", i);
+        print_string(&text);
+        got = text.cut
+                  ? -ENAMETOOLONG
+                  : os_open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
+                            MODE);
+    }
+    return got;
+}
+
+static bool is_ours(int descriptor)
+{
+    struct os_file_id now = os_file_id(descriptor);
+    return descriptor >= 0 && now.device == id.device && now.inode == id.inode;
+}
+
+static void let_go(void)
+{
+    if (is_ours(fd))
+        os_close(fd);
+    fd = -1;
+}
+
+/* The 22nd word of the file, of which the second is in brackets and may hold anything. */
+static uint64_t start_ticks(void)
+{
+    enum { FIELD = 22, BRACKET = 2 };
+    char text[1024];
+    int stat = os_open("/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
+    if (stat < 0)
+        return 0;
+    ssize_t got = os_read(stat, text, sizeof text), at = got;
+    os_close(stat);
+    while (at > 0 && text[at - 1] != ')')
+        at--;
+    for (unsigned field = BRACKET; at > 0 && at < got && field < FIELD; at++)
+        field += text[at] == ' ';
+    uint64_t ticks = 0;
+    for (; at > 0 && at < got && text[at] >= '0' && text[at] <= '9'; at++)
+        ticks = ticks * 10 + (uint64_t)(text[at] - '0');
+    return ticks;
+}
+
+static void head_fill(void)
+{
+    struct recorder_head *head = mirror_head();
+    head->version = RECORDER_VERSION;
+    head->machine = ARCH_MACHINE;
+    head->sheet_bytes = RECORDER_SHEET;
+    head->pid = (uint32_t)os_pid();
+    head->start_ticks = start_ticks();
+    head->start_ms = head->last_ms = os_now_ms();
+    head->start_wall_ns = os_wall_ns();
+    head->state = child ? RECORDER_CHILD : 0;
+    if (capture_file_open())
+        path_whole(head->capture, sizeof head->capture, capture_file_name());
+    memcpy(head->magic, RECORDER_MAGIC, sizeof head->magic);
+}
+
+static int log_write(void *context, const void *bytes, size_t length)
+{
+    (void)context;
+    return mirror_log(bytes, length) ? 0 : ENOSPC;
+}
+
+static int fill(void)
+{
+    mirror_show();
+    head_fill();
+    counts_copy();
+    sink_to_function(&sink, log_write, NULL, buffer, sizeof buffer);
+    capture_log_begin(&records, &sink);
+    int error = capture_log_maps(&records);
+    track_copy();
+    __atomic_fetch_or(&mirror_head()->state, RECORDER_READY, __ATOMIC_RELEASE);
+    return error;
+}
+
+static int begin(void)
+{
+    if (confined(CONFINE_GROW))
+        return ENOSYS;
+    int got = create();
+    if (got < 0)
+        return -got;
+    fd = os_duplicate(got);
+    if (fd != got)
+        os_close(got);
+    id = os_file_id(fd);
+    os_lock_for_process(fd);
+    int error = os_file_copies(fd) ? ENOTSUP : mirror_open(fd, config.recorder_memory);
+    if (error == 0)
+        error = fill();
+    if (error != 0) {
+        mirror_forget();
+        os_unlink(name);
+        let_go();
+    }
+    return error;
+}
+
+int recorder_file_begin(const char *path)
+{
+    if (os_secure())
+        return 0;
+    int error = path_whole(asked, sizeof asked, path) ? begin() : ENAMETOOLONG;
+    if (error != 0)
+        asked[0] = '\0';
+    else
+        series_resident(true);
+    return error;
+}
+
+void recorder_file_objects(void)
+{
+    if (!mirror_on())
+        return;
+    store_release(&mirror_code_new, true);
+    store_relaxed(&totals_due, true);
+    looked_ms = 0;
+}
+
+/* Programs that make code all the time are looked at now and then. */
+static void objects_look(void)
+{
+    uint64_t now_ms = os_now_ms();
+    if (!load_acquire(&mirror_code_new) || now_ms - looked_ms < LOOK_MS)
+        return;
+    looked_ms = now_ms;
+    capture_log_maps(&records); /* a full file has said so */
+}
+
+int recorder_file_look(void)
+{
+    int error = 0;
+    store_relaxed(&mirror_asked, false);
+    if (asked[0] == '\0')
+        return 0;
+    if (child && os_now_ms() < load_relaxed(&mirror_due_ms))
+        return 0;
+    if (child) {
+        error = begin();
+        child = false;
+        if (error != 0)
+            asked[0] = '\0';
+    } else if (mirror_on()) {
+        objects_look();
+    }
+    return error;
+}
+
+void recorder_file_mark(const char *mark, const struct account_sum *total)
+{
+    if (mirror_on())
+        capture_mark(&records, mark, total);
+}
+
+void recorder_file_capture(const char *path)
+{
+    if (mirror_on())
+        path_whole(mirror_head()->capture, sizeof mirror_head()->capture, path);
+}
+
+void recorder_file_end(void)
+{
+    if (!mirror_on())
+        return;
+    store_relaxed(&mirror_head()->last_ms, os_now_ms());
+    __atomic_fetch_or(&mirror_head()->state, RECORDER_ENDED, __ATOMIC_RELEASE);
+    if (capture_file_complete())
+        os_unlink(name);
+}
+
+void recorder_file_forked(void)
+{
+    if (asked[0] == '\0')
+        return;
+    mirror_forget();
+    let_go();
+    child = true;
+    store_relaxed(&mirror_due_ms, os_now_ms() + CHILD_MS);
+    store_relaxed(&mirror_wanted, true);
+}

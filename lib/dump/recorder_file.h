@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The recorder file of the process (base/recorder_file.h): it is made, named and filled with what
+ * is known; from then on lib/watch/mirror.h and its users keep it up to date. Its descriptor stays
+ * open, out of the way, for the file to grow; a lock of fcntl on it says that the process lives.
+ *
+ * A forked child has none of its own until it records something. Called with the lock of dump.c.
+ */
+#ifndef DUMP_RECORDER_FILE_H
+#define DUMP_RECORDER_FILE_H
+
+#include <stdbool.h>
+
+/* 0 or an errno value. ENOTSUP: a file system that can't promise space. */
+int recorder_file_begin(const char *path);
+const char *recorder_file_name(void);
+/* Makes the file of a forked child that has recorded something, and tells the file what has been
+ * loaded or unloaded. 0 or an errno value. */
+int recorder_file_look(void);
+/* Something was loaded or unloaded. Any thread, without the lock. */
+void recorder_file_objects(void);
+/* A moment with a name. */
+struct account_sum;
+void recorder_file_mark(const char *name, const struct account_sum *total);
+/* The capture of the process is in this file now. */
+void recorder_file_capture(const char *path);
+/* The program ends in order. If the capture has all of it, the file goes. */
+void recorder_file_end(void);
+/* In a forked child, without the lock, before anything else. */
+void recorder_file_forked(void);
+
+#endif

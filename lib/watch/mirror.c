@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See lib/watch/mirror.h. The file grows sheet by sheet: space first, so that no store into the
+ * mapping can meet a full disk, then the mapping, then the directory. Addresses for the longest
+ * file are reserved at the start, and sheets lie there in the order of the file.
+ */
+#include "lib/watch/mirror.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/arch.h"
+#include "base/confine.h"
+#include "base/lock.h"
+#include "base/message.h"
+#include "base/os.h"
+#include "base/print.h"
+
+enum { LIMITED_SHARE = 32 }; /* of a limited address space, one in this many bytes */
+
+char *mirror_base;
+bool mirror_wanted;
+uint64_t mirror_due_ms;
+bool mirror_asked;
+BULK uint16_t mirror_sheets[SHEET_KINDS][MIRROR_SHEETS];
+
+static char *place;                /* what is reserved */
+static uint32_t count;             /* sheets of the file, */
+static uint32_t most;              /* and how many there may be */
+static uint32_t used[SHEET_KINDS]; /* entries of `mirror_sheets` */
+static int file = -1;
+static uint32_t busy; /* a turn: a sheet is being added */
+
+static NOINLINE void tell_full(int error)
+{
+    char buffer[200];
+    struct print line;
+    uint32_t before =
+        __atomic_fetch_or(&((struct recorder_head *)place)->state, RECORDER_FULL, __ATOMIC_RELAXED);
+    if (before & RECORDER_FULL)
+        return;
+    print_start(&line, buffer, sizeof buffer);
+    print_text(&line, "memoir: the recorder's file is full, new stacks are missing in it; ");
+    print_text(&line, error == EFBIG    ? "raise the limit on the size of files (ulimit -f)"
+                      : error == ENOSPC ? "make space, or choose another folder"
+                      : error == EBADF  ? "the program has closed its descriptor"
+                      : error == ENOSYS ? "the program's seccomp filter would end it for more"
+                                        : "raise recorder.memory");
+    print_char(&line, '\n');
+    message_flush(&line);
+}
+
+static uint32_t *directory(void)
+{
+    return (uint32_t *)(place + RECORDER_DIRECTORY);
+}
+
+/* One more sheet of the file; 0 or an errno value. */
+static int sheet_add(void)
+{
+    uint64_t from = (uint64_t)count * RECORDER_SHEET;
+    if (count == most)
+        return ENOMEM;
+    if (file < 0)
+        return EBADF;
+    if (confined(CONFINE_GROW))
+        return ENOSYS;
+    int error = os_file_grow(file, from, from + RECORDER_SHEET);
+    if (error != 0)
+        return -error;
+    if (!os_map_file(place + from, RECORDER_SHEET, file, from))
+        return ENOMEM;
+    count++;
+    return 0;
+}
+
+/* The thread that adds a sheet may take a while: a row that is needed now is waited for. */
+static bool turn_wait(void)
+{
+    enum { PATIENCE = 1000000 };
+    for (unsigned tries = 0; tries < PATIENCE; tries++) {
+        if (turn_take(&busy))
+            return true;
+        arch_pause();
+    }
+    return false;
+}
+
+static bool make(enum sheet_kind kind, uint32_t at)
+{
+    if (at >= MIRROR_SHEETS ||
+        (load_relaxed(&((struct recorder_head *)place)->state) & RECORDER_FULL) != 0 ||
+        !turn_wait())
+        return false;
+    int error = mirror_sheets[kind][at] != 0 ? 0 : sheet_add();
+    if (error == 0 && mirror_sheets[kind][at] == 0) {
+        store_release(&directory()[count - 1], (uint32_t)kind | at << 8);
+        store_release(&mirror_sheets[kind][at], (uint16_t)(count - 1));
+        used[kind] = at < used[kind] ? used[kind] : at + 1;
+    }
+    turn_give(&busy);
+    if (error != 0)
+        tell_full(error);
+    return error == 0;
+}
+
+void *mirror_row_make(enum sheet_kind kind, uint32_t number)
+{
+    void *row = mirror_row(kind, number);
+    if (row == NULL && make(kind, number / (uint32_t)RECORDER_ROWS(kind)))
+        row = mirror_row(kind, number);
+    return row;
+}
+
+bool mirror_log(const void *bytes, size_t length)
+{
+    struct recorder_head *head = (struct recorder_head *)place;
+    uint64_t at = head->log_length;
+    for (uint64_t sheet = at / RECORDER_SHEET; sheet <= (at + length) / RECORDER_SHEET; sheet++)
+        if (sheet >= MIRROR_SHEETS ||
+            (mirror_sheets[SHEET_LOG][sheet] == 0 && !make(SHEET_LOG, (uint32_t)sheet)))
+            return false;
+    for (size_t done = 0; done < length;) {
+        uint64_t to = at + done;
+        size_t inside = to % RECORDER_SHEET, more = RECORDER_SHEET - inside;
+        more = more < length - done ? more : length - done;
+        memcpy(place + (size_t)mirror_sheets[SHEET_LOG][to / RECORDER_SHEET] * RECORDER_SHEET +
+                   inside,
+               (const char *)bytes + done, more);
+        done += more;
+    }
+    store_release(&head->log_length, at + length);
+    return true;
+}
+
+/* Where addresses are limited, most of them are left to the program. */
+static uint64_t allowed(uint64_t bytes)
+{
+    uint64_t limit = os_limit(RLIMIT_AS) / LIMITED_SHARE;
+    return bytes < limit ? bytes : limit;
+}
+
+int mirror_open(int fd, uint64_t bytes)
+{
+    mirror_forget();
+    most = (uint32_t)(allowed(bytes) / RECORDER_SHEET);
+    most = most < RECORDER_SHEETS ? most : RECORDER_SHEETS;
+    place = os_reserve((size_t)most * RECORDER_SHEET);
+    if (place == NULL || most == 0)
+        return ENOMEM;
+    file = fd;
+    return sheet_add();
+}
+
+void mirror_descriptor(int fd)
+{
+    store_relaxed(&file, fd);
+}
+
+void mirror_show(void)
+{
+    store_release(&mirror_base, place);
+    store_relaxed(&mirror_wanted, true);
+}
+
+/* A handler may have forked and come back to a store of an interrupted call: it goes to memory that
+ * nothing reads. */
+void mirror_forget(void)
+{
+    store_release(&mirror_base, NULL);
+    store_relaxed(&mirror_wanted, false);
+    for (unsigned kind = 0; kind < SHEET_KINDS; kind++) {
+        memset(mirror_sheets[kind], 0, used[kind] * sizeof mirror_sheets[kind][0]);
+        used[kind] = 0;
+    }
+    if (count > 0)
+        os_map_over(place, (size_t)count * RECORDER_SHEET);
+    place = NULL;
+    count = most = 0;
+    file = -1;
+    busy = 0;
+}
+
+/* ---- code ---- */
+
+enum { CODE_MOST = 512 };
+
+struct code {
+    unsigned count;
+    struct {
+        uintptr_t start, end;
+    } ranges[CODE_MOST];
+};
+
+static BULK struct code codes[2]; /* one that counts, one that is being made */
+static unsigned code_now;
+bool mirror_code_new;
+
+void mirror_code_begin(void)
+{
+    codes[!code_now].count = 0;
+}
+
+void mirror_code_add(uintptr_t start, uintptr_t end)
+{
+    struct code *code = &codes[!code_now];
+    if (code->count > 0 && code->ranges[code->count - 1].end == start)
+        code->ranges[code->count - 1].end = end;
+    else if (code->count < CODE_MOST) {
+        code->ranges[code->count].start = start;
+        code->ranges[code->count++].end = end;
+    } else { /* too many to tell */
+        code->ranges[CODE_MOST - 1].start = 0;
+        code->ranges[CODE_MOST - 1].end = UINTPTR_MAX;
+    }
+}
+
+void mirror_code_end(void)
+{
+    store_release(&code_now, !code_now);
+}
+
+bool mirror_code_has(uintptr_t pc)
+{
+    const struct code *code = &codes[load_acquire(&code_now)];
+    for (unsigned i = 0; i < code->count; i++)
+        if (pc - code->ranges[i].start <= code->ranges[i].end - code->ranges[i].start)
+            return true;
+    return false;
+}
+
+void mirror_abandoned(void)
+{
+    turn_abandon(&busy);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* helper: killed_at_any_moment.sh */
+/*
+ * A program that allocates and frees in several threads until it ends, in one of many ways, and
+ * counts what it has done in a file that it shares with whoever looks at it afterwards.
+ *
+ *     killed_at_any_moment TRUTH THREADS HOW
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { SLOTS = 2048, THREADS_MOST = 32, CALLS = 100000 };
+
+/* One cache line a thread. */
+static struct {
+    _Atomic uint64_t allocs, frees, unused[6];
+} * truth;
+
+static const char *how;
+
+static void on_fault(int number)
+{
+    signal(number, SIG_DFL); /* the program's own handler, which lets it die */
+}
+
+static void end(void)
+{
+    if (strcmp(how, "segv") == 0)
+        *(volatile int *)0 = 1;
+    else if (strcmp(how, "abort") == 0)
+        abort();
+    else if (strcmp(how, "double-free") == 0) { /* the end is inside free */
+        void *volatile block = malloc(100);
+        free(block);
+        free(block);
+    } else if (strcmp(how, "_exit") == 0)
+        _exit(0);
+    else if (strcmp(how, "exit_group") == 0)
+        syscall(SYS_exit_group, 0);
+}
+
+static void *work(void *number)
+{
+    static _Thread_local void *slots[SLOTS];
+    uint64_t x = 88172645463325252u + (uintptr_t)number * 977;
+    for (unsigned calls = 0;; calls++) {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        void **slot = &slots[x % SLOTS];
+        if (*slot != NULL) {
+            free(*slot);
+            *slot = NULL;
+            atomic_fetch_add(&truth[(intptr_t)number].frees, 1);
+        } else {
+            *slot = malloc(16 + (x >> 20) % 2000);
+            atomic_fetch_add(&truth[(intptr_t)number].allocs, 1);
+        }
+        if (calls == CALLS && (intptr_t)number == 0)
+            end();
+    }
+}
+
+int main(int count, char **words)
+{
+    if (count < 4)
+        return 2;
+    int threads = atoi(words[2]), fd = open(words[1], O_RDWR | O_CREAT, 0600);
+    how = words[3];
+    if (threads > THREADS_MOST || ftruncate(fd, 4096) != 0)
+        return 2;
+    truth = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    signal(SIGSEGV, on_fault);
+    /* Thread 0 of the truth ends the program: it is not the first one. */
+    for (intptr_t i = 0; i + 1 < threads; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, work, (void *)i) != 0)
+            return 2;
+    }
+    work((void *)(intptr_t)(threads - 1));
+}

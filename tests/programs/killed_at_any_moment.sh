@@ -1,0 +1,89 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# timeout=600
+#
+# Whatever ends a program, and at whatever moment, its recorder file has what was recorded: kill -9
+# after a random time, SIGSEGV with a handler of its own, abort, a fault inside free, _exit and
+# exit_group from a thread; and a copy of the file of a running program opens. The totals differ
+# from what the program itself has counted by no more than docs/FORMATS.md says.
+#
+#     KILLS=N (10)  kills a mode
+. "$(dirname "$0")/common.sh"
+need python3
+: "${MEMOIR_TOOL:?}"
+kills=${KILLS:-10}
+shm=/dev/shm
+[ -w "$shm" ] || shm=$place
+file=$(mktemp -u "$shm/memoir-test-XXXXXX") || exit 2
+trap 'rm -rf "$place" "$file"*' EXIT
+build "$root/tests/programs/killed_at_any_moment.c" -o "$place/victim" -lpthread
+cd "$place" || exit 2
+
+cat >judge.py <<'END'
+"""judge.py TOOL FILE TRUTH THREADS RATE: compares what the file says with the truth."""
+import json, struct, subprocess, sys
+tool, file, truth, threads, rate = sys.argv[1:6]
+threads = int(threads)
+allocs = frees = 0
+with open(truth, "rb") as page:
+    bytes_ = page.read()
+for i in range(threads):
+    a, f = struct.unpack_from("QQ", bytes_, 64 * i)
+    allocs, frees = allocs + a, frees + f
+got = subprocess.run([tool, "report", "--json", file], capture_output=True, text=True)
+if got.returncode != 0:
+    sys.exit("the recording is lost: " + got.stderr)
+report = json.loads(got.stdout)
+# One call a thread may be under way, and the C library allocates for threads by itself. Sampled:
+# what each thread did since a clock ran out (1,024 mallocs of a size), and what bins took back.
+slack = threads * (8 if rate == "0" else 8192)
+for name, true in ("allocations", allocs), ("frees", frees):
+    if abs(report[name] - true) > slack:
+        sys.exit("%s: %d in the file, %d in truth" % (name, report[name], true))
+live = allocs - frees
+slack = threads * (8 if rate == "0" else 1024)
+if abs(report["total_objects"] - live) > slack:
+    sys.exit("live: %d in the file, %d in truth" % (report["total_objects"], live))
+END
+
+# run RATE THREADS HOW: in the background; $victim.
+run() {
+    rm -f truth "$file"*
+    LD_PRELOAD=$MEMOIR_LIB MEMOIR="recorder:$file,heap.rate:$1" ./victim truth "$2" "$3" 2>message &
+    victim=$!
+}
+
+judge() { # RATE THREADS WHAT
+    python3 judge.py "$MEMOIR_TOOL" "$file" truth "$2" "$1" 2>verdict ||
+        fail "rate $1, $2 threads, $3: $(cat verdict message)"
+}
+
+for rate in 0 512K; do
+    for i in $(seq "$kills"); do
+        threads=$((i % 3 + 1))
+        run "$rate" "$threads" never
+        # Until it has begun: before the file is made there is nothing to be lost.
+        while [ ! -s truth ]; do sleep 0.01; done
+        sleep "0.$(python3 -c 'import random; print("%03d" % random.randrange(200))')"
+        kill -9 "$victim"
+        wait "$victim" 2>/dev/null
+        judge "$rate" "$threads" "kill $i"
+    done
+    for how in segv abort double-free _exit exit_group; do
+        run "$rate" 2 "$how"
+        wait "$victim" 2>/dev/null
+        judge "$rate" 2 "$how"
+        "$MEMOIR_TOOL" top "$file" 2>&1 | grep -q 'did not end in order' ||
+            fail "$how: the end is not mentioned"
+    done
+    run "$rate" 2 never
+    while [ ! -s truth ]; do sleep 0.01; done
+    for i in 1 2 3 4 5; do
+        sleep 0.02
+        cp "$file" copy
+        "$MEMOIR_TOOL" top copy >/dev/null 2>message || fail "a copy does not open: $(cat message)"
+    done
+    kill -9 "$victim"
+    wait "$victim" 2>/dev/null
+done
+finish

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Recorder files (base/recorder_file.h, docs/FORMATS.md): what a process knew at its last moment,
+ * made into a capture. Nothing in the bytes is believed: they may be those of a process that was
+ * killed inside any store, or still runs, or never were a recorder file.
+ */
+#ifndef PROFILE_CAPTURE_RECORDER_H
+#define PROFILE_CAPTURE_RECORDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/recorder_file.h"
+
+struct recorder_about {
+    uint32_t pid;
+    uint64_t start_ticks;        /* of the process, as in /proc/PID/stat; 0: not known */
+    uint64_t start_ms;           /* when the file was made, by the monotonic clock, */
+    uint64_t start_wall_ns;      /* and since 1970 */
+    uint64_t last_ms;            /* the last sign of life */
+    bool ready;                  /* else killed before all was in it that was known at its start */
+    bool ended, full, child;     /* ended in order; some stacks are missing; of a fork */
+    char capture[RECORDER_PATH]; /* the capture of the process; "": none */
+};
+
+/* How the snapshot of a program that did not end in order is called. */
+#define RECORDER_KILLED "Killed"
+
+bool recorder_is(const char *bytes, size_t size);
+/* What its head says. False: it is no recorder file, or one of another version; *reason. */
+bool recorder_describe(const char *bytes, size_t size, struct recorder_about *about,
+                       const char **reason);
+/*
+ * The bytes of a capture, *made of them, to be freed; NULL: *reason. With `old`, the process's own
+ * capture as far as it was written (NULL: none), its whole records come first. The last snapshot is
+ * that of the recorder file, and the capture is complete.
+ */
+char *recorder_capture(const char *bytes, size_t size, const char *old, size_t old_size,
+                       size_t *made, const char **reason);
+
+#endif
