@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* See lib/dump/recorder_file.h. */
+/*
+ * See lib/dump/recorder_file.h. The file is made at the start of the process, or at the first
+ * recorded event of a forked child; lib/watch/mirror.c fills its rows while the program runs, and
+ * what changes seldom (mappings, names of threads) is looked at here now and then.
+ */
 #include "lib/dump/recorder_file.h"
 
 #include <errno.h>

@@ -12,6 +12,28 @@
 
 static interrupt_hearer *hearers[INTERRUPTS];
 
+static void on_signal(int signal, siginfo_t *info, void *context);
+
+void interrupt_hear(enum interrupt kind, interrupt_hearer *hearer)
+{
+    store_release(&hearers[kind], hearer);
+}
+
+bool interrupt_open(int signal)
+{
+    return os_handler_set(signal, on_signal) || interrupt_is_open(signal);
+}
+
+bool interrupt_is_open(int signal)
+{
+    return os_handler(signal) == (const void *)on_signal;
+}
+
+void interrupt_close(int signal)
+{
+    os_signal_drop(signal, (void (*)(int))(uintptr_t)on_signal);
+}
+
 static void pass(enum interrupt kind, const siginfo_t *info, void *context)
 {
     interrupt_hearer *hearer = load_acquire(&hearers[kind]);
@@ -34,24 +56,4 @@ static void on_signal(int signal, siginfo_t *info, void *context)
         pass(INTERRUPT_STOP, info, context);
     else if (info->si_code == SI_QUEUE && info->si_value.sival_int == ATTACH_VALUE)
         pass(INTERRUPT_CONTROL, info, context);
-}
-
-void interrupt_hear(enum interrupt kind, interrupt_hearer *hearer)
-{
-    store_release(&hearers[kind], hearer);
-}
-
-bool interrupt_open(int signal)
-{
-    return os_handler_set(signal, on_signal) || interrupt_is_open(signal);
-}
-
-bool interrupt_is_open(int signal)
-{
-    return os_handler(signal) == (const void *)on_signal;
-}
-
-void interrupt_close(int signal)
-{
-    os_signal_drop(signal, (void (*)(int))(uintptr_t)on_signal);
 }
