@@ -71,8 +71,13 @@ SECTIONS
   .text.first :
   {
 END
+# valgrind does not say of which file the functions are that stand first already: "[???]"
+nm "$library" | sed -n 's/.* [tT] \([A-Za-z_0-9]*\).*/\1/p' | LC_ALL=C sort -u >"$place/ours"
 for number in $(seq $runs); do
     callgrind_annotate --threshold=100 --show-percs=no "$place/run.$number" |
-        sed -n 's/.*:\([A-Za-z_][A-Za-z_0-9]*\)[^ ]* \[.*libmemoir.*/\1/p'
-done | LC_ALL=C sort -u | sed 's/.*/    *(.text.& .text.&.*)/'
+        sed -n -e 's/.*:\([A-Za-z_][A-Za-z_0-9]*\)[^ ]* \[.*libmemoir.*/\1/p' \
+            -e 's/.*:\([A-Za-z_][A-Za-z_0-9]*\)[^ ]* \[???\]$/\1/p' |
+        LC_ALL=C sort -u | LC_ALL=C comm -12 - "$place/ours"
+done | LC_ALL=C sort | uniq -c | LC_ALL=C sort -k1,1nr -k2 | # what most of them run comes first
+    sed 's/ *[0-9]* \(.*\)/    *(.text.\1 .text.\1.*)/'
 printf '  }\n}\nINSERT BEFORE .text;\n'

@@ -51,16 +51,14 @@ struct bin {
 RACY static struct bin bin_read(const struct heap *heap, unsigned mark)
 {
     for (;;) {
-        uint32_t id = load_acquire(&heap->stocks[mark]);
-        const struct stock *stock = meta_at(id);
-        if (id == 0)
+        const struct stock *stock = heap_stock(heap, mark);
+        if (stock == NULL)
             return (struct bin){0, 0};
         int32_t left = load_relaxed(&heap->clock[mark]);
         uint64_t mallocs = load_relaxed(&stock->drawn) - (uint64_t)(left < 0 ? 0 : left);
-        uint64_t count = (uint64_t)(load_relaxed(&heap->top[mark]) - stock->slots);
-        count = count > stock->room ? 0 : count; /* the top is not in this stock yet */
+        uint64_t count = heap_cached(heap, mark);
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
-        if (likely(load_relaxed(&heap->stocks[mark]) == id))
+        if (likely(heap_stock(heap, mark) == stock))
             return (struct bin){mallocs, count};
     }
 }
@@ -245,7 +243,7 @@ void account_thread(const struct heap *heap, struct account_sum *sum)
     if (heap == NULL)
         return;
     for (unsigned mark = 1; mark < MARK_COUNT; mark++) {
-        if (heap->stocks[mark] == 0)
+        if (heap->slots[mark] == NULL)
             continue;
         uint64_t mallocs = heap_mallocs(heap, mark), frees = heap_frees(heap, mark);
         sum->allocs += mallocs;

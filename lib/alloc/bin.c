@@ -55,29 +55,22 @@ enum {
     NOTE_MOST = 64 << 10, /* up to this many bytes */
 };
 
-static void *bottom[2]; /* the slots of a bin without a stock: empty and full */
-
-struct heap heap_empty = {.top = {[0 ... MARK_COUNT - 1] = bottom}};
-
-static uint32_t low_half(const void *p)
-{
-    return (uint32_t)(uintptr_t)p;
-}
+struct heap heap_empty; /* zeros: the bins are empty and full; never written */
 
 void bin_close(struct heap *heap, unsigned mark)
 {
-    heap->limit[mark] = low_half(bottom);
-    store_release(&heap->top[mark], bottom);
+    heap->limit[mark] = 0;
+    store_release(&heap->top[mark], 0);
 }
 
 static size_t room_of(size_t bytes)
 {
-    return (bytes - sizeof(struct stock)) / sizeof(void *) - 1;
+    return (bytes - sizeof(struct stock)) / sizeof(uint64_t) - 1;
 }
 
 static size_t stock_bytes(const struct stock *stock)
 {
-    return sizeof *stock + (stock->room + (size_t)1) * sizeof(void *);
+    return sizeof *stock + (stock->room + (size_t)1) * sizeof(uint64_t);
 }
 
 void bin_end(struct heap *heap, unsigned mark)
@@ -86,7 +79,7 @@ void bin_end(struct heap *heap, unsigned mark)
     bin_close(heap, mark);
     store_relaxed(&heap->stocked[mark / 64],
                   heap->stocked[mark / 64] & ~(UINT64_C(1) << mark % 64));
-    store_release(&heap->stocks[mark], 0);
+    store_release(&heap->slots[mark], NULL);
     if (stock != NULL)
         meta_give(stock, stock_bytes(stock));
 }
@@ -109,9 +102,9 @@ static bool is_own(const struct heap *heap, unsigned mark)
 static void bin_set(struct heap *heap, unsigned mark, struct stock *stock, size_t count)
 {
     bool hidden = heap_hide(heap);
-    store_release(&heap->stocks[mark], meta_id(stock));
-    store_relaxed(&heap->top[mark], stock->slots + count);
-    heap->limit[mark] = low_half(stock->slots + stock->cap);
+    store_release(&heap->slots[mark], stock->slots);
+    store_relaxed(&heap->top[mark], stock->slots[count]);
+    heap->limit[mark] = stock->cap;
     if (hidden)
         heap_show(heap);
 }
@@ -138,20 +131,18 @@ void bins_settle(struct heap *heap)
 
 /* Makes the bin empty and full while its stock is changed, so that neither a forked child nor a
  * signal handler finds blocks in it that are elsewhere. */
-static void bin_shut(struct heap *heap, unsigned mark, struct stock *stock)
+static void bin_shut(struct heap *heap, unsigned mark)
 {
-    store_relaxed(&heap->top[mark], stock->slots);
+    store_relaxed(&heap->top[mark], 0);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    heap->limit[mark] = low_half(stock->slots);
+    heap->limit[mark] = 0;
     __atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
 /* A bin that has a stock or was closed, in its own thread. */
 INLINE void note(struct heap *heap, unsigned mark)
 {
-    const struct stock *stock = meta_at(heap->stocks[mark]);
-    void **top = heap->top[mark];
-    uint16_t count = top == bottom ? 0 : (uint16_t)(top - stock->slots);
+    uint16_t count = (uint16_t)slot_place(heap->top[mark]);
     heap->unshared += (count - heap->noted[mark]) * (int64_t)size_of(mark);
     heap->noted[mark] = count;
 }
@@ -311,9 +302,9 @@ static bool stock_grow(struct heap *heap, unsigned mark)
     bool hidden = heap_hide(heap);
     size_t count = heap_cached(heap, mark);
     if (stock != old) {
-        bin_shut(heap, mark, old);
+        bin_shut(heap, mark);
         memcpy(stock, old, sizeof *old);
-        memcpy(stock->slots, old->slots, (count + 1) * sizeof(void *));
+        memcpy(stock->slots, old->slots, (count + 1) * sizeof stock->slots[0]);
         stock->room = (uint16_t)room_of(bytes);
     }
     heap->cache_bytes += more * size_of(mark);
@@ -350,11 +341,12 @@ bool heap_refill(struct heap *heap, unsigned mark)
             heap_show(heap);
         return true;
     }
-    bin_shut(heap, mark, stock);
+    bin_shut(heap, mark);
     unsigned list = heap->watched ? CENTRAL_WATCHED + mark_class(mark) : mark;
-    unsigned wanted = stock->batch, got = central_take(heap->pool, list, stock->slots + 1, wanted);
-    if (got < wanted)
-        memmove(stock->slots + 1, stock->slots + 1 + wanted - got, got * sizeof(void *));
+    void **blocks = (void **)(stock->slots + 1);
+    unsigned wanted = stock->batch, got = central_take(heap->pool, list, blocks, wanted);
+    for (unsigned i = 1; i <= got; i++)
+        stock->slots[i] = slot_make(blocks[wanted - got + i - 1], i);
     stock->taken += got;
     unsigned half = stock->cap > 1 ? stock->cap / 2u : 1, twice = stock->batch * 2u;
     stock->batch = (uint16_t)(twice < half ? twice : half);
@@ -367,30 +359,29 @@ bool heap_refill(struct heap *heap, unsigned mark)
 
 void *heap_pop(struct heap *heap, unsigned mark)
 {
-    void **top = heap->top[mark], *block = *top;
-    if (block == NULL && heap_refill(heap, mark)) {
+    uint64_t top = heap->top[mark];
+    if (top == 0 && heap_refill(heap, mark))
         top = heap->top[mark];
-        block = *top;
-    }
-    if (block == NULL)
+    if (top == 0)
         return NULL;
-    heap->top[mark] = top - 1;
+    bin_pop(heap, mark, slot_place(top));
     add_relaxed(&heap_stock(heap, mark)->drawn, 1);
-    return block;
+    return slot_block(top);
 }
 
 void *heap_pop_watched(struct heap *heap, unsigned mark)
 {
     /* Ends: each turn takes a block from the bin, and refills bring watched ones. */
     for (;;) {
-        void **top = heap->top[mark], *block = *top;
-        if (block == NULL) {
+        uint64_t top = heap->top[mark];
+        if (top == 0) {
             if (!heap_refill(heap, mark))
                 return NULL;
             continue;
         }
         struct stock *stock = heap_stock(heap, mark);
-        heap->top[mark] = top - 1;
+        void *block = slot_block(top);
+        bin_pop(heap, mark, slot_place(top));
         if (likely(span_of(block)->kinds & KIND_RECORDED)) {
             add_relaxed(&stock->drawn, 1);
             store_relaxed(&heap->clock[mark], 0);
@@ -401,16 +392,16 @@ void *heap_pop_watched(struct heap *heap, unsigned mark)
     }
 }
 
+static bool bin_full(const struct heap *heap, unsigned mark)
+{
+    return slot_place(heap->top[mark]) == heap->limit[mark];
+}
+
 bool heap_push_watched(struct heap *heap, unsigned mark, void *block)
 {
-    void **top = heap->top[mark];
-    if (low_half(top) == heap->limit[mark]) {
-        if (!heap_spill(heap, mark))
-            return false;
-        top = heap->top[mark];
-    }
-    top[1] = block;
-    heap->top[mark] = top + 1;
+    if (bin_full(heap, mark) && !heap_spill(heap, mark))
+        return false;
+    bin_push(heap, mark, slot_place(heap->top[mark]), block);
     return true;
 }
 
@@ -418,7 +409,7 @@ bool heap_popped_lately(const struct heap *heap, unsigned mark, const void *bloc
 {
     const struct stock *stock = heap_stock(heap, mark);
     for (size_t i = heap_cached(heap, mark) + 1; stock != NULL && i <= stock->cap; i++)
-        if (stock->slots[i] == block)
+        if (slot_block(stock->slots[i]) == block)
             return true;
     return false;
 }
@@ -431,10 +422,14 @@ static void bin_give(struct heap *heap, unsigned mark, unsigned count)
     size_t had = heap_cached(heap, mark), rest = had > count ? had - count : 0;
     count = (unsigned)(had - rest);
     if (count > 0) {
-        bin_shut(heap, mark, stock);
-        central_give(stock->slots + 1, count);
+        bin_shut(heap, mark);
+        void **blocks = (void **)(stock->slots + 1);
+        for (unsigned i = 0; i < count; i++)
+            blocks[i] = slot_block(stock->slots[i + 1]);
+        central_give(blocks, count);
         stock->taken -= count;
-        memmove(stock->slots + 1, stock->slots + 1 + count, rest * sizeof(void *));
+        for (size_t i = 1; i <= rest; i++)
+            stock->slots[i] = stock->slots[i + count] - count;
         bin_set(heap, mark, stock, rest);
         bin_note(heap, mark);
     }
@@ -447,7 +442,7 @@ bool heap_spill(struct heap *heap, unsigned mark)
     struct stock *stock = heap_stock(heap, mark);
     if (stock == NULL)
         return stock_make(heap, mark) != NULL;
-    if (low_half(heap->top[mark]) != heap->limit[mark])
+    if (!bin_full(heap, mark))
         return true; /* it was not full: another thread has just freed the block */
     heap->turns++;
     /* Emptied and filled in turn: more room pays. Only ever filled: up to a fair batch. */
@@ -490,12 +485,7 @@ void heap_flush(struct heap *heap)
 
 RACY size_t heap_cached(const struct heap *heap, unsigned mark)
 {
-    struct stock *stock = heap_stock(heap, mark);
-    if (stock == NULL)
-        return 0;
-    void **top = load_relaxed(&heap->top[mark]);
-    return top < stock->slots || top > stock->slots + stock->room ? 0
-                                                                  : (size_t)(top - stock->slots);
+    return slot_place(load_relaxed(&heap->top[mark]));
 }
 
 RACY uint64_t heap_mallocs(const struct heap *heap, unsigned mark)

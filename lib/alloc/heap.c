@@ -41,8 +41,6 @@ static pid_t process; /* whose threads have heaps */
 void heap_init(void)
 {
     process = os_pid();
-    for (unsigned mark = 0; mark < MARK_COUNT; mark++)
-        bin_close(&heap_empty, mark);
 }
 
 static void heap_reset(struct heap *heap)
@@ -50,6 +48,7 @@ static void heap_reset(struct heap *heap)
     for (unsigned mark = 0; mark < MARK_COUNT; mark++) {
         bin_close(heap, mark);
         heap->clock[mark] = 0;
+        heap->live[mark] = window.live[mark];
     }
     for (unsigned granules = 1; granules <= SMALL_GRANULES; granules++)
         heap->marks[granules] = (uint8_t)mark_make(size_small_class[granules], heap->colour);
@@ -395,7 +394,7 @@ static void heap_salvage(struct heap *heap)
         struct stock *stock = heap_stock(heap, mark);
         size_t count = heap_cached(heap, mark);
         for (size_t i = 1; i <= count; i++)
-            block_salvage(stock->slots[i]);
+            block_salvage(slot_block(stock->slots[i]));
         bin_close(heap, mark);
     }
     for (unsigned i = 0; i < COUNT_OF(heap->spares); i++) {

@@ -6,10 +6,14 @@
  * tiny blocks of other colours only ever fill and go home.
  *
  *      bin                       stock (in metadata memory, made at the class's first use)
- *      top    ---------------.   drawn, taken, ...
- *      limit  -----------.   |   slots[0] = NULL: the bottom, where pop finds "empty"
- *      clock             |   '-> slots[n]   the block that malloc returns next
- *                        '-----> slots[cap] where push finds "full"
+ *      top    a copy of --.      drawn, taken, ...
+ *      slots  ------------|----> slots[0] = 0: the bottom, where pop finds "empty"
+ *      limit  --------.   '----> slots[n]   the block that malloc returns next
+ *      clock          '--------> slots[cap] where push finds "full"
+ *
+ * A slot is one word: a block, and at which place of the stock it stands. So malloc has its block
+ * after one load, which matters where it follows a free and the word has hardly been written; and
+ * one store changes the bin, so that a signal handler finds it before or after, never in between.
  *
  * `clock` counts down the mallocs until the next sampled one, so one number serves two ends: the
  * sampler, and the count of mallocs, which is `drawn - clock` and costs nothing of its own.
@@ -42,10 +46,27 @@ struct stock {
      * spill may, too, and sets it to 0. */
     uint8_t swings;
     bool armed; /* the clock's end is a sample if nothing more is to wait for */
-    void *slots[];
+    uint64_t slots[];
 };
 
 _Static_assert(sizeof(struct stock) == 32, "the smallest stock is one cache line");
+
+enum { PLACE_BITS = 16 }; /* blocks are below 2^48 */
+
+INLINE uint64_t slot_make(const void *block, size_t place)
+{
+    return ((uint64_t)(uintptr_t)block << PLACE_BITS) + place;
+}
+
+INLINE void *slot_block(uint64_t slot)
+{
+    return (void *)(uintptr_t)(slot >> PLACE_BITS);
+}
+
+INLINE size_t slot_place(uint64_t slot)
+{
+    return (uint16_t)slot;
+}
 
 /* Blocks and bytes that went the long way and were counted. */
 struct heap_sums {
@@ -61,42 +82,43 @@ INLINE void heap_sums_add(struct heap_sums *sums, const struct heap_sums *more)
     add_relaxed(&sums->free_bytes, more->free_bytes);
 }
 
-/* Spares (spare.h). Blocks up to SMALL_MAX are so rarely samples that none is kept. */
-enum { SPARE_FIRST = CLASS_SMALL_LAST + 1, SPARE_CLASSES = CLASS_COUNT - SPARE_FIRST, SPARES = 2 };
+/* Spares (spare.h). Blocks up to 512 bytes are so rarely samples that none is kept. */
+enum { SPARE_FIRST = CLASS_SMALL_LAST - 7, SPARE_CLASSES = CLASS_COUNT - SPARE_FIRST, SPARES = 2 };
 
 struct heap {
-    /* The bins, by mark: three arrays, so that each number is one scaled address away. */
-    void **top[MARK_COUNT];
-    uint32_t limit[MARK_COUNT]; /* low half of the address of the last slot */
+    /* The bins, by mark: five arrays, so that each number is one scaled address away. */
+    uint64_t top[MARK_COUNT];    /* the newest slot; 0: empty */
+    uintptr_t live[MARK_COUNT];  /* a copy of `window.live`, nearer; 0 in `heap_empty` */
+    uint64_t *slots[MARK_COUNT]; /* NULL where the bin was never used */
     int32_t clock[MARK_COUNT];
+    uint16_t limit[MARK_COUNT];        /* the place of the last slot */
     uint8_t marks[SMALL_GRANULES + 1]; /* size of a small block in granules -> its mark here */
     /* From here on: cold. */
     uint8_t colour, pool, side;
     bool watched; /* the bins hold blocks of watched spans */
     bool alive;
     uint32_t tid;
-    uint32_t stocks[MARK_COUNT]; /* meta ids; 0 where the bin was never used */
-    uint64_t stocked[2];         /* a bit for each mark that has a stock */
-    uint16_t noted[MARK_COUNT];  /* blocks in the bin at its last slow visit, */
-    int64_t unshared;            /* and bytes of them that the sum of all heaps does not have yet */
-    struct heap **now;           /* the thread's `heap_now` */
-    struct heap *all;            /* every heap there ever was */
-    struct heap *free;           /* heaps without a thread: unused, or parked */
-    uint32_t generation;         /* the mode this heap was last configured for */
-    uint32_t visits;             /* cold calls of frequent kinds; one in 16 looks at the time */
-    uint32_t ticks;              /* looks at the time: calls of `heap_tick` */
-    uint32_t turns;              /* refills and spills, */
-    uint32_t stolen_turns;       /* and at which the last bins made room for another */
-    uint32_t came_ms;            /* the last cold visit, */
-    uint32_t part_ms;            /* the last one that a clock caused, */
-    uint32_t hurried_ms;         /* and when the clocks were last made short */
-    uint32_t part;               /* mallocs of a bin between two visits */
-    size_t dirty_seen;           /* free pages of the pool that no hurry is needed for */
-    uint32_t looked_ms;          /* when idle bins were last emptied, or it was parked */
-    size_t cache_bytes;          /* sum over bins of cap * size */
-    int64_t large_clock;         /* bytes of large blocks until the next sample */
-    uint64_t random;             /* the sampler's generator */
-    struct heap_sums large;      /* blocks */
+    uint64_t stocked[2];        /* a bit for each mark that has a stock */
+    uint16_t noted[MARK_COUNT]; /* blocks in the bin at its last slow visit, */
+    int64_t unshared;           /* and bytes of them that the sum of all heaps does not have yet */
+    struct heap **now;          /* the thread's `heap_now` */
+    struct heap *all;           /* every heap there ever was */
+    struct heap *free;          /* heaps without a thread: unused, or parked */
+    uint32_t generation;        /* the mode this heap was last configured for */
+    uint32_t visits;            /* cold calls of frequent kinds; one in 16 looks at the time */
+    uint32_t ticks;             /* looks at the time: calls of `heap_tick` */
+    uint32_t turns;             /* refills and spills, */
+    uint32_t stolen_turns;      /* and at which the last bins made room for another */
+    uint32_t came_ms;           /* the last cold visit, */
+    uint32_t part_ms;           /* the last one that a clock caused, */
+    uint32_t hurried_ms;        /* and when the clocks were last made short */
+    uint32_t part;              /* mallocs of a bin between two visits */
+    size_t dirty_seen;          /* free pages of the pool that no hurry is needed for */
+    uint32_t looked_ms;         /* when idle bins were last emptied, or it was parked */
+    size_t cache_bytes;         /* sum over bins of cap * size */
+    int64_t large_clock;        /* bytes of large blocks until the next sample */
+    uint64_t random;            /* the sampler's generator */
+    struct heap_sums large;     /* blocks */
     void *spares[SPARE_CLASSES * SPARES];
     void *counted; /* for rooms above: what belongs to this heap elsewhere; stays with it */
 };
@@ -109,8 +131,21 @@ extern HIDDEN __thread struct heap *heap_self; /* this thread's heap, whatever h
 
 INLINE struct stock *heap_stock(const struct heap *heap, unsigned mark)
 {
-    uint32_t id = load_acquire(&heap->stocks[mark]);
-    return id == 0 ? NULL : meta_at(id);
+    uint64_t *slots = load_acquire(&heap->slots[mark]);
+    return slots == NULL ? NULL : (struct stock *)slots - 1;
+}
+
+/* The blocks of a bin as its own thread changes them; `place` is that of the newest one. */
+INLINE void bin_pop(struct heap *heap, size_t mark, size_t place)
+{
+    heap->top[mark] = heap->slots[mark][place - 1];
+}
+
+INLINE void bin_push(struct heap *heap, size_t mark, size_t place, const void *block)
+{
+    uint64_t slot = slot_make(block, place) + 1;
+    heap->slots[mark][place + 1] = slot;
+    heap->top[mark] = slot;
 }
 
 void heap_init(void);

@@ -29,7 +29,7 @@ static void configure(struct heap *heap, uint32_t generation)
     if (heap->generation == generation)
         return;
     for (unsigned mark = 1; mark < MARK_COUNT; mark++)
-        if (heap->stocks[mark] != 0)
+        if (heap->slots[mark] != NULL)
             heap_set_clock(heap, mark, sampler_blocks(&heap->random, class_size(mark_class(mark))));
     heap->large_clock = sampler_bytes(&heap->random);
     bool exact = sampler_rate() == SAMPLER_EXACT;

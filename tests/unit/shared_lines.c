@@ -180,7 +180,7 @@ static void add_blocks(struct writes *live, struct writes *block, const struct w
         const struct stock *stock = heap_stock(worker->heap, mark);
         size_t count = heap_cached(worker->heap, mark);
         for (size_t i = 1; i <= count; i++)
-            add_block(live, block, worker, stock->slots[i]);
+            add_block(live, block, worker, slot_block(stock->slots[i]));
     }
 }
 

@@ -117,16 +117,17 @@ static inline struct heap *unit_heap(unsigned colour, unsigned pool)
 /* The bin of a heap as the hot path uses it: NULL when it is empty or its clock has run out. */
 static inline void *unit_pop(struct heap *heap, unsigned mark)
 {
-    void **top = heap->top[mark];
-    if (*top == NULL)
+    uint64_t top = heap->top[mark];
+    void *block = slot_block(top);
+    if (block == NULL)
         return NULL;
     store_relaxed(&heap->clock[mark], heap->clock[mark] - 1);
     if (heap->clock[mark] < 0)
         return NULL;
-    store_relaxed(&heap->top[mark], top - 1);
-    assert(load_relaxed(live_at(*top)) == 0);
-    store_relaxed(live_at(*top), live_sign(*top));
-    return *top;
+    store_relaxed(&heap->top[mark], heap->slots[mark][slot_place(top) - 1]);
+    assert(load_relaxed(live_at(block)) == 0);
+    store_relaxed(live_at(block), live_sign(block));
+    return block;
 }
 
 /* Blocks of a class without samples, the way lib/api gets them. */
@@ -147,11 +148,12 @@ static inline void *unit_malloc(struct heap *heap, unsigned class)
 static inline void unit_free(struct heap *heap, void *block)
 {
     unsigned mark = mark_of(block);
-    if ((uint32_t)(uintptr_t)heap->top[mark] == heap->limit[mark])
+    if (slot_place(heap->top[mark]) == heap->limit[mark])
         assert(heap_spill(heap, mark));
     store_relaxed(live_at(block), 0);
-    heap->top[mark][1] = block;
-    store_relaxed(&heap->top[mark], heap->top[mark] + 1);
+    size_t place = slot_place(heap->top[mark]) + 1;
+    heap->slots[mark][place] = slot_make(block, place);
+    store_relaxed(&heap->top[mark], heap->slots[mark][place]);
 }
 
 /* Fills a block so that whoever else writes to it is noticed by `unit_filled`. */
