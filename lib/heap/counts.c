@@ -25,8 +25,7 @@ INLINE struct recorder_count bin_of(const struct heap *heap, unsigned mark)
         return (struct recorder_count){0, 0};
     int32_t left = load_relaxed(&heap->clock[mark]);
     uint64_t mallocs = load_relaxed(&stock->drawn) - (uint64_t)(left < 0 ? 0 : left);
-    uint64_t cached = (uint64_t)(load_relaxed(&heap->top[mark]) - stock->slots);
-    cached = likely(cached <= stock->room) ? cached : 0;
+    uint64_t cached = slot_place(load_relaxed(&heap->top[mark]));
     return (struct recorder_count){mallocs, mallocs + cached - (uint64_t)stock->taken};
 }
 

@@ -99,6 +99,12 @@ static __attribute__((noinline)) void registers_clear(void)
         "xor %%ecx, %%ecx\n\txor %%edx, %%edx\n\txor %%esi, %%esi\n\txor %%r8, %%r8\n\t"
         "xor %%r9, %%r9\n\txor %%r10, %%r10\n\txor %%r11, %%r11" ::
             : "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11");
+    /* The loader saves those of the vector unit on the stack when exit is first called. */
+    if (__builtin_cpu_supports("avx"))
+        __asm__ volatile("vzeroall" ::
+                             : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7",
+                               "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14",
+                               "xmm15");
 #endif
 }
 
