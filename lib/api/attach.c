@@ -232,7 +232,7 @@ static void worker_run(void)
 static int worker_command(void)
 {
     int passed = -1, channel = -1;
-    char byte;
+    char byte = 0;
     if (job.with_file) {
         channel = os_connect(path_now);
         if (channel >= 0 && os_poll(channel, false, PASS_MS))
