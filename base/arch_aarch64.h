@@ -6,6 +6,7 @@
 
 #define ARCH_JUMP "b" /* to a function, in assembler */
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -47,6 +48,14 @@ static inline bool arch_signal_code(const void *code)
 {
     static const uint32_t wanted[2] = {0xd2801168, 0xd4000001};
     return memcmp(code, wanted, sizeof wanted) == 0;
+}
+
+/* Whether a handler, with that frame, interrupted a system call that now fails with EINTR. */
+static inline bool arch_call_interrupted(const char *frame)
+{
+    static const uint32_t entry = 0xd4000001; /* svc #0 */
+    const char *pc = *(const char *const *)(frame + ARCH_SIGNAL_PC);
+    return *(const long *)(frame + ARCH_SIGNAL_X0) == -EINTR && memcmp(pc - 4, &entry, 4) == 0;
 }
 
 /* A return address without pointer authentication, which uses the bits above those of a user

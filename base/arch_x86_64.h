@@ -44,6 +44,15 @@ static inline bool arch_signal_code(const void *code)
     return memcmp(code, wanted, sizeof wanted) == 0;
 }
 
+/* Whether a handler, with that frame, interrupted a system call that now fails with EINTR. */
+static inline bool arch_call_interrupted(const char *frame)
+{
+    enum { RESULT = 144 };
+    static const unsigned char entry[] = {0x0f, 0x05}; /* syscall */
+    const char *pc = *(const char *const *)(frame + ARCH_SIGNAL_PC);
+    return *(const long *)(frame + RESULT) == -EINTR && memcmp(pc - 2, entry, 2) == 0;
+}
+
 /* A return address as a plain address; this machine adds nothing to it. */
 static inline uintptr_t arch_plain(uintptr_t address)
 {

@@ -429,14 +429,17 @@ void os_signals_set(uint64_t mask, uint64_t *before)
     arch_syscall(SYS_rt_sigprocmask, SET, (long)&mask, (long)before, sizeof mask, 0, 0);
 }
 
+uint64_t os_signals_held(void)
+{
+    return ~(signal_bit(SIGSEGV) | signal_bit(SIGBUS) | signal_bit(SIGFPE) | signal_bit(SIGILL) |
+             signal_bit(SIGTRAP) | signal_bit(SIGSYS) | signal_bit(SIGABRT));
+}
+
 void os_signals_hold(struct os_signals *before)
 {
-    uint64_t faults = signal_bit(SIGSEGV) | signal_bit(SIGBUS) | signal_bit(SIGFPE) |
-                      signal_bit(SIGILL) | signal_bit(SIGTRAP) | signal_bit(SIGSYS) |
-                      signal_bit(SIGABRT);
     *before = (struct os_signals){0, 0};
     call3(SYS_rt_sigpending, (long)&before->pending, sizeof before->pending, 0);
-    os_signals_set(~faults, &before->mask);
+    os_signals_set(os_signals_held(), &before->mask);
 }
 
 void os_signals_release(const struct os_signals *before)

@@ -187,6 +187,8 @@ struct os_signals {
     uint64_t mask, pending;
 };
 void os_signals_hold(struct os_signals *before);
+/* Which they are, a bit each. */
+uint64_t os_signals_held(void);
 void os_signals_release(const struct os_signals *before);
 /* Sets the signals that this thread blocks, a bit each; `before`, or NULL, gets the previous set.
  */

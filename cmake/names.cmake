@@ -56,7 +56,7 @@ add_library(memoir_profiler SHARED packaging/names/name.c packaging/names/profil
     $<TARGET_OBJECTS:memoir_base> $<TARGET_OBJECTS:memoir_alloc> $<TARGET_OBJECTS:memoir_watch>
     $<TARGET_OBJECTS:memoir_heap> $<TARGET_OBJECTS:memoir_cpu> $<TARGET_OBJECTS:memoir_leak>
     $<TARGET_OBJECTS:memoir_dump>
-    $<FILTER:$<TARGET_OBJECTS:memoir_api>,INCLUDE,api/environment|api/thread_start>
+    $<FILTER:$<TARGET_OBJECTS:memoir_api>,INCLUDE,api/environment|api/sleep|api/thread_start>
     $<FILTER:$<TARGET_OBJECTS:memoir_faces>,INCLUDE,gperftools/profiler|gperftools/cpuprofile>)
 target_compile_options(memoir_profiler PRIVATE ${MEMOIR_LIBRARY_FLAGS})
 target_compile_definitions(memoir_profiler PRIVATE FACE=gperftools MODE=cpu SONAME="libprofiler.so.0")

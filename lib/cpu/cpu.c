@@ -115,6 +115,7 @@ static int begin_locked(const struct cpu_wish *wish)
     on_since_ns = os_now_ns();
     used_since = os_usage();
     store_relaxed(&uncovered, 0);
+    interrupt_expect(true);
     store_release(&cpu_running, 1); /* from here on threads that begin have clocks */
     for (uint32_t number = 1; number < tasks_count(); number++)
         if (load_acquire(&tasks_at(number)->state) == TASK_LIVES)
@@ -127,6 +128,7 @@ static int begin_locked(const struct cpu_wish *wish)
 static void end_locked(void)
 {
     store_release(&cpu_running, 0);
+    interrupt_expect(false);
     clocks_scout(false);
     for (uint32_t number = 1; number < tasks_count(); number++)
         if (load_acquire(&tasks_at(number)->state) == TASK_LIVES)
@@ -227,11 +229,8 @@ void cpu_thread_begin(void)
     pid_t tid = os_tid_asked();
     os_signals_set(~(uint64_t)0, &before);
     uint32_t number = tasks_self(tid);
-    if (number == TASK_NONE && (number = tasks_join(tid, &fresh)) != TASK_NONE) {
-        tasks_set_self(number);
-        if (fresh)
-            task_arm(number, true);
-    }
+    if (number == TASK_NONE && (number = tasks_join(tid, &fresh)) != TASK_NONE && fresh)
+        task_arm(number, true);
     os_signals_set(before, NULL);
 }
 
@@ -245,7 +244,6 @@ void cpu_thread_end(void)
     uint32_t number = tasks_self(os_tid_asked());
     if (number != TASK_NONE) {
         os_thread_name(tasks_at(number)->name);
-        tasks_set_self(TASK_NONE);
         task_ended(number);
     }
     os_signals_set(before, NULL);
@@ -281,11 +279,8 @@ static void on_interrupt(const void *about, void *context)
         return;
     }
     struct task *task = tasks_at(number);
-    if (task->samples == 0) {
+    if (task->samples == 0)
         task->shares_memory = os_tid() != (pid_t)task->tid;
-        if (!task->shares_memory)
-            tasks_set_self(number);
-    }
     uint64_t weight = clocks_weight(number, info->si_overrun);
     if (is_wanted())
         samples_take(number, weight, context);
@@ -324,22 +319,24 @@ uint64_t cpu_used_ns(const struct task *task)
 
 /* ---- fork, seccomp ---------------------------------------------------------------------- */
 
-static __thread bool fork_blocked; /* the signal was let through before */
-
+/* Only where the thread has a clock, in whose row it is noted that the signal was let through. */
 void cpu_fork_prepare(void)
 {
-    if (!cpu_runs())
+    uint32_t number = cpu_runs() && tasks_has_self() ? tasks_self(os_tid_asked()) : TASK_NONE;
+    if (number == TASK_NONE)
         return;
     uint64_t before, bit = (uint64_t)1 << (signal_now - 1);
     os_signals_set(os_signals_blocked() | bit, &before);
-    fork_blocked = !(before & bit);
+    tasks_at(number)->forking = !(before & bit);
 }
 
+/* In the child, too: its row has been given the new id by then. */
 void cpu_fork_parent(void)
 {
-    if (!fork_blocked)
+    uint32_t number = tasks_has_self() ? tasks_self(os_tid_asked()) : TASK_NONE;
+    if (number == TASK_NONE || !tasks_at(number)->forking)
         return;
-    fork_blocked = false;
+    tasks_at(number)->forking = false;
     os_signals_unblock((uint64_t)1 << (signal_now - 1));
 }
 

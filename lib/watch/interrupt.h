@@ -29,6 +29,29 @@ bool interrupt_is_open(int signal);
 /* The signal does again what it does by itself. */
 void interrupt_close(int signal);
 
+/*
+ * System calls that wait and that the kernel does not begin again after a handler, whatever flags
+ * that has: poll, nanosleep and others. Their wrappers (lib/api/sleep.c) tell that the thread is in
+ * such a call. If our signal cuts it short, the handler leaves all signals blocked, so that none of
+ * the program's is lost; the wrapper begins again with a call that lets them through while it waits
+ * (ppoll and others take `mask`), and in the end `interrupt_wait_end` puts the mask back.
+ */
+struct interrupt_wait {
+    uintptr_t check; /* the struct is still what it was: no jump has left its frame */
+    uint32_t outer;  /* the one around it, in a signal handler of the program's */
+    uint64_t mask;   /* the thread's own, once we have blocked all */
+    bool ours;       /* our signal came */
+    bool blocked;
+};
+/* True: interrupts are frequent, and all signals are blocked from the start. Otherwise one of the
+ * program's that has just ended a call, a microsecond before one of ours, is taken for ours. */
+bool interrupt_wait_begin(struct interrupt_wait *wait, bool waits);
+/* Whether they are frequent: while a profile runs. */
+void interrupt_expect(bool frequent);
+/* Whether the call, which failed with EINTR, was cut short by us alone. */
+bool interrupt_wait_again(struct interrupt_wait *wait);
+void interrupt_wait_end(struct interrupt_wait *wait);
+
 /* The value that the timer of a clock, or a call of ours, sends: a number (of a task, of a place),
  * and what tells it from others. */
 enum { INTERRUPT_MARK = 0x6d656d32 };

@@ -23,9 +23,8 @@ static struct lock lock = {0, LOCK_THREADS};
 static BULK uint32_t slabs[SLABS]; /* meta ids */
 static uint32_t count = 1;         /* the next number */
 static uint32_t ids = 1;
-static uint32_t cursor;       /* where the next look for a free row begins */
-static uint32_t free_rows;    /* about how many there are below `count` */
-static __thread uint32_t own; /* number of this thread's row */
+static uint32_t cursor;    /* where the next look for a free row begins */
+static uint32_t free_rows; /* about how many there are below `count` */
 
 struct task *tasks_at(uint32_t number)
 {
@@ -111,7 +110,7 @@ uint32_t tasks_join(pid_t tid, bool *fresh)
         number = row_new_locked();
     if (*fresh && number != TASK_NONE) {
         row_fill(tasks_at(number), (uint32_t)tid);
-        *recent_of((uint32_t)tid) = number;
+        store_release(recent_of((uint32_t)tid), number);
     }
     lock_give(&lock);
     return number;
@@ -119,22 +118,13 @@ uint32_t tasks_join(pid_t tid, bool *fresh)
 
 uint32_t tasks_self(pid_t tid)
 {
-    uint32_t number = own;
-    return number != TASK_NONE && number < tasks_count() &&
-                   load_acquire(&tasks_at(number)->state) == TASK_LIVES &&
-                   tasks_at(number)->tid == (uint32_t)tid
-               ? number
-               : TASK_NONE;
+    uint32_t number = load_acquire(recent_of((uint32_t)tid));
+    return number != TASK_NONE && is_row_of(number, (uint32_t)tid) ? number : TASK_NONE;
 }
 
 bool tasks_has_self(void)
 {
-    return own != TASK_NONE;
-}
-
-void tasks_set_self(uint32_t number)
-{
-    own = number;
+    return tasks_count() > 1 && tasks_self((pid_t)lock_self()) != TASK_NONE;
 }
 
 void tasks_end(uint32_t number, bool kept)
@@ -293,11 +283,12 @@ void tasks_forked(uint32_t parent_id)
     store_relaxed(&scanning, IDLE);
     if (count == 1)
         return; /* without a system call: there was no profile */
-    uint32_t tid = (uint32_t)os_tid_asked();
+    uint32_t tid = (uint32_t)os_tid_asked(), own = tasks_self((pid_t)parent_id);
     for (uint32_t number = 1; number < tasks_count(); number++) {
         struct task *task = tasks_at(number);
-        if (number == own && task->state == TASK_LIVES) {
+        if (number == own) {
             task->tid = tid;
+            *recent_of(tid) = number;
         } else if (task->state != TASK_FREE) {
             task->state = TASK_FREE;
             free_rows++;

@@ -30,6 +30,7 @@ struct task {
     uint32_t rows;      /* lib/cpu: the last of what is counted for it; stays with the number */
     uint64_t since_ms;  /* os_now_ms() when it was first seen, */
     uint64_t until_ms;  /* and when it ended */
+    bool forking;       /* lib/cpu: it blocks our signal until its fork is done */
     bool shares_memory; /* its thread-local memory is another thread's (raw clone) */
     char name[TASK_NAME_SIZE]; /* of one that has ended */
     /* Written by the thread itself, in handlers. */
@@ -52,13 +53,11 @@ uint32_t tasks_count(void);
 /* The row of a thread, made if it has none (*fresh); TASK_NONE if there is no room. Takes a lock:
  * not in signal handlers. */
 uint32_t tasks_join(pid_t tid, bool *fresh);
-/* The calling thread's number; TASK_NONE if it has none, or `tid`, its id, is not that of the row:
- * then its thread-local memory is another thread's. */
+/* The number of the calling thread, whose id is `tid`; TASK_NONE if it has none, or so many threads
+ * have come since that it is not found at once. */
 uint32_t tasks_self(pid_t tid);
-/* Whether the calling thread may have a number. No system call. */
+/* Whether it has one, by the id that libc knows: no system call. */
 bool tasks_has_self(void);
-/* The calling thread begins: it has this row from now on. */
-void tasks_set_self(uint32_t number);
 /* The thread has ended. `kept`: something is counted for it. */
 void tasks_end(uint32_t number, bool kept);
 

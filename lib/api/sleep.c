@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * poll, select, epoll_wait, nanosleep and their relatives. The kernel ends them with EINTR when a
+ * handler has run, ours too, and a program may take that for the end of its sleep. These wrappers
+ * begin again if the signal was ours alone (lib/watch/interrupt.h), for the time that is left. A
+ * signal of the program's ends them as ever.
+ *
+ * Each calls libc's function, so that they stay points where a thread can be cancelled. Not in the
+ * static archive, for there is no way to libc's functions behind ours. docs/CONTROL.md lists what
+ * is not covered.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/compiler.h"
+#include "base/os.h"
+#include "lib/watch/watch.h"
+
+enum { NS = 1000000000 };
+
+int __poll_chk(struct pollfd *fds, nfds_t count, int timeout_ms, size_t size);
+
+/* libc's, found before the program runs: they may be called in signal handlers. */
+static struct {
+    __typeof__(&poll) poll;
+    __typeof__(&ppoll) ppoll;
+    __typeof__(&select) select;
+    __typeof__(&pselect) pselect;
+    __typeof__(&epoll_wait) epoll_wait;
+    __typeof__(&epoll_pwait) epoll_pwait;
+    __typeof__(&nanosleep) nanosleep;
+    __typeof__(&clock_nanosleep) clock_nanosleep;
+    __typeof__(&pause) pause;
+    __typeof__(&sigsuspend) sigsuspend;
+} next;
+
+#define NEXT(name) ((__typeof__(next.name))next_of((void **)&next.name, #name))
+
+static void *next_of(void **cached, const char *name)
+{
+    void *found = load_relaxed(cached);
+    if (unlikely(found == NULL)) {
+        found = dlsym(RTLD_NEXT, name);
+        store_relaxed(cached, found);
+    }
+    return found;
+}
+
+__attribute__((constructor(102))) static void look_up(void)
+{
+    (void)NEXT(poll);
+    (void)NEXT(ppoll);
+    (void)NEXT(select);
+    (void)NEXT(pselect);
+    (void)NEXT(epoll_wait);
+    (void)NEXT(epoll_pwait);
+    (void)NEXT(nanosleep);
+    (void)NEXT(clock_nanosleep);
+    (void)NEXT(pause);
+    (void)NEXT(sigsuspend);
+}
+
+/* A wait and when it is to end. */
+struct sleep {
+    struct interrupt_wait wait;
+    uint64_t until_ns; /* UINT64_MAX: never */
+    sigset_t mask;     /* the thread's own */
+};
+
+static void mask_copy(struct sleep *sleep)
+{
+    memset(&sleep->mask, 0, sizeof sleep->mask);
+    memcpy(&sleep->mask, &sleep->wait.mask, sizeof sleep->wait.mask);
+}
+
+/* True: signals are blocked, and the call must let them through (sleep->mask). */
+static bool sleep_begin(struct sleep *sleep, uint64_t ns)
+{
+    uint64_t now_ns = ns == 0 || ns == UINT64_MAX ? 0 : os_now_ns();
+    sleep->until_ns = ns > UINT64_MAX - now_ns ? UINT64_MAX : now_ns + ns;
+    bool blocked = interrupt_wait_begin(&sleep->wait, ns != 0);
+    if (unlikely(blocked))
+        mask_copy(sleep);
+    return blocked;
+}
+
+static bool sleep_again(struct sleep *sleep, bool cut)
+{
+    if (likely(!cut) || !interrupt_wait_again(&sleep->wait))
+        return false;
+    mask_copy(sleep);
+    return true;
+}
+
+static bool cut(int result)
+{
+    return result < 0 && errno == EINTR;
+}
+
+static struct timespec spec_of(uint64_t ns)
+{
+    return (struct timespec){(time_t)(ns / NS), (long)(ns % NS)};
+}
+
+static uint64_t left_ns(const struct sleep *sleep)
+{
+    uint64_t now_ns = os_now_ns();
+    return sleep->until_ns > now_ns ? sleep->until_ns - now_ns : 0;
+}
+
+/* NULL: for ever. */
+static struct timespec *left(const struct sleep *sleep, struct timespec *spec)
+{
+    if (sleep->until_ns == UINT64_MAX)
+        return NULL;
+    *spec = spec_of(left_ns(sleep));
+    return spec;
+}
+
+/* What is no length of time is left to libc, which refuses it. */
+static uint64_t ns_of(const struct timespec *spec)
+{
+    if (spec == NULL || (uint64_t)spec->tv_sec > UINT64_MAX / NS / 2 || spec->tv_sec < 0)
+        return UINT64_MAX;
+    return (uint64_t)spec->tv_sec * NS + (uint64_t)spec->tv_nsec;
+}
+
+static uint64_t ns_of_ms(int ms)
+{
+    return ms < 0 ? UINT64_MAX : (uint64_t)ms * 1000000;
+}
+
+EXPORT int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
+{
+    struct sleep sleep;
+    struct timespec rest;
+    bool blocked = sleep_begin(&sleep, ns_of_ms(timeout_ms));
+    int result = blocked ? NEXT(ppoll)(fds, count, left(&sleep, &rest), &sleep.mask)
+                         : NEXT(poll)(fds, count, timeout_ms);
+    while (sleep_again(&sleep, cut(result)))
+        result = NEXT(ppoll)(fds, count, left(&sleep, &rest), &sleep.mask);
+    interrupt_wait_end(&sleep.wait);
+    return result;
+}
+
+/* What programs compiled with _FORTIFY_SOURCE call. */
+EXPORT int __poll_chk(struct pollfd *fds, nfds_t count, int timeout_ms, size_t size)
+{
+    if (size / sizeof *fds < count)
+        os_abort();
+    return poll(fds, count, timeout_ms);
+}
+
+EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
+                 const sigset_t *mask)
+{
+    struct sleep sleep;
+    struct timespec rest;
+    bool blocked = sleep_begin(&sleep, ns_of(timeout));
+    int result = NEXT(ppoll)(fds, count, timeout, blocked && mask == NULL ? &sleep.mask : mask);
+    while (sleep_again(&sleep, cut(result)))
+        result = NEXT(ppoll)(fds, count, left(&sleep, &rest), mask == NULL ? &sleep.mask : mask);
+    interrupt_wait_end(&sleep.wait);
+    return result;
+}
+
+/* The kernel writes the time that is left to `timeout`, also where the call was cut short. */
+EXPORT int select(int count, fd_set *restrict reads, fd_set *restrict writes,
+                  fd_set *restrict others, struct timeval *restrict timeout)
+{
+    struct sleep sleep;
+    struct timespec rest;
+    bool usual = timeout == NULL || (timeout->tv_sec >= 0 && timeout->tv_sec < INT32_MAX &&
+                                     timeout->tv_usec >= 0 && timeout->tv_usec < 1000000);
+    if (!usual) /* for libc to judge */
+        return NEXT(select)(count, reads, writes, others, timeout);
+    uint64_t ns = timeout == NULL
+                      ? UINT64_MAX
+                      : (uint64_t)timeout->tv_sec * NS + (uint64_t)timeout->tv_usec * 1000;
+    bool again = sleep_begin(&sleep, ns);
+    int result = again
+                     ? NEXT(pselect)(count, reads, writes, others, left(&sleep, &rest), &sleep.mask)
+                     : NEXT(select)(count, reads, writes, others, timeout);
+    while (sleep_again(&sleep, cut(result))) {
+        again = true;
+        result = NEXT(pselect)(count, reads, writes, others, left(&sleep, &rest), &sleep.mask);
+    }
+    if (again && timeout != NULL) {
+        uint64_t us = left_ns(&sleep) / 1000;
+        *timeout = (struct timeval){(time_t)(us / 1000000), (suseconds_t)(us % 1000000)};
+    }
+    interrupt_wait_end(&sleep.wait);
+    return result;
+}
+
+EXPORT int pselect(int count, fd_set *restrict reads, fd_set *restrict writes,
+                   fd_set *restrict others, const struct timespec *restrict timeout,
+                   const sigset_t *restrict mask)
+{
+    struct sleep sleep;
+    struct timespec rest;
+    bool blocked = sleep_begin(&sleep, ns_of(timeout));
+    int result = NEXT(pselect)(count, reads, writes, others, timeout,
+                               blocked && mask == NULL ? &sleep.mask : mask);
+    while (sleep_again(&sleep, cut(result)))
+        result = NEXT(pselect)(count, reads, writes, others, left(&sleep, &rest),
+                               mask == NULL ? &sleep.mask : mask);
+    interrupt_wait_end(&sleep.wait);
+    return result;
+}
+
+/* In whole milliseconds, not less than what is left. */
+static int left_ms(const struct sleep *sleep)
+{
+    if (sleep->until_ns == UINT64_MAX)
+        return -1;
+    uint64_t ms = (left_ns(sleep) + 999999) / 1000000;
+    return ms < INT32_MAX ? (int)ms : INT32_MAX;
+}
+
+EXPORT int epoll_wait(int fd, struct epoll_event *events, int events_max, int timeout_ms)
+{
+    struct sleep sleep;
+    bool blocked = sleep_begin(&sleep, ns_of_ms(timeout_ms));
+    int result = blocked ? NEXT(epoll_pwait)(fd, events, events_max, timeout_ms, &sleep.mask)
+                         : NEXT(epoll_wait)(fd, events, events_max, timeout_ms);
+    while (sleep_again(&sleep, cut(result)))
+        result = NEXT(epoll_pwait)(fd, events, events_max, left_ms(&sleep), &sleep.mask);
+    interrupt_wait_end(&sleep.wait);
+    return result;
+}
+
+EXPORT int epoll_pwait(int fd, struct epoll_event *events, int events_max, int timeout_ms,
+                       const sigset_t *mask)
+{
+    struct sleep sleep;
+    bool blocked = sleep_begin(&sleep, ns_of_ms(timeout_ms));
+    int result = NEXT(epoll_pwait)(fd, events, events_max, timeout_ms,
+                                   blocked && mask == NULL ? &sleep.mask : mask);
+    while (sleep_again(&sleep, cut(result)))
+        result = NEXT(epoll_pwait)(fd, events, events_max, left_ms(&sleep),
+                                   mask == NULL ? &sleep.mask : mask);
+    interrupt_wait_end(&sleep.wait);
+    return result;
+}
+
+/* Else it is for libc to judge. */
+static bool is_length(const struct timespec *spec)
+{
+    return spec != NULL && spec->tv_nsec >= 0 && spec->tv_nsec < NS && ns_of(spec) != UINT64_MAX;
+}
+
+EXPORT int nanosleep(const struct timespec *length, struct timespec *remaining)
+{
+    struct sleep sleep;
+    struct timespec rest;
+    if (!is_length(length))
+        return NEXT(nanosleep)(length, remaining);
+    bool again = sleep_begin(&sleep, ns_of(length));
+    int result = again ? NEXT(ppoll)(NULL, 0, left(&sleep, &rest), &sleep.mask)
+                       : NEXT(nanosleep)(length, remaining);
+    while (sleep_again(&sleep, cut(result))) {
+        again = true;
+        result = NEXT(ppoll)(NULL, 0, left(&sleep, &rest), &sleep.mask);
+    }
+    if (again && result < 0 && remaining != NULL)
+        *remaining = spec_of(left_ns(&sleep));
+    interrupt_wait_end(&sleep.wait);
+    return result;
+}
+
+/* Until a time on that clock, which may be set meanwhile. */
+static int sleep_until(struct sleep *sleep, clockid_t clock, const struct timespec *until)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    uint64_t wanted = ns_of(until), is = ns_of(&now);
+    struct timespec rest = spec_of(wanted > is ? wanted - is : 0);
+    return NEXT(ppoll)(NULL, 0, &rest, &sleep->mask);
+}
+
+static int sleep_on(struct sleep *sleep, clockid_t clock, int flags, const struct timespec *length)
+{
+    struct timespec rest;
+    int kept = errno, result = flags & TIMER_ABSTIME
+                                   ? sleep_until(sleep, clock, length)
+                                   : NEXT(ppoll)(NULL, 0, left(sleep, &rest), &sleep->mask);
+    int error = result < 0 ? errno : 0;
+    errno = kept;
+    return error;
+}
+
+/* The result is an error, not errno. Clocks of CPU time stand still here: EINTR stays. */
+EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *length,
+                           struct timespec *remaining)
+{
+    struct sleep sleep;
+    bool usual = (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && is_length(length) &&
+                 (flags & ~TIMER_ABSTIME) == 0;
+    if (!usual)
+        return NEXT(clock_nanosleep)(clock, flags, length, remaining);
+    bool again = sleep_begin(&sleep, flags & TIMER_ABSTIME ? UINT64_MAX : ns_of(length));
+    int error = again ? sleep_on(&sleep, clock, flags, length)
+                      : NEXT(clock_nanosleep)(clock, flags, length, remaining);
+    while (sleep_again(&sleep, error == EINTR)) {
+        again = true;
+        error = sleep_on(&sleep, clock, flags, length);
+    }
+    if (again && error != 0 && !(flags & TIMER_ABSTIME) && remaining != NULL)
+        *remaining = spec_of(left_ns(&sleep));
+    interrupt_wait_end(&sleep.wait);
+    return error;
+}
+
+EXPORT unsigned sleep(unsigned seconds)
+{
+    struct timespec rest = {(time_t)seconds, 0};
+    int kept = errno;
+    if (nanosleep(&rest, &rest) != 0)
+        return (unsigned)rest.tv_sec;
+    errno = kept;
+    return 0;
+}
+
+EXPORT int usleep(useconds_t us)
+{
+    struct timespec length = {(time_t)(us / 1000000), (long)(us % 1000000) * 1000};
+    return nanosleep(&length, NULL);
+}
+
+EXPORT int pause(void)
+{
+    struct sleep sleep;
+    bool blocked = sleep_begin(&sleep, UINT64_MAX);
+    int result = blocked ? NEXT(ppoll)(NULL, 0, NULL, &sleep.mask) : NEXT(pause)();
+    while (sleep_again(&sleep, cut(result)))
+        result = NEXT(ppoll)(NULL, 0, NULL, &sleep.mask);
+    interrupt_wait_end(&sleep.wait);
+    return result;
+}
+
+EXPORT int sigsuspend(const sigset_t *mask)
+{
+    struct sleep sleep;
+    sleep_begin(&sleep, UINT64_MAX);
+    int result = NEXT(sigsuspend)(mask);
+    while (sleep_again(&sleep, cut(result)))
+        result = NEXT(ppoll)(NULL, 0, NULL, mask);
+    interrupt_wait_end(&sleep.wait);
+    return result;
+}

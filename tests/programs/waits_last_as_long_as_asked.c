@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * helper: built by waits_last_as_long_as_asked.sh. Waits while our signal comes again and again:
+ * each lasts as long as it was asked to, and says so. Then the same while a signal of the program's
+ * own comes, too: it ends the wait at once, with EINTR, as it would without us.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WAIT_MS = 300, STORM_US = 3000, OWN_MS = 100, LONG_MS = 20000 };
+enum { CONTROL_VALUE = 0x6d656d31 }; /* of base/attach.h */
+
+static volatile sig_atomic_t over, handled;
+static pthread_t waiter;
+static pid_t waiter_tid;
+static int own_signal, own_after_ms;
+static int empty[2], events;
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Our signal every 3 ms, as `memoir ctl` sends it; after a while the program's own, once. */
+static void *storm(void *unused)
+{
+    uint64_t from = now_ms();
+    bool sent = own_signal == 0;
+    siginfo_t info = {.si_signo = SIGURG, .si_code = SI_QUEUE};
+    info.si_pid = getpid();
+    info.si_value.sival_int = CONTROL_VALUE;
+    while (!over) {
+        struct timespec rest = {0, STORM_US * 1000};
+        syscall(SYS_rt_tgsigqueueinfo, getpid(), waiter_tid, SIGURG, &info);
+        syscall(SYS_nanosleep, &rest, NULL);
+        if (!sent && now_ms() - from >= (uint64_t)own_after_ms) {
+            sent = true;
+            pthread_kill(waiter, own_signal);
+        }
+    }
+    return unused;
+}
+
+static void on_own(int number)
+{
+    (void)number;
+    handled++;
+}
+
+static struct timespec spec(int ms)
+{
+    return (struct timespec){ms / 1000, ms % 1000 * 1000000L};
+}
+
+static int by_poll(int ms)
+{
+    struct pollfd fd = {empty[0], POLLIN, 0};
+    return poll(&fd, 1, ms);
+}
+static int by_ppoll(int ms)
+{
+    struct timespec length = spec(ms);
+    sigset_t none;
+    sigemptyset(&none);
+    return ppoll(NULL, 0, &length, ms % 2 ? &none : NULL);
+}
+static int by_select(int ms)
+{
+    struct timeval length = {ms / 1000, ms % 1000 * 1000};
+    fd_set reads;
+    FD_ZERO(&reads);
+    FD_SET(empty[0], &reads);
+    int result = select(empty[0] + 1, &reads, NULL, NULL, &length);
+    uint64_t left = length.tv_sec * 1000ull + length.tv_usec / 1000;
+    if (result == 0 && left != 0)
+        fprintf(stderr, "select leaves %d ms\n", (int)left), _exit(1);
+    return result;
+}
+static int by_pselect(int ms)
+{
+    struct timespec length = spec(ms);
+    return pselect(0, NULL, NULL, NULL, &length, NULL);
+}
+static int by_epoll_wait(int ms)
+{
+    struct epoll_event event;
+    return epoll_wait(events, &event, 1, ms);
+}
+static int by_epoll_pwait(int ms)
+{
+    struct epoll_event event;
+    sigset_t none;
+    sigemptyset(&none);
+    return epoll_pwait(events, &event, 1, ms, &none);
+}
+static int by_nanosleep(int ms)
+{
+    struct timespec length = spec(ms), rest = {0, 0};
+    int result = nanosleep(&length, &rest);
+    if (result < 0 && rest.tv_sec * 1000 + rest.tv_nsec / 1000000 > ms - OWN_MS)
+        fprintf(stderr, "nanosleep leaves %ld s\n", (long)rest.tv_sec), _exit(1);
+    return result;
+}
+static int by_clock_nanosleep(int ms)
+{
+    struct timespec length = spec(ms);
+    errno = 0;
+    int error = clock_nanosleep(CLOCK_MONOTONIC, 0, &length, &length);
+    return error == 0 ? 0 : (errno = error, -1);
+}
+static int by_clock_until(int ms)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += ms / 1000;
+    until.tv_nsec += ms % 1000 * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    int error = clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &until, NULL);
+    return error == 0 ? 0 : (errno = error, -1);
+}
+static int by_usleep(int ms)
+{
+    return usleep((unsigned)ms * 1000);
+}
+static int by_sleep(int ms)
+{
+    unsigned left = sleep((unsigned)(ms + 999) / 1000);
+    return left == 0 && handled == 0 ? 0 : (errno = EINTR, -1);
+}
+static int by_pause(int ms)
+{
+    (void)ms;
+    return pause();
+}
+static int by_sigsuspend(int ms)
+{
+    sigset_t none;
+    (void)ms;
+    sigemptyset(&none);
+    return sigsuspend(&none);
+}
+
+static const struct {
+    const char *name;
+    int (*wait)(int ms);
+    bool endless;
+} waits[] = {
+    {"poll", by_poll, false},
+    {"ppoll", by_ppoll, false},
+    {"select", by_select, false},
+    {"pselect", by_pselect, false},
+    {"epoll_wait", by_epoll_wait, false},
+    {"epoll_pwait", by_epoll_pwait, false},
+    {"nanosleep", by_nanosleep, false},
+    {"clock_nanosleep", by_clock_nanosleep, false},
+    {"clock_nanosleep until", by_clock_until, false},
+    {"usleep", by_usleep, false},
+    {"sleep", by_sleep, false},
+    {"pause", by_pause, true},
+    {"sigsuspend", by_sigsuspend, true},
+};
+
+static int wrong;
+
+static void try_one(size_t at, int own, int ms)
+{
+    pthread_t thread;
+    sigset_t before, after;
+    over = handled = 0;
+    own_signal = own;
+    own_after_ms = OWN_MS;
+    pthread_sigmask(SIG_SETMASK, NULL, &before);
+    pthread_create(&thread, NULL, storm, NULL);
+    uint64_t from = now_ms();
+    int result = waits[at].wait(ms), error = errno;
+    int took = (int)(now_ms() - from);
+    over = 1;
+    pthread_join(thread, NULL);
+    pthread_sigmask(SIG_SETMASK, NULL, &after);
+    bool right = own == 0 ? result == 0 && took >= ms
+                          : result < 0 && error == EINTR && handled == 1 && took < LONG_MS / 2;
+    if (!right || memcmp(&before, &after, 8) != 0) {
+        printf("%s, own signal %d: %d, errno %d, %d ms of %d, handled %d%s\n", waits[at].name, own,
+               result, error, took, ms, (int)handled,
+               memcmp(&before, &after, 8) != 0 ? ", another mask" : "");
+        wrong++;
+    }
+}
+
+int main(void)
+{
+    struct sigaction action = {.sa_handler = on_own, .sa_flags = SA_RESTART};
+    struct epoll_event event = {.events = EPOLLIN};
+    waiter = pthread_self();
+    waiter_tid = (pid_t)syscall(SYS_gettid);
+    sigaction(SIGUSR1, &action, NULL);
+    sigaction(SIGRTMIN + 1, &action, NULL);
+    if (pipe(empty) != 0 || (events = epoll_create1(0)) < 0 ||
+        epoll_ctl(events, EPOLL_CTL_ADD, empty[0], &event) != 0)
+        return 2;
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+        if (!waits[i].endless)
+            try_one(i, 0, WAIT_MS);
+        /* the kernel delivers one before ours, the other after it */
+        try_one(i, SIGUSR1, LONG_MS);
+        try_one(i, SIGRTMIN + 1, LONG_MS);
+    }
+    return wrong != 0;
+}
