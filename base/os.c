@@ -121,6 +121,13 @@ pid_t os_tid(void)
     return noted > 0 ? noted : (pid_t)call3(SYS_gettid, 0, 0, 0);
 }
 
+/* libc's number is wrong in a child that was not made by libc's fork, and right elsewhere. */
+bool os_is_first_thread(void)
+{
+    pid_t pid = os_pid();
+    return os_tid() == pid || (pid_t)call3(SYS_gettid, 0, 0, 0) == pid;
+}
+
 bool os_thread_of_alive(pid_t process, pid_t tid)
 {
     return confined(CONFINE_THREADS) || call3(SYS_tgkill, process, tid, 0) != -ESRCH;

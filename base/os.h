@@ -68,6 +68,8 @@ pid_t os_tid(void);
 void os_tid_learn(void);
 /* In a forked child, before its first os_tid. */
 void os_tid_forked(void);
+/* Whether this is the process's first thread: in a forked child, the one that forked. */
+bool os_is_first_thread(void);
 /* Whether the process has this thread and it has not ended. */
 bool os_thread_of_alive(pid_t process, pid_t tid);
 static inline bool os_thread_alive(pid_t tid)

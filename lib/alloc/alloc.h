@@ -34,16 +34,35 @@ bool alloc_init(void);
 size_t alloc_purge(void);
 
 /* After fork: recover.c. `alloc_fork_watch` is true where the kernel tells children by itself;
- * `alloc_fork_child` is for where it does not; a child repairs with `alloc_recover` on its first
- * cold visit, which `alloc_forked` tells. */
+ * `alloc_fork_child` is for where it does not. */
 bool alloc_fork_watch(void);
 void alloc_fork_child(void);
-extern HIDDEN uint32_t *alloc_canary; /* 0 in a child that has not repaired yet */
+enum alloc_state {
+    ALLOC_FORKED,    /* in a child: nothing is repaired yet */
+    ALLOC_SETTLED,   /* all is well */
+    ALLOC_UNCLAIMED, /* a thread that the child has made repaired it; the one that forked has not
+                        come by */
+    ALLOC_REPAIRING, /* a thread is at it */
+};
+extern HIDDEN uint32_t *alloc_state;
+INLINE bool alloc_settled(void)
+{
+    return load_relaxed(alloc_state) == ALLOC_SETTLED;
+}
 INLINE bool alloc_forked(void)
 {
-    return load_relaxed(alloc_canary) == 0;
+    return load_relaxed(alloc_state) == ALLOC_FORKED;
 }
-void alloc_recover(void);
+/* If the memory is not settled: true if the calling thread is to repair it now. Waits for another
+ * one that does so already. */
+bool alloc_repair_begin(void);
+/* `parent_id` is the thread's id in the parent; `first`: it is the one that forked. Otherwise the
+ * heaps of the parent's threads stay as they are, since one of them is in use. */
+void alloc_recover(uint32_t parent_id, bool first);
+/* The thread that forked comes by after another one has repaired: gives the heaps of the parent's
+ * other threads back. */
+void alloc_claim(void);
+void alloc_repair_end(bool first);
 /* The thread's last call inside was left by a jump out of a signal handler: recover.c. */
 void alloc_abandoned(void);
 

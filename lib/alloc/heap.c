@@ -68,7 +68,8 @@ static void adopt_one(void)
         return;
     lock_take(&heap_lock);
     cursor = cursor == NULL ? heap_first() : cursor->all;
-    if (cursor != NULL && cursor->alive && os_thread_gone((pid_t)cursor->tid)) {
+    if (cursor != NULL && cursor->alive && !cursor->inherited &&
+        os_thread_gone((pid_t)cursor->tid)) {
         dead = cursor;
         dead->alive = false; /* ours now */
         store_relaxed(&alive_count, alive_count - 1);
@@ -223,7 +224,7 @@ void heap_interrupt(uint32_t *noted)
     uint32_t before = __atomic_fetch_add(&generation, 1, __ATOMIC_SEQ_CST);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all)
-        if (load_relaxed(&heap->generation) == before && heap->alive &&
+        if (load_relaxed(&heap->generation) == before && heap->alive && !heap->inherited &&
             os_thread_alive((pid_t)heap->tid))
             store_release(heap->now, &heap_empty);
     lock_give(&heap_lock);
@@ -404,7 +405,7 @@ static void heap_salvage(struct heap *heap)
     bins_note(heap);
 }
 
-void heap_recover(void)
+void heap_recover(bool first)
 {
     process = os_pid();
     unused = NULL;
@@ -414,15 +415,32 @@ void heap_recover(void)
     for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all) {
         memset(heap->noted, 0, sizeof heap->noted);
         heap->unshared = 0;
+        heap->inherited = true;
     }
+    if (first)
+        heap_claim();
+}
+
+void heap_claim(void)
+{
     for (struct heap *heap = heap_first(); heap != NULL; heap = heap->all) {
+        if (!heap->inherited)
+            continue;
+        lock_take(&heap_lock);
         if (heap == heap_self) {
             heap->tid = lock_self();
-            bins_note(heap);
-            continue;
+        } else {
+            store_relaxed(&alive_count, alive_count - heap->alive);
+            heap->alive = false; /* ours now */
         }
-        heap_salvage(heap);
-        retire(heap);
+        heap->inherited = false;
+        lock_give(&heap_lock);
+        if (heap == heap_self) {
+            bins_note(heap);
+        } else {
+            heap_salvage(heap);
+            retire(heap);
+        }
     }
 }
 

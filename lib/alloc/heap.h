@@ -97,6 +97,7 @@ struct heap {
     uint8_t colour, pool, side;
     bool watched; /* the bins hold blocks of watched spans */
     bool alive;
+    bool inherited; /* of a thread of the parent's, maybe of the one that forked (heap_claim) */
     uint32_t tid;
     uint64_t stocked[2];        /* a bit for each mark that has a stock */
     uint16_t noted[MARK_COUNT]; /* blocks in the bin at its last slow visit, */
@@ -219,8 +220,11 @@ uint64_t heap_retired_mallocs(unsigned class);
 extern HIDDEN struct heap_sums heap_retired_large; /* of ended heaps, and of threads without one */
 void heap_count_ended(const struct heap_sums *more);
 
-/* In a forked child: the other threads' heaps go home. */
-void heap_recover(void);
+/* In a forked child. If the calling thread is the one that forked (`first`), the other threads'
+ * heaps go home; if not, no thread touches another's heap until that one calls
+ * `heap_claim`. */
+void heap_recover(bool first);
+void heap_claim(void);
 /* What a call left that a signal handler jumped out of (recover.c). */
 void heap_abandoned(void);
 extern HIDDEN struct lock heap_lock;

@@ -9,6 +9,10 @@
  * there was one, every list is rebuilt from the states of the spans. The heaps of those threads
  * go home in any case.
  *
+ * The thread that forked knows its own heap; a thread that it makes in the child does not know
+ * which of the heaps that is. If such a thread comes by first, as the other one may go on for long
+ * without a slow call, it repairs the rest and leaves the heaps to the one that forked.
+ *
  * After a jump out of a signal handler that interrupted the allocator, the same thread repairs
  * what its call left, while others go on. It has the locks that the call had, and what each of
  * them protects can be told from the states of the spans or is never half-changed.
@@ -19,8 +23,9 @@
 #include "lib/alloc/held.h"
 #include "lib/alloc/meta.h"
 
-static uint32_t unforked = 1;
-uint32_t *alloc_canary = &unforked;
+static uint32_t unforked = ALLOC_SETTLED;
+uint32_t *alloc_state = &unforked;
+static const void *repairer; /* something of the thread's that does not change with its id */
 
 /* What a lock protects, mended by the thread that took it over from one that does not exist: no
  * more than that, since other threads may hold the locks of other lists. */
@@ -57,14 +62,14 @@ bool alloc_fork_watch(void)
     if (page == NULL)
         return false;
     bool wiped = os_wipe_on_fork(page, os_page_size());
-    *page = 1;
-    store_release(&alloc_canary, page);
+    *page = ALLOC_SETTLED;
+    store_release(&alloc_state, page);
     return wiped;
 }
 
 void alloc_fork_child(void)
 {
-    store_relaxed(alloc_canary, 0);
+    store_relaxed(alloc_state, ALLOC_FORKED);
 }
 
 static bool locks_break(uint32_t parent_id)
@@ -84,24 +89,57 @@ static bool locks_break(uint32_t parent_id)
     return broken;
 }
 
-void alloc_recover(void)
+bool alloc_repair_begin(void)
 {
-    uint32_t parent_id = 0;
+    enum { LOOK_MS = 10 };
+    for (;;) { /* ends: the thread that repairs waits for no other */
+        uint32_t state = ALLOC_FORKED;
+        if (__atomic_compare_exchange_n(alloc_state, &state, ALLOC_REPAIRING, false,
+                                        __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+            store_relaxed(&repairer, &lock_held);
+            return true;
+        }
+        if (state != ALLOC_REPAIRING)
+            return false;
+        os_wait(alloc_state, ALLOC_REPAIRING, LOOK_MS);
+    }
+}
+
+void alloc_repair_end(bool first)
+{
+    store_relaxed(&repairer, NULL);
+    store_release(alloc_state, first ? ALLOC_SETTLED : ALLOC_UNCLAIMED);
+}
+
+void alloc_recover(uint32_t parent_id, bool first)
+{
+    uint32_t before;
     os_tid_forked();
-    lock_forget_self(&parent_id);
-    store_relaxed(alloc_canary, 1);
+    lock_forget_self(&before);
     bool broken = locks_break(parent_id);
     if (broken || pages_unsettled()) {
         pages_recover();
         central_recover();
         held_recover();
     }
-    heap_recover();
+    heap_recover(first);
+}
+
+void alloc_claim(void)
+{
+    uint32_t before;
+    lock_forget_self(&before);
+    heap_claim();
+    store_release(&heap_now, &heap_empty); /* it may have missed a change of the mode */
 }
 
 /* From the innermost lock on: a thread that waits for one may have one of those before it. */
 void alloc_abandoned(void)
 {
+    if (load_relaxed(&repairer) == &lock_held) { /* once more, from the beginning */
+        store_relaxed(&repairer, NULL);
+        store_release(alloc_state, ALLOC_FORKED);
+    }
     if (lock_is_own(&outside_lock))
         lock_give(&outside_lock);
     if (lock_is_own(&arena_lock)) {

@@ -43,16 +43,28 @@ static void configure(struct heap *heap, uint32_t generation)
         heap_flush(heap);
 }
 
+/* In a child that was forked: its memory is repaired by the first thread that comes here, and what
+ * belongs to threads by the one that forked (recover.c). A child of vfork is no such thread. */
 static void recover(void)
 {
-    uint32_t parent_id = lock_self();
-    dumps_recover(parent_id);
-    alloc_recover();
-    track_recover(parent_id);
-    cpu_forked(parent_id);
-    ending_forked();
-    attach_forked();
-    young_forked();
+    if (!alloc_forked() && heap_self != NULL && !heap_self->inherited)
+        return; /* a thread of the child's own: it need not ask the kernel */
+    bool first = os_is_first_thread();
+    if (alloc_repair_begin()) {
+        uint32_t parent_id = first ? lock_self() : 0;
+        dumps_recover(parent_id);
+        alloc_recover(parent_id, first);
+        track_recover(parent_id, first);
+        cpu_forked(parent_id);
+        ending_forked();
+        attach_forked();
+        young_forked();
+        alloc_repair_end(first);
+    } else if (first && !alloc_settled() && !os_shares_memory()) {
+        alloc_claim();
+        track_claim();
+        alloc_repair_end(true);
+    }
 }
 
 bool cold_begin(const struct caller *caller)
@@ -63,7 +75,7 @@ bool cold_begin(const struct caller *caller)
     if (unlikely(!init_done()))
         return false;
     abandoned_enter(place);
-    if (unlikely(alloc_forked()))
+    if (unlikely(!alloc_settled()))
         recover();
     return true;
 }

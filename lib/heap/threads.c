@@ -46,6 +46,7 @@ struct thread {
 static struct lock lock = {0, LOCK_THREADS};
 static BULK uint32_t slabs[SLABS]; /* meta ids */
 static uint32_t count, ids;
+static uint32_t inherited;    /* threads with lower ids were the parent's (threads_claim) */
 static bool names_kept;       /* of ended threads */
 static uint32_t living;       /* rows of threads that have not ended, as far as is known */
 static pid_t process;         /* the process whose threads these are */
@@ -112,7 +113,7 @@ static bool is_free_locked(uint32_t number, bool ask)
 {
     struct thread *thread = thread_at(number);
     uint8_t before = thread->state;
-    ask &= thread->state == THREAD_LIVES && living >= ASK_FROM;
+    ask &= thread->state == THREAD_LIVES && living >= ASK_FROM && thread->id >= inherited;
     if (ask && os_thread_gone((pid_t)thread->tid))
         thread_vanished(thread);
     if (thread->state == THREAD_ENDED && sites_fold(number))
@@ -253,17 +254,27 @@ const char *threads_name(void)
     return own == 0 ? "" : thread_at(own - 1)->name;
 }
 
-void threads_recover(uint32_t parent_id)
+void threads_recover(uint32_t parent_id, bool first)
 {
     lock_break(&lock, parent_id);
     process = os_pid();
+    inherited = ids;
+    if (first)
+        threads_claim();
+}
+
+void threads_claim(void)
+{
+    lock_take(&lock);
     for (uint32_t number = 0; number < count; number++) {
         struct thread *thread = thread_at(number);
         if (number + 1 == own)
             thread->tid = lock_self();
-        else if (thread->state == THREAD_LIVES)
+        else if (thread->state == THREAD_LIVES && thread->id < inherited)
             thread_vanished(thread);
     }
+    inherited = 0;
+    lock_give(&lock);
 }
 
 void threads_abandoned(void)

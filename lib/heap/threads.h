@@ -46,8 +46,10 @@ uint32_t *threads_sites(uint32_t number);
  * now. */
 void threads_copy(void);
 void threads_copy_name(void);
-/* In a forked child. */
-void threads_recover(uint32_t parent_id);
+/* In a forked child. The rows of the parent's other threads end: at once if the calling thread is
+ * the one that forked (`first`), else when that one calls `threads_claim`. */
+void threads_recover(uint32_t parent_id, bool first);
+void threads_claim(void);
 /* Repairs what a call left behind when a signal handler jumped out of it (track_abandoned). */
 void threads_abandoned(void);
 

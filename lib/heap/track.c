@@ -461,16 +461,25 @@ static void recover_row(void *context, const struct track_row *row)
     recorded->freed += row->allocated.usable - row->live.usable;
 }
 
-void track_recover(uint32_t parent_id)
+void track_recover(uint32_t parent_id, bool first)
 {
     struct recorded recorded = {0, 0};
     series_recover();
     stacks_recover();
-    threads_recover(parent_id);
+    threads_recover(parent_id, first);
     sites_recover(parent_id);
     recent_recover(parent_id);
     track_each(recover_row, &recorded);
     totals_recover(recorded.allocated, recorded.freed);
+}
+
+/* What the thread had not shared before the fork was counted with the sites. */
+void track_claim(void)
+{
+    struct recorder *recorder = recorder_kept();
+    if (recorder != NULL)
+        recorder_clear(recorder);
+    threads_claim();
 }
 
 void track_abandoned(void)

@@ -44,8 +44,10 @@ void track_set_threads_active(bool active);
 bool track_threads_active(void);
 /* The calling thread ends. */
 void track_thread_end(void);
-/* In a forked child. */
-void track_recover(uint32_t parent_id);
+/* In a forked child. `first`: the calling thread is the one that forked; otherwise what belongs to
+ * threads waits until that one calls `track_claim`. */
+void track_recover(uint32_t parent_id, bool first);
+void track_claim(void);
 /* The thread's last call in here was left by a jump out of a signal handler: opens its locks and
  * ends what it had begun. */
 void track_abandoned(void);

@@ -56,13 +56,14 @@ void init_thread_watch(void)
 
 static void fork_child(void)
 {
-    if (!alloc_forked())
+    if (!alloc_repair_begin())
         return;
     uint32_t parent_id = lock_self();
     dumps_recover(parent_id);
-    alloc_recover();
-    track_recover(parent_id);
+    alloc_recover(parent_id, true);
+    track_recover(parent_id, true);
     cpu_forked(parent_id);
+    alloc_repair_end(true);
     cpu_fork_child();
 }
 

@@ -82,7 +82,7 @@ static void give_in_child(char **blocks, unsigned count)
 {
     alarm(60);
     alloc_fork_child();
-    alloc_recover();
+    alloc_recover(lock_self(), true);
     for (unsigned i = 0; i < count; i++) {
         if (blocks[count - 1][0] != 'x' || !outside_give(blocks[i]))
             _exit(1);

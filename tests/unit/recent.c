@@ -156,8 +156,10 @@ static void child(void)
     struct record record = {0};
     uint32_t parent_id = lock_self();
     alloc_fork_child();
-    alloc_recover();
-    track_recover(parent_id);
+    assert(alloc_repair_begin());
+    alloc_recover(parent_id, true);
+    track_recover(parent_id, true);
+    alloc_repair_end(true);
     for (unsigned i = 0; i < 50; i++) {
         begin(&record, 77);
         end(&record, 77);

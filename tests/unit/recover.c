@@ -113,8 +113,10 @@ static int child(uint64_t random)
     assert(alloc_forked());
     bool was_held = any_lock_is_held();
     uint32_t parent_id = lock_self();
-    alloc_recover();
-    track_recover(parent_id);
+    assert(alloc_repair_begin());
+    alloc_recover(parent_id, true);
+    track_recover(parent_id, true);
+    alloc_repair_end(true);
     assert(!alloc_forked() && !any_lock_is_held() && lock_held == 0);
     assert(lock_self() == (uint32_t)os_tid() && heap_self == heap && heap->tid == lock_self());
     for (struct heap *other = heap_first(); other != NULL; other = other->all)
@@ -202,7 +204,7 @@ static void a_held_lock_is_left_taken_and_then_opened(void)
         alarm(60);
         bool taken = pages_of[6].lock.word != 0;
         alloc_fork_child();
-        alloc_recover();
+        alloc_recover(lock_self(), true);
         struct span *span = pages_take(6, 10, 1);
         _exit(taken && pages_of[6].lock.word == 0 && span != NULL ? 0 : 1);
     }
@@ -237,7 +239,7 @@ static void runs_being_returned_are_not_lost(void)
             alarm(60);
             bool busy = pages_unsettled();
             alloc_fork_child();
-            alloc_recover();
+            alloc_recover(lock_self(), true);
             for (uint32_t id = 1; id < span_count(); id++)
                 if (span_at(id)->state == SPAN_BUSY)
                     _exit(1);
