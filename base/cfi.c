@@ -242,10 +242,10 @@ static bool function_read(const uint8_t *at, struct function *function)
 static FOREIGN const uint8_t *entry_find(const uint8_t *header, uintptr_t pc)
 {
     enum { HEAD = 4, HEAD_MAX = 20, COUNT_MOST = 1 << 28 };
-    struct bytes bytes = {header + HEAD, header + HEAD_MAX, false};
     if (header == NULL || !reached(header, HEAD_MAX) || header[0] != 1 ||
         header[2] == POINTER_ABSENT)
         return NULL;
+    struct bytes bytes = {header + HEAD, header + HEAD_MAX, false};
     if (header[1] != POINTER_ABSENT)
         pointer_read(&bytes, header[1], (uintptr_t)header); /* .eh_frame */
     uint64_t count = pointer_read(&bytes, header[2], (uintptr_t)header);
