@@ -50,6 +50,8 @@ bool record_start(struct record *record, const struct arguments *arguments, stru
     const char *rows = arguments_value(arguments, FLAG_ROWS);
     if (rows)
         record->rows = strtoul(rows, NULL, 10) > 0 ? (unsigned)strtoul(rows, NULL, 10) : UINT_MAX;
+    record->timed =
+        arguments_value(arguments, FLAG_CPU) || arguments_value(arguments, FLAG_RATE_HZ);
     record->format = arguments_value(arguments, FLAG_FORMAT);
     if (record->format && strcmp(record->format, "memoir") == 0)
         record->format = NULL;
@@ -474,5 +476,8 @@ static void file_print(const struct record *record, const char *path, size_t oth
     if (!record->wanted[0] && !inside)
         fputs("    (there, because the current folder is not writable)\n", stderr);
     if (!record->wanted[0] && !record->format && inside) /* the newest here is what they take */
-        terminal_next("memoir top      memoir leaks      memoir time");
+        terminal_next(record->timed
+                          ? "memoir top      memoir top --metric cpu      memoir top -o flame.svg "
+                            "--metric cpu"
+                          : "memoir top      memoir leaks      memoir time");
 }

@@ -19,6 +19,7 @@ struct record {
     const char *format;     /* --format, or NULL */
     unsigned rows;          /* --rows, or 0 */
     bool silent;            /* no summary, warnings only */
+    bool timed;             /* --cpu */
     pid_t background;       /* a process that went on when the program had ended, or 0 */
     char program[NAME_MAX]; /* its name, for that of the file */
 };

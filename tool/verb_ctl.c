@@ -3,6 +3,7 @@
  * `memoir ctl`: its words become one line for the process. A file to write is made here, with the
  * rights of whoever asks, and only its descriptor goes to the process.
  */
+#include "tool/verb_ctl.h"
 #include "base/attach.h"
 #include "base/compiler.h"
 #include "base/config.h"
@@ -31,7 +32,6 @@ struct asking {
     struct error *error;
 };
 
-static bool pid_read(const char *word, pid_t *pid, struct error *error);
 static bool answers_print(struct asking *asking, const struct arguments *arguments);
 static bool words_send(struct asking *asking, const char *verb, char **words, int fd);
 static bool word_refused(struct asking *asking);
@@ -42,20 +42,12 @@ static bool format_choose(const char *file, pid_t pid, const char **format, stru
 static bool dump_make(struct asking *asking, const char *file, const char *format);
 static bool dump_refused(struct asking *asking);
 static bool recording_begin(struct asking *asking, const char *file);
-static bool file_make(const char *path, int flags, int *fd, struct error *error);
 
 bool ctl_run(const struct arguments *arguments, struct error *error)
 {
     struct asking asking = {.error = error};
-    pid_t pid = 0;
-
-    if (!pid_read(arguments->operands[0], &pid, error))
+    if (!ctl_process(arguments->operands[0], &asking.process, error))
         return false;
-    if (!process_read(&asking.process, pid)) {
-        attach_sweep();
-        error_set(error, ERROR_TARGET, "no process %d", pid);
-        return error_hint(error, "memoir ps");
-    }
     asking.as_json = arguments_value(arguments, FLAG_JSON);
     bool done = answers_print(&asking, arguments);
     if (done && asking.as_json)
@@ -88,15 +80,18 @@ static bool answers_print(struct asking *asking, const struct arguments *argumen
     return words_send(asking, words[0] ? "" : "show", words, -1);
 }
 
-static bool pid_read(const char *word, pid_t *pid, struct error *error)
+bool ctl_process(const char *word, struct process *process, struct error *error)
 {
     char *end;
     long value = strtol(word, &end, 10);
-    if (*end == '\0' && value > 0 && value <= 1 << 22) {
-        *pid = (pid_t)value;
-        return true;
+    if (*end != '\0' || value <= 0 || value > 1 << 22) {
+        error_set(error, ERROR_USAGE, "'%s' is not a process id", word);
+        return error_hint(error, "memoir ps");
     }
-    error_set(error, ERROR_USAGE, "'%s' is not a process id", word);
+    if (process_read(process, (pid_t)value))
+        return true;
+    attach_sweep();
+    error_set(error, ERROR_TARGET, "no process %ld", value);
     return error_hint(error, "memoir ps");
 }
 
@@ -226,7 +221,7 @@ static bool dump_make(struct asking *asking, const char *file, const char *forma
 {
     char *words[] = {(char *)format, NULL};
     int fd = -1;
-    if (file && !file_make(file, 0, &fd, asking->error))
+    if (file && !ctl_file(file, 0, &fd, asking->error))
         return false;
     bool ok = words_send(asking, "dump", words, fd);
     if (fd >= 0 && close(fd) != 0 && ok)
@@ -263,7 +258,7 @@ static bool recording_begin(struct asking *asking, const char *file)
         return error_hint(asking->error, "memoir ctl %d record %s.memoir", asking->process.pid,
                           file);
     }
-    if (!file_make(file, O_APPEND, &fd, asking->error))
+    if (!ctl_file(file, O_APPEND, &fd, asking->error))
         return false;
     bool ok = words_send(asking, "record", words, fd);
     close(fd);
@@ -274,7 +269,7 @@ static bool recording_begin(struct asking *asking, const char *file)
     return ok;
 }
 
-static bool file_make(const char *path, int flags, int *fd, struct error *error)
+bool ctl_file(const char *path, int flags, int *fd, struct error *error)
 {
     *fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
     if (*fd >= 0)

@@ -96,6 +96,8 @@ static const char *option_of(const struct arguments_flag *flag, char *text, size
         {FLAG_EXACT, "heap.rate=0"},
         {FLAG_LEAKS, "heap.rate=0,leak.at_exit=on"},
         {FLAG_EVERY, "capture.interval=%s"},
+        {FLAG_CPU, "cpu=on"},
+        {FLAG_RATE_HZ, "cpu=on,cpu.rate=%s"},
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         const char *mark = strstr(options[i].format, "%s");

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # ./dev demo shows what it says: the leak and the cache are told apart, every command is printed as it
-# must be typed and works when it is typed again, and the page and the flame graph are there.
+# must be typed and works when it is typed again, memory and time of one program stand side by side, and
+# the page and the flame graphs are there.
 . "$(dirname "$0")/../programs/common.sh"
 settle
 mkdir build
@@ -21,7 +22,11 @@ shown '^ *[0-9.]*MB .*cache_find$' # of the dump while it ran
 grep -q session_begin build/bench/report.html || fail "no page"
 grep -q '<svg' build/bench/flame.svg && grep -q session_begin build/bench/flame.svg || fail "no flame graph"
 grep '^[$] .*/memoir ' said >commands
-[ "$(wc -l <commands)" -eq 9 ] || fail "commands: $(cat commands)"
+shown '^    most CPU time  *[0-9.]* m*s .* [a-z_]*'
+shown '^ *self .* total  *allocated  *samples  function$'
+shown '^  *[0-9.]* m*s  *[0-9.]* % .* demo  [0-9]*$'
+grep -q 'CPU time' build/bench/cpu.svg || fail "no flame graph of time"
+[ "$(wc -l <commands)" -eq 13 ] || fail "commands: $(cat commands)"
 sed -n 's/^[$] //; / leaks \| time \| list \| check /p' commands >again
 while read -r line; do
     sh -c "$line" >out 2>&1

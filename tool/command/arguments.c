@@ -108,8 +108,8 @@ unsigned arguments_choice(const struct arguments *arguments, enum flag_id flag, 
 static const char *flag_long(const struct command *command, const char *word)
 {
     static const char *const names[][2] = {
-        {"-h", "--help"},    {"-q", "--quiet"}, {"-o", "--output"},
-        {"-v", "--verbose"}, {"-a", "--all"},   {"-n", "--rows"},
+        {"-h", "--help"}, {"-q", "--quiet"}, {"-o", "--output"},   {"-v", "--verbose"},
+        {"-a", "--all"},  {"-n", "--rows"},  {"-d", "--duration"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(word, names[i][0]) == 0 && flag_find(command, names[i][1], strlen(names[i][1])))

@@ -83,6 +83,8 @@ complete -c memoir -n __fish_use_subcommand -a doctor -d 'find out why data or n
 complete -c memoir -n '__fish_seen_subcommand_from doctor' -F
 complete -c memoir -n __fish_use_subcommand -a ctl -d 'control memoir in a running process'
 complete -c memoir -n '__fish_seen_subcommand_from ctl' -a 'start stop rate dump record snapshot mark reset purge stats show set version help (__fish_complete_pids)'
+complete -c memoir -n __fish_use_subcommand -a cpu -d 'sample the CPU time of a running process and show its functions'
+complete -c memoir -n '__fish_seen_subcommand_from cpu' -a ' (__fish_complete_pids)'
 complete -c memoir -n __fish_use_subcommand -a ps -d 'list the processes that run with memoir'
 complete -c memoir -n __fish_use_subcommand -a jeprof -d 'jemalloc'\''s jeprof: the same options, tables and shell'
 complete -c memoir -n '__fish_seen_subcommand_from jeprof' -a 'WORDS'
@@ -92,7 +94,7 @@ complete -c memoir -n __fish_use_subcommand -a pprof -d 'pprof of gperftools or 
 complete -c memoir -n '__fish_seen_subcommand_from pprof' -a 'WORDS'
 complete -c memoir -n __fish_use_subcommand -a options -d 'describe the options of the library'
 complete -c memoir -n __fish_use_subcommand -a help -d 'explain a command or topic, or list the most common commands'
-complete -c memoir -n '__fish_seen_subcommand_from help' -a 'run top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor ctl ps jeprof google-pprof pprof options help version completion man blame filters formats metrics moments'
+complete -c memoir -n '__fish_seen_subcommand_from help' -a 'run top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor ctl cpu ps jeprof google-pprof pprof options help version completion man blame filters formats metrics moments'
 complete -c memoir -n __fish_use_subcommand -a version -d 'print the version'
 complete -c memoir -n __fish_use_subcommand -a completion -d 'print the completion script of a shell'
 complete -c memoir -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
@@ -103,6 +105,8 @@ complete -c memoir -n '__fish_seen_subcommand_from run' -l rate -d 'mean bytes b
 complete -c memoir -n '__fish_seen_subcommand_from run' -l exact -d 'record every block'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l leaks -d 'record every block; at the end, find blocks that nothing points to any more'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l every -d 'time between snapshots (10s); the option capture.interval' -x
+complete -c memoir -n '__fish_seen_subcommand_from run' -l cpu -d 'also record CPU time; the option cpu'
+complete -c memoir -n '__fish_seen_subcommand_from run' -l rate-hz -d 'samples for each second of CPU time (100), 1 to 10000; the option cpu.rate' -x
 complete -c memoir -n '__fish_seen_subcommand_from run' -l rows -d 'rows of each list in the summary (-n); default 3' -x
 complete -c memoir -n '__fish_seen_subcommand_from run' -l no-summary -d 'print nothing; without --output, record nothing either'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l lib -d 'use this libmemoir.so' -r -F
@@ -139,6 +143,10 @@ complete -c memoir -n '__fish_seen_subcommand_from symbols' -l embed -d 'write t
 complete -c memoir -n '__fish_seen_subcommand_from doctor' -l system -d 'the kernel'\''s settings for huge pages and overcommit'
 complete -c memoir -n '__fish_seen_subcommand_from ctl' -l format -d 'format of a dump; default by the ending of FILE: .memoir, .pb.gz or .heap' -x -a 'memoir pprof jemalloc gperftools'
 complete -c memoir -n '__fish_seen_subcommand_from ctl' -l json -d 'as JSON, schema memoir.ctl/1'
+complete -c memoir -n '__fish_seen_subcommand_from cpu' -l duration -d 'how long (-d), 10s' -x
+complete -c memoir -n '__fish_seen_subcommand_from cpu' -l rate-hz -d 'samples for each second, 1 to 10000' -x
+complete -c memoir -n '__fish_seen_subcommand_from cpu' -l output -d 'the file (-o), which must not exist yet' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from cpu' -l rows -d 'show so many functions (-n)' -x
 complete -c memoir -n '__fish_seen_subcommand_from ps' -l all -d 'as root, also ask processes of other users (-a)'
 complete -c memoir -n '__fish_seen_subcommand_from ps' -l json -d 'as JSON, schema memoir.ps/1'
 complete -c memoir -n '__fish_seen_subcommand_from options' -l markdown -d 'as Markdown'

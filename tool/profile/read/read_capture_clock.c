@@ -44,7 +44,8 @@ void clock_rows_thread(struct clock_rows *clock, struct profile *profile,
     int length = snprintf(name, sizeof name, "t%u", thread->tid);
     if (!kept)
         return;
-    *kept = (struct clock_thread){.number = thread->number, .tid = thread->tid};
+    *kept = (struct clock_thread){
+        .number = thread->number, .tid = thread->tid, .named = thread->name.length > 0};
     kept->name = thread->name.length > 0
                      ? profile_string(profile, thread->name.bytes, thread->name.length)
                      : profile_string(profile, name, (size_t)length);
@@ -70,7 +71,7 @@ bool clock_rows_end(struct clock_rows *clock, struct profile *profile)
         return false;
     if (clock->threads.count > 0)
         qsort(clock->threads.items, clock->threads.count, sizeof(struct clock_thread), by_number);
-    bool alone = profile->samples.count == 0 && clock->rows.count > 0;
+    bool alone = profile->samples.count == 0;
     if (alone) {
         profile->kind = PROFILE_CPU;
         profile->types = 0;

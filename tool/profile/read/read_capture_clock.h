@@ -13,6 +13,7 @@
 struct clock_thread {
     uint32_t number, tid;
     uint32_t name;   /* string */
+    bool named;      /* else its name is made of its number */
     uint32_t labels; /* label set */
 };
 

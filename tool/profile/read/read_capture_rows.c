@@ -30,6 +30,7 @@ struct node {
 
 struct thread {
     uint32_t id, tid, name; /* name: a string */
+    bool unnamed;           /* it is made of its id */
 };
 
 struct taking {
@@ -261,7 +262,8 @@ static void take_thread(void *context, const struct capture_thread *thread)
             return;
         char name[16];
         int length = snprintf(name, sizeof name, "t%u", thread->id);
-        *kept = (struct thread){.id = thread->id, .tid = thread->tid};
+        *kept = (struct thread){
+            .id = thread->id, .tid = thread->tid, .unnamed = thread->name.length == 0};
         kept->name = thread->name.length > 0
                          ? profile_string(profile, thread->name.bytes, thread->name.length)
                          : profile_string(profile, name, (size_t)length);
@@ -323,6 +325,17 @@ static void take_cpu_row(void *context, const struct capture_cpu_row *row)
         clock_rows_row(&taking->clock, taking->profile, row);
 }
 
+/* The clock knows the name of a thread that the heap does not: rows of the heap get it, too. */
+static void thread_rename(struct taking *taking, struct thread *thread, uint32_t name)
+{
+    struct profile_label *labels = taking->profile->labels.items;
+    for (size_t i = 0; i < taking->profile->labels.count; i++)
+        if (labels[i].key == taking->words.thread && labels[i].text == thread->name)
+            labels[i].text = name;
+    thread->name = name;
+    thread->unnamed = false;
+}
+
 /* By the name that the rows of the heap have for it, so that both are one thread. */
 static void clock_labels(struct taking *taking)
 {
@@ -340,8 +353,11 @@ static void clock_labels(struct taking *taking)
     for (size_t i = 0; i < taking->clock.threads.count; i++) {
         uint32_t found = keys_find(&tids, (struct key){{of[i].tid, 0, 0}});
         struct thread thread = {.tid = of[i].tid, .name = of[i].name};
-        if (found < known->count)
-            thread = ((struct thread *)known->items)[found];
+        struct thread *same = found < known->count ? (struct thread *)known->items + found : NULL;
+        if (same && same->unnamed && of[i].named)
+            thread_rename(taking, same, of[i].name);
+        if (same)
+            thread = *same;
         of[i].labels = labels_of(taking, &thread, 0);
     }
     keys_free(&tids);

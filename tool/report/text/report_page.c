@@ -134,14 +134,16 @@ static unsigned room_left(const struct style *style, unsigned used)
 /* The sites of a sampled profile have bars. */
 static unsigned error_width(const struct view *view, const struct style *style)
 {
-    return view->profile->samples.weights || view->timed ? table_error_width(style) : 0;
+    const struct profile *profile = view->profile;
+    bool bars = profile->samples.weights || view->timed || profile->clock.rate > 0;
+    return bars ? table_error_width(style) : 0;
 }
 
 static void row_print(const struct view *view, const struct growing *sites,
                       const struct style *style, const struct view_row *row, unsigned name,
                       unsigned room)
 {
-    bool growing = room > 28 && is_growing(sites, &view->frames[row->frame]);
+    bool growing = room > 28 && !view->timed && is_growing(sites, &view->frames[row->frame]);
     table_value(view, style, row->self.value, VALUE_WIDTH);
     if (error_width(view, style) > 0)
         table_error(style, &row->self);
@@ -245,6 +247,27 @@ static void totals_print(const struct view *view, const struct style *style)
     putc('\n', style->out);
 }
 
+/* CPU  1.30 s: user 1.21 s, system 90.0 ms     100 samples a second, by thread timers */
+static void clock_print(const struct profile *profile, const struct style *style)
+{
+    char time[32], user[32], system[32];
+    const struct profile_clock *clock = &profile->clock;
+    bool wall = profile_type_named(profile, TYPE_WALL) >= 0;
+    if (clock->rate <= 0)
+        return;
+    fprintf(
+        style->out, "    %s  %s", wall ? "time" : "CPU",
+        style_value(time, (double)type_sum(profile, wall ? TYPE_WALL : TYPE_CPU), "nanoseconds"));
+    if (clock->user_ns + clock->system_ns > 0)
+        fprintf(style->out, "%s user %s, system %s", wall ? ", of which" : ":",
+                style_value(user, (double)clock->user_ns, "nanoseconds"),
+                style_value(system, (double)clock->system_ns, "nanoseconds"));
+    fprintf(style->out, "     %ld samples a second", (long)clock->rate);
+    if (clock->source)
+        fprintf(style->out, ", by %s", profile_text(profile, clock->source));
+    putc('\n', style->out);
+}
+
 static void warnings_print(const struct view *view, const struct style *style)
 {
     const struct profile *profile = view->profile;
@@ -282,6 +305,17 @@ static void page_json(const struct view *view, const struct style *style)
     json_number(&json, "frees", profile->exact_frees);
     json_number(&json, "allocated_bytes", profile->exact_alloc_bytes);
     json_number(&json, "live_bytes", profile->at_peak ? -1 : profile->exact_live_bytes);
+    if (profile->clock.rate > 0) {
+        json_object(&json, "clock");
+        json_text(&json, "source", profile_text(profile, profile->clock.source));
+        json_number(&json, "rate", profile->clock.rate);
+        json_number(&json, "on_ns", profile->clock.on_ns);
+        json_number(&json, "lost", profile->clock.lost);
+        json_number(&json, "uncovered", profile->clock.uncovered);
+        json_number(&json, "user_ns", profile->clock.user_ns);
+        json_number(&json, "system_ns", profile->clock.system_ns);
+        json_end(&json);
+    }
     json_flag(&json, "torn", profile->torn);
     json_object(&json, "lists");
     for (size_t k = 0; k < COUNT_OF(lists); k++) {
@@ -299,7 +333,8 @@ static void page_json(const struct view *view, const struct style *style)
             table_json_frame(&json, &own, rows[i].frame);
             json_number(&json, "self", rows[i].self.value);
             json_number(&json, "total", rows[i].total.value);
-            json_flag(&json, "growing", is_growing(&growing, &own.frames[rows[i].frame]));
+            json_flag(&json, "growing",
+                      !own.timed && is_growing(&growing, &own.frames[rows[i].frame]));
             json_end(&json);
         }
         json_end(&json);
@@ -353,6 +388,7 @@ void report_page(const struct view *view, const struct style *style)
     if (profile->kind == PROFILE_HEAP)
         totals_print(view, style);
     resident_print(profile, style, 0);
+    clock_print(profile, style);
     warnings_print(view, style);
     course_print(profile, style, 4);
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
@@ -439,6 +475,7 @@ void report_brief(const struct view *view, const struct style *style, int64_t ti
     growing_make(&growing, view);
     totals_print(view, style);
     resident_print(view->profile, style, resident_bytes);
+    clock_print(view->profile, style);
     few_print(view, style);
     early_print(view->profile, style, time_ns);
     course_print(view->profile, style, 4);

@@ -224,6 +224,8 @@ static void top_text(const struct view *view, const struct style *style,
     char share[16];
     struct columns columns = columns_choose(view, style, rows, beside->there, shown);
     table_head(view, style);
+    if (count == 0 && view->timed)
+        fputs("No sample: it did not run, or not for long enough.\n", style->out);
     if (count == 0)
         return;
     if (columns.self)
