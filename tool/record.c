@@ -23,15 +23,18 @@
 static const char folder_shape[] = "/.memoir-XXXXXX";
 static const char capture_name[] = "run.memoir";
 static const char dump_name[] = "dump";
+static const char state_name[] = "state"; /* of recorder files */
 
+static void command_join(char *text, size_t size, char **words);
 static bool folder_make(struct record *record, struct error *error);
 static bool folder_try(struct record *record, const char *place);
 static struct summary *largest_find(const struct record *record, pid_t pid, char *name, size_t size,
                                     size_t *count);
-static void head_print(const struct child *child, const struct summary *summary, int64_t time_ns,
-                       char **words);
+static void head_print(const struct record *record, const struct child *child,
+                       const struct summary *summary, int64_t time_ns);
 static void command_print(FILE *out, const char *command, size_t length);
 static void end_print(FILE *out, int status);
+static void record_keep(struct record *record);
 static void nothing_print(const struct record *record, const struct child *child);
 static bool dump_find(const struct record *record, int64_t pid, char *name, size_t size);
 static void file_keep(const struct record *record, const struct summary *summary, const char *name,
@@ -44,7 +47,7 @@ bool record_start(struct record *record, const struct arguments *arguments, stru
     const char *output = arguments_value(arguments, FLAG_OUTPUT);
     const char *slash = strrchr(arguments->operands[0], '/');
     memset(record, 0, sizeof *record);
-    snprintf(record->program, sizeof record->program, "%s",
+    snprintf(record->about.program, sizeof record->about.program, "%s",
              slash ? slash + 1 : arguments->operands[0]);
     record->silent = terminal_is_quiet() || arguments_value(arguments, FLAG_NO_SUMMARY);
     const char *rows = arguments_value(arguments, FLAG_ROWS);
@@ -52,22 +55,43 @@ bool record_start(struct record *record, const struct arguments *arguments, stru
         record->rows = strtoul(rows, NULL, 10) > 0 ? (unsigned)strtoul(rows, NULL, 10) : UINT_MAX;
     record->timed =
         arguments_value(arguments, FLAG_CPU) || arguments_value(arguments, FLAG_RATE_HZ);
-    record->format = arguments_value(arguments, FLAG_FORMAT);
-    if (record->format && strcmp(record->format, "memoir") == 0)
-        record->format = NULL;
+    const char *format = arguments_value(arguments, FLAG_FORMAT);
+    if (format && strcmp(format, "memoir") != 0)
+        snprintf(record->about.format, sizeof record->about.format, "%s", format);
+    command_join(record->about.command, sizeof record->about.command, arguments->operands);
+    record->about.run = getpid();
+    record->oom_before = oom_kills();
     if (output) {
         char here[PATH_MAX] = "";
         bool whole = output[0] == '/' || getcwd(here, sizeof here);
-        int length = snprintf(record->wanted, sizeof record->wanted, "%s%s%s", here,
+        int length = snprintf(record->about.wanted, sizeof record->about.wanted, "%s%s%s", here,
                               here[0] ? "/" : "", output);
-        if (!whole || length >= (int)sizeof record->wanted)
+        if (!whole || length >= (int)sizeof record->about.wanted)
             return error_set(error, ERROR_INPUT, "--output %.80s: %s", output,
                              strerror(whole ? ENAMETOOLONG : errno));
     }
     struct stat behind;
-    bool folder =
-        record->wanted[0] && stat(record->wanted, &behind) == 0 && S_ISDIR(behind.st_mode);
-    return (folder || output_refuse_link(record->wanted, error)) && folder_make(record, error);
+    bool folder = record->about.wanted[0] && stat(record->about.wanted, &behind) == 0 &&
+                  S_ISDIR(behind.st_mode);
+    if ((!folder && !output_refuse_link(record->about.wanted, error)) ||
+        !folder_make(record, error))
+        return false;
+    shelf_make(record->about.path);
+    record->lock = record->about.path[0] ? shelf_save(&record->about) : -1;
+    return true;
+}
+
+/* The words with spaces between, on one line. */
+static void command_join(char *text, size_t size, char **words)
+{
+    size_t length = 0;
+    for (; *words && length + 1 < size; words++) {
+        snprintf(text + length, size - length, "%s%s", length > 0 ? " " : "", *words);
+        length += strlen(text + length);
+    }
+    for (size_t i = 0; i < length; i++)
+        if (text[i] == '\n')
+            text[i] = ' ';
 }
 
 enum place { PLACE_FILE, PLACE_FOLDER, PLACE_OTHER };
@@ -77,10 +101,10 @@ enum place { PLACE_FILE, PLACE_FOLDER, PLACE_OTHER };
 static enum place place_of(const struct record *record)
 {
     struct stat itself, behind;
-    if (lstat(record->wanted, &itself) != 0 || S_ISREG(itself.st_mode))
+    if (lstat(record->about.wanted, &itself) != 0 || S_ISREG(itself.st_mode))
         return PLACE_FILE;
-    return stat(record->wanted, &behind) == 0 && S_ISDIR(behind.st_mode) ? PLACE_FOLDER
-                                                                         : PLACE_OTHER;
+    return stat(record->about.wanted, &behind) == 0 && S_ISDIR(behind.st_mode) ? PLACE_FOLDER
+                                                                               : PLACE_OTHER;
 }
 
 /* Beside the file to be, so that it only needs another name in the end; or else here, or where
@@ -88,14 +112,14 @@ static enum place place_of(const struct record *record)
 static bool folder_make(struct record *record, struct error *error)
 {
     char here[PATH_MAX];
-    if (record->wanted[0] && place_of(record) != PLACE_OTHER) {
-        snprintf(here, sizeof here, "%s", record->wanted);
+    if (record->about.wanted[0] && place_of(record) != PLACE_OTHER) {
+        snprintf(here, sizeof here, "%s", record->about.wanted);
         if (place_of(record) == PLACE_FILE)
             *strrchr(here, '/') = '\0';
         if (folder_try(record, here))
             return true;
-        error_set(error, ERROR_INPUT, "--output %s: can't create a file there: %s", record->wanted,
-                  strerror(errno));
+        error_set(error, ERROR_INPUT, "--output %s: can't create a file there: %s",
+                  record->about.wanted, strerror(errno));
         return error_hint(error, "-o FILE in a folder that exists and is writable");
     }
     const char *temporary = getenv("TMPDIR");
@@ -112,23 +136,26 @@ static bool folder_try(struct record *record, const char *place)
 {
     size_t length = strlen(place) + sizeof folder_shape + sizeof capture_name;
     errno = ENAMETOOLONG;
-    if (length >= CONFIG_PATH_SIZE || length >= sizeof record->folder || strchr(place, ',') ||
+    if (length >= CONFIG_PATH_SIZE || length >= sizeof record->about.folder || strchr(place, ',') ||
         strchr(place, '#'))
         return false;
-    snprintf(record->folder, sizeof record->folder, "%s%s", place, folder_shape);
-    if (mkdtemp(record->folder))
+    snprintf(record->about.folder, sizeof record->about.folder, "%s%s", place, folder_shape);
+    if (mkdtemp(record->about.folder))
         return true;
-    record->folder[0] = '\0';
+    record->about.folder[0] = '\0';
     return false;
 }
 
 const char *record_options(const struct record *record, char *text, size_t size)
 {
-    int length = snprintf(text, size, "capture=%s/%s", record->folder, capture_name);
-    if (record->format && length > 0 && (size_t)length < size)
+    int length = snprintf(text, size, "capture=%s/%s", record->about.folder, capture_name);
+    if (record->about.path[0] && length > 0 && (size_t)length < size)
+        length += snprintf(text + length, size - (size_t)length, ",recorder=%s/%s",
+                           record->about.path, state_name);
+    if (record->about.format[0] && length > 0 && (size_t)length < size)
         snprintf(text + length, size - (size_t)length,
-                 ",dump.exit=on,dump.format=%s,dump.prefix=%s/%s", record->format, record->folder,
-                 dump_name);
+                 ",dump.exit=on,dump.format=%s,dump.prefix=%s/%s", record->about.format,
+                 record->about.folder, dump_name);
     return text;
 }
 
@@ -150,18 +177,38 @@ void record_announce(void *context, pid_t pid)
 void record_leave(struct record *record)
 {
     if (!record->silent)
-        fprintf(stderr, "memoir: process %d goes on; its recording will be in %s\n",
-                record->background, record->folder);
-    record->folder[0] = '\0';
+        fprintf(stderr,
+                "memoir: process %d goes on and is recorded; when it has ended: memoir recover\n",
+                record->background);
+    record->about.run = 0;
+    record_keep(record);
+}
+
+void record_detach(struct record *record, pid_t pid)
+{
+    record->about.pid = pid;
+    record->background = pid;
+    record_leave(record);
+}
+
+/* The files stay for `memoir recover`. */
+static void record_keep(struct record *record)
+{
+    if (record->lock >= 0)
+        close(record->lock);
+    record->lock = record->about.path[0] ? shelf_save(&record->about) : -1;
+    if (record->lock >= 0)
+        close(record->lock);
+    record->about.folder[0] = record->about.path[0] = '\0';
 }
 
 static void all_print(const struct record *record, const struct child *child,
-                      struct summary *summary, size_t count, char **words)
+                      struct summary *summary, size_t count)
 {
     bool alone = count == 1 && summary_pid(summary) == child->pid;
     /* One recording has one duration, here and when its file is read. */
     int64_t time_ns = alone ? summary_duration_ns(summary) : -1;
-    head_print(child, summary, time_ns >= 0 ? time_ns : (int64_t)child->time_ms * 1000000, words);
+    head_print(record, child, summary, time_ns >= 0 ? time_ns : (int64_t)child->time_ms * 1000000);
     if (!alone) {
         const char *command = summary_command(summary);
         if (count > 1)
@@ -180,25 +227,37 @@ static void all_print(const struct record *record, const struct child *child,
     summary_print(summary, record->rows, child->time_ms, alone ? child->rss_peak_bytes : 0);
 }
 
-bool record_finish(struct record *record, const struct child *child, char **words)
+bool record_finish(struct record *record, const struct child *child)
+{
+    char kept[PATH_MAX];
+    return record_finish_as(record, child, kept);
+}
+
+bool record_finish_as(struct record *record, const struct child *child, char *kept)
 {
     char name[NAME_MAX + 1] = "", path[PATH_MAX + 2 * NAME_MAX] = "";
+    kept[0] = '\0';
     size_t count = 0;
     signal(SIGPIPE, SIG_IGN); /* who reads no more of our words still gets the file */
+    signal(SIGXFSZ, SIG_IGN);
+    if (record->about.path[0])
+        shelf_collect(&record->about);
     struct summary *summary = largest_find(record, child->pid, name, sizeof name, &count);
     if (!summary) {
         nothing_print(record, child);
         record_drop(record);
         return false;
     }
-    bool there = !record->format || dump_find(record, summary_pid(summary), name, sizeof name);
+    bool there =
+        !record->about.format[0] || dump_find(record, summary_pid(summary), name, sizeof name);
     if (there)
         file_keep(record, summary, name, path, sizeof path);
+    snprintf(kept, PATH_MAX, "%s", path);
     size_t others = others_keep(record);
     if (!record->silent)
-        all_print(record, child, summary, count, words);
+        all_print(record, child, summary, count);
     if (!there)
-        terminal_warn("no dump in the format %s was made", record->format);
+        terminal_warn("no dump in the format %s was made", record->about.format);
     if (path[0] && !record->silent)
         file_print(record, path, others);
     bool lost = summary_lost(summary);
@@ -210,14 +269,16 @@ bool record_finish(struct record *record, const struct child *child, char **word
 void record_drop(struct record *record)
 {
     struct dirent *entry;
-    DIR *listing = record->folder[0] ? opendir(record->folder) : NULL;
+    DIR *listing = record->about.folder[0] ? opendir(record->about.folder) : NULL;
+    shelf_drop(record->about.path);
+    record->about.path[0] = '\0';
     if (!listing)
         return;
     while ((entry = readdir(listing)))
         unlinkat(dirfd(listing), entry->d_name, 0);
     closedir(listing);
-    rmdir(record->folder);
-    record->folder[0] = '\0';
+    rmdir(record->about.folder);
+    record->about.folder[0] = '\0';
 }
 
 /* The capture with the highest peak; of equals that of the program itself. */
@@ -226,12 +287,12 @@ static struct summary *largest_find(const struct record *record, pid_t pid, char
 {
     struct summary *best = NULL;
     struct dirent *entry;
-    DIR *listing = opendir(record->folder);
+    DIR *listing = opendir(record->about.folder);
     while (listing && (entry = readdir(listing))) {
         char path[2 * PATH_MAX];
         if (strncmp(entry->d_name, "run", 3) != 0)
             continue;
-        snprintf(path, sizeof path, "%s/%s", record->folder, entry->d_name);
+        snprintf(path, sizeof path, "%s/%s", record->about.folder, entry->d_name);
         struct summary *one = summary_read(path);
         if (!one)
             continue;
@@ -281,20 +342,21 @@ static void end_print(FILE *out, int status)
         fprintf(out, "   exit %d", WEXITSTATUS(status));
 }
 
-static void head_print(const struct child *child, const struct summary *summary, int64_t time_ns,
-                       char **words)
+static void head_print(const struct record *record, const struct child *child,
+                       const struct summary *summary, int64_t time_ns)
 {
-    char command[512], time[32], rate[32];
-    size_t length = 0;
+    char time[32], rate[32];
     FILE *out = wrap_errors();
-    for (; *words && length + strlen(*words) + 1 < sizeof command; words++) {
-        memcpy(command + length, *words, strlen(*words) + 1);
-        length += strlen(*words) + 1;
-    }
     fprintf(out, "%smemoir:%s ", terminal_error_colors() ? "\033[1m" : "",
             terminal_error_colors() ? "\033[0m" : "");
-    command_print(out, command, length);
-    end_print(out, child->status);
+    command_print(out, record->about.command, strlen(record->about.command));
+    if (child->unseen)
+        fputs(summary_ended(summary) ? "   ended in order" : "   killed, or ended by _exit", out);
+    else
+        end_print(out, child->status);
+    if (!child->unseen && WIFSIGNALED(child->status) && WTERMSIG(child->status) == SIGKILL &&
+        oom_kills() > record->oom_before)
+        fputs(", out of memory", out);
     if (time_ns > 0)
         fprintf(out, "   %s", style_time(time, time_ns));
     if (summary_rate(summary) > 0) {
@@ -314,18 +376,19 @@ static void nothing_print(const struct record *record, const struct child *child
 {
     char path[2 * PATH_MAX];
     struct stat begun;
-    snprintf(path, sizeof path, "%s/%s", record->folder, capture_name);
+    snprintf(path, sizeof path, "%s/%s", record->about.folder, capture_name);
     if (stat(path, &begun) == 0 && begun.st_size == 0)
         terminal_warn("nothing was recorded: the file could not be written; choose another "
                       "with --output");
-    else if (WIFSIGNALED(child->status))
-        terminal_warn("nothing was recorded: the program was ended by signal %d (%s) before its "
-                      "first snapshot; --every 1s --rate 64K makes them more frequent",
-                      WTERMSIG(child->status), strsignal(WTERMSIG(child->status)));
+    else if (!child->unseen && WIFSIGNALED(child->status))
+        terminal_warn("nothing was recorded: the program was ended by signal %d (%s) before "
+                      "libmemoir.so was loaded, or runs without it; memoir doctor %s says why",
+                      WTERMSIG(child->status), strsignal(WTERMSIG(child->status)),
+                      record->about.program);
     else
-        terminal_warn(
-            "nothing was recorded: the program runs without libmemoir.so, or ended by "
-            "_exit before its first snapshot; --every 1s --rate 64K makes them more frequent");
+        terminal_warn("nothing was recorded: the program runs without libmemoir.so; memoir doctor "
+                      "%s says why",
+                      record->about.program);
 }
 
 /* The dump of a process: PREFIX-DATE-TIME-PID-... */
@@ -334,7 +397,7 @@ static bool dump_find(const struct record *record, int64_t pid, char *name, size
     char part[32];
     bool found = false;
     struct dirent *entry;
-    DIR *listing = opendir(record->folder);
+    DIR *listing = opendir(record->about.folder);
     snprintf(part, sizeof part, "-%ld-", (long)pid);
     while (listing && !found && (entry = readdir(listing))) {
         found = strncmp(entry->d_name, dump_name, strlen(dump_name)) == 0 &&
@@ -417,23 +480,24 @@ static bool file_copy(const char *from, const char *to)
 static void file_keep(const struct record *record, const struct summary *summary, const char *name,
                       char *path, size_t size)
 {
-    const char *suffix = record->format ? strstr(name, ".pb.gz") ? ".pb.gz" : ".heap" : ".memoir";
-    enum place place = record->wanted[0] ? place_of(record) : PLACE_FOLDER;
+    const char *suffix =
+        record->about.format[0] ? strstr(name, ".pb.gz") ? ".pb.gz" : ".heap" : ".memoir";
+    enum place place = record->about.wanted[0] ? place_of(record) : PLACE_FOLDER;
     char from[2 * PATH_MAX], beside[PATH_MAX], program[NAME_MAX / 2];
-    snprintf(from, sizeof from, "%s/%s", record->folder, name);
-    snprintf(beside, sizeof beside, "%s", record->folder);
+    snprintf(from, sizeof from, "%s/%s", record->about.folder, name);
+    snprintf(beside, sizeof beside, "%s", record->about.folder);
     *strrchr(beside, '/') = '\0';
-    if (place == PLACE_FOLDER && record->wanted[0])
-        file_name(program_of(summary, program, sizeof program), summary, from, record->wanted,
+    if (place == PLACE_FOLDER && record->about.wanted[0])
+        file_name(program_of(summary, program, sizeof program), summary, from, record->about.wanted,
                   suffix, path, size);
     else if (place == PLACE_FOLDER)
-        file_name(record->program, summary, from, beside, suffix, path, size);
+        file_name(record->about.program, summary, from, beside, suffix, path, size);
     else
-        snprintf(path, size, "%s", record->wanted);
+        snprintf(path, size, "%s", record->about.wanted);
     if (place == PLACE_OTHER ? file_copy(from, path) : rename(from, path) == 0)
         return;
     terminal_warn("%s can't be made: %s", path, strerror(errno));
-    file_name(record->program, summary, from, beside, suffix, path, size);
+    file_name(record->about.program, summary, from, beside, suffix, path, size);
     if (rename(from, path) != 0)
         path[0] = '\0';
 }
@@ -443,15 +507,16 @@ static size_t others_keep(const struct record *record)
 {
     size_t count = 0;
     struct dirent *entry;
-    bool wanted = record->wanted[0] && !record->format && place_of(record) == PLACE_FOLDER;
-    DIR *listing = wanted ? opendir(record->folder) : NULL;
+    bool wanted =
+        record->about.wanted[0] && !record->about.format[0] && place_of(record) == PLACE_FOLDER;
+    DIR *listing = wanted ? opendir(record->about.folder) : NULL;
     while (listing && (entry = readdir(listing))) {
         char from[2 * PATH_MAX], path[PATH_MAX + 2 * NAME_MAX], program[NAME_MAX / 2];
-        snprintf(from, sizeof from, "%s/%s", record->folder, entry->d_name);
+        snprintf(from, sizeof from, "%s/%s", record->about.folder, entry->d_name);
         struct summary *summary = entry->d_name[0] == '.' ? NULL : summary_read(from);
         if (!summary)
             continue;
-        file_name(program_of(summary, program, sizeof program), summary, from, record->wanted,
+        file_name(program_of(summary, program, sizeof program), summary, from, record->about.wanted,
                   ".memoir", path, sizeof path);
         count += rename(from, path) == 0;
         summary_free(summary);
@@ -473,9 +538,10 @@ static void file_print(const struct record *record, const char *path, size_t oth
     fprintf(stderr, "\n    %s   %s\n", inside ? path + length + 1 : path, print_string(&print));
     if (others > 0)
         fprintf(stderr, "    and %zu more files there, of the other processes\n", others);
-    if (!record->wanted[0] && !inside)
+    if (!record->about.wanted[0] && !inside)
         fputs("    (there, because the current folder is not writable)\n", stderr);
-    if (!record->wanted[0] && !record->format && inside) /* the newest here is what they take */
+    if (!record->about.wanted[0] && !record->about.format[0] &&
+        inside) /* the newest here is what they take */
         terminal_next(record->timed
                           ? "memoir top      memoir top --metric cpu      memoir top -o flame.svg "
                             "--metric cpu"

@@ -2,26 +2,25 @@
 /*
  * The files of one `memoir run`. A program and all that it starts write their captures, each its
  * own, into a folder of ours; the one with the largest heap is what the user gets, under a name
- * that tells what it is.
+ * that tells what it is. Captures of processes that were killed are completed from their recorder
+ * files (tool/shelf.h): by run, or if that is gone by `memoir recover`.
  */
 #ifndef TOOL_RECORD_H
 #define TOOL_RECORD_H
 
 #include "tool/command/command.h"
 #include "tool/process/process.h"
+#include "tool/shelf.h"
 #include "tool/terminal/terminal.h"
 
-#include <limits.h>
-
 struct record {
-    char folder[PATH_MAX];  /* of the captures */
-    char wanted[PATH_MAX];  /* --output, absolute, or "" */
-    const char *format;     /* --format, or NULL */
-    unsigned rows;          /* --rows, or 0 */
-    bool silent;            /* no summary, warnings only */
-    bool timed;             /* --cpu */
-    pid_t background;       /* a process that went on when the program had ended, or 0 */
-    char program[NAME_MAX]; /* its name, for that of the file */
+    struct shelf_about about; /* what the recording is, and where its files are */
+    int lock;                 /* on the shelf, while this process will finish the recording */
+    unsigned rows;            /* --rows, or 0 */
+    bool silent;              /* no summary, warnings only */
+    bool timed;               /* --cpu */
+    pid_t background;         /* a process that went on when the program had ended, or 0 */
+    uint64_t oom_before;      /* `oom_kills` at the start */
 };
 
 /* Makes the folder. */
@@ -32,9 +31,13 @@ const char *record_options(const struct record *record, char *text, size_t size)
 void record_announce(void *record, pid_t pid);
 /* Leaves the folder to the processes that go on, and says where it is. */
 void record_leave(struct record *record);
+/* The program runs as process `pid` and is left alone. */
+void record_detach(struct record *record, pid_t pid);
 /* Prints the summary, puts the file in its place and removes the folder. True if a scan at the end
  * (--leaks) found lost blocks. */
-bool record_finish(struct record *record, const struct child *child, char **words);
+bool record_finish(struct record *record, const struct child *child);
+/* The same; `path`, of PATH_MAX bytes, gets the name of the file, or "". */
+bool record_finish_as(struct record *record, const struct child *child, char *path);
 /* Removes the folder. */
 void record_drop(struct record *record);
 

@@ -73,6 +73,11 @@ int64_t summary_duration_ns(const struct summary *summary)
     return summary->profile.torn ? -1 : summary->profile.duration_ns;
 }
 
+bool summary_ended(const struct summary *summary)
+{
+    return summary->profile.ended;
+}
+
 static void symbols_progress(void *context, const char *module, uint64_t done, uint64_t all)
 {
     (void)context;

@@ -28,6 +28,9 @@ const char *summary_command(const struct summary *summary);
  * not recorded. */
 int64_t summary_duration_ns(const struct summary *summary);
 
+/* The program ended by itself, and its end was recorded. */
+bool summary_ended(const struct summary *summary);
+
 /* Lines that begin with four spaces. `rows`: of each list, 0 for the usual; `time_ms`: how long the
  * run took; `rss_peak_bytes` 0: as the capture says. */
 /* Whether a scan at the end found blocks that nothing points to; after `summary_print`. */

@@ -8,6 +8,7 @@
 #include "base/print.h"
 #include "tool/command/command.h"
 #include "tool/process/process.h"
+#include "tool/shelf.h"
 #include "tool/terminal/terminal.h"
 
 #include <dirent.h>
@@ -28,6 +29,7 @@ struct row {
     bool sampling;
     int64_t off_s; /* how long sampling has been off; -1: from the start */
     uint64_t live_bytes, rate;
+    char capture[PATH_MAX]; /* where its recording goes, or "" */
 };
 
 static bool rows_collect(struct row **rows, size_t *count, size_t *unseen, bool all,
@@ -36,6 +38,8 @@ static void row_fill(struct row *row, bool all);
 static bool fact_read(const char *text, const char *key, const char **value);
 static void rows_print(const struct row *rows, size_t count);
 static void rows_print_json(const struct row *rows, size_t count, size_t unseen);
+static void recordings_print(void);
+static void recordings_print_json(struct json *json);
 
 bool ps_show(const struct arguments *arguments, struct error *error)
 {
@@ -50,6 +54,7 @@ bool ps_show(const struct arguments *arguments, struct error *error)
         rows_print_json(rows, count, unseen);
     } else {
         rows_print(rows, count);
+        recordings_print();
         if (unseen > 0)
             terminal_warn("processes that can't be inspected: %zu%s", unseen,
                           geteuid() == 0 ? "" : " (sudo memoir ps)");
@@ -124,6 +129,8 @@ static void row_fill(struct row *row, bool all)
     if (!attach_ask(&row->process, "show", -1, &answer, &error))
         return;
     row->sampling = fact_read(answer, "heap:", &value) && strncmp(value, "on\n", 3) == 0;
+    if (fact_read(answer, "capture:", &value))
+        snprintf(row->capture, sizeof row->capture, "%.*s", (int)strcspn(value, "\n"), value);
     if (fact_read(answer, "heap.rate:", &value)) {
         struct config options;
         config_defaults(&options);
@@ -220,6 +227,8 @@ static void rows_print_json(const struct row *rows, size_t count, size_t unseen)
             json_text(&json, "reason", row->reason);
         } else {
             json_number(&json, "live_bytes", (int64_t)row->live_bytes);
+            if (row->capture[0])
+                json_text(&json, "recording", row->capture);
             json_flag(&json, "sampling", row->sampling);
             if (row->sampling)
                 json_number(&json, "rate_bytes", (int64_t)row->rate);
@@ -229,7 +238,53 @@ static void rows_print_json(const struct row *rows, size_t count, size_t unseen)
         json_end(&json);
     }
     json_end(&json);
+    recordings_print_json(&json);
     json_number(&json, "unseen", (int64_t)unseen);
     json_end(&json);
     putchar('\n');
+}
+
+/* What `memoir recover` will finish, or can finish now. */
+static void recordings_print(void)
+{
+    struct shelf_about *list;
+    size_t count = shelf_list(&list);
+    bool waiting = false;
+    for (size_t i = 0; i < count; i++) {
+        pid_t pid = shelf_running(&list[i]);
+        if (shelf_is_held(&list[i]))
+            continue; /* its run finishes it */
+        if (!waiting)
+            puts("\nrecordings without a memoir run");
+        waiting = true;
+        if (pid > 0)
+            printf("%7d  under way   ", pid);
+        else
+            printf("%7s  has ended   ", "");
+        printf("%.60s\n", list[i].command);
+    }
+    if (waiting)
+        terminal_next("memoir recover   finishes those that have ended");
+    free(list);
+}
+
+static void recordings_print_json(struct json *json)
+{
+    struct shelf_about *list;
+    size_t count = shelf_list(&list);
+    json_array(json, "recordings");
+    for (size_t i = 0; i < count; i++) {
+        pid_t pid = shelf_running(&list[i]);
+        json_object(json, NULL);
+        json_text(json, "command", list[i].command);
+        json_text(json, "folder", list[i].path);
+        json_flag(json, "running", pid > 0);
+        if (pid > 0)
+            json_number(json, "pid", pid);
+        if (shelf_is_held(&list[i]))
+            json_number(json, "run", list[i].run);
+        json_end(json);
+    }
+    json_end(json);
+    free(list);
 }

@@ -28,7 +28,7 @@
 #define MEMOIR_LIBDIR "/usr/local/lib"
 #endif
 
-enum { OPTION_SIZE = 1024 };
+enum { OPTION_SIZE = 2048 };
 
 static const char library_name[] = "libmemoir.so";
 
@@ -54,7 +54,7 @@ bool launch_run(const struct arguments *arguments, struct error *error)
     char library[PATH_MAX];
     char program[PATH_MAX];
     const char *name = arguments->operands[0];
-    struct record record = {.folder = ""};
+    struct record record = {.lock = -1};
     struct child child;
 
     if (!options_check(arguments, error) ||
@@ -63,14 +63,19 @@ bool launch_run(const struct arguments *arguments, struct error *error)
         return false;
     bool fine = program_judge(program);
     bool silent = terminal_is_quiet() || arguments_value(arguments, FLAG_NO_SUMMARY);
-    bool recorded = fine && (!silent || arguments_value(arguments, FLAG_OUTPUT));
+    bool detached = arguments_value(arguments, FLAG_DETACH);
+    bool recorded = fine && (!silent || detached || arguments_value(arguments, FLAG_OUTPUT));
     if ((recorded && !record_start(&record, arguments, error)) ||
         !environment_prepare(arguments, library, recorded ? &record : NULL, error))
         return false;
-    if (recorded && child_run(&child, arguments->operands, program, error)) {
+    if (recorded && detached && child_detach(&child, arguments->operands, program, error)) {
+        record_detach(&record, child.pid);
+        return true;
+    }
+    if (recorded && !detached && child_run(&child, arguments->operands, program, error)) {
         bool ended = child_follow(&child, record_announce, &record);
         child_release(&child);
-        bool lost = ended && record_finish(&record, &child, arguments->operands);
+        bool lost = ended && record_finish(&record, &child);
         if (!ended)
             record_leave(&record);
         if (lost && WIFEXITED(child.status) && WEXITSTATUS(child.status) == 0)

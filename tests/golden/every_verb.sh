@@ -134,8 +134,10 @@ for verb, operands in verbs:
         first = {"VERB": ["run"], "bash|zsh|fish": ["zsh"]}.get(operands, [])
         if operands.startswith("PID "):
             first = [process, "show"]
-        add(verb, first, [])
+        add(verb, first, [], answer=verb != "recover")  # which speaks on standard error
         for name, argument in own:
+            if (verb, name) == ("recover", "--output"):
+                continue
             if name == "--format":  # of ctl: of a dump
                 add(verb, [process, "dump", os.path.abspath("dump.%d" % count)], [name, argument.split("|")[0]], answer=False)
             else:

@@ -82,15 +82,16 @@ if command -v python3 >/dev/null; then
         >"$place/out" 2>"$place/errors"
     daemon=$(sed -n 's/^memoir: process \([0-9]*\) goes on in the background: .*/\1/p' "$place/errors")
     grep -q '^status 0 after' "$place/out" || fail "$what: $(cat "$place/out" "$place/errors")"
-    said "^memoir: process $daemon goes on; its recording will be in $place/here/.memoir-"
+    said "^memoir: process $daemon goes on and is recorded; when it has ended: memoir recover\$"
     kill -0 "$daemon" || fail "$what: it has ended"
     kill -USR1 "$daemon"
     for _ in $(seq 100); do
         kill -0 "$daemon" 2>/dev/null || break
         sleep 0.1
     done
-    memoir top .memoir-*/run-"$daemon".memoir 2>/dev/null | grep -q keep_some ||
-        fail "$what: its recording: $(find . -mindepth 1)"
+    memoir recover .memoir-* 2>"$place/errors" || fail "$what: $(cat "$place/errors")"
+    said '^memoir: ../target session '
+    memoir top ./*.memoir 2>/dev/null | grep -q keep_some || fail "$what: its recording: $(find . -mindepth 1)"
     clear
 fi
 

@@ -39,6 +39,8 @@ static void put_words(const char *words)
 /* The words of operands, without the process before them. */
 static const char *words_of(const char *operands)
 {
+    if (strcmp(operands, "PATH") == 0)
+        return "";
     return strncmp(operands, "PID ", 4) == 0 ? operands + 4 : operands;
 }
 

@@ -20,9 +20,10 @@
 #include <time.h>
 #include <unistd.h>
 
-static bool child_start(struct child *child, char **words, const char *path, struct error *error);
-static void child_become(const struct child *child, char **words, const struct sigaction *ended,
-                         int report);
+static bool child_start(struct child *child, char **words, const char *path, bool detached,
+                        struct error *error);
+static void child_become(const struct child *child, char **words, bool detached,
+                         const struct sigaction *ended, int report);
 static void child_wait(struct child *child);
 
 enum { ECHO_MS = 250 };
@@ -65,7 +66,8 @@ bool child_not_started(const char *path, int reason, struct error *error)
     return false;
 }
 
-static bool child_start(struct child *child, char **words, const char *path, struct error *error)
+static bool child_start(struct child *child, char **words, const char *path, bool detached,
+                        struct error *error)
 {
     struct sigaction plain = {.sa_handler = SIG_DFL}, ended;
     sigset_t all;
@@ -80,7 +82,7 @@ static bool child_start(struct child *child, char **words, const char *path, str
     child->start_ms = now_ms();
     child->pid = fork();
     if (child->pid == 0)
-        child_become(child, words, &ended, report[1]);
+        child_become(child, words, detached, &ended, report[1]);
     int failure = errno;
     close(report[1]);
     ssize_t got = child->pid < 0 ? -1 : read(report[0], &reason, sizeof reason);
@@ -98,7 +100,7 @@ static bool child_start(struct child *child, char **words, const char *path, str
 bool child_run(struct child *child, char **words, const char *path, struct error *error)
 {
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    if (!child_start(child, words, path, error))
+    if (!child_start(child, words, path, false, error))
         return false;
     child_wait(child);
     child->time_ms = now_ms() - child->start_ms;
@@ -107,9 +109,22 @@ bool child_run(struct child *child, char **words, const char *path, struct error
     return true;
 }
 
-static void child_become(const struct child *child, char **words, const struct sigaction *ended,
-                         int report)
+bool child_detach(struct child *child, char **words, const char *path, struct error *error)
 {
+    if (!child_start(child, words, path, true, error))
+        return false;
+    child_release(child);
+    return true;
+}
+
+static void child_become(const struct child *child, char **words, bool detached,
+                         const struct sigaction *ended, int report)
+{
+    int input = detached ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
+    if (detached)
+        setsid();
+    if (input >= 0)
+        dup2(input, STDIN_FILENO);
     sigaction(SIGCHLD, ended, NULL);
     sigprocmask(SIG_SETMASK, &child->before, NULL);
     execvp(words[0], words); /* and not its path: a script without #! needs the shell */

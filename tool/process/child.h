@@ -23,7 +23,8 @@ struct child_end {
 
 struct child {
     pid_t pid;
-    int status; /* as waitpid tells it */
+    int status;  /* as waitpid tells it */
+    bool unseen; /* its end was not seen: `status` says nothing */
     uint64_t start_ms, time_ms;
     uint64_t rss_peak_bytes; /* of the largest of it and the children it waited for */
     sigset_t before;         /* the signals that were blocked before all were */
@@ -34,6 +35,8 @@ struct child {
 /* Starts it and waits for its end. False: it could not be started; the error's status is right for
  * a shell then. All signals are blocked afterwards, until `child_release`. */
 bool child_run(struct child *child, char **words, const char *path, struct error *error);
+/* Starts it in a session of its own, without a terminal, and waits for nothing. */
+bool child_detach(struct child *child, char **words, const char *path, struct error *error);
 /* Stays until no process with the library is left of those that the program started. `announce` is
  * called once, when one of them goes on for longer than a moment. False: a signal of the terminal
  * asks us to leave them alone. Signals that processes send us are passed on to them. */

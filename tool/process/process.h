@@ -9,6 +9,7 @@
 #include "tool/process/http.h"
 #include "tool/process/input.h"
 #include "tool/process/inspect.h"
+#include "tool/process/oom.h"
 #include "tool/process/package.h"
 #include "tool/process/proc.h"
 #include "tool/process/system.h"

@@ -39,6 +39,8 @@ end
 complete -c memoir -f
 complete -c memoir -n __fish_use_subcommand -a run -d 'run a program under memoir and summarize its use of memory'
 complete -c memoir -n '__fish_seen_subcommand_from run' -a '(__fish_complete_subcommand --fcs-skip=2)'
+complete -c memoir -n __fish_use_subcommand -a recover -d 'finish the recordings of programs that were left running or killed with memoir run'
+complete -c memoir -n '__fish_seen_subcommand_from recover' -a ' (__fish_complete_pids)'
 complete -c memoir -n __fish_use_subcommand -a top -d 'the sites with the most memory, one line each'
 complete -c memoir -n '__fish_seen_subcommand_from top' -F
 complete -c memoir -n __fish_use_subcommand -a report -d 'one-page summary: totals, heap over time, top allocation sites'
@@ -94,7 +96,7 @@ complete -c memoir -n __fish_use_subcommand -a pprof -d 'pprof of gperftools or 
 complete -c memoir -n '__fish_seen_subcommand_from pprof' -a 'WORDS'
 complete -c memoir -n __fish_use_subcommand -a options -d 'describe the options of the library'
 complete -c memoir -n __fish_use_subcommand -a help -d 'explain a command or topic, or list the most common commands'
-complete -c memoir -n '__fish_seen_subcommand_from help' -a 'run top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor ctl cpu ps jeprof google-pprof pprof options help version completion man blame filters formats metrics moments'
+complete -c memoir -n '__fish_seen_subcommand_from help' -a 'run recover top report tree peek list disasm traces peak export merge redact diff leaks churn sizes threads time check symbols shell doctor ctl cpu ps jeprof google-pprof pprof options help version completion man blame filters formats metrics moments'
 complete -c memoir -n __fish_use_subcommand -a version -d 'print the version'
 complete -c memoir -n __fish_use_subcommand -a completion -d 'print the completion script of a shell'
 complete -c memoir -n '__fish_seen_subcommand_from completion' -a 'bash zsh fish'
@@ -109,8 +111,11 @@ complete -c memoir -n '__fish_seen_subcommand_from run' -l cpu -d 'also record C
 complete -c memoir -n '__fish_seen_subcommand_from run' -l rate-hz -d 'samples for each second of CPU time (100), 1 to 10000; the option cpu.rate' -x
 complete -c memoir -n '__fish_seen_subcommand_from run' -l rows -d 'rows of each list in the summary (-n); default 3' -x
 complete -c memoir -n '__fish_seen_subcommand_from run' -l no-summary -d 'print nothing; without --output, record nothing either'
+complete -c memoir -n '__fish_seen_subcommand_from run' -l detach -d 'return at once; memoir recover finishes the recording when the program has ended'
 complete -c memoir -n '__fish_seen_subcommand_from run' -l lib -d 'use this libmemoir.so' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from run' -l set -d 'set an option, see memoir options; may be repeated' -x -a '(__memoir_option)'
+complete -c memoir -n '__fish_seen_subcommand_from recover' -l output -d 'keep the recording as this file, or in this folder' -r -F
+complete -c memoir -n '__fish_seen_subcommand_from recover' -l json -d 'as JSON, schema memoir.recover/1'
 complete -c memoir -n '__fish_seen_subcommand_from list' -l asm -d 'add the machine code, as memoir disasm does'
 complete -c memoir -n '__fish_seen_subcommand_from list' -l source-path -d 'folders with sources, separated by '\'':'\''' -r -F
 complete -c memoir -n '__fish_seen_subcommand_from disasm' -l source-path -d 'folders with sources, separated by '\'':'\''' -r -F

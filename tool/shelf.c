@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/* See tool/shelf.h. */
+#include "tool/shelf.h"
+
+#include "tool/profile/capture/capture.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PLACES = 3, FILE_MAX = 1 << 30 };
+static const char about_name[] = "about";
+
+/* One recorder file. */
+struct state {
+    char path[PATH_MAX];
+    struct recorder_about about;
+    bool alive;
+};
+
+static const char *place(unsigned which)
+{
+    const char *const places[PLACES] = {"/dev/shm", getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR")};
+    return places[which] && places[which][0] == '/' ? places[which] : NULL;
+}
+
+void shelf_make(char path[PATH_MAX])
+{
+    for (unsigned i = 0; i < PLACES; i++) {
+        const char *folder = place(i);
+        if (!folder || strlen(folder) > PATH_MAX / 2 || strchr(folder, ',') || strchr(folder, '#'))
+            continue;
+        snprintf(path, PATH_MAX, "%s/memoir-%u-XXXXXX", folder, geteuid());
+        if (mkdtemp(path))
+            return;
+    }
+    path[0] = '\0';
+}
+
+int shelf_save(const struct shelf_about *about)
+{
+    char path[PATH_MAX + 16];
+    snprintf(path, sizeof path, "%s/%s", about->path, about_name);
+    int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -1;
+    flock(fd, LOCK_EX | LOCK_NB);
+    sigset_t limit, before;
+    sigemptyset(&limit);
+    sigaddset(&limit, SIGXFSZ);
+    sigprocmask(SIG_BLOCK, &limit, &before); /* a limit on the size of files ends no run */
+    if (ftruncate(fd, 0) == 0)
+        dprintf(fd, "folder:%s\noutput:%s\nformat:%s\nprogram:%s\ncommand:%s\npid:%ld\nrun:%ld\n",
+                about->folder, about->wanted, about->format, about->program, about->command,
+                (long)about->pid, (long)about->run);
+    sigtimedwait(&limit, NULL, &(struct timespec){0, 0});
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return fd;
+}
+
+/* A file of this user: what another one wrote must not say where root puts files. */
+static int own_open(const char *path)
+{
+    struct stat found;
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0 &&
+        (fstat(fd, &found) != 0 || !S_ISREG(found.st_mode) || found.st_uid != geteuid())) {
+        close(fd);
+        errno = EPERM;
+        return -1;
+    }
+    return fd;
+}
+
+static void line_take(const char *line, const char *key, char *value, size_t size)
+{
+    size_t length = strlen(key);
+    if (strncmp(line, key, length) == 0)
+        snprintf(value, size, "%.*s", (int)strcspn(line + length, "\n"), line + length);
+}
+
+bool shelf_load(struct shelf_about *about, const char *path)
+{
+    char name[PATH_MAX + 16], line[PATH_MAX + 64], pid[24] = "", run[24] = "";
+    memset(about, 0, sizeof *about);
+    snprintf(about->path, sizeof about->path, "%s", path);
+    snprintf(name, sizeof name, "%s/%s", path, about_name);
+    int fd = own_open(name);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+    if (!file)
+        return false;
+    while (fgets(line, sizeof line, file)) {
+        line_take(line, "folder:", about->folder, sizeof about->folder);
+        line_take(line, "output:", about->wanted, sizeof about->wanted);
+        line_take(line, "format:", about->format, sizeof about->format);
+        line_take(line, "program:", about->program, sizeof about->program);
+        line_take(line, "command:", about->command, sizeof about->command);
+        line_take(line, "pid:", pid, sizeof pid);
+        line_take(line, "run:", run, sizeof run);
+    }
+    fclose(file);
+    about->pid = atoi(pid);
+    about->run = atoi(run);
+    return about->folder[0] == '/';
+}
+
+size_t shelf_list(struct shelf_about **list)
+{
+    char start[32], path[PATH_MAX];
+    size_t count = 0;
+    *list = NULL;
+    snprintf(start, sizeof start, "memoir-%u-", geteuid());
+    for (unsigned i = 0; i < PLACES; i++) {
+        struct dirent *entry;
+        DIR *listing = place(i) ? opendir(place(i)) : NULL;
+        while (listing && (entry = readdir(listing))) {
+            struct shelf_about *more;
+            if (strncmp(entry->d_name, start, strlen(start)) != 0 ||
+                !(more = realloc(*list, (count + 1) * sizeof *more)))
+                continue;
+            *list = more;
+            snprintf(path, sizeof path, "%.*s/%s", PATH_MAX / 2, place(i), entry->d_name);
+            count += shelf_load(&more[count], path);
+        }
+        if (listing)
+            closedir(listing);
+    }
+    return count;
+}
+
+bool shelf_is_held(const struct shelf_about *about)
+{
+    char path[PATH_MAX + 16];
+    snprintf(path, sizeof path, "%s/%s", about->path, about_name);
+    int fd = own_open(path);
+    bool held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0;
+    if (fd >= 0)
+        close(fd);
+    return held;
+}
+
+static char *bytes_read(int fd, size_t *size)
+{
+    struct stat found;
+    if (fstat(fd, &found) != 0 || found.st_size > FILE_MAX)
+        return NULL;
+    char *bytes = malloc((size_t)found.st_size + 1);
+    ssize_t got;
+    *size = 0;
+    while (bytes && *size < (size_t)found.st_size &&
+           (got = pread(fd, bytes + *size, (size_t)found.st_size - *size, (off_t)*size)) > 0)
+        *size += (size_t)got;
+    return bytes;
+}
+
+static char *file_read(const char *path, size_t *size)
+{
+    int fd = own_open(path);
+    char *bytes = fd < 0 ? NULL : bytes_read(fd, size);
+    if (fd >= 0)
+        close(fd);
+    return bytes;
+}
+
+/* Field 22 of /proc/PID/stat: when the process started; 0 if it has ended. */
+static uint64_t start_ticks(pid_t pid)
+{
+    char path[64], text[1024];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *file = fopen(path, "re");
+    size_t got = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file)
+        fclose(file);
+    text[got] = '\0';
+    char *at = strrchr(text, ')');
+    if (!at || at[1] == '\0' || at[2] == 'Z' || at[2] == 'X')
+        return 0;
+    for (int field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    return at ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+/* Its writer lives: it holds a lock; or, where the program has closed all descriptors, the process
+ * with its number is as old. */
+static bool state_is_alive(int fd, const struct recorder_about *about)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
+        return true;
+    return !about->ended && about->start_ticks != 0 &&
+           start_ticks((pid_t)about->pid) == about->start_ticks;
+}
+
+static bool state_read(struct state *state, const char *path, const char **reason)
+{
+    size_t size = 0;
+    *reason = NULL;
+    snprintf(state->path, sizeof state->path, "%s", path);
+    int fd = own_open(path);
+    char *bytes = fd < 0 ? NULL : bytes_read(fd, &size);
+    int failure = errno;
+    bool right = bytes && recorder_describe(bytes, size, &state->about, reason);
+    state->alive = right && state_is_alive(fd, &state->about);
+    if (fd >= 0)
+        close(fd);
+    free(bytes);
+    errno = failure;
+    return right;
+}
+
+static size_t states_read(const char *path, struct state **states)
+{
+    char name[PATH_MAX + NAME_MAX + 2];
+    const char *reason;
+    size_t count = 0;
+    struct dirent *entry;
+    DIR *listing = opendir(path);
+    *states = NULL;
+    while (listing && (entry = readdir(listing))) {
+        struct state *more = NULL;
+        snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
+        if (entry->d_name[0] == '.' || strcmp(entry->d_name, about_name) == 0 ||
+            strlen(name) >= PATH_MAX || !(more = realloc(*states, (count + 1) * sizeof *more)))
+            continue;
+        *states = more;
+        count += state_read(&more[count], name, &reason);
+    }
+    if (listing)
+        closedir(listing);
+    return count;
+}
+
+pid_t shelf_running(const struct shelf_about *about)
+{
+    struct state *states;
+    pid_t found = 0;
+    size_t count = states_read(about->path, &states);
+    for (size_t i = 0; i < count && found == 0; i++)
+        if (states[i].alive)
+            found = (pid_t)states[i].about.pid;
+    free(states);
+    return found;
+}
+
+/* Whether the process went on as another program (exec), which has a file of its own. */
+static bool is_past(const struct state *states, size_t count, size_t which)
+{
+    const struct recorder_about *about = &states[which].about;
+    for (size_t i = 0; i < count; i++)
+        if (i != which && states[i].about.pid == about->pid &&
+            states[i].about.start_ticks == about->start_ticks &&
+            states[i].about.start_ms > about->start_ms)
+            return true;
+    return false;
+}
+
+/* The capture of a recorder file's process as the file `to`, which may be the one it had. */
+static bool capture_write(const struct state *state, const char *to, struct error *error)
+{
+    size_t size = 0, old_size = 0, made = 0;
+    const char *reason = NULL;
+    struct output output;
+    char *bytes = file_read(state->path, &size);
+    char *old = state->about.capture[0] ? file_read(state->about.capture, &old_size) : NULL;
+    char *capture =
+        bytes ? recorder_capture(bytes, size, old_size > 0 ? old : NULL, old_size, &made, &reason)
+              : NULL;
+    bool right = capture != NULL;
+    if (!right)
+        error_set(error, ERROR_INPUT, "%s: %s", state->path, reason ? reason : strerror(errno));
+    else if ((right = output_start(&output, to, error))) {
+        right = fwrite(capture, 1, made, output.file) == made;
+        right = output_end(&output, right, error) && right;
+    }
+    free(capture);
+    free(old);
+    free(bytes);
+    return right;
+}
+
+size_t shelf_collect(const struct shelf_about *about)
+{
+    struct state *states;
+    struct error error = {0};
+    size_t count = states_read(about->path, &states), done = 0;
+    for (size_t i = 0; i < count; i++) {
+        char to[PATH_MAX + 48];
+        const char *capture = states[i].about.capture;
+        size_t length = strlen(about->folder);
+        bool ours = strncmp(capture, about->folder, length) == 0 && capture[length] == '/' &&
+                    access(capture, F_OK) == 0;
+        if (states[i].alive)
+            continue;
+        if (!is_past(states, count, i)) {
+            snprintf(to, sizeof to, "%s/run-%u.memoir", about->folder, states[i].about.pid);
+            bool right = capture_write(&states[i], ours ? capture : to, &error);
+            done += right;
+            if (!right)
+                terminal_warn("%s", error.text);
+        }
+        unlink(states[i].path);
+    }
+    free(states);
+    return done;
+}
+
+bool shelf_finish_file(const char *path, char to[PATH_MAX], pid_t *pid, struct error *error)
+{
+    struct state state;
+    const char *reason;
+    if (!state_read(&state, path, &reason))
+        return error_set(error, ERROR_INPUT, "%s: %s", path,
+                         reason           ? reason
+                         : errno == EPERM ? "another user's: recover it as that user"
+                                          : strerror(errno));
+    *pid = (pid_t)state.about.pid;
+    if (state.alive) {
+        error_set(error, ERROR_TARGET, "%s: process %u still writes it", path, state.about.pid);
+        return error_hint(error, "memoir top %u", state.about.pid);
+    }
+    if (to[0] == '\0' && state.about.capture[0] && access(state.about.capture, W_OK) == 0)
+        snprintf(to, PATH_MAX, "%s", state.about.capture);
+    if (to[0] == '\0')
+        snprintf(to, PATH_MAX, "%.*s.memoir", PATH_MAX - 16, path);
+    if (!capture_write(&state, to, error))
+        return false;
+    unlink(path);
+    return true;
+}
+
+void shelf_drop(const char *path)
+{
+    struct dirent *entry;
+    DIR *listing = path[0] ? opendir(path) : NULL;
+    if (!listing)
+        return;
+    while ((entry = readdir(listing)))
+        unlinkat(dirfd(listing), entry->d_name, 0);
+    closedir(listing);
+    rmdir(path);
+}

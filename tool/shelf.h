@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The shelf of a recording: a folder in memory (/dev/shm, mode 0700) with the recorder files of all
+ * processes of one `memoir run`. They hold what is known at every moment, so that nothing is lost
+ * however a process ends, or run itself.
+ *
+ *     about     what the recording is and where its captures are, lines "key:value"; locked while
+ *               run lives and will finish it
+ *     state...  one recorder file for each process, removed by the library where the process ended
+ *               in order and its capture is complete
+ */
+#ifndef TOOL_SHELF_H
+#define TOOL_SHELF_H
+
+#include "tool/terminal/terminal.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct shelf_about {
+    char path[PATH_MAX];   /* of the shelf */
+    char folder[PATH_MAX]; /* of the captures */
+    char wanted[PATH_MAX]; /* --output, absolute, or "" */
+    char format[16];       /* --format, or "" */
+    char program[NAME_MAX];
+    char command[512];
+    pid_t pid; /* of the program; 0: not started yet */
+    pid_t run; /* the process that finishes it */
+};
+
+/* Makes a folder; path "" if there is no place for one. */
+void shelf_make(char path[PATH_MAX]);
+/* Writes what the recording is. Returns the descriptor that holds the lock, or -1. */
+int shelf_save(const struct shelf_about *about);
+/* What a shelf says of itself. False: it is none of ours. */
+bool shelf_load(struct shelf_about *about, const char *path);
+/* All shelves of this user. How many; the list is to be freed. */
+size_t shelf_list(struct shelf_about **list);
+/* A process that still writes there, or 0. */
+pid_t shelf_running(const struct shelf_about *about);
+/* Whether a `memoir run` lives that will finish it. */
+bool shelf_is_held(const struct shelf_about *about);
+/* Makes the captures of processes that did not end in order complete, in `folder`, and removes
+ * their recorder files. How many. */
+size_t shelf_collect(const struct shelf_about *about);
+/* The same for one recorder file, into the file `to`; if that is "", into the capture that the
+ * process had, or else into `path` with .memoir behind it, and `to` becomes that name. */
+bool shelf_finish_file(const char *path, char to[PATH_MAX], pid_t *pid, struct error *error);
+/* Removes the shelf. */
+void shelf_drop(const char *path);
+
+#endif

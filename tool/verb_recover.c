@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `memoir recover`: finishes recordings whose `memoir run` has returned or was killed, and recorder
+ * files of programs that were started with the option `recorder`. What still runs is left alone.
+ */
+#include "tool/command/command.h"
+#include "tool/record.h"
+#include "tool/shelf.h"
+#include "tool/summary.h"
+#include "tool/terminal/terminal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What was done, for --json. */
+struct recovery {
+    const struct arguments *arguments;
+    bool as_json;
+    struct json json;
+    size_t recovered, running;
+};
+
+static bool file_recover(struct recovery *recovery, const char *path, struct error *error);
+static bool folder_find(struct shelf_about *about, const char *path, struct error *error);
+static bool shelf_recover(struct recovery *recovery, const struct shelf_about *about, bool named,
+                          struct error *error);
+static void running_say(struct recovery *recovery, const struct shelf_about *about, pid_t pid);
+
+bool recover_run(const struct arguments *arguments, struct error *error)
+{
+    struct recovery recovery = {.arguments = arguments,
+                                .as_json = arguments_value(arguments, FLAG_JSON)};
+    const char *path = arguments->operands[0];
+    struct shelf_about *list = NULL, one;
+    struct stat found;
+    bool right = true;
+    if (recovery.as_json) {
+        json_start(&recovery.json, stdout, true);
+        json_object(&recovery.json, NULL);
+        json_text(&recovery.json, "schema", "memoir.recover/1");
+        json_array(&recovery.json, "recordings");
+    }
+    if (path && stat(path, &found) != 0) {
+        right = error_set(error, ERROR_INPUT, "%s: %s", path, strerror(errno));
+    } else if (path && !S_ISDIR(found.st_mode)) {
+        right = file_recover(&recovery, path, error);
+    } else if (path) {
+        right = folder_find(&one, path, error) && shelf_recover(&recovery, &one, true, error);
+    } else {
+        size_t count = shelf_list(&list);
+        for (size_t i = 0; i < count; i++)
+            right = shelf_recover(&recovery, &list[i], false, error) && right;
+    }
+    free(list);
+    if (recovery.as_json) {
+        json_end(&recovery.json);
+        json_end(&recovery.json);
+        putchar('\n');
+    } else if (right && recovery.recovered + recovery.running == 0) {
+        terminal_warn("no recording waits to be finished");
+    }
+    return right;
+}
+
+static void done_put(struct recovery *recovery, const char *path, const char *command, pid_t pid)
+{
+    recovery->recovered++;
+    if (!recovery->as_json)
+        return;
+    json_object(&recovery->json, NULL);
+    json_text(&recovery->json, "file", path);
+    json_text(&recovery->json, "command", command);
+    json_number(&recovery->json, "pid", pid);
+    json_flag(&recovery->json, "running", false);
+    json_end(&recovery->json);
+}
+
+static bool file_recover(struct recovery *recovery, const char *path, struct error *error)
+{
+    const char *output = arguments_value(recovery->arguments, FLAG_OUTPUT);
+    char to[PATH_MAX] = "";
+    pid_t pid = 0;
+    if (output)
+        snprintf(to, sizeof to, "%s", output);
+    if (!shelf_finish_file(path, to, &pid, error))
+        return false;
+    struct summary *summary = summary_read(to);
+    done_put(recovery, to, summary ? summary_command(summary) : "", pid);
+    if (!terminal_is_quiet() && !recovery->as_json) {
+        fprintf(stderr, "memoir: %s, of process %d\n", to, pid);
+        if (summary)
+            summary_print(summary, 0, 0, 0);
+    }
+    summary_free(summary);
+    return true;
+}
+
+/* The shelf, or the folder of captures that belongs to one. */
+static bool folder_find(struct shelf_about *about, const char *path, struct error *error)
+{
+    char whole[PATH_MAX];
+    struct shelf_about *list;
+    bool found = realpath(path, whole) && shelf_load(about, whole);
+    size_t count = found ? 0 : shelf_list(&list);
+    for (size_t i = 0; !found && i < count; i++) {
+        found = strcmp(list[i].folder, whole) == 0;
+        if (found)
+            *about = list[i];
+    }
+    if (count > 0)
+        free(list);
+    if (found)
+        return true;
+    error_set(error, ERROR_INPUT, "%s: no recording of memoir run waits there", path);
+    return error_hint(error, "memoir recover   finishes all; memoir top FILE reads any .memoir");
+}
+
+static bool shelf_recover(struct recovery *recovery, const struct shelf_about *about, bool named,
+                          struct error *error)
+{
+    struct record record = {.about = *about, .lock = -1, .silent = terminal_is_quiet()};
+    struct child child = {.pid = about->pid, .unseen = true};
+    const char *output = arguments_value(recovery->arguments, FLAG_OUTPUT);
+    bool held = shelf_is_held(about);
+    pid_t pid = held ? about->run : shelf_running(about);
+    if (pid > 0 && named) {
+        error_set(error, ERROR_TARGET,
+                  held ? "memoir run, process %d, will finish it by itself"
+                       : "process %d still runs and is recorded",
+                  pid);
+        return error_hint(error,
+                          held ? "again when that has ended: memoir recover %s"
+                               : "again when it has ended: memoir recover %s",
+                          about->path);
+    }
+    if (pid > 0) {
+        running_say(recovery, about, pid);
+        return true;
+    }
+    if (output)
+        snprintf(record.about.wanted, sizeof record.about.wanted, "%s", output);
+    record.silent = record.silent || recovery->as_json;
+    char path[PATH_MAX] = "";
+    record_finish_as(&record, &child, path);
+    if (path[0])
+        done_put(recovery, path, about->command, about->pid);
+    return true;
+}
+
+static void running_say(struct recovery *recovery, const struct shelf_about *about, pid_t pid)
+{
+    recovery->running++;
+    if (recovery->as_json) {
+        json_object(&recovery->json, NULL);
+        json_number(&recovery->json, "pid", pid);
+        json_text(&recovery->json, "command", about->command);
+        json_flag(&recovery->json, "running", true);
+        json_end(&recovery->json);
+    } else {
+        terminal_warn("process %d still runs and is recorded: %.60s", pid, about->command);
+    }
+}
