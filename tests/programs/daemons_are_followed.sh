@@ -51,6 +51,10 @@ clear
 
 what='a signal for run is for the daemon'
 start --exact ../target daemon
+for _ in $(seq 100); do
+    grep -q ready "$place/out" && break # then it has its handler
+    sleep 0.1
+done
 kill -TERM $run
 ends 0
 grep -q 'signal 15' "$place/out" || fail "$what: it did not get it"

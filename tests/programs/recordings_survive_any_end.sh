@@ -57,8 +57,8 @@ memoir() { "$MEMOIR_TOOL" "$@"; }
 said() { # PATTERN
     grep -Eq -- "$1" "$place/errors" || fail "$what: no line '$1' in: $(cat "$place/errors")"
 }
-shelves() { # of this script, which names its programs by their path
-    grep -l "^command:.*$place/" /dev/shm/memoir-*/about 2>/dev/null
+shelves() { # of this script
+    grep -l "^folder:$place/" /dev/shm/memoir-*/about 2>/dev/null
 }
 clean() { # NAME: one recording is here, with the blocks in it, and nothing else anywhere
     case "$(find . -mindepth 1)" in
@@ -74,10 +74,10 @@ clean() { # NAME: one recording is here, with the blocks in it, and nothing else
 while read -r way status line; do
     for rate in 0 4K; do
         what="$way at rate $rate"
-        memoir run --rate $rate "$place/ends" "$way" >"$place/out" 2>"$place/errors"
+        memoir run --rate $rate ../ends "$way" >"$place/out" 2>"$place/errors"
         got=$?
         [ "$got" -eq "$status" ] || fail "$what: status $got"
-        said "^memoir: .*$line"
+        said "^memoir: ../ends $way .*$line"
         [ $rate != 0 ] || said '^ +peak 1\.[0-9]+ MiB .* in 1[0-9][0-9] allocations'
         clean 'ends-*.memoir'
     done
@@ -93,15 +93,15 @@ END
 
 what='kept as a file that was named, in another folder'
 mkdir "$place/out put"
-memoir run -o "$place/out put/x.memoir" "$place/ends" k 2>"$place/errors"
+memoir run -o "$place/out put/x.memoir" ../ends k 2>"$place/errors"
 memoir top "$place/out put/x.memoir" >"$place/out" 2>&1 || fail "$what: $(cat "$place/out")"
 grep -q 'did not end in order' "$place/out" || fail "$what: $(cat "$place/out")"
 [ "$(stat -c %a "$place/out put/x.memoir")" = 600 ] || fail "$what: mode"
 
 what='two runs in one folder'
-"$MEMOIR_TOOL" run --exact "$place/ends" w 2>"$place/errors" &
+"$MEMOIR_TOOL" run --exact ../ends w 2>"$place/errors" &
 one=$!
-memoir run --exact "$place/ends" k 2>/dev/null
+memoir run --exact ../ends k 2>/dev/null
 for _ in $(seq 100); do
     pid=$(pgrep -P $one) && break
     sleep 0.1
@@ -113,14 +113,14 @@ wait $one
 find . -mindepth 1 -delete
 
 what='a limit on the size of files'
-(ulimit -f 0 && memoir run --exact "$place/ends" x; echo "status $?" >&2) 2>&1 | cat >"$place/errors"
+(ulimit -f 0 && memoir run --exact ../ends x; echo "status $?" >&2) 2>&1 | cat >"$place/errors"
 said '^status 3$'
 said 'nothing was recorded|File too large'
 [ -z "$(shelves)" ] || fail "$what: left $(shelves)"
 find . -mindepth 1 -delete
 
 what='--detach'
-expect 0 memoir run --exact --detach "$place/ends" w >"$place/out" 2>"$place/errors"
+expect 0 memoir run --exact --detach ../ends w >"$place/out" 2>"$place/errors"
 pid=$(sed -n 's/^memoir: process \([0-9]*\) goes on and is recorded.*/\1/p' "$place/errors")
 for _ in $(seq 100); do
     memoir recover 2>"$place/errors"
@@ -128,22 +128,22 @@ for _ in $(seq 100); do
     sleep 0.1
 done
 memoir ps >"$place/errors" 2>&1
-said "^ *$pid  under way   /"
+said "^ *$pid  under way   ../ends w"
 shelf=$(dirname "$(shelves)")
 [ "$(stat -c %a "$shelf")" = 700 ] || fail "$what: mode of the folder: $(stat -c %a "$shelf")"
 [ -z "$(find "$shelf" -type f ! -perm 600)" ] || fail "$what: modes: $(ls -l "$shelf")"
 expect 4 memoir recover "$shelf" 2>"$place/errors"
 said "process $pid still runs"
 memoir recover 2>"$place/errors" || fail "$what: $?"
-said "process $pid still runs and is recorded: /"
+said "process $pid still runs and is recorded: ../ends w"
 kill -9 "$pid"
 sleep 0.3
 expect 0 memoir recover "$shelf" 2>"$place/errors"
-said "^memoir: .*   killed, or ended by _exit "
+said "^memoir: ../ends w   killed, or ended by _exit "
 clean 'ends-*.memoir'
 
 what='memoir run is killed, too'
-"$MEMOIR_TOOL" run --exact "$place/ends" w 2>/dev/null &
+"$MEMOIR_TOOL" run --exact ../ends w 2>/dev/null &
 one=$!
 for _ in $(seq 100); do
     pid=$(pgrep -P $one) && [ -n "$(shelves)" ] && break
@@ -162,12 +162,12 @@ said '"running": false'
 clean 'ends-*.memoir'
 
 what='without memoir run'
-MEMOIR=recorder:$place/here/state,heap.rate:0 LD_PRELOAD=$MEMOIR_LIB "$place/ends" k 2>/dev/null
+MEMOIR=recorder:$place/here/state,heap.rate:0 LD_PRELOAD=$MEMOIR_LIB ../ends k 2>/dev/null
 expect 0 memoir recover state 2>"$place/errors"
 said '^memoir: state.memoir, of process [0-9]+$'
 clean state.memoir
 MEMOIR=capture:$place/here/run.memoir,recorder:$place/here/state,heap.rate:0 LD_PRELOAD=$MEMOIR_LIB \
-    "$place/ends" k 2>/dev/null
+    ../ends k 2>/dev/null
 expect 0 memoir recover state 2>"$place/errors"
 clean run.memoir
 echo text >text
@@ -187,7 +187,7 @@ if [ "$(id -u)" -eq 0 ]; then
     fi
     if [ -n "$group" ] && mkdir "$group" 2>/dev/null && echo 100M >"$group/$limit" 2>/dev/null; then
         sh -c 'echo $$ >"$1"/cgroup.procs && shift && exec "$@"' sh "$group" \
-            "$MEMOIR_TOOL" run --exact "$place/ends" m >"$place/out" 2>"$place/errors"
+            "$MEMOIR_TOOL" run --exact ../ends m >"$place/out" 2>"$place/errors"
         said '^memoir: .* ended by signal 9 \(Killed\), out of memory '
         said '^ +peak [89][0-9]\.[0-9] MiB '
         clean 'ends-*.memoir'
