@@ -212,7 +212,7 @@ has switched.0 burn_more
 # 8. pprof's words
 c++ -g -O1 -std=c++11 test.cc
 LD_PRELOAD=$lib/libprofiler.so CPUPROFILE=logfile CPUPROFILE_FREQUENCY=500 ./a.out 2>err
-LD_PRELOAD=$lib/libprofiler.so CPUPROFILE=logfile2 CPUPROFILE_FREQUENCY=500 ./a.out 2>err
+LD_PRELOAD=$lib/libprofiler.so CPUPROFILE=logfile2 CPUPROFILE_FREQUENCY=1000 ./a.out 2>err
 works() { # PATTERN COMMAND
     sh -c "$2" >out 2>err </dev/null || fail "exit code $? of: $2 ($(tail -n 1 err))"
     grep -a -q "$1" out || fail "no '$1' in the output of: $2"

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lib/cpu/cpu.h"
+#include "lib/dump/capture_leaks.h"
 #include "lib/dump/dump.h"
 #include "lib/dump/format.h"
 #include "lib/heap/observer.h"
@@ -172,6 +173,27 @@ bool threads_row(uint32_t number, struct thread_row *thread)
 }
 
 /* No CPU profile. */
+/* No recorder file, and no scan for lost blocks. */
+bool mirror_code_new;
+
+void mirror_code_begin(void)
+{
+}
+
+void mirror_code_add(uintptr_t start, uintptr_t end)
+{
+    (void)start, (void)end;
+}
+
+void mirror_code_end(void)
+{
+}
+
+void capture_leaks(struct capture *capture)
+{
+    (void)capture;
+}
+
 void cpu_about(struct cpu_about *about)
 {
     *about = (struct cpu_about){.rate = 100};
