@@ -245,7 +245,7 @@ cp ../gccsections/work.dwp work.dwp # which is never the first
 frames work wrong --no-cache
 equal "a bundle of another build" none wrong
 "$MEMOIR_TOOL" symbols x.heap --no-cache >said
-grep -q 'work.dwp is another build' said || fail "nothing is said of the other: $(cat said)"
+grep -q 'work.dwp is of another build' said || fail "nothing is said of the other: $(cat said)"
 for size in 64 1000 5000 20000; do
     head -c "$size" bundles/work.dwp >work.dwp
     frames work torn --no-cache
