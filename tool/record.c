@@ -252,7 +252,7 @@ bool record_finish_as(struct record *record, const struct child *child, char *ke
         !record->about.format[0] || dump_find(record, summary_pid(summary), name, sizeof name);
     if (there)
         file_keep(record, summary, name, path, sizeof path);
-    snprintf(kept, PATH_MAX, "%s", path);
+    snprintf(kept, PATH_MAX, "%.*s", PATH_MAX - 1, path);
     size_t others = others_keep(record);
     if (!record->silent)
         all_print(record, child, summary, count);

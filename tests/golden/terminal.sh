@@ -69,7 +69,7 @@ done
 PAGER='sed s/^/paged:/' memoir top few.folded >said
 grep -q paged said && fail "a pager in a pipe"
 on TERM=xterm PAGER=/no/such/pager memoir top few.folded || fail "a wrong PAGER: $?"
-grep -q "PAGER is '/no/such/pager', which can't be run" said || fail "a wrong PAGER: $(cat said)"
+grep -q "PAGER is '/no/such/pager', which can't be executed" said || fail "a wrong PAGER: $(cat said)"
 grep -q 'few.folded    ' said || fail "nothing is shown with a wrong PAGER: $(cat said)"
 on TERM=xterm PAGER='head -n 1' memoir traces many.folded --rows 0 || fail "a pager that is left early: $?"
 grep -q 'memoir:' said && fail "a pager that is left early: $(cat said)"
