@@ -7,6 +7,8 @@
  * those that people write; code is what is in memory. Programs against addr2line:
  * tests/golden/symbols.sh.
  */
+#include "base/arch.h"
+#include "base/call.h"
 #include "tool/symbol/symbol.h"
 
 #include "tests/unit/unit.h"
@@ -116,7 +118,9 @@ static void a_return_address_is_the_byte_before(void)
     profile_of_self(&profile, self_path, self_id);
     uint32_t location = profile_address(&profile, address_of(known_function), 0);
     assert(symbol_resolve(&profile, &options, &report));
-    assert(strcmp(name_at(&profile, location, 0), "known_function") != 0);
+    /* Where no call stands before the function, the address is the function's own (entry.c). */
+    if (call_ends(ARCH_MACHINE, (const unsigned char *)(uintptr_t)known_function))
+        assert(strcmp(name_at(&profile, location, 0), "known_function") != 0);
     symbol_report_free(&report);
     profile_free(&profile);
 }
