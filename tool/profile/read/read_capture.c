@@ -36,6 +36,13 @@ static struct snapshot *snapshot_now(const struct survey *survey)
     return survey->snapshots.count == 0 ? NULL : snapshot_at(survey, survey->snapshots.count - 1);
 }
 
+int64_t capture_value(uint64_t number)
+{
+    enum { BITS_MAX = 59 };
+    const uint64_t most = UINT64_C(1) << BITS_MAX;
+    return (int64_t)(number < most ? number : most);
+}
+
 int64_t capture_ns_between(uint64_t from_ms, uint64_t to_ms)
 {
     const uint64_t max = INT64_MAX / 1000000;

@@ -28,5 +28,7 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
                        struct profile *profile, struct read_error *error);
 /* Between two moments; 0 when the second is the earlier one. */
 int64_t capture_ns_between(uint64_t from_ms, uint64_t to_ms);
+/* A number of a capture as a value, bounded so that sums of many cannot overflow. */
+int64_t capture_value(uint64_t number);
 
 #endif

@@ -5,13 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { VALUE_MOST_BITS = 59 /* so that sums of many cannot overflow */ };
-
-static int64_t value_of(uint64_t number)
-{
-    const uint64_t max = UINT64_C(1) << VALUE_MOST_BITS;
-    return (int64_t)(number < max ? number : max);
-}
+#include "tool/profile/read/read_capture.h"
 
 void clock_rows_start(struct clock_rows *clock, struct profile *profile,
                       const struct capture_cpu *cpu)
@@ -19,13 +13,13 @@ void clock_rows_start(struct clock_rows *clock, struct profile *profile,
     clock->known = true;
     clock->wall = cpu->wall;
     profile->clock = (struct profile_clock){
-        .rate = value_of(cpu->rate),
+        .rate = capture_value(cpu->rate),
         .source = profile_string(profile, cpu->source.bytes, cpu->source.length),
-        .on_ns = value_of(cpu->on_ns),
-        .lost = value_of(cpu->lost),
-        .uncovered = value_of(cpu->uncovered),
-        .user_ns = value_of(cpu->user_ns),
-        .system_ns = value_of(cpu->system_ns),
+        .on_ns = capture_value(cpu->on_ns),
+        .lost = capture_value(cpu->lost),
+        .uncovered = capture_value(cpu->uncovered),
+        .user_ns = capture_value(cpu->user_ns),
+        .system_ns = capture_value(cpu->system_ns),
     };
     if (cpu->lost > cpu->samples / 100)
         profile_warn(profile, "%lu moments of the clock have no sample, for %lu that have one",
@@ -101,8 +95,8 @@ void clock_rows_add(const struct clock_rows *clock, struct profile *profile,
     struct profile_samples *samples = &profile->samples;
     if (profile->failed)
         return;
-    samples->values[clock->samples][sample] = value_of(row->samples);
-    samples->values[clock->time][sample] = value_of(row->ns);
+    samples->values[clock->samples][sample] = capture_value(row->samples);
+    samples->values[clock->time][sample] = capture_value(row->ns);
     if (samples->weights)
         samples->weights[sample] = 1;
     if (samples->scales)

@@ -6,14 +6,6 @@
 
 #include "tool/profile/read/read_capture.h"
 
-enum { VALUE_BITS_MAX = 59 /* so that sums of many cannot overflow */ };
-
-static int64_t value_of(uint64_t number)
-{
-    const uint64_t most = UINT64_C(1) << VALUE_BITS_MAX;
-    return (int64_t)(number < most ? number : most);
-}
-
 void leak_rows_start(struct leak_rows *leaks, struct profile *profile,
                      const struct capture_leaks *scan, uint64_t start_ms)
 {
@@ -21,10 +13,10 @@ void leak_rows_start(struct leak_rows *leaks, struct profile *profile,
     profile->scan = (struct profile_scan){
         .known = true,
         .time_ns = capture_ns_between(start_ms, scan->time_ms),
-        .took_us = value_of(scan->took_us),
-        .stood_us = value_of(scan->stood_us),
-        .reachable_objects = value_of(scan->reachable.blocks),
-        .reachable_space = value_of(scan->reachable.bytes),
+        .took_us = capture_value(scan->took_us),
+        .stood_us = capture_value(scan->stood_us),
+        .reachable_objects = capture_value(scan->reachable.blocks),
+        .reachable_space = capture_value(scan->reachable.bytes),
     };
 }
 
@@ -63,7 +55,7 @@ void leak_rows_add(const struct leak_rows *leaks, struct profile *profile,
     if (profile->failed)
         return;
     for (unsigned i = 0; i < LEAK_COLUMNS; i++)
-        samples->values[leaks->columns[i]][sample] = value_of(values[i]);
+        samples->values[leaks->columns[i]][sample] = capture_value(values[i]);
     if (samples->weights)
         samples->weights[sample] = 1;
     if (samples->scales)
