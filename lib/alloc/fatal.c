@@ -67,6 +67,11 @@ void fatal_bad_pointer(const void *p, const char *call)
                      "memoir: %s of %p, which is inside a block: %zu bytes into the block of %zu "
                      "bytes at %p; pass the pointer that malloc returned",
                      call, p, (size_t)((const char *)p - block), size, (void *)block);
+    } else if (window_has(p) && load_relaxed(&window.kinds[unit_of(p)]) == MARK_FREE) {
+        print_format(&line,
+                     "memoir: %s of %p, which was never handed out: it lies in memoir's memory, "
+                     "but no block ever began in its page; see in a debugger where it comes from",
+                     call, p);
     } else if (window_has(p)) {
         print_format(&line,
                      "memoir: %s of %p (block of a span that is gone), which is free already; "

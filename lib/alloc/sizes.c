@@ -11,6 +11,7 @@ enum {
 struct size_class size_classes[CLASS_COUNT];
 uint8_t size_small_class[SMALL_GRANULES + 1];
 uint8_t size_coarse_class[COARSE_COUNT];
+struct size_bounds size_bounds[MARK_COUNT];
 
 static size_t size_of_class(unsigned class)
 {
@@ -62,6 +63,17 @@ static void table_fill(uint8_t *table, size_t count, size_t step)
     }
 }
 
+static void bounds_fill(void)
+{
+    for (unsigned mark = 0; mark < MARK_COUNT; mark++) {
+        bool classless = mark == MARK_FREE || mark == MARK_LARGE || mark == MARK_WATCHED;
+        unsigned class = classless ? 0 : mark_class(mark);
+        size_t least = class <= 1 ? 0 : class_size(class - 1) + 1;
+        size_bounds[mark].least = least;
+        size_bounds[mark].more = classless ? SIZE_MAX : class_size(class) - least;
+    }
+}
+
 void sizes_init(void)
 {
     for (unsigned class = 1; class < CLASS_COUNT; class ++) {
@@ -74,6 +86,7 @@ void sizes_init(void)
     }
     table_fill(size_small_class, COUNT_OF(size_small_class), GRANULE);
     table_fill(size_coarse_class, COUNT_OF(size_coarse_class), (size_t)1 << COARSE_SHIFT);
+    bounds_fill();
 }
 
 /* Blocks lie at multiples of their size from a unit's start. */

@@ -69,6 +69,13 @@ extern HIDDEN struct size_class size_classes[CLASS_COUNT];
 extern HIDDEN uint8_t size_small_class[SMALL_GRANULES + 1]; /* by granules, rounded up */
 extern HIDDEN uint8_t size_coarse_class[COARSE_COUNT];      /* for sizes above SMALL_MAX */
 
+/* By mark: the sizes that are given such blocks, as the least and how many more. All sizes for a
+ * mark without a class. */
+struct size_bounds {
+    size_t least, more;
+};
+extern HIDDEN struct size_bounds size_bounds[MARK_COUNT];
+
 void sizes_init(void);
 /* How large a block must be so that one with a class fits and is aligned. More than BLOCK_MAX: none
  * is. */

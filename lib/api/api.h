@@ -16,6 +16,7 @@
 #include "lib/api/hot.h"
 #include "lib/api/init.h"
 #include "lib/api/libc.h"
+#include "lib/api/mismatch.h"
 #include "lib/api/twin.h"
 #include "lib/api/young.h"
 

@@ -10,6 +10,7 @@
 
 #include "lib/api/hot.h"
 #include "lib/api/libc.h"
+#include "lib/api/mismatch.h"
 #include "lib/watch/watch.h"
 
 typedef void (*new_handler)(void);
@@ -113,7 +114,8 @@ DEFINE(void *, _ZnamSt11align_val_tRKSt9nothrow_t,
     return new_slow_nothrow(align, size, tag);
 }
 
-/* All deletes are free: the block knows its size and alignment. */
+/* All deletes are free: the block knows its size. What the caller says of size and alignment is
+ * only compared (lib/api/mismatch.h). */
 #define DELETE(name, args)                                   \
     EXPORT void name args;                                   \
     EXPORT void name args                                    \
@@ -122,16 +124,33 @@ DEFINE(void *, _ZnamSt11align_val_tRKSt9nothrow_t,
             libc_free_slow(p);                               \
     }
 
+#define DELETE_SIZED(name, args)                                         \
+    EXPORT void name args;                                               \
+    EXPORT void name args                                                \
+    {                                                                    \
+        if (unlikely(!hot_push_sized(load_relaxed(&heap_now), p, size))) \
+            libc_free_sized_slow(p, size);                               \
+    }
+
+#define DELETE_ALIGNED(name, args, size)        \
+    EXPORT void name args;                      \
+    EXPORT void name args                       \
+    {                                           \
+        libc_free_aligned_slow(p, size, align); \
+    }
+
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 DELETE(_ZdlPv, (void *p))
 DELETE(_ZdaPv, (void *p))
 DELETE(_ZdlPvRKSt9nothrow_t, (void *p, const struct nothrow *tag))
 DELETE(_ZdaPvRKSt9nothrow_t, (void *p, const struct nothrow *tag))
-DELETE(_ZdlPvm, (void *p, size_t size))
-DELETE(_ZdaPvm, (void *p, size_t size))
-DELETE(_ZdlPvSt11align_val_t, (void *p, size_t align))
-DELETE(_ZdaPvSt11align_val_t, (void *p, size_t align))
-DELETE(_ZdlPvmSt11align_val_t, (void *p, size_t size, size_t align))
-DELETE(_ZdaPvmSt11align_val_t, (void *p, size_t size, size_t align))
-DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t align, const struct nothrow *tag))
-DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *p, size_t align, const struct nothrow *tag))
+DELETE_SIZED(_ZdlPvm, (void *p, size_t size))
+DELETE_SIZED(_ZdaPvm, (void *p, size_t size))
+DELETE_ALIGNED(_ZdlPvSt11align_val_t, (void *p, size_t align), SIZE_UNKNOWN)
+DELETE_ALIGNED(_ZdaPvSt11align_val_t, (void *p, size_t align), SIZE_UNKNOWN)
+DELETE_ALIGNED(_ZdlPvmSt11align_val_t, (void *p, size_t size, size_t align), size)
+DELETE_ALIGNED(_ZdaPvmSt11align_val_t, (void *p, size_t size, size_t align), size)
+DELETE_ALIGNED(_ZdlPvSt11align_val_tRKSt9nothrow_t,
+               (void *p, size_t align, const struct nothrow *tag), SIZE_UNKNOWN)
+DELETE_ALIGNED(_ZdaPvSt11align_val_tRKSt9nothrow_t,
+               (void *p, size_t align, const struct nothrow *tag), SIZE_UNKNOWN)

@@ -56,14 +56,17 @@ INLINE size_t hot_mark(const struct heap *heap, size_t size)
     return likely(size <= SMALL_MAX) ? hot_mark_small(heap, size) : class_of(size);
 }
 
-/* Pushes the block to its bin. False: go cold. */
-INLINE bool hot_push(struct heap *heap, void *p)
+/* Pushes the block to its bin, if its class is that of `size` or `size` is not known. False: go
+ * cold. */
+INLINE bool hot_push_block(struct heap *heap, void *p, bool sized, size_t size)
 {
     uintptr_t offset = (uintptr_t)p - window.base;
     uintptr_t granule = offset >> GRANULE_SHIFT | offset << (64 - GRANULE_SHIFT);
     if (unlikely(granule >= window.granules))
         return false;
     size_t mark = window.kinds[granule >> (UNIT_SHIFT - GRANULE_SHIFT)];
+    if (sized && unlikely(size - size_bounds[mark].least > size_bounds[mark].more))
+        return false;
     uint64_t top = heap->top[mark];
     if (unlikely((uint16_t)top == heap->limit[mark]))
         return false;
@@ -75,6 +78,17 @@ INLINE bool hot_push(struct heap *heap, void *p)
     SETTLE(heap);
     bin_push(heap, mark, slot_place(top), p);
     return true;
+}
+
+INLINE bool hot_push(struct heap *heap, void *p)
+{
+    return hot_push_block(heap, p, false, 0);
+}
+
+/* For a delete that tells the size: three instructions more. */
+INLINE bool hot_push_sized(struct heap *heap, void *p, size_t size)
+{
+    return hot_push_block(heap, p, true, size);
 }
 
 /* The size of a live block that has a class; 0 for anything else. */

@@ -11,6 +11,7 @@
 #include "base/os.h"
 #include "lib/api/hot.h"
 #include "lib/api/libc.h"
+#include "lib/api/mismatch.h"
 #include "lib/watch/watch.h"
 
 /* The slow functions below are jumped to, not called, so that each has its caller's frame and finds
@@ -55,6 +56,20 @@ void libc_free(void *p, const struct caller *caller)
 {
     if (unlikely(!hot_push(load_relaxed(&heap_now), p)))
         cold_free(p, caller);
+}
+
+void libc_free_sized_slow(void *p, size_t size)
+{
+    struct caller caller = CALLER_HERE;
+    mismatch_look(p, size, 0, &caller);
+    libc_free(p, &caller);
+}
+
+void libc_free_aligned_slow(void *p, size_t size, size_t align)
+{
+    struct caller caller = CALLER_HERE;
+    mismatch_look(p, size, align, &caller);
+    libc_free(p, &caller);
 }
 
 EXPORT void free(void *p)
@@ -224,18 +239,16 @@ EXPORT void cfree(void *p)
     free(p);
 }
 
-/* C23: the sizes are the caller's promise; they are not needed. */
+/* C23: the block knows its size, but a wrong one is told of. */
 EXPORT void free_sized(void *p, size_t size)
 {
-    (void)size;
-    free(p);
+    if (unlikely(!hot_push_sized(load_relaxed(&heap_now), p, size)))
+        libc_free_sized_slow(p, size);
 }
 
 EXPORT void free_aligned_sized(void *p, size_t align, size_t size)
 {
-    (void)align;
-    (void)size;
-    free(p);
+    libc_free_aligned_slow(p, size, align);
 }
 
 /* Names by which old programs reach libc's allocator. */

@@ -6,6 +6,7 @@
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
+#include "lib/api/mismatch.h"
 #include "lib/heap/observer.h"
 
 static void row(struct print *out, const char *name, uint64_t bytes, const char *meaning);
@@ -31,6 +32,9 @@ void stats_text(struct print *out)
     row(out, "resident", a.resident_bytes, "of all this in memory now");
     row(out, "mapped", a.mapped_bytes, "address space");
     row(out, "returned", a.returned_bytes, "given back to the kernel, in all");
+    if (mismatch_count() != 0)
+        print_format(out, "  %lu deletes with a size or an alignment that was not the block's\n",
+                     mismatch_count());
 }
 
 void stats_print(int fd)

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* See lib/api/mismatch.h. */
+#include "lib/api/mismatch.h"
+
+#include "base/message.h"
+#include "base/print.h"
+#include "lib/alloc/alloc.h"
+#include "lib/watch/watch.h"
+
+/* What is known of the size that a block was asked for. */
+struct asked {
+    size_t least, most;
+};
+
+static uint64_t count;
+
+static struct asked asked_for(const void *p, unsigned mark);
+static void tell(const void *p, const char *what, size_t told, struct asked asked,
+                 const struct caller *caller);
+
+void mismatch_look(const void *p, size_t size, size_t align, const struct caller *caller)
+{
+    bool ours = window_has(p) && (uintptr_t)p % GRANULE == 0;
+    unsigned mark = ours ? mark_of(p) : MARK_FREE;
+    if (mark == MARK_FREE)
+        return;
+    struct asked asked = asked_for(p, mark);
+    bool exact = asked.least == asked.most || span_of(p)->state == SPAN_LARGE;
+    size = size == 0 ? 1 : size;
+    /* A block with a class is as long as its alignment made it. */
+    size_t room = align <= GRANULE || exact ? size : sizes_room(size, align);
+    if (align != 0 && (uintptr_t)p % align != 0)
+        tell(p, "alignment", align, asked, caller);
+    else if (size != SIZE_UNKNOWN && (room < asked.least || room > asked.most))
+        tell(p, "size", size, asked, caller);
+}
+
+uint64_t mismatch_count(void)
+{
+    return load_relaxed(&count);
+}
+
+static struct asked asked_for(const void *p, unsigned mark)
+{
+    if (mark != MARK_LARGE && mark != MARK_WATCHED)
+        return (struct asked){size_bounds[mark].least,
+                              size_bounds[mark].least + size_bounds[mark].more};
+    struct span *span = span_of(p);
+    if (span->state == SPAN_LARGE && span->kinds != 0) {
+        size_t requested = ((struct large_record *)meta_at(span->record))->requested;
+        return (struct asked){requested, requested};
+    }
+    if (span->state == SPAN_LARGE)
+        return (struct asked){large_size(span) - UNIT + 1, large_size(span)};
+    const struct record *record = central_record(span, p);
+    size_t usable = class_size(mark_class(span->mark));
+    size_t size = usable - record->slack;
+    size = size == 0 ? 1 : size;
+    return record->site == 0 ? (struct asked){0, usable} : (struct asked){size, size};
+}
+
+static void tell(const void *p, const char *what, size_t told, struct asked asked,
+                 const struct caller *caller)
+{
+    char buffer[320];
+    struct print line;
+    if (__atomic_fetch_add(&count, 1, __ATOMIC_RELAXED) != 0)
+        return;
+    print_start(&line, buffer, sizeof buffer);
+    print_format(&line, "memoir: delete of %p with %s %zu, which is not its own: the block has ", p,
+                 what, told);
+    if (asked.least == asked.most)
+        print_format(&line, "%zu bytes", asked.most);
+    else
+        print_format(&line, "%zu to %zu bytes", asked.least, asked.most);
+    print_format(&line,
+                 " (called from %p); delete it by its own type, or give the base a virtual "
+                 "destructor. Told once; the statistics count all\n",
+                 (void *)caller->pc);
+    message_flush(&line);
+}
