@@ -2,31 +2,29 @@
 /* See tool/render_page.h. */
 #include "tool/render_page.h"
 
-#include "tool/doctor.h"
-#include "tool/report/page/page.h"
-#include "tool/terminal/terminal.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/compiler.h"
+#include "tool/doctor.h"
+#include "tool/memory/memory.h"
+#include "tool/report/page/page.h"
+#include "tool/terminal/terminal.h"
 
 /* What the doctor has found, and the names of a list that grows. */
 struct notes {
     struct html_note *items;
-    size_t count;
+    size_t count, room;
     bool failed;
 };
 
 static void note_add(void *context, const char *text, const char *fix)
 {
     struct notes *notes = context;
-    void *items = realloc(notes->items, (notes->count + 1) * sizeof *notes->items);
-    if (!items) {
+    if (!list_reserve(&notes->items, &notes->room, notes->count + 1, sizeof *notes->items)) {
         notes->failed = true;
         return;
     }
-    notes->items = items;
     struct html_note *note = &notes->items[notes->count++];
     *note = (struct html_note){strdup(text), strdup(fix)};
     notes->failed = notes->failed || !note->text || !note->fix;

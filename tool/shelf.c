@@ -2,8 +2,6 @@
 /* See tool/shelf.h. */
 #include "tool/shelf.h"
 
-#include "tool/profile/capture/capture.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +12,9 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "tool/memory/memory.h"
+#include "tool/profile/capture/capture.h"
 
 enum { PLACES = 3, FILE_MAX = 1 << 30 };
 static const char about_name[] = "about";
@@ -114,20 +115,18 @@ bool shelf_load(struct shelf_about *about, const char *path)
 size_t shelf_list(struct shelf_about **list)
 {
     char start[32], path[PATH_MAX];
-    size_t count = 0;
+    size_t count = 0, room = 0;
     *list = NULL;
     snprintf(start, sizeof start, "memoir-%u-", geteuid());
     for (unsigned i = 0; i < PLACES; i++) {
         struct dirent *entry;
         DIR *listing = place(i) ? opendir(place(i)) : NULL;
         while (listing && (entry = readdir(listing))) {
-            struct shelf_about *more;
             if (strncmp(entry->d_name, start, strlen(start)) != 0 ||
-                !(more = realloc(*list, (count + 1) * sizeof *more)))
+                !list_reserve(list, &room, count + 1, sizeof **list))
                 continue;
-            *list = more;
             snprintf(path, sizeof path, "%.*s/%s", PATH_MAX / 2, place(i), entry->d_name);
-            count += shelf_load(&more[count], path);
+            count += shelf_load(&(*list)[count], path);
         }
         if (listing)
             closedir(listing);
@@ -219,18 +218,16 @@ static size_t states_read(const char *path, struct state **states)
 {
     char name[PATH_MAX + NAME_MAX + 2];
     const char *reason;
-    size_t count = 0;
+    size_t count = 0, room = 0;
     struct dirent *entry;
     DIR *listing = opendir(path);
     *states = NULL;
     while (listing && (entry = readdir(listing))) {
-        struct state *more = NULL;
         snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
         if (entry->d_name[0] == '.' || strcmp(entry->d_name, about_name) == 0 ||
-            strlen(name) >= PATH_MAX || !(more = realloc(*states, (count + 1) * sizeof *more)))
+            strlen(name) >= PATH_MAX || !list_reserve(states, &room, count + 1, sizeof **states))
             continue;
-        *states = more;
-        count += state_read(&more[count], name, &reason);
+        count += state_read(&(*states)[count], name, &reason);
     }
     if (listing)
         closedir(listing);

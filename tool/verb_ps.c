@@ -4,13 +4,6 @@
  * facts. A process of another user is asked only if root wants that, and one that can't be asked
  * has its reason in its row.
  */
-#include "base/config.h"
-#include "base/print.h"
-#include "tool/command/command.h"
-#include "tool/process/process.h"
-#include "tool/shelf.h"
-#include "tool/terminal/terminal.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -19,6 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/config.h"
+#include "base/print.h"
+#include "tool/command/command.h"
+#include "tool/memory/memory.h"
+#include "tool/process/process.h"
+#include "tool/shelf.h"
+#include "tool/terminal/terminal.h"
 
 enum { SIZE_TEXT = 24, REASON_SIZE = 64, BELL_MS = 500 };
 
@@ -71,6 +72,7 @@ static bool rows_collect(struct row **rows, size_t *count, size_t *unseen, bool 
     DIR *listing = opendir("/proc");
     struct dirent *entry;
     bool any = false;
+    size_t room = 0;
     if (!listing)
         return error_set(error, ERROR_INPUT, "/proc can't be read: %s", strerror(errno));
     while ((entry = readdir(listing))) {
@@ -82,13 +84,11 @@ static bool rows_collect(struct row **rows, size_t *count, size_t *unseen, bool 
         *unseen += process.library == PROCESS_UNKNOWN && process.rss_bytes > 0;
         if (process.library != PROCESS_WITH)
             continue;
-        struct row *more = realloc(*rows, (*count + 1) * sizeof **rows);
-        if (!more) {
+        if (!list_reserve(rows, &room, *count + 1, sizeof **rows)) {
             closedir(listing);
             return error_memory(error);
         }
-        *rows = more;
-        struct row *row = &more[(*count)++];
+        struct row *row = &(*rows)[(*count)++];
         memset(row, 0, sizeof *row);
         row->process = process;
         row_fill(row, all);

@@ -9,14 +9,6 @@
  *      top20            pprof's way of saying top --rows 20
  *      top > file       also >> file and | command
  */
-#include "tool/command/command.h"
-#include "tool/session.h"
-#include "tool/shell_line.h"
-#include "tool/shell_words.h"
-#include "tool/terminal/terminal.h"
-
-#include "base/compiler.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +18,14 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/compiler.h"
+#include "tool/command/command.h"
+#include "tool/memory/memory.h"
+#include "tool/session.h"
+#include "tool/shell_line.h"
+#include "tool/shell_words.h"
+#include "tool/terminal/terminal.h"
 
 enum { SETTINGS_MAX = 24 };
 
@@ -274,7 +274,7 @@ static void command_ask(const struct shell *shell, const struct command *command
     terminal_resume();
     if (!divert_start(&divert, line))
         return;
-    output_begin();
+    shortage_forget();
     terminal_start(); /* for this output */
     if (quiet)
         terminal_quiet();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See tool/compat/compat.h: how the old commands end. */
 #include "tool/compat/compat.h"
+#include "tool/memory/memory.h"
 #include "tool/terminal/terminal.h"
 
 #include <errno.h>
@@ -50,8 +51,8 @@ void compat_out_of_memory(void)
 
 void *compat_room(void *old, size_t count, size_t size)
 {
-    void *room = reallocarray(old, count > 0 ? count : 1, size);
-    if (!room)
+    void *room = old;
+    if (!list_resize(&room, count, size))
         compat_out_of_memory();
     return room;
 }

@@ -7,8 +7,6 @@
  */
 #include "tool/process/child.h"
 
-#include "tool/process/descendant.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,6 +17,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "tool/memory/memory.h"
+#include "tool/process/descendant.h"
 
 static bool child_start(struct child *child, char **words, const char *path, bool detached,
                         struct error *error);
@@ -142,14 +143,13 @@ static bool ends_take(struct child *child)
     pid_t got;
     bool ended = false;
     while ((got = wait4(-1, &status, WNOHANG, &usage)) > 0) {
-        struct child_end *more;
         if (got == child->pid) {
             child->status = status;
             child->rss_peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
             ended = true;
-        } else if ((more = realloc(child->ends, (child->ends_count + 1) * sizeof *more))) {
-            more[child->ends_count++] = (struct child_end){got, status};
-            child->ends = more;
+        } else if (list_reserve(&child->ends, &child->ends_room, child->ends_count + 1,
+                                sizeof *child->ends)) {
+            child->ends[child->ends_count++] = (struct child_end){got, status};
         }
     }
     return ended || (got < 0 && errno == ECHILD);

@@ -29,7 +29,7 @@ struct child {
     uint64_t rss_peak_bytes; /* of the largest of it and the children it waited for */
     sigset_t before;         /* the signals that were blocked before all were */
     struct child_end *ends;  /* of processes that it left running */
-    size_t ends_count;
+    size_t ends_count, ends_room;
 };
 
 /* Starts it and waits for its end. False: it could not be started; the error's status is right for

@@ -5,14 +5,15 @@
  */
 #include "tool/process/descendant.h"
 
-#include "tool/process/proc.h"
-
 #include <dirent.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "tool/memory/memory.h"
+#include "tool/process/proc.h"
 
 struct relative {
     pid_t pid, parent;
@@ -73,13 +74,8 @@ static size_t relatives_read(struct relative **relatives)
     DIR *listing = opendir("/proc");
     while (listing && (entry = readdir(listing))) {
         pid_t pid = atoi(entry->d_name);
-        if (count == room) {
-            room = room == 0 ? 256 : 2 * room;
-            struct relative *more = realloc(*relatives, room * sizeof *more);
-            if (!more)
-                break;
-            *relatives = more;
-        }
+        if (!list_reserve(relatives, &room, count + 1, sizeof **relatives))
+            break;
         if (pid > 0 && relative_read(&(*relatives)[count], pid))
             count++;
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "tool/memory/memory.h"
 
 /* The copy of `count` items, with room for one more in any case. NULL when memory is out. */
 static void *items_copy(const void *items, size_t count, size_t item_size)
@@ -18,9 +19,8 @@ static void *items_copy(const void *items, size_t count, size_t item_size)
 
 static bool index_copy(struct profile_index *index)
 {
-    struct finder *dense[] = {&index->strings, &index->functions, &index->stacks,
-                              &index->label_sets};
-    struct finder *sparse[] = {&index->addresses, &index->named};
+    struct map *dense[] = {&index->strings, &index->functions, &index->stacks, &index->label_sets};
+    struct map *sparse[] = {&index->addresses, &index->named};
     bool ok = true;
     for (size_t i = 0; i < COUNT_OF(dense); i++) { /* the next search makes them again */
         dense[i]->slots = NULL;
@@ -30,7 +30,7 @@ static bool index_copy(struct profile_index *index)
         ok &= (sparse[i]->slots =
                    items_copy(sparse[i]->slots, sparse[i]->size, sizeof *sparse[i]->slots)) != NULL;
     for (size_t i = 0; i < COUNT_OF(index->frames); i++)
-        ok &= (index->frames[i] = items_copy(index->frames[i], index->frames_room,
+        ok &= (index->frames[i] = items_copy(index->frames[i], index->frames_room[i],
                                              sizeof *index->frames[i])) != NULL;
     index->packed = NULL;
     index->packed_room = 0;
@@ -43,7 +43,7 @@ bool profile_copy(struct profile *to, const struct profile *from)
 {
     *to = *from;
     const struct {
-        struct profile_list *list;
+        struct list *list;
         size_t item_size;
     } lists[] = {
         {&to->mappings, sizeof(struct profile_mapping)},

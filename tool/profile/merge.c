@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
 #include "tool/profile/keys.h"
 #include "tool/profile/model.h"
 #include "tool/profile/ranges.h"
@@ -211,15 +212,9 @@ static struct key location_key(const struct profile_location *location,
 static bool remember(struct merging *it, uint32_t number, uint32_t **list, size_t *room,
                      uint32_t value)
 {
-    if (number >= *room) {
-        size_t more = *room == 0 ? 256 : *room * 2;
-        uint32_t *larger = number == KEYS_NONE ? NULL : reallocarray(*list, more, sizeof *larger);
-        if (!larger) {
-            it->to->failed = true;
-            return false;
-        }
-        *list = larger;
-        *room = more;
+    if (number == KEYS_NONE || !list_reserve(list, room, (size_t)number + 1, sizeof **list)) {
+        it->to->failed = true;
+        return false;
     }
     (*list)[number] = value;
     return true;
@@ -464,7 +459,7 @@ static void add_known(int64_t *to, int64_t from, double factor)
     *to = *to < 0 || from < 0 ? -1 : unsample_round((double)*to + (double)from * factor);
 }
 
-static void merge_list(struct merging *it, struct profile_list *to, const struct profile_list *from)
+static void merge_list(struct merging *it, struct list *to, const struct list *from)
 {
     struct keys there = {0};
     bool fresh;

@@ -8,53 +8,39 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "tool/memory/memory.h"
 #include "tool/profile/model_index.h"
 
-/* The number of a thing that is there, or FINDER_NONE: also if it can't be added. */
-static uint32_t find(struct profile *profile, struct finder *finder, finder_bytes *bytes,
-                     const void *data, size_t size)
+/* The number of a thing that is there, or MAP_NONE: also if it can't be added. */
+static uint32_t find(struct profile *profile, struct map *map, map_bytes *bytes, const void *data,
+                     size_t size)
 {
-    uint32_t number = FINDER_NONE;
-    if (!profile->failed && !finder_find(finder, profile, bytes, data, size, &number))
+    uint32_t number = MAP_NONE;
+    if (!profile->failed && !map_find(map, profile, bytes, data, size, &number))
         profile->failed = true;
     return number;
 }
 
-static bool list_room(struct profile *profile, struct profile_list *list, size_t item_size,
-                      size_t more)
+static bool profile_room(struct profile *profile, struct list *list, size_t item_size)
 {
-    if (list->count + more <= list->room)
-        return true;
-    size_t room = list->room < 16 ? 16 : list->room + list->room / 2;
-    if (room < list->count + more)
-        room = list->count + more;
-    void *items = realloc(list->items, room * item_size);
-    if (!items) {
-        profile->failed = true;
-        return false;
-    }
-    list->items = items;
-    list->room = room;
-    return true;
+    bool ok = list_reserve(&list->items, &list->room, list->count + 1, item_size);
+    profile->failed |= !ok;
+    return ok;
 }
 
-void *profile_list_add(struct profile *profile, struct profile_list *list, size_t item_size)
+void *profile_list_add(struct profile *profile, struct list *list, size_t item_size)
 {
-    if (!list_room(profile, list, item_size, 1))
-        return NULL;
-    char *item = (char *)list->items + list->count++ * item_size;
-    return memset(item, 0, item_size);
+    void *item = list_add(list, item_size);
+    profile->failed |= item == NULL;
+    return item;
 }
 
-static bool list_append(struct profile *profile, struct profile_list *list, size_t item_size,
-                        const void *items, size_t count)
+static bool profile_append(struct profile *profile, struct list *list, size_t item_size,
+                           const void *items, size_t count)
 {
-    if (!list_room(profile, list, item_size, count))
-        return false;
-    if (count > 0)
-        memcpy((char *)list->items + list->count * item_size, items, count * item_size);
-    list->count += count;
-    return true;
+    bool ok = list_append(list, item_size, items, count);
+    profile->failed |= !ok;
+    return ok;
 }
 
 void profile_start(struct profile *profile)
@@ -69,9 +55,9 @@ void profile_start(struct profile *profile)
         return;
     profile->index->addresses.sparse = profile->index->named.sparse = true;
     /* Lists that are pointed into even when nothing is in them. */
-    list_room(profile, &profile->lines, sizeof(struct profile_line), 1);
-    list_room(profile, &profile->frames, sizeof(uint32_t), 1);
-    list_room(profile, &profile->labels, sizeof(struct profile_label), 1);
+    profile_room(profile, &profile->lines, sizeof(struct profile_line));
+    profile_room(profile, &profile->frames, sizeof(uint32_t));
+    profile_room(profile, &profile->labels, sizeof(struct profile_label));
     profile_string(profile, "", 0);
     profile_list_add(profile, &profile->mappings, sizeof(struct profile_mapping));
     profile_list_add(profile, &profile->functions, sizeof(struct profile_function));
@@ -81,7 +67,7 @@ void profile_start(struct profile *profile)
 
 void profile_free(struct profile *profile)
 {
-    struct profile_list *lists[] = {
+    struct list *lists[] = {
         &profile->mappings, &profile->functions, &profile->lines,   &profile->locations,
         &profile->stacks,   &profile->frames,    &profile->labels,  &profile->label_sets,
         &profile->points,   &profile->moments,   &profile->threads, &profile->comments,
@@ -99,11 +85,11 @@ void profile_free(struct profile *profile)
     for (unsigned i = 0; i < PROFILE_TYPES_MAX; i++)
         free(samples->values[i]);
     if (profile->index) {
-        struct finder *finders[] = {&profile->index->strings,   &profile->index->functions,
-                                    &profile->index->stacks,    &profile->index->label_sets,
-                                    &profile->index->addresses, &profile->index->named};
-        for (size_t i = 0; i < COUNT_OF(finders); i++)
-            finder_free(finders[i]);
+        struct map *maps[] = {&profile->index->strings,   &profile->index->functions,
+                              &profile->index->stacks,    &profile->index->label_sets,
+                              &profile->index->addresses, &profile->index->named};
+        for (size_t i = 0; i < COUNT_OF(maps); i++)
+            map_free(maps[i]);
         free(profile->index->by_start);
         free(profile->index->packed);
         free(profile->index->frames[0]);
@@ -127,16 +113,16 @@ uint32_t profile_string(struct profile *profile, const char *text, size_t length
 {
     if (length > UINT32_MAX)
         return 0;
-    struct finder *finder = profile->index ? &profile->index->strings : NULL;
-    uint32_t there = find(profile, finder, string_bytes, text, length);
-    if (there != FINDER_NONE || profile->failed)
+    struct map *map = profile->index ? &profile->index->strings : NULL;
+    uint32_t there = find(profile, map, string_bytes, text, length);
+    if (there != MAP_NONE || profile->failed)
         return profile->failed ? 0 : there;
     struct string string = {profile->text.count, (uint32_t)length};
-    if (!list_append(profile, &profile->text, 1, text, length) ||
-        !list_append(profile, &profile->text, 1, "", 1) ||
-        !list_append(profile, &profile->strings, sizeof string, &string, 1))
+    if (!profile_append(profile, &profile->text, 1, text, length) ||
+        !profile_append(profile, &profile->text, 1, "", 1) ||
+        !profile_append(profile, &profile->strings, sizeof string, &string, 1))
         return 0;
-    finder_add(finder, (uint32_t)profile->strings.count - 1);
+    map_add(map, (uint32_t)profile->strings.count - 1);
     return (uint32_t)profile->strings.count - 1;
 }
 
@@ -149,7 +135,7 @@ bool profile_has_string(struct profile *profile, const char *text, uint32_t *str
 {
     if (!profile->failed)
         *string = find(profile, &profile->index->strings, string_bytes, text, strlen(text));
-    return !profile->failed && *string != FINDER_NONE;
+    return !profile->failed && *string != MAP_NONE;
 }
 
 const char *profile_text(const struct profile *profile, uint32_t string)
@@ -184,13 +170,13 @@ static const void *function_bytes(const void *context, uint32_t number, size_t *
 
 uint32_t profile_function(struct profile *profile, const struct profile_function *function)
 {
-    struct finder *finder = profile->index ? &profile->index->functions : NULL;
-    uint32_t there = find(profile, finder, function_bytes, function, sizeof *function);
-    if (there != FINDER_NONE || profile->failed)
+    struct map *map = profile->index ? &profile->index->functions : NULL;
+    uint32_t there = find(profile, map, function_bytes, function, sizeof *function);
+    if (there != MAP_NONE || profile->failed)
         return profile->failed ? 0 : there;
-    if (!list_append(profile, &profile->functions, sizeof *function, function, 1))
+    if (!profile_append(profile, &profile->functions, sizeof *function, function, 1))
         return 0;
-    finder_add(finder, (uint32_t)profile->functions.count - 1);
+    map_add(map, (uint32_t)profile->functions.count - 1);
     return (uint32_t)profile->functions.count - 1;
 }
 
@@ -214,13 +200,8 @@ static bool stack_pack(struct profile_index *index, const uint32_t *locations, u
                        size_t *size)
 {
     enum { MOST = 5 };
-    if ((size_t)count * MOST > index->packed_room) {
-        uint8_t *packed = realloc(index->packed, (size_t)count * MOST);
-        if (!packed)
-            return false;
-        index->packed = packed;
-        index->packed_room = (size_t)count * MOST;
-    }
+    if (!list_reserve(&index->packed, &index->packed_room, (size_t)count * MOST, 1))
+        return false;
     uint8_t *at = index->packed;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t left = locations[i];
@@ -236,18 +217,12 @@ static bool stack_pack(struct profile_index *index, const uint32_t *locations, u
 static bool frames_reserve(struct profile *profile, size_t count)
 {
     struct profile_index *index = profile->index;
-    if (count < index->frames_room)
-        return true;
-    size_t room = 2 * count + 64;
-    for (size_t i = 0; i < COUNT_OF(index->frames); i++) {
-        uint32_t *frames = realloc(index->frames[i], room * sizeof *frames);
-        if (!frames) {
+    for (size_t i = 0; i < COUNT_OF(index->frames); i++)
+        if (!list_reserve(&index->frames[i], &index->frames_room[i], count + 1,
+                          sizeof *index->frames[i])) {
             profile->failed = true;
             return false;
         }
-        index->frames[i] = frames;
-    }
-    index->frames_room = room;
     return true;
 }
 
@@ -261,23 +236,23 @@ uint32_t profile_stack(struct profile *profile, const uint32_t *locations, uint3
         return 0;
     }
     const void *packed = size > 0 ? profile->index->packed : (const void *)"";
-    struct finder *finder = &profile->index->stacks;
-    uint32_t there = find(profile, finder, stack_bytes, packed, size);
-    if (there != FINDER_NONE || profile->failed)
+    struct map *map = &profile->index->stacks;
+    uint32_t there = find(profile, map, stack_bytes, packed, size);
+    if (there != MAP_NONE || profile->failed)
         return profile->failed ? 0 : there;
     struct profile_stack stack = {profile->frames.count, count};
     if (!frames_reserve(profile, count) ||
-        !list_append(profile, &profile->frames, 1, packed, size) ||
-        !list_append(profile, &profile->stacks, sizeof stack, &stack, 1))
+        !profile_append(profile, &profile->frames, 1, packed, size) ||
+        !profile_append(profile, &profile->stacks, sizeof stack, &stack, 1))
         return 0;
-    finder_add(finder, (uint32_t)profile->stacks.count - 1);
+    map_add(map, (uint32_t)profile->stacks.count - 1);
     return (uint32_t)profile->stacks.count - 1;
 }
 
 void profile_settle(struct profile *profile)
 {
     if (profile->index)
-        finder_rest(&profile->index->stacks);
+        map_rest(&profile->index->stacks);
 }
 
 uint32_t profile_depth_of(const struct profile *profile, uint32_t stack)
@@ -327,15 +302,15 @@ uint32_t profile_label_set(struct profile *profile, const struct profile_label *
         sorted[i].unit = labels[i].unit, sorted[i].number = labels[i].number;
     }
     qsort(sorted, count, sizeof sorted[0], compare_labels);
-    struct finder *finder = &profile->index->label_sets;
-    uint32_t there = find(profile, finder, set_bytes, sorted, count * sizeof sorted[0]);
-    if (there != FINDER_NONE || profile->failed)
+    struct map *map = &profile->index->label_sets;
+    uint32_t there = find(profile, map, set_bytes, sorted, count * sizeof sorted[0]);
+    if (there != MAP_NONE || profile->failed)
         return profile->failed ? 0 : there;
     struct profile_label_set set = {(uint32_t)profile->labels.count, count};
-    if (!list_append(profile, &profile->labels, sizeof sorted[0], sorted, count) ||
-        !list_append(profile, &profile->label_sets, sizeof set, &set, 1))
+    if (!profile_append(profile, &profile->labels, sizeof sorted[0], sorted, count) ||
+        !profile_append(profile, &profile->label_sets, sizeof set, &set, 1))
         return 0;
-    finder_add(finder, (uint32_t)profile->label_sets.count - 1);
+    map_add(map, (uint32_t)profile->label_sets.count - 1);
     return (uint32_t)profile->label_sets.count - 1;
 }
 
@@ -358,7 +333,8 @@ const struct profile_label *profile_label_of(const struct profile *profile, uint
 
 uint32_t profile_mapping(struct profile *profile, const struct profile_mapping *mapping)
 {
-    if (profile->failed || !list_append(profile, &profile->mappings, sizeof *mapping, mapping, 1))
+    if (profile->failed ||
+        !profile_append(profile, &profile->mappings, sizeof *mapping, mapping, 1))
         return 0;
     return (uint32_t)profile->mappings.count - 1;
 }
@@ -394,13 +370,8 @@ static bool mappings_order(struct profile *profile)
     struct profile_index *index = profile->index;
     size_t count = profile->mappings.count - 1;
     bool few = count - index->by_start_count <= FEW;
-    if (count > index->by_start_room) {
-        uint32_t *larger = reallocarray(index->by_start, count + count / 2, sizeof *larger);
-        if (!larger)
-            return false;
-        index->by_start = larger;
-        index->by_start_room = count + count / 2;
-    }
+    if (!list_reserve(&index->by_start, &index->by_start_room, count, sizeof *index->by_start))
+        return false;
     for (; index->by_start_count < count; index->by_start_count++) {
         uint32_t number = (uint32_t)index->by_start_count + 1;
         uint64_t start = profile_mapping_at(profile, number)->start;
@@ -434,8 +405,8 @@ uint32_t profile_location(struct profile *profile, const struct profile_location
     struct profile_location copy = *location;
     copy.first_line = (uint32_t)profile->lines.count;
     copy.lines = count = count < PROFILE_LINES_MAX ? count : PROFILE_LINES_MAX;
-    if (profile->failed || !list_append(profile, &profile->lines, sizeof *lines, lines, count) ||
-        !list_append(profile, &profile->locations, sizeof copy, &copy, 1))
+    if (profile->failed || !profile_append(profile, &profile->lines, sizeof *lines, lines, count) ||
+        !profile_append(profile, &profile->locations, sizeof copy, &copy, 1))
         return 0;
     return (uint32_t)profile->locations.count - 1;
 }
@@ -450,16 +421,16 @@ static const void *address_bytes(const void *context, uint32_t number, size_t *s
 
 uint32_t profile_address(struct profile *profile, uint64_t address, uint8_t flags)
 {
-    struct finder *finder = profile->index ? &profile->index->addresses : NULL;
-    uint32_t there = find(profile, finder, address_bytes, &address, sizeof address);
-    if (there != FINDER_NONE || profile->failed)
+    struct map *map = profile->index ? &profile->index->addresses : NULL;
+    uint32_t there = find(profile, map, address_bytes, &address, sizeof address);
+    if (there != MAP_NONE || profile->failed)
         return profile->failed ? 0 : there;
     uint64_t code = flags & LOCATION_EXACT || address == 0 ? address : address - 1;
     struct profile_location location = {.address = address, .flags = flags};
     location.mapping = profile_find_mapping(profile, code);
     uint32_t number = profile_location(profile, &location, NULL, 0);
     if (!profile->failed)
-        finder_add(finder, number);
+        map_add(map, number);
     return number;
 }
 
@@ -479,14 +450,14 @@ uint32_t profile_named(struct profile *profile, uint32_t function, uint32_t line
 {
     struct profile_line only = {function, line, 0};
     struct named wanted = {function, line, mapping};
-    struct finder *finder = profile->index ? &profile->index->named : NULL;
-    uint32_t there = find(profile, finder, named_bytes, &wanted, sizeof wanted);
-    if (there != FINDER_NONE || profile->failed)
+    struct map *map = profile->index ? &profile->index->named : NULL;
+    uint32_t there = find(profile, map, named_bytes, &wanted, sizeof wanted);
+    if (there != MAP_NONE || profile->failed)
         return profile->failed ? 0 : there;
     struct profile_location location = {.mapping = mapping, .flags = LOCATION_LOOKED};
     uint32_t number = profile_location(profile, &location, &only, 1);
     if (!profile->failed)
-        finder_add(finder, number);
+        map_add(map, number);
     return number;
 }
 
@@ -494,7 +465,7 @@ void profile_set_lines(struct profile *profile, uint32_t location, const struct 
                        uint32_t count, uint8_t flags)
 {
     size_t first = profile->lines.count;
-    if (!list_append(profile, &profile->lines, sizeof *lines, lines, count))
+    if (!profile_append(profile, &profile->lines, sizeof *lines, lines, count))
         return;
     struct profile_location *place = (struct profile_location *)profile->locations.items + location;
     place->first_line = (uint32_t)first;

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "base/format.h"
+#include "tool/memory/memory.h"
 
 enum { PROFILE_TYPES_MAX = 24, PROFILE_MOMENTS_MAX = 16, PROFILE_LABELS_MAX = 64 };
 
@@ -186,12 +187,6 @@ struct profile_scan {
     int64_t reachable_objects, reachable_space;
 };
 
-/* A list of anything. */
-struct profile_list {
-    void *items;
-    size_t count, room;
-};
-
 struct profile {
     bool failed; /* memory is out */
     enum profile_kind kind;
@@ -203,18 +198,18 @@ struct profile {
     bool default_named; /* by the file, which else leaves it open */
     struct profile_samples samples;
 
-    struct profile_list mappings;   /* struct profile_mapping; [0] is no mapping */
-    struct profile_list functions;  /* struct profile_function; [0] is none */
-    struct profile_list lines;      /* struct profile_line */
-    struct profile_list locations;  /* struct profile_location; from 0 */
-    struct profile_list stacks;     /* struct profile_stack; from 0; [0] is the empty stack */
-    struct profile_list frames;     /* bytes: locations, leaf first, packed (model.c) */
-    struct profile_list labels;     /* struct profile_label */
-    struct profile_list label_sets; /* struct profile_label_set; [0] is none */
-    struct profile_list points;     /* struct profile_point */
-    struct profile_list moments;    /* struct profile_moment */
-    struct profile_list threads;    /* struct profile_thread */
-    struct profile_list comments;   /* uint32_t: strings */
+    struct list mappings;   /* struct profile_mapping; [0] is no mapping */
+    struct list functions;  /* struct profile_function; [0] is none */
+    struct list lines;      /* struct profile_line */
+    struct list locations;  /* struct profile_location; from 0 */
+    struct list stacks;     /* struct profile_stack; from 0; [0] is the empty stack */
+    struct list frames;     /* bytes: locations, leaf first, packed (model.c) */
+    struct list labels;     /* struct profile_label */
+    struct list label_sets; /* struct profile_label_set; [0] is none */
+    struct list points;     /* struct profile_point */
+    struct list moments;    /* struct profile_moment */
+    struct list threads;    /* struct profile_thread */
+    struct list comments;   /* uint32_t: strings */
 
     /* What is known of the whole; strings where the name does not say otherwise. */
     uint32_t program, command, host, drop_frames, keep_frames, doc_url;
@@ -238,10 +233,10 @@ struct profile {
     uint64_t resident_bytes;      /* of the process at the last moment; 0: not known */
     uint64_t resident_peak_bytes; /* of the process, by the kernel's own count; 0: not known */
     uint64_t heap_resident_bytes; /* the most the allocator had in memory at a snapshot; or 0 */
-    struct profile_list warnings; /* uint32_t: strings, for people */
+    struct list warnings;         /* uint32_t: strings, for people */
 
-    struct profile_list text;    /* the bytes of all strings */
-    struct profile_list strings; /* offsets in it */
+    struct list text;            /* the bytes of all strings */
+    struct list strings;         /* offsets in it */
     struct profile_index *index; /* what is where (model.c) */
 };
 
@@ -283,7 +278,7 @@ bool profile_want_history(struct profile *profile);
 /* Whether the sum of any rows of a column or of a moment of the history, and the difference of two
  * such sums, fits: a reader and profile_merge see to it, so that nobody else has to. */
 bool profile_sums_fit(const struct profile *profile);
-void *profile_list_add(struct profile *profile, struct profile_list *list, size_t item_size);
+void *profile_list_add(struct profile *profile, struct list *list, size_t item_size);
 void profile_warn(struct profile *profile, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -3,7 +3,7 @@
 #ifndef PROFILE_MODEL_INDEX_H
 #define PROFILE_MODEL_INDEX_H
 
-#include "tool/profile/finder.h"
+#include "tool/memory/memory.h"
 #include "tool/profile/model.h"
 
 struct string {
@@ -17,12 +17,12 @@ struct named {
 };
 
 struct profile_index {
-    struct finder strings, functions, stacks, label_sets, addresses, named;
+    struct map strings, functions, stacks, label_sets, addresses, named;
     struct named last_named;
     uint8_t *packed; /* a stack on its way in, */
     size_t packed_room;
     uint32_t *frames[2]; /* and stacks on their way out, in turns */
-    size_t frames_room;  /* of each */
+    size_t frames_room[2];
     unsigned turn;
     uint32_t *by_start; /* mappings by address */
     size_t by_start_count, by_start_room;

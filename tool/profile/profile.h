@@ -6,7 +6,6 @@
 #include "tool/profile/block_size.h"
 #include "tool/profile/estimate.h"
 #include "tool/profile/exact.h"
-#include "tool/profile/finder.h"
 #include "tool/profile/keys.h"
 #include "tool/profile/model.h"
 #include "tool/profile/names.h"

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
+
 enum { LOOSE_MAX = 512, STEPS_MAX = 256 };
 
 static int compare(const void *left, const void *right)
@@ -32,14 +34,9 @@ static void sort_in(struct ranges *ranges)
 bool ranges_add(struct ranges *ranges, uint64_t group, uint64_t start, uint64_t end,
                 uint32_t number)
 {
-    if (ranges->count == ranges->room) {
-        size_t room = ranges->room == 0 ? 64 : ranges->room * 2;
-        struct range *items = reallocarray(ranges->items, room, sizeof *items);
-        if (!items || room > UINT32_MAX)
-            return false;
-        ranges->items = items;
-        ranges->room = room;
-    }
+    if (ranges->count >= UINT32_MAX ||
+        !list_reserve(&ranges->items, &ranges->room, ranges->count + 1, sizeof *ranges->items))
+        return false;
     ranges->items[ranges->count++] = (struct range){group, start, end, number, 0};
     return true;
 }

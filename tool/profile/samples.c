@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "tool/memory/memory.h"
 
 int profile_type_named(const struct profile *profile, const char *name)
 {
@@ -45,17 +46,12 @@ bool profile_samples_copy(struct profile_samples *samples)
     return ok;
 }
 
-/* *column has room for so many. What is new in it may be anything. */
+/* *column has room for `room` items; the new ones are not cleared. */
 static bool column_grow(struct profile *profile, void *column, size_t item_size, size_t room)
 {
-    void **place = column;
-    void *items = reallocarray(*place, room, item_size);
-    if (!items) {
-        profile->failed = true;
-        return false;
-    }
-    *place = items;
-    return true;
+    bool ok = list_resize(column, room, item_size);
+    profile->failed |= !ok;
+    return ok;
 }
 
 /* A column for samples that are there already: of zeros. */

@@ -10,6 +10,7 @@
 #ifndef REPORT_MAKER_H
 #define REPORT_MAKER_H
 
+#include "tool/memory/memory.h"
 #include "tool/report/pattern.h"
 
 enum { FOCUS_MAX = 30 };
@@ -56,13 +57,6 @@ struct source {
     bool sized;           /* some samples have the size of their blocks as a label */
 };
 
-/* Texts that no profile has. */
-struct texts {
-    struct texts *next;
-    size_t used;
-    char bytes[];
-};
-
 /* A condition on labels, as pprof writes it: [KEY=]RE,RE... or [KEY=]NUMBER:NUMBER with units. */
 enum { TAG_PATTERNS = 8 };
 struct tag {
@@ -96,17 +90,17 @@ struct maker {
     size_t frames_room;
     /* Samples are numbered through both sources, those of the base behind the profile's. The ones
      * of a stack are a chain, in their order; UINT32_MAX ends it. */
-    uint32_t *first;       /* by stack */
-    uint32_t *next;        /* by sample; NULL: each stack has one */
-    size_t *seen;          /* with rows_only: by frame, sample + 1 that was counted */
-    uint32_t *frame_slots; /* a hash table: number + 1, or 0 */
-    struct finder stacks;  /* while the view is made */
-    size_t frame_slots_count, first_room;
+    uint32_t *first;   /* by stack */
+    uint32_t *next;    /* by sample; NULL: each stack has one */
+    size_t *seen;      /* with rows_only: by frame, sample + 1 that was counted */
+    struct map frames; /* of the view */
+    struct map stacks; /* while the view is made */
+    size_t first_room;
     struct path *paths[2]; /* in turns */
     size_t path_of[2];     /* whose they are: stack + 1; 0 while the view is made */
     unsigned turn;
-    struct texts *texts;
-    bool failed; /* memory is out */
+    struct arena texts; /* that no profile has */
+    bool failed;        /* memory is out */
 };
 
 /* What filters leave of a stack of the profile. False: nothing, or memory is out. */

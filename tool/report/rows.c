@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
 #include "tool/report/maker.h"
 #include "tool/terminal/terminal.h"
 
@@ -98,7 +99,7 @@ struct view_row *view_rows(const struct view *view, bool by_total, size_t *count
     free(seen);
     if (!all) {
         free(rows);
-        output_lose();
+        shortage_note();
         return NULL;
     }
     sorting = view;
@@ -113,54 +114,44 @@ struct view_row *view_rows(const struct view *view, bool by_total, size_t *count
 struct edges {
     struct view_edge *items;
     size_t *last; /* by edge: stack + 1 that was counted */
-    uint32_t *slots;
-    size_t count, room, slots_count;
+    size_t count, room, last_room;
+    struct map map;
 };
 
-static size_t edge_slot(const struct edges *edges, uint32_t caller, uint32_t callee)
+static uint64_t edge_hash(uint32_t caller, uint32_t callee)
 {
-    size_t mask = edges->slots_count - 1;
-    size_t at = view_hash(view_hash(0, caller), callee) & mask;
-    for (; edges->slots[at] != 0; at = (at + 1) & mask) {
-        const struct view_edge *there = &edges->items[edges->slots[at] - 1];
-        if (there->caller == caller && there->callee == callee)
-            break;
-    }
-    return at;
+    return map_mix(map_mix(0, caller), callee);
 }
 
-static bool edges_grow(struct edges *edges)
+static uint64_t known_hash(const void *context, uint32_t number)
 {
-    size_t room = edges->room == 0 ? 512 : 2 * edges->room;
-    struct view_edge *items = realloc(edges->items, room * sizeof *items);
-    edges->items = items ? items : edges->items;
-    size_t *last = realloc(edges->last, room * sizeof *last);
-    edges->last = last ? last : edges->last;
-    uint32_t *slots = calloc(2 * room, sizeof *slots);
-    if (!items || !last || !slots) {
-        free(slots);
-        return false;
-    }
-    free(edges->slots);
-    edges->slots = slots;
-    edges->slots_count = 2 * room;
-    edges->room = room;
-    for (size_t i = 0; i < edges->count; i++)
-        slots[edge_slot(edges, items[i].caller, items[i].callee)] = (uint32_t)i + 1;
-    return true;
+    const struct view_edge *edge = &((const struct edges *)context)->items[number];
+    return edge_hash(edge->caller, edge->callee);
+}
+
+static bool known_same(const void *context, uint32_t number, const void *key)
+{
+    const struct view_edge *a = &((const struct edges *)context)->items[number], *b = key;
+    return a->caller == b->caller && a->callee == b->callee;
 }
 
 static struct view_edge *edge_find(struct edges *edges, uint32_t caller, uint32_t callee)
 {
-    if (edges->count == edges->room && !edges_grow(edges))
+    static const struct map_kind kind = {known_hash, known_same};
+    struct view_edge edge = {.caller = caller, .callee = callee};
+    size_t count = edges->count;
+    uint32_t number;
+    if (!map_find_as(&edges->map, edges, &kind, edge_hash(caller, callee), &edge, &number))
         return NULL;
-    size_t at = edge_slot(edges, caller, callee);
-    if (edges->slots[at] == 0) {
-        edges->items[edges->count] = (struct view_edge){.caller = caller, .callee = callee};
-        edges->last[edges->count] = 0;
-        edges->slots[at] = (uint32_t)++edges->count;
-    }
-    return &edges->items[edges->slots[at] - 1];
+    if (number != MAP_NONE)
+        return &edges->items[number];
+    if (!list_reserve(&edges->items, &edges->room, count + 1, sizeof *edges->items) ||
+        !list_reserve(&edges->last, &edges->last_room, count + 1, sizeof *edges->last))
+        return NULL;
+    edges->items[count] = edge;
+    edges->last[count] = 0;
+    map_add(&edges->map, (uint32_t)count);
+    return &edges->items[edges->count++];
 }
 
 static int compare_edges(const void *left, const void *right)
@@ -177,7 +168,7 @@ static int compare_edges(const void *left, const void *right)
 struct view_edge *view_edges(const struct view *view, const bool *wanted, size_t *count)
 {
     struct edges edges = {0};
-    bool ok = edges_grow(&edges);
+    bool ok = list_reserve(&edges.items, &edges.room, 1, sizeof *edges.items);
     for (size_t i = 0; i < view->stacks_count && ok; i++) {
         struct view_stack stack = view_stack(view, i);
         struct view_value sum = view_sum(view, i);
@@ -195,11 +186,11 @@ struct view_edge *view_edges(const struct view *view, const bool *wanted, size_t
         }
     }
     free(edges.last);
-    free(edges.slots);
+    map_free(&edges.map);
     *count = ok ? edges.count : 0;
     if (!ok) {
         free(edges.items);
-        output_lose();
+        shortage_note();
         return NULL;
     }
     sorting = view;

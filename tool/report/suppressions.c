@@ -14,15 +14,15 @@
  * A block says what the stack begins with, leaf first; ... is any number of frames. valgrind's
  * stacks begin with the allocating function, which ours leave out: such a line may be missed.
  */
-#include "tool/report/leaks.h"
-#include "tool/report/pattern.h"
-#include "tool/report/question.h"
-
-#include "base/compiler.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/compiler.h"
+#include "tool/memory/memory.h"
+#include "tool/report/leaks.h"
+#include "tool/report/pattern.h"
+#include "tool/report/question.h"
 
 /* Frames of a block: its lines as they are, "fun:main". */
 struct block {
@@ -66,14 +66,8 @@ void suppressions_free(struct suppressions *suppressions)
 
 static bool add(char ***lines, size_t *count, size_t *room, const char *line, size_t length)
 {
-    if (*count == *room) {
-        size_t more = *room * 2 + 16;
-        char **moved = realloc(*lines, more * sizeof *moved);
-        if (!moved)
-            return false;
-        *lines = moved;
-        *room = more;
-    }
+    if (!list_reserve(lines, room, *count + 1, sizeof **lines))
+        return false;
     char *copy = strndup(line, length);
     if (copy)
         (*lines)[(*count)++] = copy;
@@ -82,14 +76,9 @@ static bool add(char ***lines, size_t *count, size_t *room, const char *line, si
 
 static bool block_start(struct suppressions *suppressions)
 {
-    if (suppressions->blocks_count == suppressions->blocks_room) {
-        size_t room = suppressions->blocks_room * 2 + 16;
-        struct block *blocks = realloc(suppressions->blocks, room * sizeof *blocks);
-        if (!blocks)
-            return false;
-        suppressions->blocks = blocks;
-        suppressions->blocks_room = room;
-    }
+    if (!list_reserve(&suppressions->blocks, &suppressions->blocks_room,
+                      suppressions->blocks_count + 1, sizeof *suppressions->blocks))
+        return false;
     memset(&suppressions->blocks[suppressions->blocks_count++], 0, sizeof(struct block));
     return true;
 }

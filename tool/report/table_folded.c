@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
+
 enum { CHAINS_MAX = 5, VALUE_WIDTH = 10, SHARE_WIDTH = 7, INDENT = 24 };
 
 struct chain {
@@ -52,14 +54,9 @@ static struct chain *chains_make(const struct view *view, uint32_t frame, size_t
             at++;
             stack = view_stack(view, i); /* the comparison has made another one */
         }
-        if (at == *count && at == room) {
-            struct chain *more = realloc(chains, 2 * room * sizeof *chains);
-            if (!more) {
-                free(chains);
-                return NULL;
-            }
-            chains = more;
-            room *= 2;
+        if (at == *count && !list_reserve(&chains, &room, at + 1, sizeof *chains)) {
+            free(chains);
+            return NULL;
         }
         if (at == *count)
             chains[(*count)++] = (struct chain){.stack = (uint32_t)i, .folded = stack.folded};
@@ -101,7 +98,7 @@ void table_folded(const struct view *view, const struct style *style, uint32_t f
     int64_t whole = 0;
     struct chain *chains = chains_make(view, frame, &count);
     if (!chains) {
-        output_lose();
+        shortage_note();
         return;
     }
     for (size_t i = 0; i < count; i++)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
 #include "tool/report/maker.h"
 
 static const uint32_t *frames_of(const void *context, uint32_t stack, uint32_t *count)
@@ -31,15 +32,9 @@ struct maker_tree {
 
 static bool node_add(struct maker_tree *maker, const struct tree_node *node)
 {
-    if (maker->count == maker->room) {
-        size_t room = maker->room == 0 ? 256 : 2 * maker->room;
-        struct tree_node *nodes =
-            room <= UINT32_MAX ? realloc(maker->nodes, room * sizeof *nodes) : NULL;
-        if (!nodes)
-            return false;
-        maker->nodes = nodes;
-        maker->room = room;
-    }
+    if (maker->count >= UINT32_MAX ||
+        !list_reserve(&maker->nodes, &maker->room, maker->count + 1, sizeof *maker->nodes))
+        return false;
     maker->nodes[maker->count++] = *node;
     return true;
 }
@@ -132,18 +127,6 @@ struct level {
     struct view_value total;
 };
 
-static bool levels_room(struct level **levels, size_t *room, size_t want)
-{
-    if (want <= *room)
-        return true;
-    struct level *larger = realloc(*levels, 2 * want * sizeof *larger);
-    if (!larger)
-        return false;
-    *levels = larger;
-    *room = 2 * want;
-    return true;
-}
-
 bool tree_walk(const struct view *view, void (*each)(void *context, const struct tree_step *step),
                void *context)
 {
@@ -154,7 +137,7 @@ bool tree_walk(const struct view *view, void (*each)(void *context, const struct
     bool ok = tree_order(&order, view, true);
     for (size_t i = 0; i < order.count && ok; i++) {
         struct view_stack stack = view_stack(view, order_stack(&order, i));
-        ok = levels_room(&levels, &room, stack.count);
+        ok = list_reserve(&levels, &room, stack.count, sizeof *levels);
         for (uint32_t depth = order_shared(&order, i); depth < stack.count && ok; depth++) {
             struct level *level = &levels[depth];
             bool leaf = depth + 1 == stack.count;

@@ -10,31 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
 #include "tool/report/maker.h"
 #include "tool/terminal/terminal.h"
 
 static const uint32_t DROPPED = UINT32_MAX;
 
-uint64_t view_hash(uint64_t hash, uint64_t word)
-{
-    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 32;
-}
-
 bool maker_room(struct maker *maker, void *items, size_t item_size, size_t count, size_t *room)
 {
-    void **place = items;
-    if (count < *room)
-        return true;
-    size_t more = *room < 64 ? 64 : *room + *room / 2;
-    void *moved = realloc(*place, more * item_size);
-    if (!moved) {
-        maker->failed = true;
-        return false;
-    }
-    *place = moved;
-    *room = more;
-    return true;
+    bool ok = list_reserve(items, room, count + 1, item_size);
+    maker->failed |= !ok;
+    return ok;
 }
 
 /* Rows for all frames that there are by now. */
@@ -44,16 +30,11 @@ static bool rows_room(struct maker *maker)
     size_t used = view->rows_count, room = maker->frames_room;
     if (view->frames_count <= used)
         return true;
-    struct view_row *rows = realloc(view->rows, room * sizeof *rows);
-    if (!rows)
+    if (!list_resize(&view->rows, room, sizeof *view->rows) ||
+        !list_resize(&maker->seen, room, sizeof *maker->seen))
         return false;
-    view->rows = rows;
-    size_t *seen = realloc(maker->seen, room * sizeof *seen);
-    if (!seen)
-        return false;
-    maker->seen = seen;
-    memset(rows + used, 0, (room - used) * sizeof *rows);
-    memset(seen + used, 0, (room - used) * sizeof *seen);
+    memset(view->rows + used, 0, (room - used) * sizeof *view->rows);
+    memset(maker->seen + used, 0, (room - used) * sizeof *maker->seen);
     view->rows_count = room;
     return true;
 }
@@ -290,7 +271,7 @@ static bool maker_start(struct maker *maker)
     if (ok && !maker->options.rows_only) {
         size_t stacks = view->profile->stacks.count + (view->base ? view->base->stacks.count : 0);
         maker->view->sample_stacks = malloc((samples + 1) * sizeof *view->sample_stacks);
-        ok = view->sample_stacks && finder_start(&maker->stacks, maker->labels ? 0 : stacks);
+        ok = view->sample_stacks && map_start(&maker->stacks, maker->labels ? 0 : stacks);
     }
     return ok || view_out_of_memory(maker->error);
 }
@@ -336,10 +317,7 @@ bool view_make(struct view *view, const struct profile *profile, const struct vi
 
 void maker_clear(struct maker *maker)
 {
-    for (struct texts *texts = maker->texts, *next; texts; texts = next) {
-        next = texts->next;
-        free(texts);
-    }
+    arena_free(&maker->texts);
     filter_free(maker);
     for (unsigned i = 0; i < 2; i++) {
         filter_source_free(&maker->sources[i]);
@@ -350,8 +328,8 @@ void maker_clear(struct maker *maker)
     free(maker->first);
     free(maker->next);
     free(maker->seen);
-    free(maker->frame_slots);
-    finder_free(&maker->stacks);
+    map_free(&maker->frames);
+    map_free(&maker->stacks);
 }
 
 void view_free(struct view *view)

@@ -166,6 +166,5 @@ bool blame_is_wrapper(const char *function);
 double filter_age_share(const struct view_options *options, const struct profile *profile,
                         size_t row);
 /* A hash of one more word. */
-uint64_t view_hash(uint64_t hash, uint64_t word);
 
 #endif

@@ -4,106 +4,70 @@
  * file, module, ... Two profiles have strings of their own, so that texts are compared, but once a
  * location only. Of a file's path only the last part counts, since builds differ in the rest.
  */
-#include "tool/report/maker.h"
-#include "tool/terminal/terminal.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXTS_SIZE = 65536 };
+#include "tool/memory/memory.h"
+#include "tool/report/maker.h"
+#include "tool/terminal/terminal.h"
 
 /* A text that lives as long as the view. */
-__attribute__((format(printf, 2, 3))) static const char *frames_text(struct maker *maker,
-                                                                     const char *format, ...)
+static const char *kept(struct maker *maker, const char *text)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(NULL, 0, format, arguments);
-    va_end(arguments);
-    size_t size = length < 0 ? 1 : (size_t)length + 1;
-    if (!maker->texts || maker->texts->used + size > TEXTS_SIZE) {
-        struct texts *more = malloc(sizeof *more + (size > TEXTS_SIZE ? size : TEXTS_SIZE));
-        if (!more) {
-            maker->failed = true;
-            return "";
-        }
-        *more = (struct texts){.next = maker->texts};
-        maker->texts = more;
-    }
-    char *place = maker->texts->bytes + maker->texts->used;
-    place[0] = '\0';
-    va_start(arguments, format);
-    vsnprintf(place, size, format, arguments);
-    va_end(arguments);
-    maker->texts->used += size;
-    return place;
+    maker->failed |= text == NULL;
+    return text ? text : "";
 }
 
-static uint64_t hash_text(uint64_t hash, const char *text)
+static uint64_t text_mix(uint64_t hash, const char *text)
 {
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return view_hash(hash, 1);
+    return map_mix(hash, map_hash(text, strlen(text)));
 }
 
 static uint64_t frame_hash(const struct view_frame *frame, enum view_by by)
 {
-    uint64_t hash = hash_text(UINT64_C(0xcbf29ce484222325), by == VIEW_LINE ? "" : frame->name);
-    hash = hash_text(hash, name_base(frame->file));
-    return view_hash(view_hash(hash, frame->line), frame->address);
+    uint64_t hash = text_mix(0, by == VIEW_LINE ? "" : frame->name);
+    hash = text_mix(hash, name_base(frame->file));
+    return map_mix(map_mix(hash, frame->line), frame->address);
 }
 
-static bool frame_equal(const struct view_frame *a, const struct view_frame *b, enum view_by by)
+static uint64_t known_hash(const void *context, uint32_t number)
 {
+    const struct maker *maker = context;
+    return frame_hash(&maker->view->frames[number], maker->options.by);
+}
+
+static bool known_same(const void *context, uint32_t number, const void *key)
+{
+    const struct maker *maker = context;
+    const struct view_frame *a = &maker->view->frames[number], *b = key;
     return a->line == b->line && a->address == b->address &&
-           (by == VIEW_LINE || strcmp(a->name, b->name) == 0) &&
+           (maker->options.by == VIEW_LINE || strcmp(a->name, b->name) == 0) &&
            strcmp(name_base(a->file), name_base(b->file)) == 0;
-}
-
-static bool slots_grow(struct maker *maker)
-{
-    const struct view *view = maker->view;
-    size_t count = maker->frame_slots_count == 0 ? 1024 : 2 * maker->frame_slots_count;
-    uint32_t *slots = calloc(count, sizeof *slots);
-    if (!slots)
-        return false;
-    for (size_t i = 0; i < view->frames_count; i++) {
-        size_t at = frame_hash(&view->frames[i], maker->options.by) & (count - 1);
-        while (slots[at] != 0)
-            at = (at + 1) & (count - 1);
-        slots[at] = (uint32_t)i + 1;
-    }
-    free(maker->frame_slots);
-    maker->frame_slots = slots;
-    maker->frame_slots_count = count;
-    return true;
 }
 
 /* The number of the frame; one that is inlined in some places only is not marked so. */
 static uint32_t frame_intern(struct maker *maker, const struct view_frame *frame)
 {
+    static const struct map_kind kind = {known_hash, known_same};
     struct view *view = maker->view;
-    if (view->frames_count * 2 >= maker->frame_slots_count && !slots_grow(maker)) {
+    uint32_t number;
+    if (!map_find_as(&maker->frames, maker, &kind, frame_hash(frame, maker->options.by), frame,
+                     &number)) {
         maker->failed = true;
         return UINT32_MAX;
     }
-    size_t mask = maker->frame_slots_count - 1;
-    size_t at = frame_hash(frame, maker->options.by) & mask;
-    for (; maker->frame_slots[at] != 0; at = (at + 1) & mask) {
-        struct view_frame *there = &view->frames[maker->frame_slots[at] - 1];
-        if (!frame_equal(there, frame, maker->options.by))
-            continue;
+    if (number != MAP_NONE) {
         if (!(frame->flags & FRAME_INLINED))
-            there->flags &= (uint8_t)~FRAME_INLINED;
-        return maker->frame_slots[at] - 1;
+            view->frames[number].flags &= (uint8_t)~FRAME_INLINED;
+        return number;
     }
     if (!maker_room(maker, &view->frames, sizeof *frame, view->frames_count, &maker->frames_room))
         return UINT32_MAX;
     view->frames[view->frames_count] = *frame;
-    maker->frame_slots[at] = (uint32_t)++view->frames_count;
-    return (uint32_t)view->frames_count - 1;
+    map_add(&maker->frames, (uint32_t)view->frames_count);
+    return (uint32_t)view->frames_count++;
 }
 
 /* Code without a name: its file and the place there, else the bare address. */
@@ -120,10 +84,11 @@ static void frame_unnamed(struct maker *maker, const struct profile_location *lo
     if (location->address == 0)
         frame->name = frame->module[0] ? name_base(frame->module) : "[unknown]";
     else if (frame->module[0] && code >= mapping->start)
-        frame->name = frames_text(maker, "%s+0x%lx", name_base(frame->module),
-                                  (unsigned long)(code - mapping->start + mapping->offset));
+        frame->name =
+            kept(maker, arena_print(&maker->texts, "%s+0x%lx", name_base(frame->module),
+                                    (unsigned long)(code - mapping->start + mapping->offset)));
     else
-        frame->name = frames_text(maker, "0x%lx", (unsigned long)code);
+        frame->name = kept(maker, arena_print(&maker->texts, "0x%lx", (unsigned long)code));
 }
 
 /* Keeps of a frame what tells it from others in this view. */
@@ -226,7 +191,7 @@ static void item_add(struct maker *maker, struct source *source, struct expansio
     if (frame.name[0] == '\0')
         frame_unnamed(maker, location, mapping, &frame);
     else if (location->flags & LOCATION_GUESS && frame.name[0] != '~')
-        frame.name = frames_text(maker, "~%s", frame.name);
+        frame.name = kept(maker, arena_print(&maker->texts, "~%s", frame.name));
     if (location->flags & LOCATION_GUESS)
         frame.flags |= FRAME_GUESS;
     item.bits |= frame.flags & FRAME_UNNAMED ? ITEM_UNNAMED : 0;
@@ -322,12 +287,13 @@ static uint32_t frame_of_thread(struct maker *maker, struct source *source, uint
     const struct profile_label *name = profile_label_of(profile, set, "thread");
     const struct profile_label *id = profile_label_of(profile, set, "thread_id");
     if (name && name->text && id && id->text == 0)
-        frame.name =
-            frames_text(maker, "%s %ld", profile_text(profile, name->text), (long)id->number);
+        frame.name = kept(maker, arena_print(&maker->texts, "%s %ld",
+                                             profile_text(profile, name->text), (long)id->number));
     else if (name && name->text)
         frame.name = profile_text(profile, name->text);
     else if (name || id)
-        frame.name = frames_text(maker, "%ld", (long)(id ? id->number : name->number));
+        frame.name =
+            kept(maker, arena_print(&maker->texts, "%ld", (long)(id ? id->number : name->number)));
     uint32_t number = frame_intern(maker, &frame);
     if (number != UINT32_MAX)
         source->set_frames[set] = number + 1;
@@ -353,7 +319,7 @@ static uint32_t frame_of_size(struct maker *maker, struct source *source, size_t
         frame.name = name;
     uint32_t number = frame_intern(maker, &frame);
     if (number != UINT32_MAX && maker->view->frames[number].name == name) /* a new one */
-        maker->view->frames[number].name = frames_text(maker, "%s", name);
+        maker->view->frames[number].name = kept(maker, arena_text(&maker->texts, name));
     if (number != UINT32_MAX)
         source->row_frames[row] = number + 1;
     return number;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
 #include "tool/report/maker.h"
 
 static const uint32_t NONE = UINT32_MAX;
@@ -53,18 +54,18 @@ uint32_t stacks_intern(struct maker *maker, const struct path *path, uint32_t sa
     uint32_t number;
     size_t size;
     const void *bytes = path_bytes(maker, path, &size);
-    if (!finder_find(&maker->stacks, maker, frames_bytes, bytes, size, &number)) {
+    if (!map_find(&maker->stacks, maker, frames_bytes, bytes, size, &number)) {
         maker->failed = true;
         return NONE;
     }
-    if (number != FINDER_NONE)
+    if (number != MAP_NONE)
         return number;
     size_t known = maker->view->stacks_count;
     if (!maker_room(maker, &maker->first, sizeof *maker->first, known, &maker->first_room))
         return NONE;
     maker->first[known] = sample;
     maker->view->stacks_count++;
-    finder_add(&maker->stacks, (uint32_t)known);
+    map_add(&maker->stacks, (uint32_t)known);
     return (uint32_t)known;
 }
 
@@ -73,7 +74,7 @@ bool stacks_link(struct maker *maker)
     const struct view *view = maker->view;
     size_t count = view->profile->samples.count + (view->base ? view->base->samples.count : 0);
     size_t kept = 0;
-    finder_free(&maker->stacks);
+    map_free(&maker->stacks);
     for (size_t i = 0; i < count; i++)
         kept += view->sample_stacks[i] != NONE;
     if (kept == view->stacks_count)

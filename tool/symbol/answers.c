@@ -5,9 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
+
 void answers_start(struct answers *answers)
 {
     memset(answers, 0, sizeof *answers);
+    answers->texts.sparse = true;
     answers_text(answers, "");
 }
 
@@ -16,7 +19,7 @@ void answers_free(struct answers *answers)
     free(answers->items);
     free(answers->frames);
     free(answers->text);
-    free(answers->slots);
+    map_free(&answers->texts);
     memset(answers, 0, sizeof *answers);
 }
 
@@ -65,32 +68,11 @@ const struct answer *answers_find(const struct answers *answers, uint64_t addres
                                                                         : NULL;
 }
 
-static uint64_t text_hash(const char *text)
+static const void *text_bytes(const void *context, uint32_t place, size_t *size)
 {
-    uint64_t hash = 14695981039346656037U;
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 1099511628211U;
-    return hash ^ hash >> 29;
-}
-
-static bool slots_grow(struct answers *answers)
-{
-    size_t size = answers->slots_size == 0 ? 256 : 2 * answers->slots_size;
-    uint32_t *slots = calloc(size, sizeof *slots);
-    if (!slots)
-        return false;
-    for (size_t i = 0; i < answers->slots_size; i++) {
-        if (answers->slots[i] == 0)
-            continue;
-        size_t at = text_hash(answers->text + answers->slots[i]) & (size - 1);
-        while (slots[at] != 0)
-            at = (at + 1) & (size - 1);
-        slots[at] = answers->slots[i];
-    }
-    free(answers->slots);
-    answers->slots = slots;
-    answers->slots_size = size;
-    return true;
+    const char *text = ((const struct answers *)context)->text + place;
+    *size = strlen(text);
+    return text;
 }
 
 uint32_t answers_text(struct answers *answers, const char *text)
@@ -98,46 +80,30 @@ uint32_t answers_text(struct answers *answers, const char *text)
     size_t length = text ? strlen(text) : 0;
     if (answers->failed || (length == 0 && answers->text_size > 0))
         return 0;
-    if (answers->slots_count * 2 >= answers->slots_size && !slots_grow(answers)) {
+    uint32_t there;
+    if (!map_find(&answers->texts, answers, text_bytes, text ? text : "", length, &there) ||
+        answers->text_size + length + 1 >= UINT32_MAX ||
+        !list_reserve(&answers->text, &answers->text_room, answers->text_size + length + 1, 1)) {
         answers->failed = true;
         return 0;
     }
-    size_t at = text_hash(text ? text : "") & (answers->slots_size - 1);
-    for (; answers->slots[at] != 0; at = (at + 1) & (answers->slots_size - 1))
-        if (strcmp(answers->text + answers->slots[at], text) == 0)
-            return answers->slots[at];
-    if (answers->text_size + length + 1 > answers->text_room) {
-        size_t room = 2 * answers->text_room + length + 4096;
-        char *more = room < UINT32_MAX ? realloc(answers->text, room) : NULL;
-        if (!more) {
-            answers->failed = true;
-            return 0;
-        }
-        answers->text = more;
-        answers->text_room = room;
-    }
+    if (there != MAP_NONE)
+        return there;
     uint32_t place = (uint32_t)answers->text_size;
     memcpy(answers->text + place, text ? text : "", length + 1);
     answers->text_size += length + 1;
-    if (place > 0) {
-        answers->slots[at] = place;
-        answers->slots_count++;
-    }
+    if (place > 0)
+        map_add(&answers->texts, place);
     return place;
 }
 
 void answers_add(struct answers *answers, struct answer *answer, const struct answer_frame *frame)
 {
-    if (answers->frames_count == answers->frames_room) {
-        size_t room = 2 * answers->frames_room + 256;
-        void *more =
-            room < UINT32_MAX ? realloc(answers->frames, room * sizeof *answers->frames) : NULL;
-        if (!more) {
-            answers->failed = true;
-            return;
-        }
-        answers->frames = more;
-        answers->frames_room = room;
+    if (answers->frames_count >= UINT32_MAX ||
+        !list_reserve(&answers->frames, &answers->frames_room, answers->frames_count + 1,
+                      sizeof *answers->frames)) {
+        answers->failed = true;
+        return;
     }
     if (answer->frames == 0)
         answer->first = (uint32_t)answers->frames_count;

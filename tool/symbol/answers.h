@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tool/memory/memory.h"
+
 enum answer_state {
     ANSWER_OPEN,    /* nothing found, so far */
     ANSWER_NEAREST, /* the nearest symbol before it */
@@ -38,9 +40,8 @@ struct answers {
     size_t frames_count, frames_room;
     char *text; /* strings, each ended by 0; the first is empty */
     size_t text_size, text_room;
-    uint32_t *slots; /* where in `text`, by hash; 0: free */
-    size_t slots_size, slots_count;
-    bool failed; /* memory is out */
+    struct map texts; /* numbers are places in `text` */
+    bool failed;      /* memory is out */
 };
 
 void answers_start(struct answers *answers);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
 #include "tool/symbol/demangle.h"
 #include "tool/symbol/dwarf_tree.h"
 #include "tool/symbol/qualify.h"
@@ -171,15 +172,10 @@ static bool scope_enter(struct unit *unit, struct tree_die *die, uint32_t outer)
     ranges_enter(&entering, die);
     if (!entering.any)
         return false;
-    if (unit->scopes_count == unit->scopes_room) {
-        size_t room = 2 * unit->scopes_room + 256;
-        void *more = realloc(unit->scopes, room * sizeof *unit->scopes);
-        if (!more) {
-            unit->answers->failed = true;
-            return false;
-        }
-        unit->scopes = more;
-        unit->scopes_room = room;
+    if (!list_reserve(&unit->scopes, &unit->scopes_room, unit->scopes_count + 1,
+                      sizeof *unit->scopes)) {
+        unit->answers->failed = true;
+        return false;
     }
     unit->scopes[unit->scopes_count++] =
         (struct scope){outer, die->die, outer == NO_FRAME ? entering.first : 0};

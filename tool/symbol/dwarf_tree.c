@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
+
 enum { CODES_MAX = 1 << 20, FORM_LEB = 0xf0, FORM_TEXT, FORM_BLOCK, FORM_OTHER };
 
 struct tree_attribute {
@@ -90,13 +92,9 @@ static uint8_t form_size(const struct tree *tree, unsigned form)
 
 static bool attribute_add(struct tree *tree, size_t *room, const struct tree_attribute *attribute)
 {
-    if (tree->attributes_count == *room) {
-        *room = 2 * *room + 1024;
-        void *more = realloc(tree->attributes, *room * sizeof *tree->attributes);
-        if (!more)
-            return false;
-        tree->attributes = more;
-    }
+    if (!list_reserve(&tree->attributes, room, tree->attributes_count + 1,
+                      sizeof *tree->attributes))
+        return false;
     tree->attributes[tree->attributes_count++] = *attribute;
     return true;
 }
@@ -132,13 +130,11 @@ static bool shapes_read(struct tree *tree, Dwarf_Die *root)
         if (code > CODES_MAX || length == 0)
             return false;
         if (code >= tree->shapes_count) {
-            size_t count = 2 * (size_t)code + 64;
-            struct tree_shape *more = realloc(tree->shapes, count * sizeof *more);
-            if (!more)
+            size_t before = tree->shapes_count;
+            if (!list_reserve(&tree->shapes, &tree->shapes_count, (size_t)code + 1,
+                              sizeof *tree->shapes))
                 return false;
-            memset(more + tree->shapes_count, 0, (count - tree->shapes_count) * sizeof *more);
-            tree->shapes = more;
-            tree->shapes_count = count;
+            memset(tree->shapes + before, 0, (tree->shapes_count - before) * sizeof *tree->shapes);
         }
         if (!shape_read(tree, abbrev, &room))
             return false;

@@ -2,15 +2,16 @@
 /* The machine code of functions, as the symbol table knows them: see symbol_codes. */
 #include "tool/symbol/function_code.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/memory/memory.h"
 #include "tool/symbol/answers.h"
 #include "tool/symbol/debug.h"
 #include "tool/symbol/demangle.h"
 #include "tool/symbol/elf/elf.h"
 #include "tool/symbol/modules.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { CODE_MAX = 1 << 26 };
 
@@ -67,15 +68,9 @@ static void line_take(void *context, uint64_t address, uint32_t line, const char
 {
     struct lines *lines = context;
     struct symbol_code *code = lines->code;
-    if (code->line_count == lines->room) {
-        size_t room = 2 * lines->room + 64;
-        void *more = realloc(code->lines, room * sizeof *code->lines);
-        if (!more) {
-            lines->text->failed = true;
-            return;
-        }
-        code->lines = more;
-        lines->room = room;
+    if (!list_reserve(&code->lines, &lines->room, code->line_count + 1, sizeof *code->lines)) {
+        lines->text->failed = true;
+        return;
     }
     /* The text moves as it grows: for now the pointer is a distance. */
     uintptr_t place = answers_text(lines->text, file);
@@ -144,15 +139,10 @@ static void code_add(struct codes *codes, const struct module *module, struct sy
         debug_lines(dwarf, code.start, code.start + code.size, line_take, &lines);
     for (size_t i = 0; i < code.line_count; i++)
         code.lines[i].file = text->text + (uintptr_t)code.lines[i].file;
-    if (codes->count == codes->room) {
-        codes->room = 2 * codes->room + 16;
-        void *more = realloc(codes->items, codes->room * sizeof *codes->items);
-        if (!more) {
-            codes->failed = true;
-            code_free(&code);
-            return;
-        }
-        codes->items = more;
+    if (!list_reserve(&codes->items, &codes->room, codes->count + 1, sizeof *codes->items)) {
+        codes->failed = true;
+        code_free(&code);
+        return;
     }
     codes->items[codes->count++] = code;
     codes->failed |= text->failed;

@@ -2,13 +2,14 @@
 /* See tool/symbol/qualify.h. */
 #include "tool/symbol/qualify.h"
 
-#include "tool/symbol/dwarf_tree.h"
-#include "tool/terminal/terminal.h"
-
 #include <dwarf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tool/memory/memory.h"
+#include "tool/symbol/dwarf_tree.h"
+#include "tool/terminal/terminal.h"
 
 enum { OUTSIDE = UINT32_MAX, NAME_SIZE = 16384, STEPS_MAX = 16 };
 
@@ -27,14 +28,8 @@ struct qualify_unit {
 
 static bool around_add(struct qualify_unit *unit, const struct tree_die *die, uint32_t outer)
 {
-    if (unit->count == unit->room) {
-        size_t room = 2 * unit->room + 256;
-        struct around *more = realloc(unit->around, room * sizeof *more);
-        if (!more)
-            return false;
-        unit->around = more;
-        unit->room = room;
-    }
+    if (!list_reserve(&unit->around, &unit->room, unit->count + 1, sizeof *unit->around))
+        return false;
     unit->around[unit->count++] = (struct around){die->die.addr, NULL, outer, (uint16_t)die->tag};
     return true;
 }
@@ -87,14 +82,8 @@ static struct qualify_unit *unit_of(struct qualify *qualify, Dwarf_CU *cu)
     for (size_t i = 0; i < qualify->count; i++)
         if (qualify->units[i].cu == cu)
             return &qualify->units[i];
-    if (qualify->count == qualify->room) {
-        size_t room = 2 * qualify->room + 16;
-        struct qualify_unit *more = realloc(qualify->units, room * sizeof *more);
-        if (!more)
-            return NULL;
-        qualify->units = more;
-        qualify->room = room;
-    }
+    if (!list_reserve(&qualify->units, &qualify->room, qualify->count + 1, sizeof *qualify->units))
+        return NULL;
     struct qualify_unit *unit = &qualify->units[qualify->count++];
     memset(unit, 0, sizeof *unit);
     unit->cu = cu;

@@ -2,11 +2,6 @@
 /* See tool/terminal/output.h. */
 #include "tool/terminal/output.h"
 
-#include "base/compiler.h"
-#include "tool/terminal/pack.h"
-#include "tool/terminal/screen.h"
-#include "tool/terminal/style.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,6 +10,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/compiler.h"
+#include "tool/memory/memory.h"
+#include "tool/terminal/pack.h"
+#include "tool/terminal/screen.h"
+#include "tool/terminal/style.h"
 
 enum { OUTPUT_MODE = 0600 };
 
@@ -181,21 +182,9 @@ static bool unpack(struct output *output)
     return whole;
 }
 
-static bool lost;
-
-void output_begin(void)
-{
-    lost = false;
-}
-
-void output_lose(void)
-{
-    lost = true;
-}
-
 bool output_whole(struct error *error)
 {
-    return !lost || error_memory(error);
+    return !shortage_is_noted() || error_memory(error);
 }
 
 bool output_end(struct output *output, bool whole, struct error *error)

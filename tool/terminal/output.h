@@ -33,12 +33,7 @@ bool output_start(struct output *output, const char *path, struct error *error);
 bool output_pack(struct output *output, const char *path, struct error *error);
 /* Closes it; with `whole` it gets its name, else it goes away. */
 bool output_end(struct output *output, bool whole, struct error *error);
-/* A command begins: nothing is missing yet. */
-void output_begin(void);
-/* Memory is out, and a report or a picture is not whole: said by whoever notices it, and asked when
- * the command ends. */
-void output_lose(void);
-/* Whether all that was asked for has been written, wherever that went. */
+/* Whether memory was enough for all that was asked for, wherever it was written. */
 bool output_whole(struct error *error);
 /* "memoir: profile.pb.gz, 12 KiB", after that; nothing for standard output. */
 void output_say(const struct output *output, const char *path);

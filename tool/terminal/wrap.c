@@ -2,14 +2,15 @@
 /* See tool/terminal/wrap.h. */
 #include "tool/terminal/wrap.h"
 
-#include "tool/terminal/progress.h"
-#include "tool/terminal/screen.h"
-#include "tool/terminal/style.h"
-
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
+
+#include "tool/memory/memory.h"
+#include "tool/terminal/progress.h"
+#include "tool/terminal/screen.h"
+#include "tool/terminal/style.h"
 
 enum { GAP = 3, HANG = 4 };
 
@@ -107,14 +108,8 @@ static ssize_t wrap_write(void *cookie, const char *bytes, size_t size)
             fit->used = 0;
             continue;
         }
-        if (fit->used == fit->room) {
-            size_t room = 2 * fit->room + 1;
-            char *more = realloc(fit->line, room);
-            if (!more)
-                return 0;
-            fit->line = more;
-            fit->room = room;
-        }
+        if (!list_reserve(&fit->line, &fit->room, fit->used + 1, 1))
+            return 0;
         fit->line[fit->used++] = bytes[i];
     }
     return ferror(fit->to) ? 0 : (ssize_t)size;

@@ -14,16 +14,17 @@
 #ifndef PROFILE_CAPTURE_CAPTURE_SAMPLES_H
 #define PROFILE_CAPTURE_CAPTURE_SAMPLES_H
 
+#include "tool/memory/memory.h"
 #include "tool/profile/capture/reconcile.h"
 #include "tool/profile/profile.h"
 
 struct capture_samples {
     struct profile *profile;
-    bool raw;                   /* only what was seen is wanted */
-    struct keys rows;           /* numbers are those of samples */
-    struct profile_list kinds;  /* struct kind: by sample */
-    struct keys owners;         /* stack, thread and size: numbers are those of `chains` */
-    struct profile_list chains; /* struct chain: of the target's rows */
+    bool raw;           /* only what was seen is wanted */
+    struct keys rows;   /* numbers are those of samples */
+    struct list kinds;  /* struct kind: by sample */
+    struct keys owners; /* stack, thread and size: numbers are those of `chains` */
+    struct list chains; /* struct chain: of the target's rows */
     int64_t largest_rate;
     /* The present snapshot. */
     uint32_t snapshot; /* from 1 */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
 #include "tool/terminal/terminal.h"
 
 struct range {
@@ -28,8 +29,8 @@ static int compare(const void *a, const void *b)
 }
 
 /* Places that two different files of the sorted `all` have had. */
-static void ranges_find(struct profile_list *ranges, struct profile *profile,
-                        const struct moved *all, size_t count)
+static void ranges_find(struct list *ranges, struct profile *profile, const struct moved *all,
+                        size_t count)
 {
     for (size_t i = 0; i < count; i++)
         for (size_t k = i + 1; k < count && all[k].start < all[i].end; k++) {
@@ -42,7 +43,7 @@ static void ranges_find(struct profile_list *ranges, struct profile *profile,
         }
 }
 
-static void locations_mark(struct profile *profile, const struct profile_list *ranges)
+static void locations_mark(struct profile *profile, const struct list *ranges)
 {
     const struct range *range = ranges->items;
     struct profile_location *locations = profile->locations.items;
@@ -59,7 +60,7 @@ void moved_mark(struct profile *profile, const struct moved *moved, size_t count
 {
     size_t mappings = profile->mappings.count, all_count = 0;
     struct moved *all = calloc(mappings + count + 1, sizeof *all);
-    struct profile_list ranges = {0};
+    struct list ranges = {0};
     if (!all) {
         profile->failed = true;
         return;

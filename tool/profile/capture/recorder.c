@@ -12,6 +12,7 @@
 #include "base/compiler.h"
 #include "base/crc.h"
 #include "base/proto.h"
+#include "tool/memory/memory.h"
 #include "tool/profile/capture/recorder_numbers.h"
 
 enum { ENTRY_MOST = 512, PAYLOAD_MOST = 32 << 10, FIRST_NODE = 2 };
@@ -39,15 +40,9 @@ static void append(struct writing *it, const void *bytes, size_t length)
 {
     if (it->failed)
         return;
-    if (it->room - it->used < length) {
-        size_t room = (it->used + length) * 2;
-        char *more = realloc(it->bytes, room);
-        it->failed = more == NULL;
-        if (it->failed)
-            return;
-        it->bytes = more;
-        it->room = room;
-    }
+    it->failed = !list_reserve(&it->bytes, &it->room, it->used + length, 1);
+    if (it->failed)
+        return;
     memcpy(it->bytes + it->used, bytes, length);
     it->used += length;
 }

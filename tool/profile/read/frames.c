@@ -4,10 +4,12 @@
 
 #include <stdlib.h>
 
+#include "tool/memory/memory.h"
+
 enum { LINES_MAX = 64 };
 
 /* The place in `list` of a key's number; what is new there must be filled in. */
-static uint32_t *number_of(struct keys *keys, struct profile_list *list, struct profile *profile,
+static uint32_t *number_of(struct keys *keys, struct list *list, struct profile *profile,
                            struct key key, bool *fresh)
 {
     uint32_t number = keys_add(keys, key, fresh);
@@ -120,14 +122,9 @@ uint32_t frames_stack(struct frames *known, struct profile *profile, const struc
                       size_t count)
 {
     uint32_t used = 0;
-    if (count > known->stack_room) {
-        uint32_t *larger = realloc(known->stack, count * sizeof *larger);
-        if (!larger) {
-            profile->failed = true;
-            return 0;
-        }
-        known->stack = larger;
-        known->stack_room = count;
+    if (!list_reserve(&known->stack, &known->stack_room, count, sizeof *known->stack)) {
+        profile->failed = true;
+        return 0;
     }
     for (size_t at = 0; at < count;) {
         size_t length = 1;

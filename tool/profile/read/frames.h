@@ -7,6 +7,7 @@
 #ifndef PROFILE_READ_FRAMES_H
 #define PROFILE_READ_FRAMES_H
 
+#include "tool/memory/memory.h"
 #include "tool/profile/profile.h"
 #include "tool/profile/read/cursor.h"
 
@@ -19,7 +20,7 @@ struct frame {
 /* What was made of a file's frames so far; all zero at first. */
 struct frames {
     struct keys locations, paths;
-    struct profile_list numbers, mappings; /* uint32_t: of the profile, by the keys' numbers */
+    struct list numbers, mappings; /* uint32_t: of the profile, by the keys' numbers */
     uint32_t *stack;
     size_t stack_room;
 };

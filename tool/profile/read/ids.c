@@ -4,16 +4,12 @@
 
 #include <stdlib.h>
 
+#include "tool/memory/memory.h"
+
 bool ids_add(struct ids *ids, uint64_t id, uint32_t number)
 {
-    if (ids->count == ids->room) {
-        size_t room = ids->room == 0 ? 64 : ids->room + ids->room / 2;
-        struct ids_pair *pairs = reallocarray(ids->pairs, room, sizeof *pairs);
-        if (!pairs)
-            return false;
-        ids->pairs = pairs;
-        ids->room = room;
-    }
+    if (!list_reserve(&ids->pairs, &ids->room, ids->count + 1, sizeof *ids->pairs))
+        return false;
     ids->pairs[ids->count++] = (struct ids_pair){id, number};
     ids->scattered |= id != ids->count;
     return true;

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "tool/memory/memory.h"
 #include "tool/profile/profile.h"
 #include "tool/profile/read/cursor.h"
 #include "tool/profile/read/read.h"
@@ -33,11 +34,11 @@ struct reading {
     struct callgrind callgrind;
     struct profile *profile;
     struct keys ids; /* of compressed names: kind and number */
-    struct profile_list names;
+    struct list names;
     struct keys functions, selves, calls; /* numbers are those of callgrind's lists */
     struct keys mappings, inlined;
-    struct profile_list mapping_numbers;
-    struct profile_list inlined_places; /* struct inlined_place */
+    struct list mapping_numbers;
+    struct list inlined_places; /* struct inlined_place */
     /* Where the next line is. */
     uint32_t object, file, function;
     uint32_t called_object, called_file;
@@ -413,12 +414,12 @@ static bool read(const struct read_input *input, struct profile *profile, struct
                      (unsigned long long)reading.bad);
     struct keys *keys[] = {&reading.ids,   &reading.functions, &reading.selves,
                            &reading.calls, &reading.mappings,  &reading.inlined};
-    struct profile_list *lists[] = {&reading.names,
-                                    &reading.mapping_numbers,
-                                    &reading.inlined_places,
-                                    &reading.callgrind.functions,
-                                    &reading.callgrind.selves,
-                                    &reading.callgrind.calls};
+    struct list *lists[] = {&reading.names,
+                            &reading.mapping_numbers,
+                            &reading.inlined_places,
+                            &reading.callgrind.functions,
+                            &reading.callgrind.selves,
+                            &reading.callgrind.calls};
     for (size_t i = 0; i < COUNT_OF(keys); i++)
         keys_free(keys[i]);
     for (size_t i = 0; i < COUNT_OF(lists); i++)

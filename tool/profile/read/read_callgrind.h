@@ -7,6 +7,7 @@
 #ifndef PROFILE_READ_READ_CALLGRIND_H
 #define PROFILE_READ_READ_CALLGRIND_H
 
+#include "tool/memory/memory.h"
 #include "tool/profile/profile.h"
 
 enum { COSTS_MAX = 8, CALLGRIND_NONE = UINT32_MAX };
@@ -39,7 +40,7 @@ struct callgrind_call {
 
 struct callgrind {
     struct profile *profile;
-    struct profile_list functions, selves, calls;
+    struct list functions, selves, calls;
     unsigned events;
     bool ours; /* written by memoir, which writes a call for every start of a function */
 };

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
 #include "tool/profile/capture/capture.h"
 #include "tool/profile/profile.h"
 
@@ -18,8 +19,8 @@ static const uint64_t NO_BYTES = UINT64_MAX;
 
 struct survey {
     struct profile *profile;
-    struct profile_list snapshots; /* struct snapshot */
-    size_t whole;                  /* so many of them */
+    struct list snapshots; /* struct snapshot */
+    size_t whole;          /* so many of them */
     struct capture_process process;
     struct capture_text reason; /* of the latest */
     uint64_t start_ms, end_ms;

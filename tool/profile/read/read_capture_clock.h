@@ -7,6 +7,7 @@
 #ifndef PROFILE_READ_READ_CAPTURE_CLOCK_H
 #define PROFILE_READ_READ_CAPTURE_CLOCK_H
 
+#include "tool/memory/memory.h"
 #include "tool/profile/capture/capture.h"
 #include "tool/profile/profile.h"
 
@@ -19,9 +20,9 @@ struct clock_thread {
 
 struct clock_rows {
     bool known, wall;
-    struct profile_list threads; /* struct clock_thread, by number after clock_rows_end */
-    struct profile_list rows;    /* struct capture_cpu_row */
-    unsigned samples, time;      /* columns */
+    struct list threads;    /* struct clock_thread, by number after clock_rows_end */
+    struct list rows;       /* struct capture_cpu_row */
+    unsigned samples, time; /* columns */
 };
 
 void clock_rows_start(struct clock_rows *clock, struct profile *profile,

@@ -6,13 +6,14 @@
 #ifndef PROFILE_READ_READ_CAPTURE_LEAKS_H
 #define PROFILE_READ_READ_CAPTURE_LEAKS_H
 
+#include "tool/memory/memory.h"
 #include "tool/profile/capture/capture.h"
 #include "tool/profile/profile.h"
 
 enum { LEAK_COLUMNS = 6 };
 
 struct leak_rows {
-    struct profile_list rows;       /* struct capture_leak */
+    struct list rows;               /* struct capture_leak */
     unsigned columns[LEAK_COLUMNS]; /* lost, indirect, possible: objects and bytes of each */
 };
 

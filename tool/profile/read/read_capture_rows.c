@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "tool/memory/memory.h"
 #include "tool/profile/capture/capture.h"
 #include "tool/profile/profile.h"
 #include "tool/profile/read/read_capture_clock.h"
@@ -40,20 +41,20 @@ struct taking {
     size_t seen;                   /* snapshots so far; the present one is the one before */
     const struct snapshot *wanted; /* the present one, if its rows are */
     bool target;                   /* and whether it is the one */
-    struct profile_list nodes;     /* struct node */
+    struct list nodes;             /* struct node */
     /* Mappings. */
-    struct keys places;         /* start, end and string of the path: to the list below */
-    struct profile_list known;  /* uint32_t: mappings */
-    struct profile_list active; /* struct place: those of the present list, by address */
-    struct profile_list gone;   /* struct moved: what was unloaded up to the last list */
+    struct keys places; /* start, end and string of the path: to the list below */
+    struct list known;  /* uint32_t: mappings */
+    struct list active; /* struct place: those of the present list, by address */
+    struct list gone;   /* struct moved: what was unloaded up to the last list */
     bool sorted;
     struct keys second; /* locations whose address means another mapping than the first */
-    struct profile_list seconds;
+    struct list seconds;
     /* Threads. */
     struct keys thread_numbers; /* of one snapshot */
-    struct profile_list numbered;
-    struct keys thread_ids;      /* of all */
-    struct profile_list threads; /* struct thread */
+    struct list numbered;
+    struct keys thread_ids; /* of all */
+    struct list threads;    /* struct thread */
     struct capture_samples samples;
     struct clock_rows clock;
     struct leak_rows leaks;
@@ -278,7 +279,7 @@ static void take_thread(void *context, const struct capture_thread *thread)
         *numbered = index;
 }
 
-static const struct thread *thread_of(const struct taking *taking, uint32_t number)
+static const struct thread *thread_of(struct taking *taking, uint32_t number)
 {
     uint32_t found = keys_find(&taking->thread_numbers, (struct key){{number, 0, 0}});
     if (number == THREAD_OTHER || found >= taking->numbered.count)
@@ -340,7 +341,7 @@ static void thread_rename(struct taking *taking, struct thread *thread, uint32_t
 static void clock_labels(struct taking *taking)
 {
     struct keys tids = {0};
-    struct profile_list *known = &taking->threads;
+    struct list *known = &taking->threads;
     struct clock_thread *of = taking->clock.threads.items;
     bool fresh;
     for (size_t i = 0; i < known->count; i++) {
@@ -523,9 +524,8 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
                                                      profile_string_of(profile, "bytes")};
     struct keys *keys[] = {&taking.places, &taking.second, &taking.thread_numbers,
                            &taking.thread_ids};
-    struct profile_list *lists[] = {&taking.nodes,   &taking.known,    &taking.active,
-                                    &taking.seconds, &taking.numbered, &taking.threads,
-                                    &taking.gone};
+    struct list *lists[] = {&taking.nodes,    &taking.known,   &taking.active, &taking.seconds,
+                            &taking.numbered, &taking.threads, &taking.gone};
     capture_samples_free(&taking.samples);
     clock_rows_free(&taking.clock);
     leak_rows_free(&taking.leaks);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
 #include "tool/profile/read/frames.h"
 #include "tool/profile/read/value.h"
 
@@ -71,14 +72,9 @@ static uint32_t stack_of(struct dhat *dhat, uint32_t numbers)
 {
     struct values *values = &dhat->values;
     size_t count = count_of(values, numbers), used = 0;
-    if (count > dhat->stack_room) {
-        struct frame *larger = realloc(dhat->stack, count * sizeof *larger);
-        if (!larger) {
-            dhat->profile->failed = true;
-            return 0;
-        }
-        dhat->stack = larger;
-        dhat->stack_room = count;
+    if (!list_reserve(&dhat->stack, &dhat->stack_room, count, sizeof *dhat->stack)) {
+        dhat->profile->failed = true;
+        return 0;
     }
     for (uint32_t at = value_first(values, numbers); at != 0;
          at = value_after(values, numbers, at)) {

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
 #include "tool/profile/profile.h"
 #include "tool/profile/read/text_lines.h"
 
@@ -111,15 +112,12 @@ static uint32_t frame_of(struct reading *it, struct text name)
 {
     uint32_t whole = profile_string(it->profile, name.at, (size_t)(name.end - name.at));
     if (whole >= it->known_room) {
-        size_t room = (size_t)whole * 2 + 256;
-        uint32_t *known = reallocarray(it->known, room, sizeof *known);
-        if (!known) {
+        size_t before = it->known_room;
+        if (!list_reserve(&it->known, &it->known_room, (size_t)whole + 1, sizeof *it->known)) {
             it->profile->failed = true;
             return 0;
         }
-        memset(known + it->known_room, 0, (room - it->known_room) * sizeof *known);
-        it->known = known;
-        it->known_room = room;
+        memset(it->known + before, 0, (it->known_room - before) * sizeof *it->known);
     }
     if (it->known[whole] == 0)
         it->known[whole] = make_frame(it, name, whole) + 1;

@@ -13,11 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
+
 enum { FRAMES_MAX = 4096, LINES_MAX = 64, NS_PER_MS = 1000000 };
 
 /* ---- records that describe ---- */
 
-static uint32_t list_number(const struct profile_list *list, uint64_t index)
+static uint32_t list_number(const struct list *list, uint64_t index)
 {
     return index > 0 && index <= list->count ? ((const uint32_t *)list->items)[index - 1] : 0;
 }

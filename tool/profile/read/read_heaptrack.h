@@ -7,6 +7,7 @@
 #ifndef PROFILE_READ_READ_HEAPTRACK_H
 #define PROFILE_READ_READ_HEAPTRACK_H
 
+#include "tool/memory/memory.h"
 #include "tool/profile/profile.h"
 #include "tool/profile/read/cursor.h"
 #include "tool/profile/read/read.h"
@@ -28,22 +29,22 @@ struct heaptrack_info {
 /* What there is only before heaptrack's interpreter has put names in. */
 struct heaptrack_raw {
     bool is;
-    uint32_t program;           /* string */
-    struct keys modules;        /* path and place */
-    struct keys infos;          /* size and trace */
-    struct keys pointers;       /* addresses of blocks */
-    struct profile_list owners; /* uint32_t by pointer: its info + 1; 0: it is free */
-    struct profile_list events; /* uint32_t: info * 2, + 1 for a free; HEAPTRACK_NONE: time */
+    uint32_t program;     /* string */
+    struct keys modules;  /* path and place */
+    struct keys infos;    /* size and trace */
+    struct keys pointers; /* addresses of blocks */
+    struct list owners;   /* uint32_t by pointer: its info + 1; 0: it is free */
+    struct list events;   /* uint32_t: info * 2, + 1 for a free; HEAPTRACK_NONE: time */
 };
 
 struct heaptrack {
     struct profile *profile;
     uint64_t version, page_size;
-    struct profile_list strings;   /* uint32_t: of the profile */
-    struct profile_list modules;   /* uint32_t by string: mapping + 1, 0: not made */
-    struct profile_list addresses; /* uint32_t: locations */
-    struct profile_list traces;    /* struct heaptrack_trace */
-    struct profile_list infos;     /* struct heaptrack_info */
+    struct list strings;   /* uint32_t: of the profile */
+    struct list modules;   /* uint32_t by string: mapping + 1, 0: not made */
+    struct list addresses; /* uint32_t: locations */
+    struct list traces;    /* struct heaptrack_trace */
+    struct list infos;     /* struct heaptrack_info */
     uint64_t live, allocated, objects, frees, peak, now_ms, peak_ms;
     uint64_t events, peak_event; /* allocations, frees and times so far */
     uint32_t last;               /* the info of the allocation before */

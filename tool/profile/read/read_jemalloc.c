@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
 #include "tool/profile/profile.h"
 #include "tool/profile/read/text_lines.h"
 
@@ -42,11 +43,11 @@ struct reading {
     struct read_error *error;
     struct text text;
     double rate;
-    int64_t only;                /* a thread's number, or EVERY_THREAD */
-    uint32_t only_name;          /* threads of this name; 0: any */
-    bool has_all;                /* the brackets have something */
-    struct profile_list threads; /* struct thread, by number */
-    struct profile_list rows;    /* struct row: of the stack at hand */
+    int64_t only;        /* a thread's number, or EVERY_THREAD */
+    uint32_t only_name;  /* threads of this name; 0: any */
+    bool has_all;        /* the brackets have something */
+    struct list threads; /* struct thread, by number */
+    struct list rows;    /* struct row: of the stack at hand */
     struct text_stack stack;
 };
 

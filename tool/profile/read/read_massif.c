@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
 #include "tool/profile/read/frames.h"
 
 enum { DEPTH_MAX = 1024, INUSE = 0, PEAK = 1 };
@@ -30,9 +31,9 @@ struct snapshot {
 struct massif {
     struct profile *profile;
     struct frames known;
-    struct profile_list snapshots; /* struct snapshot */
-    struct keys stacks;            /* numbers are those of samples */
-    uint64_t scale;                /* nanoseconds of a unit of time */
+    struct list snapshots; /* struct snapshot */
+    struct keys stacks;    /* numbers are those of samples */
+    uint64_t scale;        /* nanoseconds of a unit of time */
     size_t trees;
     const char *end;
 };

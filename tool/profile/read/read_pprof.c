@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
 #include "tool/profile/profile.h"
 #include "tool/profile/read/ids.h"
 #include "tool/profile/read/pages.h"
@@ -50,7 +51,7 @@ struct reading {
     unsigned columns; /* that we keep of them */
     uint64_t default_type;
     struct text_stack stack;
-    struct profile_list lines;
+    struct list lines;
     bool labels_lost;
 };
 
@@ -377,15 +378,9 @@ static bool type_fits(const struct wire_field *field)
 
 static bool add_string(struct reading *it, const struct wire *text)
 {
-    if (it->string_count == it->string_room) {
-        size_t room = it->string_room == 0 ? 256 : it->string_room * 2;
-        uint32_t *strings = reallocarray(it->strings, room, sizeof *strings);
-        if (!strings) {
-            it->profile->failed = true;
-            return false;
-        }
-        it->strings = strings;
-        it->string_room = room;
+    if (!list_reserve(&it->strings, &it->string_room, it->string_count + 1, sizeof *it->strings)) {
+        it->profile->failed = true;
+        return false;
     }
     size_t length = (size_t)(text->end - text->at);
     if (it->string_count == 0 && length > 0)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
 #include "tool/profile/profile.h"
 #include "tool/profile/read/value.h"
 
@@ -35,10 +36,10 @@ struct scope {
     struct values values;
     uint32_t *locations; /* by frame */
     size_t frames;
-    struct keys samples;      /* stack and labels; numbers are those of samples */
-    struct profile_list sums; /* double[PROFILE_TYPES_MAX] by sample */
-    uint32_t *open;           /* the present stack, the outermost first */
-    uint32_t *stack;          /* and leaf first */
+    struct keys samples; /* stack and labels; numbers are those of samples */
+    struct list sums;    /* double[PROFILE_TYPES_MAX] by sample */
+    uint32_t *open;      /* the present stack, the outermost first */
+    uint32_t *stack;     /* and leaf first */
     size_t depth;
     uint32_t labels;
     unsigned type, counts; /* the columns of the present profile */

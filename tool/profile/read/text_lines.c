@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "tool/memory/memory.h"
 #include "tool/profile/profile.h"
 
 struct text text_of(const struct read_input *input)
@@ -115,16 +116,10 @@ bool text_hex(struct text *text, uint64_t *number)
 
 bool text_push(struct profile *profile, struct text_stack *room, uint32_t location)
 {
-    if (room->count == room->room) {
-        uint32_t more = room->room == 0 ? 256 : room->room * 2;
-        uint32_t *locations =
-            more > room->room ? reallocarray(room->locations, more, sizeof *locations) : NULL;
-        if (!locations) {
-            profile->failed = true;
-            return false;
-        }
-        room->locations = locations;
-        room->room = more;
+    if (room->count == UINT32_MAX ||
+        !list_reserve(&room->locations, &room->room, room->count + 1u, sizeof *room->locations)) {
+        profile->failed = true;
+        return false;
     }
     room->locations[room->count++] = location;
     return true;

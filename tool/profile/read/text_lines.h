@@ -35,7 +35,8 @@ void text_mappings(struct profile *profile, struct text *text);
 /* Room for the locations of a stack, used again and again. */
 struct text_stack {
     uint32_t *locations;
-    uint32_t count, room;
+    uint32_t count;
+    size_t room;
 };
 /* Return addresses up to the end of the line; answers the stack. False: there is something else,
  * `line` stands in front of it. */

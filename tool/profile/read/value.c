@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
 #include "tool/profile/profile.h"
 
 enum { DEPTH_MAX = 512, KIND_BITS = 3 };
@@ -38,15 +39,9 @@ static void skip_blanks(struct parser *parser)
 static bool add(struct parser *parser, enum value_kind kind)
 {
     struct values *values = parser->values;
-    if (values->count == values->room) {
-        size_t room = values->room == 0 ? 256 : values->room + values->room / 2;
-        struct value *items =
-            room < UINT32_MAX ? realloc(values->items, room * sizeof *items) : NULL;
-        if (!items)
-            return refuse(parser, "not enough memory for its values");
-        values->items = items;
-        values->room = room;
-    }
+    if (values->count >= UINT32_MAX - 1 ||
+        !list_reserve(&values->items, &values->room, values->count + 1, sizeof *values->items))
+        return refuse(parser, "not enough memory for its values");
     uint64_t offset = (uint64_t)(parser->at - values->bytes);
     values->items[values->count] =
         (struct value){offset << KIND_BITS | (unsigned)kind, (uint32_t)values->count + 1};
@@ -308,14 +303,9 @@ const char *value_text(struct values *values, uint32_t value, size_t *length)
     *length = (size_t)(end - first);
     if (!escapes)
         return first;
-    if (*length + 1 > values->text_room) {
-        char *larger = realloc(values->text, *length + 1);
-        if (!larger) {
-            *length = 0;
-            return "";
-        }
-        values->text = larger;
-        values->text_room = *length + 1;
+    if (!list_reserve(&values->text, &values->text_room, *length + 1, 1)) {
+        *length = 0;
+        return "";
     }
     size_t used = 0;
     for (at = first; at < end;) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
 #include "tool/profile/profile.h"
 
 enum { FLAT_NAME_MAX = 1 << 16 };
@@ -33,7 +34,7 @@ struct flat_maker {
     struct flat_options options;
     struct known *known; /* of flat->frames */
     size_t known_room;
-    struct finder finder;  /* of them */
+    struct map frames;     /* of them */
     struct pieces *pieces; /* by location */
     uint32_t *items;
     size_t items_count, items_room;
@@ -41,20 +42,6 @@ struct flat_maker {
     size_t path_room[2];
     unsigned turn;
 };
-
-static bool grow(void *array, size_t *room, size_t used, size_t item_size)
-{
-    void **place = array;
-    if (used < *room)
-        return true;
-    size_t more = *room < 64 ? 64 : *room * 2;
-    void *items = realloc(*place, more * item_size);
-    if (!items)
-        return false;
-    *place = items;
-    *room = more;
-    return true;
-}
 
 static const void *key_bytes(const void *context, uint32_t number, size_t *size)
 {
@@ -68,14 +55,14 @@ static uint32_t frame(struct flat *flat, struct flat_maker *maker, const struct 
 {
     size_t count = flat->frames_count;
     uint32_t number;
-    if (!finder_find(&maker->finder, maker, key_bytes, key, sizeof *key, &number))
+    if (!map_find(&maker->frames, maker, key_bytes, key, sizeof *key, &number))
         return UINT32_MAX;
-    if (number != FINDER_NONE)
+    if (number != MAP_NONE)
         return number;
-    if (!grow(&maker->known, &maker->known_room, count, sizeof *maker->known))
+    if (!list_reserve(&maker->known, &maker->known_room, count + 1, sizeof *maker->known))
         return UINT32_MAX;
     maker->known[count] = (struct known){*key, address};
-    finder_add(&maker->finder, (uint32_t)count);
+    map_add(&maker->frames, (uint32_t)count);
     flat->frames_count++;
     return (uint32_t)count;
 }
@@ -84,8 +71,8 @@ static bool item_add(struct flat *flat, struct flat_maker *maker, const struct f
                      uint64_t address)
 {
     uint32_t number = frame(flat, maker, key, address);
-    if (number == UINT32_MAX ||
-        !grow(&maker->items, &maker->items_room, maker->items_count, sizeof *maker->items))
+    if (number == UINT32_MAX || !list_reserve(&maker->items, &maker->items_room,
+                                              maker->items_count + 1, sizeof *maker->items))
         return false;
     maker->items[maker->items_count++] = number;
     return true;
@@ -351,7 +338,7 @@ void flat_free(struct flat *flat)
     free(flat->next);
     if (flat->maker) {
         free(flat->maker->known);
-        finder_free(&flat->maker->finder);
+        map_free(&flat->maker->frames);
         free(flat->maker->pieces);
         free(flat->maker->items);
         free(flat->maker->path[0]);

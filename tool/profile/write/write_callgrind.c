@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
 #include "tool/profile/profile.h"
 #include "tool/profile/write/flat.h"
 #include "tool/profile/write/line.h"
@@ -39,7 +40,7 @@ struct grind {
     uint32_t *function;                /* by frame: the first frame of its function */
     int64_t *self;                     /* by frame, `types` each */
     uint64_t *often;                   /* by frame: how many calls all stacks have of it */
-    struct finder finder;
+    struct map calls_map;
     struct call *calls; /* of some callers */
     int64_t *costs;     /* `types` each */
     size_t calls_count, calls_room, costs_room;
@@ -140,19 +141,6 @@ static bool prepare(struct grind *grind)
     return true;
 }
 
-static bool grow(void *array, size_t *room, size_t count, size_t item_size)
-{
-    void **place = array;
-    if (count <= *room)
-        return true;
-    void *items = reallocarray(*place, count + count / 2 + 256, item_size);
-    if (!items)
-        return false;
-    *place = items;
-    *room = count + count / 2 + 256;
-    return true;
-}
-
 static const void *call_bytes(const void *context, uint32_t number, size_t *size)
 {
     const struct call *call = &((const struct grind *)context)->calls[number];
@@ -165,18 +153,18 @@ static struct call *call_find(struct grind *grind, uint32_t caller, uint32_t cal
     struct call call = {.caller = caller, .callee = callee};
     size_t types = grind->flat.types, count = grind->calls_count;
     uint32_t number;
-    if (!finder_find(&grind->finder, grind, call_bytes, &call,
-                     sizeof call.caller + sizeof call.callee, &number))
+    if (!map_find(&grind->calls_map, grind, call_bytes, &call,
+                  sizeof call.caller + sizeof call.callee, &number))
         return NULL;
-    if (number != FINDER_NONE)
+    if (number != MAP_NONE)
         return &grind->calls[number];
-    if (!grow(&grind->calls, &grind->calls_room, count + 1, sizeof call) ||
-        !grow(&grind->costs, &grind->costs_room, (count + 1) * types, sizeof *grind->costs))
+    if (!list_reserve(&grind->calls, &grind->calls_room, count + 1, sizeof call) ||
+        !list_reserve(&grind->costs, &grind->costs_room, (count + 1) * types, sizeof *grind->costs))
         return NULL;
     memset(grind->costs + count * types, 0, types * sizeof *grind->costs);
     call.number = (uint32_t)count;
     grind->calls[grind->calls_count++] = call;
-    finder_add(&grind->finder, call.number);
+    map_add(&grind->calls_map, call.number);
     return &grind->calls[count];
 }
 
@@ -197,7 +185,7 @@ static bool call_add(struct grind *grind, uint32_t caller, uint32_t callee, size
 static bool calls_collect(struct grind *grind, uint32_t first, uint32_t end)
 {
     const struct flat *flat = &grind->flat;
-    finder_free(&grind->finder);
+    map_free(&grind->calls_map);
     grind->calls_count = 0;
     memset(grind->seen, 0, flat->frames_count * sizeof *grind->seen);
     for (size_t i = 0; i < flat->stacks_count; i++) {
@@ -295,7 +283,7 @@ static bool roots_put(struct grind *grind)
 {
     const struct flat *flat = &grind->flat;
     uint32_t none = (uint32_t)flat->frames_count; /* a number that no frame has */
-    finder_free(&grind->finder);
+    map_free(&grind->calls_map);
     grind->calls_count = 0;
     for (size_t i = 0; i < flat->stacks_count; i++) {
         struct flat_stack stack = flat_stack(flat, i);
@@ -337,7 +325,7 @@ static bool callgrind(const struct profile *profile, const struct write_options 
     free(grind.often);
     free(grind.calls);
     free(grind.costs);
-    finder_free(&grind.finder);
+    map_free(&grind.calls_map);
     free(grind.known);
     free(grind.seen);
     free(grind.ends);

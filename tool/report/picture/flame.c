@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
 #include "tool/report/picture/flame_data.h"
 #include "tool/report/picture/svg.h"
 #include "tool/report/report.h"
@@ -294,7 +295,7 @@ void picture_flame(const struct view *view, const struct picture_options *option
             flame_script_write(&flame);
         fputs("</svg>\n", file);
     } else {
-        output_lose();
+        shortage_note();
     }
     flame_data_free(&flame.data);
     flame_tree_free(&flame.tree);

@@ -5,36 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
 #include "tool/report/picture/svg.h"
 
-enum { NAME_COLUMNS = 300, TEXTS_ROOM = 65536 };
-
-/* Bytes of copied texts; a long one has a piece of its own. */
-struct flame_text {
-    struct flame_text *next;
-    size_t used, room;
-    char bytes[];
-};
+enum { NAME_COLUMNS = 300 };
 
 static const char *data_text(struct flame_data *data, const char *text)
 {
-    size_t length = strlen(text) + 1;
-    if (length == 1)
-        return "";
-    struct flame_text *piece = data->texts;
-    if (!piece || piece->room - piece->used < length) {
-        size_t room = length > TEXTS_ROOM ? length : TEXTS_ROOM;
-        piece = malloc(sizeof *piece + room);
-        if (!piece) {
-            data->failed = true;
-            return "";
-        }
-        *piece = (struct flame_text){.next = data->texts, .room = room};
-        data->texts = piece;
-    }
-    char *copy = memcpy(piece->bytes + piece->used, text, length);
-    piece->used += length;
-    return copy;
+    const char *copy = text[0] != '\0' ? arena_text(&data->texts, text) : "";
+    data->failed |= copy == NULL;
+    return copy ? copy : "";
 }
 
 /* Where there are very many, the last of them is no module, which has the frames of all others. */
@@ -49,72 +29,52 @@ static uint32_t data_module(struct flame_data *data, const char *path)
     return data->modules_count++;
 }
 
-static bool data_same(const struct flame_data_frame *one, const struct flame_data_frame *other)
+static uint64_t data_hash(const struct flame_data_frame *frame)
 {
+    uint64_t hash = map_mix(0, map_hash(frame->name, strlen(frame->name)));
+    hash = map_mix(hash, map_hash(frame->file, strlen(frame->file)));
+    return map_mix(map_mix(hash, frame->line), frame->flags);
+}
+
+static uint64_t known_hash(const void *context, uint32_t number)
+{
+    return data_hash(&((const struct flame_data *)context)->frames[number]);
+}
+
+static bool known_same(const void *context, uint32_t number, const void *key)
+{
+    const struct flame_data_frame *one = &((const struct flame_data *)context)->frames[number];
+    const struct flame_data_frame *other = key;
     return one->line == other->line && one->module == other->module && one->flags == other->flags &&
            strcmp(one->name, other->name) == 0 && strcmp(one->file, other->file) == 0;
 }
 
-static uint32_t data_hash(const struct flame_data_frame *frame)
-{
-    return svg_hash(frame->name) * 31 + svg_hash(frame->file) + frame->line * 7919 + frame->flags;
-}
-
-static bool data_room(struct flame_data *data)
-{
-    if (data->count < data->room)
-        return true;
-    uint32_t room = data->room ? data->room * 2 : 1024;
-    void *frames = realloc(data->frames, room * sizeof *data->frames);
-    uint32_t *slots = calloc(room * 2, sizeof *slots);
-    if (frames)
-        data->frames = frames;
-    if (!frames || !slots) {
-        free(slots);
-        return false;
-    }
-    free(data->slots);
-    data->slots = slots;
-    data->slots_count = room * 2;
-    data->room = room;
-    for (uint32_t i = 0; i < data->count; i++) {
-        size_t at = data_hash(&data->frames[i]) % data->slots_count;
-        while (slots[at])
-            at = (at + 1) % data->slots_count;
-        slots[at] = i + 1;
-    }
-    return true;
-}
-
 uint32_t flame_data_frame(struct flame_data *data, const struct view_frame *frame)
 {
+    static const struct map_kind kind = {known_hash, known_same};
     struct flame_data_frame wanted = {
         .name = frame->name, .file = frame->file, .line = frame->line, .flags = frame->flags};
+    uint32_t number;
     wanted.module = data_module(data, frame->module);
-    if (!data_room(data)) {
+    if (!map_find_as(&data->known, data, &kind, data_hash(&wanted), &wanted, &number) ||
+        !list_reserve(&data->frames, &data->room, data->count + 1u, sizeof *data->frames)) {
         data->failed = true;
         return 1;
     }
-    size_t at = data_hash(&wanted) % data->slots_count;
-    for (; data->slots[at]; at = (at + 1) % data->slots_count)
-        if (data_same(&data->frames[data->slots[at] - 1], &wanted))
-            return data->slots[at] + 1;
+    if (number != MAP_NONE)
+        return number + 2;
     wanted.name = data_text(data, wanted.name);
     wanted.file = data_text(data, wanted.file);
-    data->frames[data->count++] = wanted;
-    data->slots[at] = data->count;
-    return data->count + 1;
+    data->frames[data->count] = wanted;
+    map_add(&data->known, data->count);
+    return ++data->count + 1;
 }
 
 void flame_data_free(struct flame_data *data)
 {
-    while (data->texts) {
-        struct flame_text *piece = data->texts;
-        data->texts = piece->next;
-        free(piece);
-    }
+    arena_free(&data->texts);
+    map_free(&data->known);
     free(data->frames);
-    free(data->slots);
     memset(data, 0, sizeof *data);
 }
 

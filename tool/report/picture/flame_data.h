@@ -6,9 +6,10 @@
 #ifndef REPORT_PICTURE_FLAME_DATA_H
 #define REPORT_PICTURE_FLAME_DATA_H
 
-#include "tool/report/picture/flame_tree.h"
-
 #include <stdio.h>
+
+#include "tool/memory/memory.h"
+#include "tool/report/picture/flame_tree.h"
 
 enum { FLAME_MODULES_MAX = 256 };
 
@@ -26,12 +27,12 @@ struct flame_data_frame {
 
 struct flame_data {
     struct flame_data_frame *frames;
-    uint32_t count, room;
-    uint32_t *slots; /* number + 1 by hash */
-    size_t slots_count;
+    uint32_t count;
+    size_t room;
+    struct map known;
     struct flame_module modules[FLAME_MODULES_MAX];
     unsigned modules_count;
-    struct flame_text *texts;
+    struct arena texts;
     bool failed; /* memory is out */
 };
 

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
 #include "tool/report/report.h"
 
 struct flame_grow {
@@ -44,15 +45,9 @@ static void flame_add(struct flame_node *node, const struct view *view, uint32_t
 /* Answers 0, which is the root's number, when memory is out. */
 static uint32_t flame_node(struct flame_tree *tree, uint32_t frame, uint32_t depth)
 {
-    if (tree->count == tree->room) {
-        uint32_t room = tree->room == 0 ? 1024 : tree->room * 2;
-        void *nodes = realloc(tree->nodes, room * sizeof *tree->nodes);
-        if (nodes == NULL) {
-            tree->failed = true;
-            return 0;
-        }
-        tree->nodes = nodes;
-        tree->room = room;
+    if (!list_reserve(&tree->nodes, &tree->room, tree->count + 1u, sizeof *tree->nodes)) {
+        tree->failed = true;
+        return 0;
     }
     tree->nodes[tree->count] = (struct flame_node){.frame = frame, .depth = depth};
     if (depth > tree->depth)
@@ -63,15 +58,9 @@ static uint32_t flame_node(struct flame_tree *tree, uint32_t frame, uint32_t dep
 /* The heap of nodes to grow: the widest is at [0]. */
 static void flame_push(struct flame_tree *tree, uint32_t node)
 {
-    if (tree->heap_count == tree->heap_room) {
-        uint32_t room = tree->heap_room == 0 ? 1024 : tree->heap_room * 2;
-        void *heap = realloc(tree->heap, room * sizeof *tree->heap);
-        if (heap == NULL) {
-            tree->failed = true;
-            return;
-        }
-        tree->heap = heap;
-        tree->heap_room = room;
+    if (!list_reserve(&tree->heap, &tree->heap_room, tree->heap_count + 1u, sizeof *tree->heap)) {
+        tree->failed = true;
+        return;
     }
     uint32_t at = tree->heap_count++;
     for (; at > 0; at = (at - 1) / 2) {

@@ -21,13 +21,15 @@ struct flame_node {
 
 struct flame_tree {
     struct flame_node *nodes; /* [0] is the root; children are behind their parents */
-    uint32_t count, room;
+    uint32_t count;
+    size_t room;
     uint32_t depth;
     bool compared;     /* there is a base, or there are negative values */
     double change_max; /* the largest change of a box but the root's */
     struct order order;
     uint32_t *heap;
-    uint32_t heap_count, heap_room;
+    uint32_t heap_count;
+    size_t heap_room;
     bool failed;
 };
 

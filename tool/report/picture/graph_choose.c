@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
 #include "tool/report/report.h"
 
 double graph_weight(const struct view *view, const struct view_value *sum)
@@ -34,14 +35,9 @@ static struct graph_edge *graph_edge(struct graph *graph, uint32_t *index, uint3
     uint32_t *slot = &index[caller * graph->nodes_count + callee];
     if (*slot != 0)
         return &graph->edges[*slot - 1];
-    if (graph->edges_count == graph->edges_room) {
-        size_t room = graph->edges_room == 0 ? 256 : graph->edges_room * 2;
-        void *edges = realloc(graph->edges, room * sizeof *graph->edges);
-        if (edges == NULL)
-            return NULL;
-        graph->edges = edges;
-        graph->edges_room = room;
-    }
+    if (!list_reserve(&graph->edges, &graph->edges_room, graph->edges_count + 1,
+                      sizeof *graph->edges))
+        return NULL;
     graph->edges[graph->edges_count++] =
         (struct graph_edge){.caller = caller, .callee = callee, .residual = true};
     *slot = (uint32_t)graph->edges_count;

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
 #include "tool/report/report.h"
 
 /* A call as one of its boxes sees it. */
@@ -28,53 +29,30 @@ struct flows {
     const uint32_t *node_of; /* by frame; UINT32_MAX: too small */
     struct flow *items;
     uint32_t *last; /* by flow: stack + 1 that was counted */
-    uint32_t *slots;
-    size_t count, room;       /* there are 2 * room slots */
-    size_t max;               /* room for more only if it must be */
+    struct map map;
+    size_t count, room, last_room;
+    size_t max;               /* more only if it must be */
     uint32_t first, end, all; /* nodes whose flows are kept, of all */
 };
 
-static size_t flow_slot(const struct flows *flows, uint32_t node, uint32_t other)
+static uint64_t flow_hash(uint32_t node, uint32_t other)
 {
-    size_t mask = 2 * flows->room - 1;
-    size_t at = view_hash(view_hash(0, node), other) & mask;
-    for (; flows->slots[at] != 0; at = (at + 1) & mask) {
-        const struct flow *there = &flows->items[flows->slots[at] - 1];
-        if (there->node == node && there->other == other)
-            break;
-    }
-    return at;
+    return map_mix(map_mix(0, node), other);
 }
 
-static void flows_index(struct flows *flows)
+static uint64_t known_hash(const void *context, uint32_t number)
 {
-    memset(flows->slots, 0, 2 * flows->room * sizeof *flows->slots);
-    for (size_t i = 0; i < flows->count; i++)
-        flows->slots[flow_slot(flows, flows->items[i].node, flows->items[i].other)] =
-            (uint32_t)i + 1;
+    const struct flow *flow = &((const struct flows *)context)->items[number];
+    return flow_hash(flow->node, flow->other);
 }
 
-static bool flows_grow(struct flows *flows)
+static bool known_same(const void *context, uint32_t number, const void *key)
 {
-    size_t room = flows->room == 0 ? 512 : 2 * flows->room;
-    void *items = realloc(flows->items, room * sizeof *flows->items);
-    if (!items)
-        return false;
-    flows->items = items;
-    void *last = realloc(flows->last, room * sizeof *flows->last);
-    if (!last)
-        return false;
-    flows->last = last;
-    free(flows->slots);
-    flows->slots = malloc(2 * room * sizeof *flows->slots);
-    if (!flows->slots)
-        return false;
-    flows->room = room;
-    flows_index(flows);
-    return true;
+    const struct flow *a = &((const struct flows *)context)->items[number], *b = key;
+    return a->node == b->node && a->other == b->other;
 }
 
-/* Leaves the last nodes out, so that half of the room is free; one node stays in any case. */
+/* Leaves the last nodes out, so that half of them are gone; one node stays in any case. */
 static bool flows_drop(struct flows *flows)
 {
     size_t kept = 0, sum = 0;
@@ -86,7 +64,7 @@ static bool flows_drop(struct flows *flows)
         counts[flows->items[i].node / 2 - flows->first]++;
     do
         sum += counts[end++ - flows->first];
-    while (end < flows->end && sum + counts[end - flows->first] <= flows->room / 2);
+    while (end < flows->end && sum + counts[end - flows->first] <= flows->count / 2);
     free(counts);
     for (size_t i = 0; i < flows->count; i++) {
         if (flows->items[i].node / 2 >= end)
@@ -96,7 +74,7 @@ static bool flows_drop(struct flows *flows)
     }
     flows->end = end;
     flows->count = kept;
-    flows_index(flows);
+    map_renew(&flows->map, kept);
     return true;
 }
 
@@ -105,27 +83,29 @@ static bool flow_add(struct flows *flows, uint32_t node, uint32_t other, size_t 
 {
     if (node / 2 < flows->first || node / 2 >= flows->end)
         return true;
-    if (flows->count == flows->room) {
-        bool many = flows->room >= flows->max && flows->end - flows->first > 1;
-        if (many ? !flows_drop(flows) : !flows_grow(flows))
+    if (flows->count >= flows->max && flows->end - flows->first > 1) {
+        if (!flows_drop(flows))
             return false;
         if (node / 2 >= flows->end)
             return true;
-        if (flows->count == flows->room && !flows_grow(flows))
-            return false;
     }
-    size_t at = flow_slot(flows, node, other);
-    if (flows->slots[at] == 0) {
-        flows->items[flows->count] = (struct flow){node, other, 0};
-        flows->last[flows->count] = 0;
-        flows->slots[at] = (uint32_t)++flows->count;
+    static const struct map_kind kind = {known_hash, known_same};
+    struct flow wanted = {node, other, 0};
+    uint32_t number;
+    if (!map_find_as(&flows->map, flows, &kind, flow_hash(node, other), &wanted, &number) ||
+        !list_reserve(&flows->items, &flows->room, flows->count + 1, sizeof *flows->items) ||
+        !list_reserve(&flows->last, &flows->last_room, flows->count + 1, sizeof *flows->last))
+        return false;
+    if (number == MAP_NONE) {
+        number = (uint32_t)flows->count++;
+        flows->items[number] = wanted;
+        flows->last[number] = 0;
+        map_add(&flows->map, number);
     }
-    size_t number = flows->slots[at] - 1;
     if (flows->last[number] == stack + 1)
         return true;
     struct flow *flow = &flows->items[number];
     flows->last[number] = (uint32_t)stack + 1;
-    /* A slot leads only to what was set above. NOLINTNEXTLINE(clang-analyzer-core.*) */
     flow->change = (int64_t)((uint64_t)flow->change + (uint64_t)change);
     return true;
 }
@@ -134,7 +114,7 @@ static bool flow_add(struct flows *flows, uint32_t node, uint32_t other, size_t 
 static bool flows_walk(struct flows *flows)
 {
     const struct view *view = flows->graph->view;
-    bool ok = flows->room > 0 || flows_grow(flows);
+    bool ok = true;
     for (size_t i = 0; i < view->stacks_count && ok; i++) {
         struct view_stack stack = view_stack(view, i);
         struct view_value sum = view_sum(view, i);
@@ -219,8 +199,7 @@ bool graph_score(struct graph *graph)
     for (unsigned walks = 1; ok && flows.first < flows.all; walks++) {
         flows.count = 0;
         flows.end = flows.all;
-        if (flows.room > 0)
-            flows_index(&flows);
+        map_renew(&flows.map, 0);
         ok = flows_walk(&flows);
         if (ok)
             flows_score(&flows, graph);
@@ -230,7 +209,7 @@ bool graph_score(struct graph *graph)
     }
     free(flows.items);
     free(flows.last);
-    free(flows.slots);
+    map_free(&flows.map);
     free(node_of);
     return ok;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The answer of `memoir churn`: sites of short-lived blocks; JSON is memoir.churn/1. */
 #include "base/compiler.h"
+#include "tool/memory/memory.h"
 #include "tool/report/report.h"
 #include "tool/report/text/text.h"
 
@@ -168,7 +169,7 @@ void report_churn(const struct view *view, const struct style *style)
 {
     struct churn churn;
     if (!churn_make(&churn, view)) {
-        output_lose();
+        shortage_note();
         return;
     }
     if (style->format == STYLE_JSON)

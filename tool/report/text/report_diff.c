@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The answer of `memoir diff`: what changed, the largest first; JSON is memoir.diff/1. */
-#include "tool/report/report.h"
-#include "tool/report/text/text.h"
-
 #include <math.h>
 #include <string.h>
+
+#include "tool/memory/memory.h"
+#include "tool/report/report.h"
+#include "tool/report/text/text.h"
 
 enum { ROWS_USUAL = 25, NOISE_USUAL = 5, LEFT_COLUMNS = 47 };
 
@@ -192,7 +193,7 @@ bool report_diff(const struct view *view, const struct style *style)
 {
     struct diff diff;
     if (!diff_make(&diff, view, style->by_total)) {
-        output_lose();
+        shortage_note();
         return false;
     }
     if (style->format == STYLE_JSON)

@@ -3,10 +3,11 @@
  * The answer of `memoir leaks`: what is a leak by the rule, with its stack and its shape over time;
  * in text, JSON (memoir.leaks/1), CSV, or as lines for a file of suppressions.
  */
+#include <string.h>
+
+#include "tool/memory/memory.h"
 #include "tool/report/report.h"
 #include "tool/report/text/text.h"
-
-#include <string.h>
 
 enum { ROWS_USUAL = 10, FRAMES_USUAL = 4, REST_USUAL = 5 };
 
@@ -385,7 +386,7 @@ bool report_leaks(const struct view *view, const struct leaks_options *options,
 {
     struct leaks leaks;
     if (!leaks_make(&leaks, view, options)) {
-        output_lose();
+        shortage_note();
         return false;
     }
     if (options->list)

@@ -29,7 +29,7 @@ struct list_function {
     size_t last_stack; /* counted last, plus 1 */
 };
 
-struct list {
+struct listing {
     const struct view *view;
     struct list_function *functions;
     size_t functions_count;
@@ -55,8 +55,8 @@ static bool list_same_function(const struct view *view, uint32_t a, uint32_t b)
 }
 
 /* The function of each row that fits; a line of the list for each. */
-static void list_fill(struct list *list, const struct view_row *rows, size_t count,
-                      const struct pattern *wanted)
+static void listing_fill(struct listing *list, const struct view_row *rows, size_t count,
+                         const struct pattern *wanted)
 {
     const struct view *view = list->view;
     for (size_t i = 0; i < count; i++) {
@@ -78,7 +78,7 @@ static void list_fill(struct list *list, const struct view_row *rows, size_t cou
 }
 
 /* The total of a function has each stack once, wherever it passes through. */
-static void list_totals(struct list *list)
+static void listing_totals(struct listing *list)
 {
     const struct view *view = list->view;
     for (size_t i = 0; i < view->stacks_count; i++) {
@@ -111,19 +111,20 @@ static int list_function_compare(const void *left, const void *right, void *view
     return a->frame < b->frame ? -1 : a->frame > b->frame;
 }
 
-static bool list_make(struct list *list, const struct view *view, const struct pattern *wanted)
+static bool listing_make(struct listing *list, const struct view *view,
+                         const struct pattern *wanted)
 {
     size_t count = 0;
     struct view_row *rows = view_rows(view, true, &count);
-    *list = (struct list){.view = view};
+    *list = (struct listing){.view = view};
     list->functions = calloc(count + 1, sizeof *list->functions);
     list->lines = calloc(count + 1, sizeof *list->lines);
     list->function_of = calloc(view->frames_count + 1, sizeof *list->function_of);
     bool made =
         rows != NULL && list->functions != NULL && list->lines != NULL && list->function_of != NULL;
     if (made) {
-        list_fill(list, rows, count, wanted);
-        list_totals(list);
+        listing_fill(list, rows, count, wanted);
+        listing_totals(list);
         qsort(list->lines, list->lines_count, sizeof *list->lines, list_line_compare);
         for (size_t i = list->lines_count; i-- > 0;) {
             list->functions[list->lines[i].function].first = i;
@@ -136,15 +137,15 @@ static bool list_make(struct list *list, const struct view *view, const struct p
     return made;
 }
 
-static void list_free(struct list *list)
+static void listing_free(struct listing *list)
 {
     free(list->functions);
     free(list->lines);
     free(list->function_of);
 }
 
-static void list_number(const struct list *list, const struct style *style,
-                        const struct view_value *sum)
+static void listing_number(const struct listing *list, const struct style *style,
+                           const struct view_value *sum)
 {
     const struct view *view = list->view;
     int64_t value = sum != NULL ? list_value(view, sum) : 0;
@@ -158,13 +159,13 @@ static void list_number(const struct list *list, const struct style *style,
         fprintf(style->out, "%11s", plain);
 }
 
-static void list_source_line(const struct list *list, const struct style *style,
-                             const struct source_file *file, uint32_t number,
-                             const struct list_line *line)
+static void listing_source_line(const struct listing *list, const struct style *style,
+                                const struct source_file *file, uint32_t number,
+                                const struct list_line *line)
 {
     char text[LIST_LINE];
-    list_number(list, style, line != NULL ? &line->self : NULL);
-    list_number(list, style, line != NULL ? &line->total : NULL);
+    listing_number(list, style, line != NULL ? &line->self : NULL);
+    listing_number(list, style, line != NULL ? &line->total : NULL);
     source_file_line(file, number, text, sizeof text);
     if (style->fits)
         style_cut(text, sizeof text, style->width > 52 ? style->width - 32 : 20);
@@ -179,16 +180,16 @@ static void list_source_line(const struct list *list, const struct style *style,
 }
 
 /* The lines with numbers and some around them. */
-static void list_source(const struct list *list, const struct style *style,
-                        const struct list_function *function, const struct source_file *file)
+static void listing_source(const struct listing *list, const struct style *style,
+                           const struct list_function *function, const struct source_file *file)
 {
     const struct list_line *lines = &list->lines[function->first];
     uint32_t around = file->path != NULL ? LIST_AROUND : 0;
     uint32_t last = 0;
     for (size_t i = 0; i < function->count; i++) {
         if (lines[i].line == 0) {
-            list_number(list, style, &lines[i].self);
-            list_number(list, style, &lines[i].total);
+            listing_number(list, style, &lines[i].self);
+            listing_number(list, style, &lines[i].total);
             fprintf(style->out, "%7s   (line not known)\n", "?");
             continue;
         }
@@ -198,17 +199,18 @@ static void list_source(const struct list *list, const struct style *style,
         else if (last != 0)
             fprintf(style->out, "%29s\n", style->utf8 ? "⋮" : ":");
         for (uint32_t number = from; number < lines[i].line; number++)
-            list_source_line(list, style, file, number, NULL);
-        list_source_line(list, style, file, lines[i].line, &lines[i]);
+            listing_source_line(list, style, file, number, NULL);
+        listing_source_line(list, style, file, lines[i].line, &lines[i]);
         last = lines[i].line;
         uint32_t next = i + 1 < function->count ? lines[i + 1].line : UINT32_MAX;
         for (uint32_t step = 0; step < around && last + 1 < next && last < file->count; step++)
-            list_source_line(list, style, file, ++last, NULL);
+            listing_source_line(list, style, file, ++last, NULL);
     }
 }
 
-static void list_function_text(const struct list *list, const struct style *style,
-                               const struct list_function *function, const struct source_file *file)
+static void listing_function_text(const struct listing *list, const struct style *style,
+                                  const struct list_function *function,
+                                  const struct source_file *file)
 {
     const struct view_frame *frame = &list->view->frames[function->frame];
     char name[1024], text[32], share[16];
@@ -229,11 +231,12 @@ static void list_function_text(const struct list *list, const struct style *styl
     else if (file->newer)
         fprintf(style->out, "%32s(changed since the program was built: lines may have moved)\n",
                 "");
-    list_source(list, style, function, file);
+    listing_source(list, style, function, file);
 }
 
-static void list_function_json(const struct list *list, struct json *json,
-                               const struct list_function *function, const struct source_file *file)
+static void listing_function_json(const struct listing *list, struct json *json,
+                                  const struct list_function *function,
+                                  const struct source_file *file)
 {
     const struct view *view = list->view;
     const struct view_frame *frame = &view->frames[function->frame];
@@ -274,10 +277,10 @@ bool report_list(const struct view *view, const char *pattern, const char *sourc
                  const struct style *style, struct view_error *error)
 {
     struct pattern wanted = {NULL, NULL};
-    struct list list = {0};
+    struct listing list = {0};
     struct json json;
     bool made = pattern_make(&wanted, "the function", pattern, error);
-    if (made && !list_make(&list, view, &wanted))
+    if (made && !listing_make(&list, view, &wanted))
         made = view_out_of_memory(error);
     if (made && list.functions_count == 0)
         made = view_refuse(error, "no function matches '%s'", pattern);
@@ -296,16 +299,16 @@ bool report_list(const struct view *view, const char *pattern, const char *sourc
         struct source_file file;
         source_file_open(&file, frame->file, source_path, frame->module, view->profile->time_ns);
         if (is_json)
-            list_function_json(&list, &json, &list.functions[i], &file);
+            listing_function_json(&list, &json, &list.functions[i], &file);
         else
-            list_function_text(&list, style, &list.functions[i], &file);
+            listing_function_text(&list, style, &list.functions[i], &file);
         source_file_free(&file);
     }
     if (made && is_json) {
         json_end(&json);
         json_end(&json);
     }
-    list_free(&list);
+    listing_free(&list);
     pattern_free(&wanted);
     return made;
 }

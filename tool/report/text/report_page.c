@@ -9,13 +9,14 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "tool/memory/memory.h"
 #include "tool/report/report.h"
 #include "tool/report/text/course.h"
 #include "tool/report/text/resident.h"
 
 enum { ROWS_EACH = 5, ROWS_BRIEF = 3, SHORT_US = 1024, VALUE_WIDTH = 10, SHARE_WIDTH = 7 };
 
-struct list {
+struct ranking {
     const char *key, *title, *brief, *type;
     bool is_short;   /* blocks that ended early only */
     enum view_by by; /* of time; memory has the rows of the view that was asked for */
@@ -23,7 +24,7 @@ struct list {
 
 enum { LIST_PEAK, LIST_LIVE, LIST_ALLOCATED };
 
-static const struct list lists[] = {
+static const struct ranking lists[] = {
     {"peak", "live at the peak", "largest at peak", TYPE_PEAK_SPACE, false, VIEW_SITE},
     {"live", "still live at the end", "still live at end", TYPE_INUSE_SPACE, false, VIEW_SITE},
     {"allocated", "allocated in all", NULL, TYPE_ALLOC_SPACE, false, VIEW_SITE},
@@ -56,7 +57,7 @@ static bool has_threads(const struct profile *profile)
 }
 
 /* The view of one list. False: the profile has no such numbers. */
-static bool list_view(const struct view *view, const struct list *list, struct view *own)
+static bool ranking_view(const struct view *view, const struct ranking *list, struct view *own)
 {
     struct view_error error = {""};
     struct view_options options = view->options;
@@ -77,7 +78,7 @@ static bool list_view(const struct view *view, const struct list *list, struct v
     }
     bool made = view_make(own, view->profile, &options, &error);
     if (!made) /* the words are those of a view that there is */
-        output_lose();
+        shortage_note();
     return made;
 }
 
@@ -97,10 +98,10 @@ static void growing_make(struct growing *growing, const struct view *view)
     all.options.rows_only = false;
     all.options.apart = true; /* as for memoir leaks */
     if (profile->kind != PROFILE_HEAP || !profile->samples.history ||
-        profile->history_moments < 2 || !list_view(&all, &lists[LIST_LIVE], &growing->live))
+        profile->history_moments < 2 || !ranking_view(&all, &lists[LIST_LIVE], &growing->live))
         return;
     if (!leaks_make(&growing->leaks, &growing->live, &(struct leaks_options){.rule = LEAKS_AUTO}))
-        output_lose();
+        shortage_note();
 }
 
 static void growing_free(struct growing *growing)
@@ -226,7 +227,7 @@ static void totals_print(const struct view *view, const struct style *style)
     char time[32], live[32];
     struct view peak = {0}, all = *view;
     all.options.age_min_us = all.options.age_max_us = 0; /* which none of the live ones has */
-    if (list_view(&all, &lists[LIST_PEAK], &peak)) {
+    if (ranking_view(&all, &lists[LIST_PEAK], &peak)) {
         double error = view_error_share(peak.whole.value, peak.whole.variance);
         fputs("    peak ", style->out);
         if (total_print(profile, style, peak.whole.value) && error > 0.02)
@@ -321,7 +322,7 @@ static void page_json(const struct view *view, const struct style *style)
     for (size_t k = 0; k < COUNT_OF(lists); k++) {
         struct view own = {0};
         size_t count;
-        if (!list_view(view, &lists[k], &own))
+        if (!ranking_view(view, &lists[k], &own))
             continue;
         struct view_row *rows = view_rows(&own, false, &count);
         json_object(&json, lists[k].key);
@@ -393,7 +394,7 @@ void report_page(const struct view *view, const struct style *style)
     course_print(profile, style, 4);
     for (size_t i = 0; i < COUNT_OF(lists); i++) {
         struct view own = {0};
-        if (!list_view(view, &lists[i], &own))
+        if (!ranking_view(view, &lists[i], &own))
             continue;
         const char *title =
             i == LIST_LIVE && !profile->ended ? "live when last seen" : lists[i].title;
@@ -427,7 +428,7 @@ static void few_print(const struct view *view, const struct style *style)
     const struct profile *profile = view->profile;
     struct view peak = {0};
     double error = 1;
-    if (profile->period <= 0 || !list_view(view, &lists[LIST_PEAK], &peak))
+    if (profile->period <= 0 || !ranking_view(view, &lists[LIST_PEAK], &peak))
         return;
     bool none = peak.whole.spread.raw <= 0;
     if (!none) /* of all samples together: no single site has a smaller error */
@@ -446,11 +447,11 @@ struct brief {
     size_t count; /* to be shown */
 };
 
-static void brief_make(const struct view *view, const struct style *style, const struct list *list,
-                       struct brief *brief)
+static void brief_make(const struct view *view, const struct style *style,
+                       const struct ranking *list, struct brief *brief)
 {
     size_t count, max = style->rows > 0 ? style->rows : ROWS_BRIEF;
-    if (!list->brief || !list_view(view, list, &brief->view))
+    if (!list->brief || !ranking_view(view, list, &brief->view))
         return;
     brief->rows = view_rows(&brief->view, false, &count);
     for (; brief->rows && brief->count < count && brief->count < max; brief->count++) {

@@ -6,12 +6,13 @@
  */
 #include "tool/report/text/report_sizes.h"
 
-#include "tool/report/report.h"
-#include "tool/report/text/text.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tool/memory/memory.h"
+#include "tool/report/report.h"
+#include "tool/report/text/text.h"
 
 enum { ROWS_USUAL = 28 };
 
@@ -73,24 +74,19 @@ static const void *row_bytes(const void *context, uint32_t number, size_t *size)
 }
 
 /* To the row of its size. False when memory is out. */
-static bool row_count(struct sizes *sizes, struct finder *known, size_t *room,
+static bool row_count(struct sizes *sizes, struct map *known, size_t *room,
                       const struct sizes_row *row)
 {
     uint32_t number;
-    if (!finder_find(known, sizes, row_bytes, &row->min, sizeof(uint64_t[2]), &number))
+    if (!map_find(known, sizes, row_bytes, &row->min, sizeof(uint64_t[2]), &number))
         return false;
-    if (number != FINDER_NONE) {
+    if (number != MAP_NONE) {
         row_add(&sizes->rows[number], row);
         return true;
     }
-    if (sizes->count == *room) {
-        struct sizes_row *rows = reallocarray(sizes->rows, 2 * *room, sizeof *rows);
-        if (!rows)
-            return false;
-        sizes->rows = rows;
-        *room *= 2;
-    }
-    finder_add(known, (uint32_t)sizes->count);
+    if (!list_reserve(&sizes->rows, room, sizes->count + 1, sizeof *sizes->rows))
+        return false;
+    map_add(known, (uint32_t)sizes->count);
     sizes->rows[sizes->count++] = *row;
     return true;
 }
@@ -118,7 +114,7 @@ static int64_t part(int64_t value, double share)
 bool sizes_make(struct sizes *sizes, const struct view *view, size_t max)
 {
     const struct profile_samples *samples = &view->profile->samples;
-    struct finder known = {0};
+    struct map known = {0};
     size_t room = 64;
     int columns[3];
     columns_find(view, columns);
@@ -142,7 +138,7 @@ bool sizes_make(struct sizes *sizes, const struct view *view, size_t max)
         sizes->requested += row.requested;
         done = row_count(sizes, &known, &room, &row);
     }
-    finder_free(&known);
+    map_free(&known);
     if (!done) {
         sizes_free(sizes);
         return false;
@@ -280,7 +276,7 @@ void report_sizes(const struct view *view, const struct style *style)
     struct sizes sizes;
     size_t max = style->rows > 0 ? style->rows : ROWS_USUAL;
     if (!sizes_make(&sizes, view, style->format == STYLE_TEXT && !style->verbose ? max : 0)) {
-        output_lose();
+        shortage_note();
         return;
     }
     if (style->format == STYLE_JSON)

@@ -4,12 +4,13 @@
  * of that is live; JSON is memoir.threads/1. Threads of one name are told apart by the kernel's
  * number.
  */
-#include "tool/report/report.h"
-#include "tool/report/text/text.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tool/memory/memory.h"
+#include "tool/report/report.h"
+#include "tool/report/text/text.h"
 
 enum { ROWS_USUAL = 40 };
 
@@ -24,7 +25,7 @@ struct thread_row {
 };
 
 struct threads {
-    struct finder known; /* rows by id and text */
+    struct map known; /* rows by id and text */
     struct thread_row *rows;
     size_t count;
     int columns[SHOWN];
@@ -65,11 +66,11 @@ static struct thread_row *row_find(struct threads *threads, const struct profile
     else if (name && !name->text)
         key.id = name->number;
     uint32_t number;
-    if (!finder_find(&threads->known, threads, row_bytes, &key.id, 2 * sizeof key.id, &number))
+    if (!map_find(&threads->known, threads, row_bytes, &key.id, 2 * sizeof key.id, &number))
         return NULL;
-    if (number != FINDER_NONE)
+    if (number != MAP_NONE)
         return &threads->rows[number];
-    finder_add(&threads->known, (uint32_t)threads->count);
+    map_add(&threads->known, (uint32_t)threads->count);
     threads->rows[threads->count] = key;
     return &threads->rows[threads->count++];
 }
@@ -120,7 +121,7 @@ static bool threads_make(struct threads *threads, const struct view *view)
             }
     }
     free(row_of);
-    finder_free(&threads->known);
+    map_free(&threads->known);
     qsort(threads->rows, threads->count, sizeof *threads->rows, row_order);
     if (!ok)
         free(threads->rows);
@@ -288,7 +289,7 @@ void report_threads(const struct view *view, const struct style *style)
 {
     struct threads threads;
     if (!threads_make(&threads, view)) {
-        output_lose();
+        shortage_note();
         return;
     }
     if (style->format == STYLE_JSON)

@@ -4,12 +4,13 @@
  * rows of several moments, the area is divided among the largest sites. The graph is steps: a point
  * holds until the next one. JSON (memoir.time/1) and CSV have the points as recorded.
  */
-#include "tool/report/report.h"
-#include "tool/report/text/text.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tool/memory/memory.h"
+#include "tool/report/report.h"
+#include "tool/report/text/text.h"
 
 enum { BANDS_MAX = 5, HEIGHT = 12, AXIS = 11, COLUMNS_MAX = 400, MARKS_MAX = 12 };
 
@@ -378,7 +379,7 @@ static void put_text(const struct view *view, const struct style *style)
     struct graph *graph = malloc(sizeof *graph);
     char peak[32], end[32], time[32];
     if (!graph) {
-        output_lose();
+        shortage_note();
         return;
     }
     if (!graph_make(graph, view, style->width)) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
 #include "tool/report/report.h"
 
 enum { ROWS_MAX = 25, ROWS_MIN = 10 };
@@ -263,7 +264,7 @@ void report_top(const struct view *view, const struct style *style)
     }
     struct beside beside = {0};
     if (!beside_make(&beside, view))
-        output_lose();
+        shortage_note();
     struct view_row *rows = view_rows(view, style->by_total, &count);
     size_t shown = rows ? rows_shown(view, style, rows, count) : 0;
     if (style->format == STYLE_JSON)

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "tool/memory/memory.h"
 #include "tool/report/report.h"
 
 enum { STACKS_MAX = 20, VALUE_WIDTH = 10 };
@@ -81,7 +82,7 @@ void report_traces(const struct view *view, const struct style *style)
     if (order)
         qsort_r(order, count, sizeof *order, compare, (void *)view);
     else
-        output_lose();
+        shortage_note();
     size_t shown = style->rows > 0 ? style->rows : style->format == STYLE_TEXT ? STACKS_MAX : count;
     shown = shown < count ? shown : count;
     if (style->format == STYLE_JSON) {

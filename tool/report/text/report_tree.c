@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
 #include "tool/report/report.h"
 
 enum {
@@ -232,7 +233,7 @@ static void tree_json(struct walk *walk)
     table_json_head(&walk->json, walk->view, walk->style, "memoir.tree/1");
     json_array(&walk->json, "nodes");
     if (!tree_walk(walk->view, step_json, walk))
-        output_lose();
+        shortage_note();
     json_end(&walk->json);
     json_end(&walk->json);
     putc('\n', walk->style->out);
@@ -249,7 +250,7 @@ void report_tree(const struct view *view, const struct style *style)
         return;
     }
     if (!tree_make(&tree, view, walk.min)) {
-        output_lose();
+        shortage_note();
         return;
     }
     table_head(view, style);
@@ -259,7 +260,7 @@ void report_tree(const struct view *view, const struct style *style)
     if (nodes_choose(&walk, style->rows > 0 ? style->rows : LINES_MAX))
         node_text(&walk, 0, "", 0);
     else
-        output_lose();
+        shortage_note();
     if (walk.shown < tree.count && tree.count > 1)
         style_dim(style, "more rows (--rows 0 shows them)\n");
     free(walk.ranks);

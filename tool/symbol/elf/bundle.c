@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tool/memory/memory.h"
+
 /* The numbers that the index has for sections: of DWARF 4, where it was an extension, and of 5. */
 static const struct {
     const char *name;
@@ -56,14 +58,7 @@ static bool bytes_read(const struct bundle *bundle, enum bundle_kind kind, uint6
 
 static bool room_make(struct bundle *bundle, uint64_t size)
 {
-    if (size <= bundle->room)
-        return true;
-    unsigned char *more = size < SIZE_MAX / 2 ? realloc(bundle->bytes, size + size / 4) : NULL;
-    if (!more)
-        return false;
-    bundle->bytes = more;
-    bundle->room = size + size / 4;
-    return true;
+    return size < SIZE_MAX / 2 && list_reserve(&bundle->bytes, &bundle->room, size, 1);
 }
 
 /* The header and sections of no bytes, then the texts. */

@@ -7,6 +7,8 @@
 #include <lzma.h>
 #include <stdlib.h>
 
+#include "tool/memory/memory.h"
+
 enum { MEMORY_MAX = 64 << 20, UNPACKED_MAX = 256 << 20, SIZE_FIRST = 1 << 20 };
 
 /* The functions of liblzma; all or none. */
@@ -38,10 +40,8 @@ static unsigned char *unpack(const struct library *library, const Elf_Data *data
     stream.avail_in = data->d_size;
     while (state == LZMA_OK && room < UNPACKED_MAX) {
         size_t more = room == 0 ? SIZE_FIRST : 2 * room;
-        unsigned char *larger = realloc(bytes, more);
-        if (!larger)
+        if (!list_resize(&bytes, more, 1))
             break;
-        bytes = larger;
         stream.next_out = bytes + room;
         stream.avail_out = more - room;
         while (state == LZMA_OK && stream.avail_out > 0)

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
+
 enum { STUB_SIZE = 16, SLOTS_MAX = 1 << 20 };
 
 struct slot {
@@ -47,13 +49,8 @@ static bool slots_take(struct slots *slots, const struct image *image, Elf_Scn *
         const char *name = elf_strptr(image->elf, symbols_head.sh_link, symbol.st_name);
         if (!name || name[0] == '\0')
             continue;
-        if (slots->count == slots->room) {
-            slots->room = 2 * slots->room + 256;
-            void *more = realloc(slots->items, slots->room * sizeof *slots->items);
-            if (!more)
-                return false;
-            slots->items = more;
-        }
+        if (!list_reserve(&slots->items, &slots->room, slots->count + 1, sizeof *slots->items))
+            return false;
         slots->items[slots->count++] = (struct slot){relocation.r_offset, name};
     }
     return true;

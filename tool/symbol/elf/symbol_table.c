@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
+
 enum { SYMBOLS_MAX = 1 << 26 };
 
 static int symbol_order(const void *left, const void *right)
@@ -22,13 +24,8 @@ static int symbol_order(const void *left, const void *right)
 
 static bool symbol_add(struct table *table, size_t *room, const struct table_symbol *symbol)
 {
-    if (table->count == *room) {
-        *room = 2 * *room + 1024;
-        void *more = realloc(table->symbols, *room * sizeof *table->symbols);
-        if (!more)
-            return false;
-        table->symbols = more;
-    }
+    if (!list_reserve(&table->symbols, room, table->count + 1, sizeof *table->symbols))
+        return false;
     table->symbols[table->count++] = *symbol;
     return true;
 }
