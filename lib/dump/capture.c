@@ -211,7 +211,8 @@ static void write_threads(struct capture *capture)
     capture_record_end(capture);
 }
 
-static void write_series(struct capture *capture)
+/* Points before `end_ms`: one of this very tick of the clock may still change. */
+static void write_series(struct capture *capture, uint64_t end_ms)
 {
     static const struct series_point nothing;
     size_t size = SERIES_MOST * sizeof(struct series_point);
@@ -222,7 +223,7 @@ static void write_series(struct capture *capture)
     unsigned count = series_points(points);
     for (unsigned i = 0; i < count; i++) {
         const struct series_point *point = &points[i];
-        if (point->time_ms <= capture->series_ms)
+        if (point->time_ms <= capture->series_ms || point->time_ms >= end_ms)
             continue;
         capture->series_ms = point->time_ms;
         if (capture_record_begin(capture, RECORD_SERIES, CAPTURE_ENTRY_MAX))
@@ -369,7 +370,7 @@ int capture_snapshot(struct capture *capture, const char *reason, const struct a
     capture->rows = 0;
     track_each(write_row, capture);
     capture_record_end(capture);
-    write_series(capture);
+    write_series(capture, os_now_ms());
     write_totals(capture);
     write_allocator(capture, account);
     capture_cpu(capture);
@@ -395,6 +396,7 @@ int capture_mark(struct capture *capture, const char *name, const struct account
 
 int capture_end(struct capture *capture)
 {
+    write_series(capture, UINT64_MAX);
     capture_record_begin(capture, RECORD_END, CAPTURE_ENTRY_MAX);
     capture_put(capture, os_now_ms());
     capture_record_end(capture);

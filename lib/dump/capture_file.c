@@ -3,6 +3,9 @@
  * See lib/dump/capture_file.h. The file stays open for the whole run, in a program that may close
  * or reuse any descriptor: each call first checks that the descriptor still is our file. A
  * forked child closes its copy and begins a file of its own with the next snapshot.
+ *
+ * When the file has become too long, a shorter one is written beside it and takes its place
+ * (lib/dump/capture_thin.h). Where that can't be done, snapshots become rarer instead.
  */
 #include "lib/dump/capture_file.h"
 
@@ -10,17 +13,25 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "base/config.h"
 #include "base/format.h"
 #include "base/os.h"
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
 #include "lib/dump/capture.h"
+#include "lib/dump/capture_thin.h"
 #include "lib/dump/dump_file.h"
 #include "lib/dump/recorder_file.h"
 #include "lib/dump/style.h"
 #include "lib/heap/observer.h"
 
 enum { MODE = 0600, BUFFER_SIZE = 16 << 10 }; /* a snapshot is a few writes; the buffer is static */
+enum {
+    PARTS_MOST = 1024,    /* snapshots of a file */
+    SIZE_USUAL = 4 << 20, /* where the option leaves it to us: this, */
+    SNAPSHOTS_USUAL = 16, /* or so many snapshots like the last one */
+    RARER = 16,           /* where no shorter file can be made: one each 16th of the run */
+};
 
 static BULK struct capture capture;
 static struct sink sink;
@@ -32,6 +43,11 @@ static int fd = -1;
 static struct os_file_id id; /* the file that `fd` was opened on */
 
 static bool complete; /* its last snapshot is in it */
+static BULK struct capture_part parts[PARTS_MOST];
+static unsigned part_count;
+static uint64_t kept_bytes;            /* how long it was when it had been made shorter */
+static uint64_t begun_ms, snapshot_ms; /* its start and its last snapshot */
+static bool stuck;                     /* it can't be made shorter */
 
 bool capture_file_open(void)
 {
@@ -134,6 +150,10 @@ static int begin_here(void)
     os_lock_file(fd);
     id = os_file_id(fd);
     sink_to_fd(&sink, fd, buffer, sizeof buffer);
+    part_count = 0;
+    kept_bytes = 0;
+    begun_ms = snapshot_ms = os_now_ms();
+    stuck = adopted; /* the client has the file open */
     capture_begin(&capture, &sink);
     recorder_file_capture(name);
     return sink_flush(&sink);
@@ -219,17 +239,92 @@ static int done(int error)
     return error;
 }
 
+/* How long the file may become. */
+static uint64_t size_limit(void)
+{
+    const struct capture_part *last = &parts[part_count - 1];
+    uint64_t usual = SNAPSHOTS_USUAL * (last->end - last->start);
+    uint64_t most = config.capture_size;
+    if (most == 0)
+        most = usual > SIZE_USUAL ? usual : SIZE_USUAL;
+    return most > 2 * kept_bytes ? most : 2 * kept_bytes;
+}
+
+/* A shorter file in the place of this one. 0 or an errno value: then this one stays. */
+static int shorten(void)
+{
+    uint64_t most = size_limit(), length = 0;
+    if (!is_ours(fd))
+        return EBADF;
+    int from = os_open(name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
+    int to = from < 0 ? from : dump_file_open(name);
+    int copy = to < 0 ? to : os_duplicate(to); /* the lock is of both */
+    int error = to < 0 ? -to : copy == to ? EMFILE : is_ours(from) ? 0 : EBADF;
+    if (error == 0) {
+        capture_thin_choose(parts, part_count, most / 2, PARTS_MOST / 2);
+        error = capture_thin(from, to, parts, &part_count, &length);
+    }
+    if (error != 0)
+        dump_file_abandon();
+    else
+        error = dump_file_finish(name, true);
+    if (from >= 0)
+        os_close(from);
+    if (error != 0) {
+        if (copy >= 0 && copy != to)
+            os_close(copy);
+        return error;
+    }
+    os_close(fd);
+    fd = sink.fd = copy;
+    id = os_file_id(fd);
+    sink.total = kept_bytes = length;
+    return 0;
+}
+
+/* After a snapshot that began at `start`. */
+static void part_add(uint64_t start, bool maps, bool leaks)
+{
+    if (stuck)
+        return;
+    parts[part_count++] = (struct capture_part){start, sink.total, snapshot_ms, maps, leaks, true};
+    if (part_count < PARTS_MOST && sink.total <= size_limit())
+        return;
+    uint64_t scan = 0;
+    for (unsigned i = 0; i < part_count; i++)
+        scan = parts[i].leaks ? parts[i].time_ms : scan;
+    stuck = shorten() != 0;
+    bool still = scan == 0;
+    for (unsigned i = 0; i < part_count; i++)
+        still |= parts[i].time_ms == scan;
+    if (!still) /* what the last scan has found is to be in the next snapshot again */
+        capture.leaks_ms = 0;
+}
+
+bool capture_file_due(void)
+{
+    uint64_t now_ms = os_now_ms(), most = config.capture_size;
+    if (!stuck || sink.total < (most == 0 ? SIZE_USUAL : most))
+        return true;
+    return (now_ms - snapshot_ms) * RARER >= now_ms - begun_ms;
+}
+
 int capture_file_snapshot(const char *reason, bool last)
 {
     static BULK struct account account;
     int error = ready();
+    uint64_t start = sink.total, scan_ms = capture.leaks_ms;
+    uint32_t maps = capture.maps_crc;
     if (error == 0) {
         account_take(&account);
         account_ask_kernel(&account);
         error = capture_snapshot(&capture, reason, &account);
     }
+    snapshot_ms = os_now_ms();
     if (error == 0 && last)
         error = capture_end(&capture);
+    else if (error == 0)
+        part_add(start, maps != capture.maps_crc, scan_ms != capture.leaks_ms);
     if (last && error == 0)
         give_up();
     complete = last && error == 0;

@@ -327,7 +327,9 @@ static const char *words_of(const struct dump_style *style, enum dump_reason rea
 /* Writes a snapshot to the capture. An error is reported each time, as it ends the capture. */
 static int snapshot(const struct dump_style *style, enum dump_reason reason, const char *words)
 {
-    int error = capture_file_snapshot(words, reason == DUMP_EXIT);
+    int error = reason == DUMP_TIME && !capture_file_due()
+                    ? 0
+                    : capture_file_snapshot(words, reason == DUMP_EXIT);
     if (error != 0 && error != ENOENT)
         return complain(style, DUMP_CALL, capture_file_name(), false, error);
     return error;

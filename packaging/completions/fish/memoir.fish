@@ -22,6 +22,7 @@ function __memoir_option
     printf 'dump.keep_bytes=\tthe same by their total size; the last one is always kept; 0 keeps all\n'
     printf 'capture=\tone file with the profile of the whole run, snapshot after snapshot; none if empty\n'
     printf 'capture.interval=\thow often the capture gets a snapshot\n'
+    printf 'capture.size=\thow long the capture may become; 0: 4 MiB, or 16 snapshots if that is more\n'
     printf 'capture.signals=%s\tthe capture gets its last snapshot also when SIGINT, SIGTERM or SIGHUP ends the program\n' on off
     printf 'leak.at_exit=%s\tat the end of the program, look for blocks that nothing points to any more\n' on off
     printf 'recorder=\ta file that holds what is recorded at every moment, whatever ends the program; none if empty\n'
