@@ -189,4 +189,8 @@ __attribute__((noreturn)) static inline void arch_leave(void *map, size_t size)
 /* The kernel provides the code that signal handlers return to. */
 static void (*const arch_restorer)(void) __attribute__((unused)) = NULL;
 
+/* The thread pointer leads to libc's descriptor of the thread, which begins with a pointer to
+ * itself. */
+enum { ARCH_DESCRIPTOR_SELF = false };
+
 #endif

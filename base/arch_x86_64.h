@@ -195,4 +195,8 @@ __attribute__((naked, unused)) static void arch_restorer(void)
             "syscall");
 }
 
+/* The thread pointer leads to libc's descriptor of the thread, which begins with a pointer to
+ * itself. */
+enum { ARCH_DESCRIPTOR_SELF = true };
+
 #endif

@@ -160,6 +160,17 @@ void os_wait(uint32_t *word, uint32_t value, uint32_t timeout_ms)
                  timeout_ms == 0 ? 0 : (long)&timeout, 0, 0);
 }
 
+void os_wait_shared(uint32_t *word, uint32_t value, uint32_t timeout_ms)
+{
+    struct timespec timeout = {timeout_ms / 1000, (long)(timeout_ms % 1000) * 1000000};
+    arch_syscall(SYS_futex, (long)word, FUTEX_WAIT, value, (long)&timeout, 0, 0);
+}
+
+void os_wake_shared(uint32_t *word)
+{
+    call3(SYS_futex, (long)word, FUTEX_WAKE, 1);
+}
+
 void os_wake(uint32_t *word, int count)
 {
     call3(SYS_futex, (long)word, FUTEX_WAKE_PRIVATE, count);

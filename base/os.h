@@ -98,6 +98,9 @@ unsigned os_node(void);
 /* Sleeps while *word == value, for at most `timeout_ms` (0: for ever). */
 void os_wait(uint32_t *word, uint32_t value, uint32_t timeout_ms);
 void os_wake(uint32_t *word, int count);
+/* The same between processes, on a word of shared memory; at least 1 ms. */
+void os_wait_shared(uint32_t *word, uint32_t value, uint32_t timeout_ms);
+void os_wake_shared(uint32_t *word);
 
 /* Milliseconds, never going back, with the resolution of the kernel's tick. */
 uint64_t os_now_ms(void);

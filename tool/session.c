@@ -303,6 +303,7 @@ static bool request_read(struct request *request, struct error *error)
         .read.thread = arguments_value(arguments, FLAG_THREAD),
         .seconds = seconds ? (unsigned)strtoul(seconds, NULL, 10) : 0,
         .add_up = request->answer->add_up,
+        .ask = request->answer->ask,
     };
     size_t count = request->words.inputs_count;
     bool taken = request->session &&

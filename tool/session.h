@@ -46,6 +46,7 @@ struct answer {
     bool viewless;              /* it makes no view, or several by itself */
     bool window;                /* about many moments: --since and --until are a part of the run */
     bool add_up;                /* dumps of one process, too */
+    const char *ask;            /* what a process is asked; NULL: its profile */
     /* Draws the picture that --output names; NULL: there is none. */
     bool (*draw)(struct request *request, const char *path, bool moment, struct error *error);
     /* Changes request->options before the view is made. May be NULL. */

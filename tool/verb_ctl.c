@@ -118,9 +118,9 @@ static bool words_send(struct asking *asking, const char *verb, char **words, in
 /* Names the nearest verb or option if the process does not know one. */
 static bool word_refused(struct asking *asking)
 {
-    static const char *const verbs[] = {"dump",   "help",  "mark", "purge",  "rate",
-                                        "record", "reset", "set",  "show",   "snapshot",
-                                        "start",  "stats", "stop", "version"};
+    static const char *const verbs[] = {
+        "cpu",   "dump", "help", "leaks",    "mark",  "purge", "rate", "record",
+        "reset", "set",  "show", "snapshot", "start", "stats", "stop", "version"};
     const char *verb = strstr(asking->error->text, "no verb '");
     const char *option = strstr(asking->error->text, "no option '");
     if (!verb && !option)

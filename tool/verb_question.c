@@ -193,6 +193,8 @@ bool verb_leaks(const struct arguments *arguments, struct error *error)
         answer.metric = "lost";
     else if (asked.options.rule == LEAKS_AUTO)
         answer.metric_first = "lost";
+    if (asked.options.rule == LEAKS_LOST || asked.options.rule == LEAKS_AUTO)
+        answer.ask = "leaks";
     bool ok = suppressions_read(&suppressions, arguments, error);
     asked.options.suppressions = suppressions;
     ok = ok && session_ask(arguments, &answer, &asked, error);

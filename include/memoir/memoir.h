@@ -105,6 +105,59 @@ int memoir_cpu_dump(const char *path);
 int memoir_snapshot(const char *words);
 int memoir_mark(const char *name);
 
+/*
+ * Leaks: blocks that nothing points to any more. All threads stand still for some milliseconds,
+ * then a copy of the process looks for pointers in registers, stacks, global and thread-local
+ * variables, mappings of the program and all blocks that these lead to.
+ */
+struct memoir_leak_sum {
+    uint64_t blocks, bytes; /* as malloc_usable_size says */
+};
+
+struct memoir_leaks {
+    struct memoir_leak_sum definite;  /* nothing points there */
+    struct memoir_leak_sum indirect;  /* only lost blocks do */
+    struct memoir_leak_sum possible;  /* only pointers into the middle of a block do */
+    struct memoir_leak_sum reachable; /* in use */
+    uint64_t took_us, stood_us;       /* the scan; how long threads stood still for it */
+    uint32_t threads;                 /* that were there, */
+    uint32_t silent_threads;          /* and those of which the registers could not be read */
+};
+
+/* Lost blocks of one call stack and size, or, where blocks were not recorded, of one size. */
+struct memoir_leak {
+    struct memoir_leak_sum definite, indirect, possible;
+    struct memoir_leak_sum owned; /* indirectly lost blocks that hang on definite ones of these */
+    uint64_t requested_bytes;     /* of all of them, as asked for */
+    uint64_t cycles;              /* definite blocks that are part of a cycle */
+    const void *example;          /* one of the blocks */
+    size_t example_bytes;
+    void *const *stack; /* return addresses, the caller of malloc first */
+    uint32_t frames;    /* 0: not recorded */
+};
+
+/*
+ * Makes a scan and fills in what fits into `size` bytes; pass sizeof *out. `each`, if not NULL, is
+ * called for each row, in no order; what it gets is gone when it returns. With memoir_start(0)
+ * every block since then has its stack. False, with a line on standard error, if no scan could be
+ * made.
+ */
+bool memoir_leaks(struct memoir_leaks *out, size_t size,
+                  void (*each)(const struct memoir_leak *leak, void *context), void *context);
+
+/* The live block at `block` is no leak, nor is what it leads to; it may be one again. False: no
+ * block begins there; it was not ignored. */
+bool memoir_leak_ignore(const void *block);
+bool memoir_leak_unignore(const void *block);
+/* Memory that counts like a global variable, wherever it is; it no longer does. Calls are counted.
+ * False: memory is out; there was no such call. */
+bool memoir_leak_root(const void *start, size_t size);
+bool memoir_leak_unroot(const void *start, size_t size);
+/* Recorded blocks that the calling thread allocates from now on are no leaks, until the second call
+ * (calls nest). Blocks that were not sampled are not covered: use memoir_start(0). */
+void memoir_leak_disable(void);
+void memoir_leak_enable(void);
+
 #ifdef __cplusplus
 }
 #endif

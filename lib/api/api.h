@@ -15,6 +15,8 @@
 #include "lib/api/foreign.h"
 #include "lib/api/hot.h"
 #include "lib/api/init.h"
+#include "lib/api/leaks.h"
+#include "lib/api/leaks_declared.h"
 #include "lib/api/libc.h"
 #include "lib/api/mismatch.h"
 #include "lib/api/twin.h"

@@ -18,6 +18,7 @@
 #include "lib/cpu/cpu.h"
 #include "lib/dump/dump.h"
 #include "lib/heap/observer.h"
+#include "lib/leak/leak.h"
 
 enum { TICK_EVERY = 16, COUNT_EVERY = 1024 };
 
@@ -53,6 +54,7 @@ static void recover(void)
     if (alloc_repair_begin()) {
         uint32_t parent_id = first ? lock_self() : 0;
         dumps_recover(parent_id);
+        declared_recover();
         alloc_recover(parent_id, first);
         track_recover(parent_id, first);
         cpu_forked(parent_id);

@@ -18,6 +18,7 @@
 #include "base/print.h"
 #include "lib/alloc/alloc.h"
 #include "lib/api/cold.h"
+#include "lib/api/leaks.h"
 #include "lib/cpu/cpu.h"
 #include "lib/dump/dump.h"
 #include "lib/heap/observer.h"
@@ -37,6 +38,7 @@ struct request {
 static int verb_cpu(struct request *request);
 static int verb_dump(struct request *request);
 static int verb_help(struct request *request);
+static int verb_leaks(struct request *request);
 static int verb_mark(struct request *request);
 static int verb_purge(struct request *request);
 static int verb_rate(struct request *request);
@@ -57,6 +59,7 @@ static const struct {
     {"cpu", "[start|stop|rate|reset|dump]", "the CPU profile", verb_cpu},
     {"dump", "[FORMAT]", "write the heap profile now", verb_dump},
     {"help", "", "these lines", verb_help},
+    {"leaks", "", "look for blocks that nothing points to any more", verb_leaks},
     {"mark", "NAME", "name this moment in the capture", verb_mark},
     {"purge", "", "return idle memory to the kernel", verb_purge},
     {"rate", "[BYTES]", "mean bytes between samples; 0: every block", verb_rate},
@@ -345,6 +348,42 @@ static int dump_source(struct request *request, enum dump_source source)
 static int verb_dump(struct request *request)
 {
     return dump_source(request, SOURCE_HEAP);
+}
+
+/* ---- lost blocks ---- */
+
+static void show_sum(struct request *request, const char *name, const struct scan_sum *sum)
+{
+    sink_format(request->out, "leaks.%s_blocks:%lu\nleaks.%s_bytes:%lu\n", name,
+                (unsigned long)sum->blocks, name, (unsigned long)sum->bytes);
+}
+
+/* To a file of the client's: the profile, with the verdict on each site. */
+static int verb_leaks(struct request *request)
+{
+    struct leak_request wanted = leaks_request();
+    const struct leak_scan *scan = leaks_find(&wanted);
+    if (scan == NULL) {
+        sink_format(request->out, "error: no scan for lost blocks: %s\n", leaks_refused);
+        return EAGAIN;
+    }
+    show_sum(request, "definite", &scan->result.definite);
+    show_sum(request, "indirect", &scan->result.indirect);
+    show_sum(request, "possible", &scan->result.possible);
+    show_sum(request, "reachable", &scan->result.reachable);
+    sink_format(request->out, "leaks.took_us:%lu\nleaks.stood_us:%lu\n",
+                (unsigned long)scan->took_us, (unsigned long)scan->stood_us);
+    sink_format(request->out, "leaks.threads:%u\nleaks.silent_threads:%u\n", scan->threads,
+                scan->silent);
+    int error = 0;
+    if (request->fd >= 0) {
+        struct dump_style style = control_memoir;
+        style.format = FORMAT_CAPTURE;
+        style.options.leaks = true;
+        error = dump_for_client(&style, request->fd);
+    }
+    leak_last_end();
+    return error;
 }
 
 /* ---- the CPU profile ---- */

@@ -8,45 +8,80 @@
 #include "base/os.h"
 #include "base/os_thread.h"
 #include "base/print.h"
-#include "lib/leak/leak.h"
+#include "lib/heap/observer.h"
 
 enum {
     STACK_SIZE = 256 << 10,
     WAIT_MS = 400000, /* for the scan, which has a time limit of its own */
 };
 
+/* Of the scan that is being made. */
+static uint32_t turn; /* the process that a thread makes one of; another one's: left by fork */
 static uint32_t done;
-static bool found;
+static struct leak_request request_now;
+static const struct leak_scan *found;
 
+const char leaks_refused[] =
+    "the system gave no thread for it, no memory, or no list of mappings; try again";
+
+static const struct leak_scan *find(const struct leak_request *request);
 static void helper_run(void);
 static void complain(const char *why);
 
-bool leaks_scan(void)
+struct leak_request leaks_request(void)
+{
+    return (struct leak_request){
+        .inside = SCAN_INSIDE_KNOWN, .mappings = config.leak_mappings, .kept = track_kept()};
+}
+
+const struct leak_scan *leaks_find(const struct leak_request *request)
+{
+    uint32_t self = (uint32_t)os_pid(), before;
+    uint64_t since_ms = os_now_ms();
+    while ((before = load_relaxed(&turn)) == self ||
+           !__atomic_compare_exchange_n(&turn, &before, self, false, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_RELAXED)) {
+        if (os_now_ms() - since_ms > WAIT_MS)
+            return NULL;
+        os_wait(&turn, self, WAIT_MS);
+    }
+    const struct leak_scan *scan = find(request);
+    store_release(&turn, 0);
+    os_wake(&turn, 1);
+    return scan;
+}
+
+static const struct leak_scan *find(const struct leak_request *request)
 {
     uint64_t since_ms = os_now_ms(), before;
     store_relaxed(&done, 0);
+    request_now = *request;
     os_signals_set(UINT64_MAX, &before); /* the helper inherits it */
     bool started = os_thread_prepare() && os_thread_start(helper_run, STACK_SIZE) == 0;
     os_signals_set(before, NULL);
     if (!started)
-        return false;
+        return NULL;
     while (load_acquire(&done) == 0 && os_now_ms() - since_ms < WAIT_MS)
         os_wait(&done, 0, WAIT_MS);
-    return load_acquire(&done) == 1 && found;
+    return load_acquire(&done) == 1 ? found : NULL;
 }
 
 void leaks_exit(void)
 {
-    if (config.leak_at_exit && !os_secure() && !leaks_scan())
-        complain("the system gave no thread for it, no memory, or no list of mappings");
+    if (!config.leak_at_exit || os_secure())
+        return;
+    struct leak_request request = leaks_request();
+    if (leaks_find(&request) != NULL)
+        leak_last_end();
+    else
+        complain(leaks_refused);
 }
 
 static void helper_run(void)
 {
-    static const struct leak_request request = {.inside = SCAN_INSIDE_KNOWN, .mappings = true};
     os_thread_rename("memoir");
     os_thread_own_files();
-    found = leak_find(&request) != NULL;
+    found = leak_find(&request_now);
     store_release(&done, 1);
     os_wake(&done, 1);
 }

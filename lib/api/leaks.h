@@ -5,9 +5,15 @@
 
 #include <stdbool.h>
 
-/* Makes one now, while the calling thread waits; `leak_last` has the result. Not by a thread of
- * ours. False if it could not be made. */
-bool leaks_scan(void);
+#include "lib/leak/leak.h"
+
+/* What memoir's own scans ask for: the options leak.*. */
+struct leak_request leaks_request(void);
+/* Makes a scan now, while the calling thread waits, and waits for one that another thread makes.
+ * NULL if it could not be made; otherwise it stays until `leak_last_end`. */
+const struct leak_scan *leaks_find(const struct leak_request *request);
+/* Why there is none, for people. */
+extern const char leaks_refused[];
 /* The program ends. With the option leak.at_exit the result is part of the last snapshot. */
 void leaks_exit(void);
 

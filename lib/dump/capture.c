@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/arch.h"
+#include "base/config.h"
 #include "base/crc.h"
 #include "base/format.h"
 #include "base/os.h"
@@ -408,6 +409,8 @@ int format_capture(const struct format_options *options, struct sink *sink)
     static BULK struct capture capture; /* one writer at a time; static, because the stack may be
                                            small */
     capture_begin(&capture, sink);
+    if (!options->leaks && !config.leak_at_exit)
+        capture.leaks_ms = UINT64_MAX; /* an old one is not about this moment */
     capture_snapshot(&capture, options->reason, options->account);
     return capture_end(&capture);
 }

@@ -31,6 +31,7 @@ struct account; /* lib/alloc/alloc.h */
 struct format_options {
     bool accum;         /* jemalloc: cumulative numbers, too */
     bool raw;           /* jemalloc: the recorded numbers, not adjusted to the reader's scaling */
+    bool leaks;         /* capture: the last scan for lost blocks */
     bool since_mark;    /* CPU: what came since gperftools' profiler was started, not all */
     const char *reason; /* why this dump is made, in a few words; for captures and pprof's
                            comment */

@@ -45,6 +45,9 @@ INLINE unsigned site_class(const struct site *site)
     return site->entry.b & ((1u << SITE_CLASS_BITS) - 1);
 }
 
+/* Above both: the blocks are no leaks, because the program said so (track_set_thread_kept). */
+static const uint32_t SITE_KEPT = 1u << (SITE_CLASS_BITS + SITE_RATE_BITS);
+
 /* sampler_rate_of */
 INLINE unsigned site_rate(const struct site *site)
 {

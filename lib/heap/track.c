@@ -29,6 +29,8 @@ static uint64_t lost;
 
 enum { THREAD_AS_ALL, THREAD_ON, THREAD_OFF };
 static __thread uint8_t thread_wish;
+static __thread uint16_t thread_kept; /* scopes that the thread is in */
+static bool any_kept;
 static bool threads_off;
 static bool uncovered; /* some block was not subject to recording */
 static uint64_t off_ms;
@@ -77,6 +79,37 @@ void track_set_threads_active(bool active)
 bool track_threads_active(void)
 {
     return !load_relaxed(&threads_off);
+}
+
+bool track_set_thread_kept(int change)
+{
+    if (change < 0 ? thread_kept == 0 : thread_kept == UINT16_MAX)
+        return false;
+    thread_kept = (uint16_t)(thread_kept + change);
+    store_relaxed(&any_kept, true);
+    return true;
+}
+
+bool track_thread_kept(void)
+{
+    return thread_kept > 0;
+}
+
+static bool is_kept(const struct record *record)
+{
+    return (site_at(site_id(record->site))->entry.b & SITE_KEPT) != 0;
+}
+
+bool (*track_kept(void))(const struct record *record)
+{
+    return load_relaxed(&any_kept) ? is_kept : NULL;
+}
+
+uint32_t track_stack(uint32_t word)
+{
+    if (word == 0 || site_era(word) != load_relaxed(&sites_era))
+        return STACK_NONE;
+    return site_stack(site_at(site_id(word)));
 }
 
 bool track_covered(void)
@@ -217,7 +250,8 @@ void track_begin(struct record *record, const struct caller *caller, unsigned cl
     }
     unwind(&recorder->walk, caller, config.heap_depth);
     uint32_t stack = stacks_add(&recorder->walk);
-    uint32_t word = 0, id = site_for(recorder, stack, site_kind(class, usable, rate));
+    uint32_t kind = site_kind(class, usable, rate) | (unlikely(thread_kept > 0) ? SITE_KEPT : 0);
+    uint32_t word = 0, id = site_for(recorder, stack, kind);
     if (id != 0) {
         struct site *site = site_at(id);
         site_use(site);

@@ -42,6 +42,14 @@ void track_set_thread_active(bool active);
 bool track_thread_active(void);
 void track_set_threads_active(bool active);
 bool track_threads_active(void);
+/* Adds 1 or -1 to the number of scopes in which the calling thread is: blocks that it allocates
+ * within one are no leaks, whatever leads to them. False: there is no scope to end. */
+bool track_set_thread_kept(int change);
+bool track_thread_kept(void);
+/* Whether a block was allocated in such a scope; NULL: no thread was ever in one. */
+bool (*track_kept(void))(const struct record *record);
+/* The stack of a record's `site`; STACK_NONE: it has none, or what it counted was forgotten. */
+uint32_t track_stack(uint32_t word);
 /* The calling thread ends. */
 void track_thread_end(void);
 /* In a forked child. `first`: the calling thread is the one that forked; otherwise what belongs to

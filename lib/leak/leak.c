@@ -30,7 +30,7 @@ static struct leak_request request_now;
 static struct stop stop_now;
 static struct shared *shared_now;  /* of the scan that is being made, */
 static struct shared *shared_last; /* and of the last one */
-static uint32_t busy;
+static pid_t busy; /* the process that a thread makes a scan of; another one's: left by fork */
 static uint32_t readers; /* of shared_last */
 
 static void scan_make(struct shared *shared);
@@ -40,7 +40,9 @@ static void copy_wait(pid_t copy, struct shared *shared);
 
 const struct leak_scan *leak_find(const struct leak_request *request)
 {
-    if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE) != 0)
+    pid_t self = os_pid(), before = load_relaxed(&busy);
+    if (before == self || !__atomic_compare_exchange_n(&busy, &before, self, false,
+                                                       __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return NULL;
     struct shared *shared = shared_now = os_map_shared(sizeof *shared);
     if (shared != NULL) {
@@ -57,6 +59,8 @@ const struct leak_scan *leak_find(const struct leak_request *request)
     if (old != NULL && load_acquire(&readers) == 0) /* else it is never given back */
         os_unmap(old, sizeof *old);
     bool good = shared != NULL && shared == shared_last;
+    if (good)
+        __atomic_add_fetch(&readers, 1, __ATOMIC_SEQ_CST);
     store_release(&busy, 0);
     return good ? &shared->scan : NULL;
 }
@@ -117,10 +121,12 @@ static bool scan_here(void)
     const struct leak_request *request = &request_now;
     size_t constants_bytes = CONSTANTS_MAX * sizeof(struct scan_range);
     struct scan_range *constants = os_map(constants_bytes);
-    struct scan_rules rules = {.inside = request->inside, .offset_max = request->offset_max};
+    struct scan_rules rules = {
+        .inside = request->inside, .offset_max = request->offset_max, .kept = request->kept};
     struct roots roots = {.threads = stop_now.threads,
                           .threads_count = stop_now.count,
-                          .mappings = request->mappings};
+                          .threads_complete = stop_now.unknown == 0,
+                          .mappings = request->mappings || stop_now.unknown > 0};
     struct scan scan;
     if (constants == NULL)
         return false;
@@ -129,6 +135,7 @@ static bool scan_here(void)
     bool good = scan_begin(&scan, &rules, &shared_now->scan.result);
     if (good) {
         skip_add(&roots, stop_now.threads, stop_now.room);
+        skip_add(&roots, stop_now.places, stop_now.places_room);
         skip_add(&roots, scan.states, scan.states_bytes);
         skip_add(&roots, scan.large, scan.large_bytes);
         skip_add(&roots, scan.waiting, scan.waiting_max * sizeof *scan.waiting);
@@ -146,7 +153,7 @@ static void copy_run(void)
     struct shared *shared = shared_now;
     shared->good = scan_here();
     store_release(&shared->done, 1);
-    os_wake(&shared->done, 1);
+    os_wake_shared(&shared->done);
     os_exit(0);
 }
 
@@ -158,7 +165,7 @@ static void copy_wait(pid_t copy, struct shared *shared)
             return;
         if (os_now_ms() - since_ms > PATIENCE_MS)
             break;
-        os_wait(&shared->done, 0, LOOK_MS);
+        os_wait_shared(&shared->done, 0, LOOK_MS);
     }
     os_copy_kill(copy);
 }

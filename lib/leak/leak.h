@@ -7,6 +7,7 @@
 #ifndef LEAK_LEAK_H
 #define LEAK_LEAK_H
 
+#include "lib/leak/declared.h"
 #include "lib/leak/roots.h"
 #include "lib/leak/scan.h"
 
@@ -14,6 +15,7 @@ struct leak_request {
     enum scan_inside inside;
     size_t offset_max; /* for SCAN_INSIDE_OFFSET */
     bool mappings;     /* memory that the program mapped by itself counts as a root */
+    bool (*kept)(const struct record *record); /* as in scan.h */
 };
 
 struct leak_scan {
@@ -23,10 +25,11 @@ struct leak_scan {
     unsigned threads, silent;   /* that were there; of which the registers are not known */
 };
 
-/* Makes a scan, which stays until the next one. To be called by a thread of ours, as stop.h says.
- * NULL when memory is out, the list of mappings can't be read, or another thread makes one. */
+/* Makes a scan. To be called by a thread of ours, as stop.h says. NULL when memory is out, the list
+ * of mappings can't be read, or another thread makes one; otherwise it stays until
+ * `leak_last_end`. */
 const struct leak_scan *leak_find(const struct leak_request *request);
-/* The last one, or NULL. It stays until `leak_last_end`. */
+/* The last one, or NULL. It stays until `leak_last_end`, to be called in any case. */
 const struct leak_scan *leak_last(void);
 void leak_last_end(void);
 

@@ -12,6 +12,8 @@
 #include "base/maps.h"
 #include "base/os.h"
 #include "lib/alloc/alloc.h"
+#include "lib/leak/declared.h"
+#include "lib/leak/ended.h"
 
 enum {
     RED_ZONE = 128,    /* bytes below the stack pointer that functions may use */
@@ -23,34 +25,50 @@ enum {
 static const uint64_t PAGE_PRESENT = UINT64_C(1) << 63, PAGE_SWAPPED = UINT64_C(1) << 62;
 
 struct reader {
+    const struct roots *roots;
     struct scan *scan;
     int memory, pagemap; /* descriptors; -1: all pages count as present */
     uintptr_t *buffer;
+    uintptr_t *sps, *tps; /* of all threads, sorted */
+    unsigned sps_count, tps_count;
+    struct ended ended;
+    bool guarded; /* what lies before the mapping can't be read, nor written to */
 };
 
-static bool is_root(const struct roots *roots, const struct map *map);
-static void scan_mapping(const struct roots *roots, struct reader *reader, const struct map *map);
+static void scan_declared(void *reader, uintptr_t start, size_t size);
+static void threads_sort(struct reader *reader);
+static bool is_root(const struct reader *reader, const struct map *map);
+static void scan_mapping(struct reader *reader, const struct map *map);
 static void scan_range(struct reader *reader, uintptr_t start, uintptr_t end);
 
 bool roots_scan(const struct roots *roots, struct scan *scan)
 {
     struct maps maps;
     struct map map;
-    struct reader reader = {.scan = scan};
+    struct reader reader = {.roots = roots, .scan = scan};
+    size_t points_bytes = (roots->threads_count + 1) * sizeof *reader.sps;
     reader.buffer = os_map(BUFFER);
-    if (reader.buffer == NULL || !maps_open(&maps))
+    reader.sps = os_map(points_bytes);
+    reader.tps = os_map(points_bytes);
+    if (reader.buffer == NULL || reader.sps == NULL || reader.tps == NULL || !maps_open(&maps))
         return false;
+    threads_sort(&reader);
+    ended_begin(&reader.ended, roots->threads, roots->threads_count);
     reader.memory = os_open("/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);
     reader.pagemap = os_open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0);
     for (unsigned i = 0; i < roots->threads_count; i++) {
         const uintptr_t *registers = roots->threads[i].registers;
         scan_root(scan, (uintptr_t)registers, (uintptr_t)(registers + ROOTS_REGISTERS));
     }
+    declared_each(scan_declared, &reader);
     bool any = false;
-    while (maps_next(&maps, &map)) {
+    for (uint64_t guard_end = 0; maps_next(&maps, &map);) {
         any = true;
-        if (is_root(roots, &map))
-            scan_mapping(roots, &reader, &map);
+        reader.guarded = guard_end == map.start;
+        if (!map.readable && !map.writable)
+            guard_end = map.end;
+        if (is_root(&reader, &map))
+            scan_mapping(&reader, &map);
     }
     maps_close(&maps);
     if (reader.memory >= 0)
@@ -58,6 +76,8 @@ bool roots_scan(const struct roots *roots, struct scan *scan)
     if (reader.pagemap >= 0)
         os_close(reader.pagemap);
     os_unmap(reader.buffer, BUFFER);
+    os_unmap(reader.sps, points_bytes);
+    os_unmap(reader.tps, points_bytes);
     return any;
 }
 
@@ -80,27 +100,70 @@ unsigned roots_constants(struct scan_range *ranges, unsigned max)
     return count;
 }
 
-static bool has_stack(const struct roots *roots, const struct map *map)
+static void scan_declared(void *reader, uintptr_t start, size_t size)
 {
-    for (unsigned i = 0; i < roots->threads_count; i++)
-        if (roots->threads[i].sp >= map->start && roots->threads[i].sp < map->end)
-            return true;
-    return false;
+    if (size == 0)
+        scan_root_word(((struct reader *)reader)->scan, start);
+    else
+        scan_range(reader, start, start + size);
 }
 
-static bool is_root(const struct roots *roots, const struct map *map)
+static void words_sort(uintptr_t *words, unsigned count)
+{
+    for (unsigned gap = count / 2; gap > 0; gap /= 2)
+        for (unsigned i = gap; i < count; i++) {
+            uintptr_t word = words[i];
+            unsigned at = i;
+            for (; at >= gap && words[at - gap] > word; at -= gap)
+                words[at] = words[at - gap];
+            words[at] = word;
+        }
+}
+
+static void threads_sort(struct reader *reader)
+{
+    for (unsigned i = 0; i < reader->roots->threads_count; i++) {
+        const struct roots_thread *thread = &reader->roots->threads[i];
+        reader->sps[reader->sps_count++] = thread->sp;
+        if (thread->tp != 0)
+            reader->tps[reader->tps_count++] = thread->tp;
+    }
+    words_sort(reader->sps, reader->sps_count);
+    words_sort(reader->tps, reader->tps_count);
+}
+
+/* The lowest of the sorted words in the mapping; 0: there is none. */
+static uintptr_t lowest_in(const uintptr_t *words, unsigned count, const struct map *map)
+{
+    unsigned low = 0, high = count;
+    while (low < high) {
+        unsigned middle = low + (high - low) / 2;
+        if (words[middle] < map->start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && words[low] < map->end ? words[low] : 0;
+}
+
+static uintptr_t stack_in(const struct reader *reader, const struct map *map)
+{
+    return lowest_in(reader->sps, reader->sps_count, map);
+}
+
+static bool is_root(const struct reader *reader, const struct map *map)
 {
     if (!map->readable || !map->writable || map->shared || arena_owns(map->start))
         return false;
     if (map->path[0] == '/')
         return strncmp(map->path, "/dev/", 5) != 0 || strncmp(map->path, "/dev/zero", 9) == 0;
-    return roots->mappings || map->path[0] != '\0' || has_stack(roots, map);
+    return reader->roots->mappings || map->path[0] != '\0' || stack_in(reader, map) != 0 ||
+           lowest_in(reader->tps, reader->tps_count, map) != 0;
 }
 
-/* The first part of [at, end) that counts as a root; false if there is none. A thread's stack
- * begins at its stack pointer; the kernel may have joined a mapping of ours with the program's. */
-static bool next_part(const struct roots *roots, const struct map *map, uintptr_t *at,
-                      uintptr_t *end)
+/* The first part of [at, end) that counts as a root; false if there is none. The kernel may have
+ * joined a mapping of ours with the program's. */
+static bool next_part(const struct roots *roots, uintptr_t *at, uintptr_t *end)
 {
     for (unsigned i = 0; i < roots->skip_count; i++) {
         const struct scan_range *skip = &roots->skip[i];
@@ -109,23 +172,37 @@ static bool next_part(const struct roots *roots, const struct map *map, uintptr_
         if (skip->start > *at && skip->start < *end)
             *end = skip->start;
     }
-    for (unsigned i = 0; i < roots->threads_count; i++) {
-        uintptr_t sp = roots->threads[i].sp;
-        if (*at == map->start && sp >= map->start && sp < map->end)
-            *at = sp - RED_ZONE > map->start ? sp - RED_ZONE : map->start;
-    }
     return *at < *end;
 }
 
-static void scan_mapping(const struct roots *roots, struct reader *reader, const struct map *map)
+/* What counts of a mapping that may be the stack of a thread that has ended. */
+static struct scan_range ended_part(struct reader *reader, const struct map *map)
 {
-    uintptr_t at = map->start, end = map->end;
-    while (at < map->end) {
-        end = map->end;
-        if (!next_part(roots, map, &at, &end))
+    enum { TAIL = 8192 };
+    struct scan_range part = {map->start, map->end};
+    size_t bytes = map->end - map->start < TAIL ? map->end - map->start : TAIL;
+    if (reader->roots->threads_complete && reader->memory >= 0 &&
+        os_read_at(reader->memory, reader->buffer, bytes, map->end - bytes) == (ssize_t)bytes)
+        ended_stack(&reader->ended, reader->buffer, bytes, map->end, reader->tps, reader->tps_count,
+                    &part);
+    return part;
+}
+
+static void scan_mapping(struct reader *reader, const struct map *map)
+{
+    struct scan_range part = {map->start, map->end};
+    uintptr_t sp = stack_in(reader, map), end;
+    if (sp != 0 && (reader->guarded || map->path[0] == '[')) {
+        if (sp - RED_ZONE > part.start)
+            part.start = sp - RED_ZONE;
+    } else if (sp == 0 && reader->guarded && map->path[0] == '\0') {
+        part = ended_part(reader, map);
+    }
+    for (; part.start < part.end; part.start = end) {
+        end = part.end;
+        if (!next_part(reader->roots, &part.start, &end))
             return;
-        scan_range(reader, at, end);
-        at = end;
+        scan_range(reader, part.start, end);
     }
 }
 

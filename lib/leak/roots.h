@@ -5,11 +5,16 @@
  * allocator's own memory is none of them: its tables know every block.
  *
  * Of a stack only what lies above the stack pointer counts; dead frames below hold old pointers.
+ * That is so where an unreadable mapping in front of it shows that the mapping is a stack and
+ * nothing else. Of the stack of a thread that has ended, which libc keeps for the next one, only
+ * the thread's descriptor counts, until the thread is joined (ended.h).
  * Pages that are not in memory hold nothing, and are passed over: a program may have reserved far
  * more than it uses.
  */
 #ifndef LEAK_ROOTS_H
 #define LEAK_ROOTS_H
+
+#include <sys/types.h>
 
 #include "lib/leak/scan.h"
 
@@ -17,13 +22,16 @@ enum { ROOTS_REGISTERS = 34 };
 
 /* A thread that stands still. */
 struct roots_thread {
+    pid_t tid;
     uintptr_t sp;
+    uintptr_t tp; /* where its thread-local memory is; 0: not known */
     uintptr_t registers[ROOTS_REGISTERS];
 };
 
 struct roots {
     const struct roots_thread *threads;
     unsigned threads_count;
+    bool threads_complete; /* there are no others */
     /* Memory that is no root, whatever it holds: the scan's own. Sorted by address. */
     struct scan_range skip[8];
     unsigned skip_count;

@@ -42,7 +42,7 @@ static void waiting_scan(struct scan *scan);
 typedef void visitor(struct scan *scan, const struct found *block);
 static void each_block(struct scan *scan, visitor *visit);
 static void each_block_backwards(struct scan *scan, visitor *visit);
-static visitor visit_possible, visit_reached, visit_lost, visit_leader;
+static visitor visit_kept, visit_possible, visit_reached, visit_lost, visit_leader;
 static void count_owned(struct scan *scan, const struct found *block);
 
 bool scan_begin(struct scan *scan, const struct scan_rules *rules, struct scan_result *result)
@@ -72,8 +72,16 @@ void scan_root(struct scan *scan, uintptr_t start, uintptr_t end)
     }
 }
 
+void scan_root_word(struct scan *scan, uintptr_t word)
+{
+    part_scan(scan, (struct scan_range){(uintptr_t)&word, (uintptr_t)(&word + 1)});
+    waiting_scan(scan);
+}
+
 void scan_finish(struct scan *scan)
 {
+    if (scan->rules.kept != NULL)
+        each_block(scan, visit_kept);
     scan->phase = PHASE_POSSIBLE;
     each_block(scan, visit_possible);
     each_block(scan, visit_reached);
@@ -361,6 +369,24 @@ static void from_here(struct scan *scan, const struct found *block)
     waiting_scan(scan);
 }
 
+/* The record of a block that has one. Its site is 0 where memory for it was out. */
+static const struct record *record_of(uintptr_t start)
+{
+    if (mark_of((const void *)start) != MARK_WATCHED)
+        return NULL;
+    struct span *span = span_of((const void *)start);
+    const struct record *record = central_record(span, (const void *)start);
+    return record->site != 0 ? record : NULL;
+}
+
+static void visit_kept(struct scan *scan, const struct found *block)
+{
+    const struct record *record =
+        state_of(scan, block->start) == REACHED ? NULL : record_of(block->start);
+    if (record != NULL && scan->rules.kept(record))
+        scan_root_word(scan, block->start);
+}
+
 static void visit_possible(struct scan *scan, const struct found *block)
 {
     if (state_of(scan, block->start) == POSSIBLE)
@@ -379,16 +405,6 @@ static void sum_add(struct scan_sum *sum, size_t bytes)
 {
     sum->blocks++;
     sum->bytes += bytes;
-}
-
-/* The record of a block that has one. Its site is 0 where memory for it was out. */
-static const struct record *record_of(uintptr_t start)
-{
-    if (mark_of((const void *)start) != MARK_WATCHED)
-        return NULL;
-    struct span *span = span_of((const void *)start);
-    const struct record *record = central_record(span, (const void *)start);
-    return record->site != 0 ? record : NULL;
 }
 
 static size_t requested_of(const struct record *record, const struct found *block)

@@ -26,6 +26,8 @@
 
 #include "base/compiler.h"
 
+struct record; /* lib/alloc/span.h */
+
 struct scan_range {
     uintptr_t start, end;
 };
@@ -43,6 +45,8 @@ struct scan_rules {
     /* Memory that holds vtables: not writable, sorted by address. For SCAN_INSIDE_KNOWN. */
     const struct scan_range *constants;
     unsigned constants_count;
+    /* Blocks with such a record are no leaks, nor is what they lead to. NULL: there are none. */
+    bool (*kept)(const struct record *record);
 };
 
 struct scan_sum {
@@ -91,6 +95,8 @@ struct scan {
 bool scan_begin(struct scan *scan, const struct scan_rules *rules, struct scan_result *result);
 /* The program uses this memory. All of it must be readable. */
 void scan_root(struct scan *scan, uintptr_t start, uintptr_t end);
+/* The program has this pointer. */
+void scan_root_word(struct scan *scan, uintptr_t word);
 /* After the last root: the verdicts, into the result. */
 void scan_finish(struct scan *scan);
 /* Gives the memory of the scan back. */

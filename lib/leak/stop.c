@@ -18,9 +18,12 @@
 #include "lib/watch/watch.h"
 
 enum {
-    PLACES_MAX = 1 << 17, /* threads; 40 MB of address space, touched as far as needed */
-    ROUNDS_MAX = 100,     /* readings of the list: a program may begin threads without end */
-    ANSWER_MS = 100, /* for all threads to stand still; one that runs answers in microseconds */
+    PLACES_SHIFT = 17, /* threads; 40 MB of address space, touched as far as needed */
+    PLACES_MAX = 1 << PLACES_SHIFT,
+    TIDS_SHIFT = PLACES_SHIFT + 1, /* of the hash table of their ids */
+    ROUNDS_MAX = 100, /* readings of the list: a program may begin threads without end */
+    ANSWER_MS = 100,  /* for all threads to stand still; one that runs answers in microseconds */
+    SILENT_MAX = 64,  /* threads that are looked at each millisecond: do they sleep? */
 };
 
 struct place {
@@ -30,7 +33,9 @@ struct place {
 };
 
 static struct place *places;
+static pid_t *tids;           /* of them, by hash; while threads are interrupted */
 static unsigned places_count; /* signalled */
+static uint32_t scans;        /* a late answer is one to an earlier scan */
 static uint32_t answers;
 static uint32_t stopping; /* threads that are in the handler wait while it is 1 */
 
@@ -44,13 +49,18 @@ bool stop_threads(struct stop *stop)
 {
     *stop = (struct stop){.room = PLACES_MAX * sizeof(struct roots_thread)};
     int folder = os_open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    places = os_map(PLACES_MAX * sizeof *places);
+    if (places == NULL) /* it stays: a thread of the last time may be late */
+        places = os_map(PLACES_MAX * sizeof *places);
+    tids = os_map(sizeof *tids << TIDS_SHIFT);
     stop->threads = os_map(stop->room);
+    stop->places = places;
+    stop->places_room = PLACES_MAX * sizeof *places;
     stop->since_ns = os_now_ns();
     places_count = 0;
+    scans++;
     store_relaxed(&answers, 0);
     int signal = signal_choose();
-    bool good = folder >= 0 && places != NULL && stop->threads != NULL;
+    bool good = folder >= 0 && places != NULL && stop->threads != NULL && tids != NULL;
     if (good) {
         interrupt_hear(INTERRUPT_STOP, on_stop);
         store_release(&stopping, 1);
@@ -59,6 +69,8 @@ bool stop_threads(struct stop *stop)
     }
     if (folder >= 0)
         os_close(folder);
+    if (tids != NULL)
+        os_unmap(tids, sizeof *tids << TIDS_SHIFT);
     for (unsigned i = 0; good && i < places_count; i++) {
         struct roots_thread *thread = &stop->threads[stop->count];
         bool silent = load_acquire(&places[i].answered) == 0;
@@ -69,6 +81,7 @@ bool stop_threads(struct stop *stop)
             stop->unknown++;
             continue;
         }
+        thread->tid = places[i].tid;
         stop->count++;
     }
     return good;
@@ -95,12 +108,15 @@ static int signal_choose(void)
     return interrupt_open(SIGWINCH) ? SIGWINCH : 0;
 }
 
-static bool is_known(pid_t tid)
+/* False if it was there before. */
+static bool tid_add(pid_t tid)
 {
-    for (unsigned i = places_count; i-- > 0;)
-        if (places[i].tid == tid)
-            return true;
-    return false;
+    uint32_t at = (uint32_t)tid * 0x9e3779b1u >> (32 - TIDS_SHIFT);
+    for (; tids[at] != 0; at = (at + 1) % (1u << TIDS_SHIFT))
+        if (tids[at] == tid)
+            return false;
+    tids[at] = tid;
+    return true;
 }
 
 /* Signals the threads that were not there before; false if there are none. */
@@ -117,24 +133,63 @@ static bool round_signal(int folder, int signal)
             for (const char *digit = entry->name; *digit >= '0' && *digit <= '9'; digit++)
                 tid = tid * 10 + (*digit - '0');
             at += entry->length;
-            if (tid == 0 || tid == self || os_thread_is_ours(tid) || is_known(tid) ||
-                places_count == PLACES_MAX)
+            if (tid == 0 || tid == self || os_thread_is_ours(tid) ||
+                places_count == PLACES_MAX || !tid_add(tid))
                 continue;
             places[places_count].tid = tid;
-            places_count++;
-            os_signal_queue(tid, signal, interrupt_value(places_count - 1));
+            store_relaxed(&places[places_count].answered, 0);
+            store_release(&places_count, places_count + 1);
+            os_signal_queue(tid, signal,
+                            interrupt_value(scans << PLACES_SHIFT | (places_count - 1)));
         }
     return places_count > before;
+}
+
+/* What the kernel tells about a thread, in a file of its folder; the length. */
+static size_t task_read(pid_t tid, const char *file, char *text, size_t size)
+{
+    char path[64];
+    struct print name;
+    print_start(&name, path, sizeof path);
+    print_format(&name, "/proc/self/task/%d/%s", (int)tid, file);
+    int fd = os_open(print_string(&name), O_RDONLY | O_CLOEXEC, 0);
+    ssize_t got = fd < 0 ? 0 : os_read(fd, text, size - 1);
+    if (fd >= 0)
+        os_close(fd);
+    text[got < 0 ? 0 : got] = '\0';
+    return got < 0 ? 0 : (size_t)got;
+}
+
+/* "tid (name) S ...": a thread that sleeps although the signal was sent blocks it, or the kernel
+ * does not let it go. One that runs will answer. The name may hold any byte. */
+static bool sleeps(pid_t tid)
+{
+    char text[128];
+    size_t got = task_read(tid, "stat", text, sizeof text);
+    while (got > 0 && text[got - 1] != ')')
+        got--;
+    return got == 0 || text[got] == '\0' || text[got + 1] != 'R';
+}
+
+static bool all_silent_sleep(void)
+{
+    unsigned silent = 0;
+    for (unsigned i = 0; i < places_count; i++)
+        if (load_acquire(&places[i].answered) == 0 &&
+            (++silent > SILENT_MAX || !sleeps(places[i].tid)))
+            return false;
+    return true;
 }
 
 static void wait_for_answers(void)
 {
     uint64_t since_ms = os_now_ms();
     for (uint32_t now; (now = load_acquire(&answers)) < places_count;) {
-        uint64_t spent = os_now_ms() - since_ms;
-        if (spent >= ANSWER_MS)
+        if (os_now_ms() - since_ms >= ANSWER_MS)
             return;
-        os_wait(&answers, now, (uint32_t)(ANSWER_MS - spent));
+        os_wait(&answers, now, 1);
+        if (load_acquire(&answers) == now && all_silent_sleep())
+            return;
     }
 }
 
@@ -142,7 +197,10 @@ static void wait_for_answers(void)
 static void on_stop(const void *info, void *context)
 {
     uint32_t number = (uint32_t)(uintptr_t)((const siginfo_t *)info)->si_value.sival_ptr;
-    if (load_acquire(&stopping) == 0 || number >= places_count)
+    uint32_t scan = number >> PLACES_SHIFT;
+    number %= PLACES_MAX;
+    if (load_acquire(&stopping) == 0 || scan != scans % (1u << (32 - PLACES_SHIFT)) ||
+        number >= load_acquire(&places_count))
         return;
     const char *frame = (const char *)context - ARCH_SIGNAL_CONTEXT;
     struct roots_thread *thread = &places[number].thread;
@@ -152,6 +210,7 @@ static void on_stop(const void *info, void *context)
     /* Registers of the vector unit do not count: they keep what was last copied for long, and a
      * pointer that is nowhere else is rarely there. */
     thread->sp = sp;
+    thread->tp = (uintptr_t)__builtin_thread_pointer();
     store_release(&places[number].answered, 1);
     __atomic_fetch_add(&answers, 1, __ATOMIC_RELEASE);
     os_wake(&answers, 1);
@@ -164,14 +223,8 @@ static void on_stop(const void *info, void *context)
 static bool silent_sp(pid_t tid, uintptr_t *sp)
 {
     enum { SP_FROM_END = 2 };
-    char path[64], text[256];
-    struct print name;
-    print_start(&name, path, sizeof path);
-    print_format(&name, "/proc/self/task/%d/syscall", (int)tid);
-    int fd = os_open(print_string(&name), O_RDONLY | O_CLOEXEC, 0);
-    ssize_t got = fd < 0 ? 0 : os_read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        os_close(fd);
+    char text[256];
+    ssize_t got = (ssize_t)task_read(tid, "syscall", text, sizeof text);
     unsigned from_end = 0;
     for (; got > 0 && from_end < SP_FROM_END; got--)
         from_end += text[got - 1] == ' ';

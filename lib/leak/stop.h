@@ -18,6 +18,8 @@ enum { STOP_MAX_MS = 2000 };
 struct stop {
     struct roots_thread *threads; /* those that stand still, and silent ones whose sp is known */
     unsigned count, room;
+    const void *places; /* where they note that, which is no memory of the program either */
+    size_t places_room;
     unsigned silent;  /* did not answer */
     unsigned unknown; /* of them: not even their stack pointer is known */
     uint64_t since_ns;

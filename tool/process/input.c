@@ -127,7 +127,7 @@ static int scratch_open(char *path, size_t size, struct error *error)
 
 /* Asks the process for its profile as a file of ours. */
 static bool process_dump(struct profile *profile, const char *word,
-                         const struct read_options *options, int64_t *pid, struct error *error)
+                         const struct input_options *options, int64_t *pid, struct error *error)
 {
     char path[4096], name[64];
     struct process process;
@@ -142,11 +142,11 @@ static bool process_dump(struct profile *profile, const char *word,
     if (fd < 0)
         return false;
     progress_start("asking", name);
-    bool ok = attach_ask(&process, "dump memoir", fd, &answer, error);
+    bool ok = attach_ask(&process, options->ask ? options->ask : "dump memoir", fd, &answer, error);
     progress_end();
     free(answer);
     close(fd);
-    ok = ok && file_read(profile, path, name, options, error);
+    ok = ok && file_read(profile, path, name, &options->read, error);
     unlink(path);
     *pid = number;
     return ok;
@@ -176,7 +176,7 @@ static bool input_read(struct profile *profile, const char *word,
 {
     enum input_kind kind = input_kind_of(word);
     if (kind == INPUT_PROCESS)
-        return process_dump(profile, word, &options->read, pid, error);
+        return process_dump(profile, word, options, pid, error);
     if (kind == INPUT_URL)
         return url_read(profile, word, &options->read, options->seconds, error);
     if (kind == INPUT_FILE)

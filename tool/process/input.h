@@ -13,6 +13,7 @@ struct input_options {
     struct read_options read;
     unsigned seconds; /* that a server should record for; 0: as it likes */
     bool add_up;      /* dumps of one process, too */
+    const char *ask;  /* what a process is asked, with a file for the answer; NULL: its profile */
 };
 /* What `count` words name, as one profile: moments of one process are its history, all else is
  * added up. *pid is set if one is a process. */

@@ -25,6 +25,7 @@ function __memoir_option
     printf 'capture.size=\thow long the capture may become; 0: 4 MiB, or 16 snapshots if that is more\n'
     printf 'capture.signals=%s\tthe capture gets its last snapshot also when SIGINT, SIGTERM or SIGHUP ends the program\n' on off
     printf 'leak.at_exit=%s\tat the end of the program, look for blocks that nothing points to any more\n' on off
+    printf 'leak.mappings=%s\ta pointer in memory that the program mapped by itself keeps a block from being lost\n' on off
     printf 'recorder=\ta file that holds what is recorded at every moment, whatever ends the program; none if empty\n'
     printf 'recorder.memory=\tcap on the size of the recorder'\''s file\n'
     printf 'return.delay=\thow long free memory is kept before it goes back to the kernel\n'
@@ -85,7 +86,7 @@ complete -c memoir -n '__fish_seen_subcommand_from shell' -F
 complete -c memoir -n __fish_use_subcommand -a doctor -d 'find out why data or names are missing'
 complete -c memoir -n '__fish_seen_subcommand_from doctor' -F
 complete -c memoir -n __fish_use_subcommand -a ctl -d 'control memoir in a running process'
-complete -c memoir -n '__fish_seen_subcommand_from ctl' -a 'start stop rate dump record snapshot mark reset purge stats show set version help (__fish_complete_pids)'
+complete -c memoir -n '__fish_seen_subcommand_from ctl' -a 'start stop rate dump leaks record snapshot mark reset purge stats show set version help (__fish_complete_pids)'
 complete -c memoir -n __fish_use_subcommand -a cpu -d 'sample the CPU time of a running process and show its functions'
 complete -c memoir -n '__fish_seen_subcommand_from cpu' -a ' (__fish_complete_pids)'
 complete -c memoir -n __fish_use_subcommand -a ps -d 'list the processes that run with memoir'
