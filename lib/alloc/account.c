@@ -196,6 +196,8 @@ void account_take(struct account *account)
     count_all(add_to_class, blocks, &account->classes[ACCOUNT_LARGE]);
     for (unsigned class = 1; class < CLASS_COUNT; class ++) {
         account->classes[class] = sum_of(&blocks[class], class);
+        account->free[class].cached = blocks[class].cached;
+        account->free[class].here = blocks[class].here;
         account->cached_bytes += blocks[class].cached * class_size(class);
         account->fragmented_bytes += blocks[class].here * class_size(class);
     }
@@ -207,6 +209,7 @@ void account_take(struct account *account)
     for (unsigned pool = 0; pool < POOL_MAX; pool++) {
         used_bytes += load_relaxed(&pages_of[pool].used_units) << UNIT_SHIFT;
         account->dirty_bytes += load_relaxed(&pages_of[pool].dirty_units) << UNIT_SHIFT;
+        account->clean_bytes += load_relaxed(&pages_of[pool].clean_units) << UNIT_SHIFT;
         account->returned_bytes += load_relaxed(&pages_of[pool].returned_units) << UNIT_SHIFT;
     }
     account->metadata_bytes = tables_in_use(blocks, used_bytes + account->dirty_bytes);

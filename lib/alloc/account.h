@@ -38,10 +38,14 @@ enum { ACCOUNT_LARGE = CLASS_COUNT, ACCOUNT_ROWS };
 struct account {
     struct account_sum total;
     struct account_sum classes[ACCOUNT_ROWS]; /* they add up to `total` */
+    struct {
+        uint64_t cached, here;
+    } free[CLASS_COUNT]; /* blocks in threads' bins, and in spans that are in use */
     uint64_t live_blocks, live_bytes;
     uint64_t cached_bytes;     /* free blocks in threads' bins */
     uint64_t fragmented_bytes; /* free blocks in spans that are in use */
     uint64_t dirty_bytes;      /* free runs kept for reuse */
+    uint64_t clean_bytes;      /* free runs without memory: never touched, or returned */
     uint64_t metadata_bytes;   /* tables, as far as they describe something */
     uint64_t mapped_bytes;
     uint64_t resident_bytes; /* at most in memory: all but what was never used or returned */

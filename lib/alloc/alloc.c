@@ -9,10 +9,10 @@ bool alloc_init(void)
     return arena_init();
 }
 
-size_t alloc_purge(void)
+size_t alloc_purge(size_t most)
 {
     size_t bytes = 0;
-    for (unsigned pool = 0; pool < POOL_MAX; pool++)
-        bytes += pages_return(pool, UINT64_MAX);
+    for (unsigned pool = 0; pool < POOL_MAX && bytes < most; pool++)
+        bytes += pages_return_most(pool, UINT64_MAX, most - bytes);
     return bytes;
 }

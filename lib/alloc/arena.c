@@ -218,6 +218,12 @@ static size_t claim_locked(size_t bytes, bool for_one, int *error)
     return 0;
 }
 
+bool arena_limited(size_t more)
+{
+    uint64_t limit = load_relaxed(&config.limit);
+    return unlikely(limit != 0) && load_relaxed(&claimed) + more > limit;
+}
+
 uint32_t arena_claim(uint32_t wanted, uint32_t *got)
 {
     size_t need = ((size_t)wanted + 1) << UNIT_SHIFT;
@@ -233,8 +239,8 @@ uint32_t arena_claim(uint32_t wanted, uint32_t *got)
     roomy = roomy < CLAIM_FIRST ? CLAIM_FIRST : roomy > CLAIM_MOST ? CLAIM_MOST : roomy;
     bool for_one = need > roomy;
     roomy = (for_one ? need + CLAIM_FIRST - 1 : roomy) & ~(size_t)(CLAIM_FIRST - 1);
-    size_t at = claim_locked(roomy, for_one, &error);
-    if (at == 0 && roomy > need)
+    size_t at = arena_limited(roomy) ? 0 : claim_locked(roomy, for_one, &error);
+    if (at == 0 && roomy > need && !arena_limited(need))
         at = claim_locked(need, for_one, &error);
     size_t end = window.granules * GRANULE;
     if (at == 0)

@@ -53,6 +53,8 @@ extern struct lock arena_lock;
 bool arena_init(void);
 /* Opens at least `units` more of the window; *got is how many. Returns the first, or 0. */
 uint32_t arena_claim(uint32_t units, uint32_t *got);
+/* Whether the option `limit` forbids so many bytes more. */
+bool arena_limited(size_t more);
 /* Makes the table of spans, or the metadata, at least `bytes` long. False when memory is out. */
 bool arena_need_spans(size_t bytes);
 bool arena_need_meta(size_t bytes);

@@ -261,6 +261,9 @@ static size_t allowance(const struct heap *heap, size_t size)
     share = heap->watched ? CACHE_WATCHED : share;
     size_t bytes = part_of(size <= SMALL_MAX ? CACHE_SMALL : CACHE_LEAST);
     bytes += used_bytes(heap) / share / alive;
+    size_t total = load_relaxed(&config.cache_total);
+    if (total != 0 && bytes > total / alive)
+        bytes = total / alive;
     return bytes < config.cache ? bytes : config.cache;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/compiler.h"
 #include "base/os.h"
+#include "lib/alloc/arena.h"
 
 enum {
     STEP_SHIFT = 6,
@@ -110,7 +111,7 @@ static void region_drop(struct region *region)
 
 static struct region *region_make(size_t bytes, bool shared)
 {
-    struct region *region = place_locked();
+    struct region *region = arena_limited(mapped + bytes) ? NULL : place_locked();
     if (region == NULL || (shared && !bits_make(region, (uint32_t)(bytes >> STEP_SHIFT))))
         return NULL;
     region->start = region->block = os_map(bytes);

@@ -103,7 +103,7 @@ void pages_link_locked(struct pages *pages, struct span *span)
         pages->alone += span->alone;
         add_relaxed(&pages->dirty_units, span->units);
     } else {
-        pages->clean_units += span->units;
+        add_relaxed(&pages->clean_units, span->units);
     }
 }
 
@@ -124,7 +124,7 @@ static void unlink_locked(struct pages *pages, struct span *span)
         span->alone = false;
         add_relaxed(&pages->dirty_units, -(size_t)span->units);
     } else {
-        pages->clean_units -= span->units;
+        add_relaxed(&pages->clean_units, -(size_t)span->units);
     }
 }
 
@@ -525,6 +525,11 @@ static size_t return_one(struct pages *pages, struct span *span, uint64_t now_ms
 
 size_t pages_return(unsigned pool, uint64_t since_ms)
 {
+    return pages_return_most(pool, since_ms, SIZE_MAX);
+}
+
+size_t pages_return_most(unsigned pool, uint64_t since_ms, size_t most)
+{
     struct pages *pages = &pages_of[pool];
     size_t bytes = 0, in_vain = 0;
     bool refused = false;
@@ -535,7 +540,7 @@ size_t pages_return(unsigned pool, uint64_t since_ms)
     since_ms = since_ms < now_ms ? since_ms : now_ms;
     lock_take(&pages->lock);
     while (pages->oldest != 0 && span_at(pages->oldest)->since_ms <= since_ms &&
-           in_vain < IN_VAIN_MOST) {
+           in_vain < IN_VAIN_MOST && bytes < most) {
         bytes += return_one(pages, span_at(pages->oldest), now_ms, &refused);
         in_vain += refused;
     }

@@ -189,7 +189,16 @@ size_t cold_trim(void)
         heap_flush(heap_self);
     heap_drop_parked(os_now_ms(), 0);
     heap_interrupt(&trim_generation);
-    size_t bytes = alloc_purge();
+    size_t bytes = alloc_purge(SIZE_MAX);
+    cold_end();
+    return bytes;
+}
+
+size_t cold_release(size_t most)
+{
+    if (!cold_begin(NULL))
+        return 0;
+    size_t bytes = alloc_purge(most);
     cold_end();
     return bytes;
 }

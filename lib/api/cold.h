@@ -45,6 +45,8 @@ void cold_thread_end(void);
 void cold_set_rate(long long bytes);
 /* Frees as much as can be given to the kernel now; how many bytes were. */
 size_t cold_trim(void);
+/* Free pages only, until it is at least `most` bytes; how many. */
+size_t cold_release(size_t most);
 /* The calling thread keeps no free blocks for itself. */
 void cold_flush(void);
 

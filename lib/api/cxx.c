@@ -26,6 +26,14 @@ static void *take(size_t align, size_t size, const struct caller *caller)
     return align == 0 ? libc_malloc(size, caller) : libc_aligned(align, size, caller);
 }
 
+bool cxx_handler_called(void)
+{
+    new_handler handler = _ZSt15get_new_handlerv == NULL ? NULL : _ZSt15get_new_handlerv();
+    if (handler != NULL)
+        handler();
+    return handler != NULL;
+}
+
 static NOINLINE void *new_slow(size_t align, size_t size)
 {
     struct caller caller = CALLER_HERE;
@@ -33,10 +41,8 @@ static NOINLINE void *new_slow(size_t align, size_t size)
         void *block = take(align, size, &caller);
         if (block != NULL)
             return block;
-        new_handler handler = _ZSt15get_new_handlerv == NULL ? NULL : _ZSt15get_new_handlerv();
-        if (handler == NULL)
+        if (!cxx_handler_called())
             break;
-        handler();
     }
     if (_ZSt17__throw_bad_allocv != NULL)
         _ZSt17__throw_bad_allocv();

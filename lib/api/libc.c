@@ -14,14 +14,24 @@
 #include "lib/api/mismatch.h"
 #include "lib/watch/watch.h"
 
+int libc_new_mode;
+
+/* Memory is out. True if a handler of the program's may have made room (tc_set_new_mode). */
+static NOINLINE bool libc_try_again(void)
+{
+    errno = ENOMEM;
+    return load_relaxed(&libc_new_mode) != 0 && cxx_handler_called();
+}
+
 /* The slow functions below are jumped to, not called, so that each has its caller's frame and finds
  * the caller of malloc. */
 static NOINLINE void *malloc_slow(size_t size)
 {
     struct caller caller = CALLER_HERE;
-    void *block = size > PTRDIFF_MAX ? NULL : cold_malloc(size, &caller);
-    if (block == NULL)
-        errno = ENOMEM;
+    void *block;
+    do
+        block = size > PTRDIFF_MAX ? NULL : cold_malloc(size, &caller);
+    while (unlikely(block == NULL) && libc_try_again());
     return block;
 }
 
@@ -81,9 +91,10 @@ EXPORT void free(void *p)
 static NOINLINE void *calloc_slow(size_t size)
 {
     struct caller caller = CALLER_HERE;
-    void *block = size > PTRDIFF_MAX ? NULL : cold_calloc(size, &caller);
-    if (block == NULL)
-        errno = ENOMEM;
+    void *block;
+    do
+        block = size > PTRDIFF_MAX ? NULL : cold_calloc(size, &caller);
+    while (unlikely(block == NULL) && libc_try_again());
     return block;
 }
 
@@ -104,9 +115,10 @@ EXPORT void *calloc(size_t count, size_t size)
 static NOINLINE void *realloc_slow(void *p, size_t size)
 {
     struct caller caller = CALLER_HERE;
-    void *block = size > PTRDIFF_MAX ? NULL : cold_realloc(p, size, &caller);
-    if (block == NULL)
-        errno = ENOMEM;
+    void *block;
+    do
+        block = size > PTRDIFF_MAX ? NULL : cold_realloc(p, size, &caller);
+    while (unlikely(block == NULL) && libc_try_again());
     return block;
 }
 
@@ -120,8 +132,7 @@ static __attribute__((noinline)) void *realloc_move(void *p, size_t size)
     if (unlikely(block == NULL) && (block = cold_malloc_moved(size, &caller)) == NULL) {
         if (size <= usable)
             return p;
-        errno = ENOMEM;
-        return NULL;
+        return libc_try_again() ? realloc(p, size) : NULL;
     }
     memcpy(block, p, size < usable ? size : usable);
     libc_free(p, &caller);
@@ -164,11 +175,12 @@ void *libc_aligned(size_t align, size_t size, const struct caller *caller)
     }
     if (align & (align - 1))
         align = (size_t)1 << (64 - __builtin_clzl(align));
-    void *block = size > PTRDIFF_MAX ? NULL
-                  : align <= GRANULE ? libc_malloc(size, caller)
-                                     : cold_aligned(align, size, caller);
-    if (block == NULL)
-        errno = ENOMEM;
+    if (align <= GRANULE)
+        return libc_malloc(size, caller);
+    void *block;
+    do
+        block = size > PTRDIFF_MAX ? NULL : cold_aligned(align, size, caller);
+    while (unlikely(block == NULL) && libc_try_again());
     return block;
 }
 
@@ -178,10 +190,11 @@ void *libc_malloc(size_t size, const struct caller *caller)
     struct heap *heap = load_relaxed(&heap_now);
     if (likely(size <= BLOCK_MAX))
         block = hot_pop(heap, hot_mark(heap, size));
-    if (unlikely(block == NULL) && size <= PTRDIFF_MAX)
-        block = cold_malloc(size, caller);
-    if (unlikely(block == NULL))
-        errno = ENOMEM;
+    while (unlikely(block == NULL)) {
+        block = size > PTRDIFF_MAX ? NULL : cold_malloc(size, caller);
+        if (block == NULL && !libc_try_again())
+            break;
+    }
     return block;
 }
 

@@ -6,6 +6,7 @@
 #ifndef API_LIBC_H
 #define API_LIBC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/compiler.h"
@@ -35,6 +36,11 @@ void __libc_cfree(void *p);
 int __posix_memalign(void **out, size_t align, size_t size);
 
 struct caller; /* lib/watch/unwind.h */
+
+/* Not 0: malloc and its relatives call C++'s new_handler when memory is out, and try again. */
+extern HIDDEN int libc_new_mode;
+/* Calls C++'s new_handler; false if there is none. */
+bool cxx_handler_called(void);
 
 /* For faces that know the caller: free; malloc, and memalign for any alignment, which set errno. */
 void libc_free(void *p, const struct caller *caller);

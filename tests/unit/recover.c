@@ -66,7 +66,7 @@ static void *churn(void *argument)
         for (int i = 0; i < 3000 && !load_acquire(&stop); i++)
             step(own, helds[self], &random);
         if (unit_random(&random) % 4 == 0)
-            alloc_purge();
+            alloc_purge(SIZE_MAX);
         heap_end(own);
     }
     return NULL;
@@ -127,7 +127,7 @@ static int child(uint64_t random)
     for (unsigned i = 0; i < MINE; i++)
         unit_free(heap, mine[i]);
     heap_flush(heap);
-    alloc_purge();
+    alloc_purge(SIZE_MAX);
     heap_interrupt(NULL);
     heap_end(heap);
     heap = unit_heap(1, 0);

@@ -42,6 +42,11 @@ void gperftools_init(void)
     const struct gperftools_settings *settings = &gperftools_settings;
     sampled_before = config.heap;
     rate_before = (int64_t)config.heap_rate;
+    config.return_delay_ms = settings->delay_ms;
+    if (settings->cache_bytes != 0)
+        config.cache_total = settings->cache_bytes;
+    if (settings->limit_bytes != 0)
+        config.limit = settings->limit_bytes;
     if (settings->prefix != NULL) {
         config.heap = true;
         config.heap_rate = 0;
@@ -230,10 +235,14 @@ static char *read_all(int fd)
 
 EXPORT char *GetHeapProfile(void)
 {
-    int fd = -1;
-    if (can_act() && load_relaxed(&running))
-        fd = os_memory_file("memoir heap profile");
-    bool whole = fd >= 0 && dump_to_fd(&control_gperftools, DUMP_CALL, fd) == 0;
+    return load_relaxed(&running) ? gperftools_profile_text() : read_all(-1);
+}
+
+char *gperftools_profile_text(void)
+{
+    int fd = can_act() ? os_memory_file("memoir heap profile") : -1;
+    struct dump_style style = {.format = FORMAT_GPERFTOOLS};
+    bool whole = fd >= 0 && dump_to_fd(&style, DUMP_CALL, fd) == 0;
     char *text = read_all(whole ? fd : -1);
     if (fd >= 0)
         os_close(fd);
@@ -259,14 +268,10 @@ void gperftools_exit(void)
         final_dump();
     ended = true;
     if (gperftools_settings.stats_level > 0) {
-        char buffer[GPERFTOOLS_STATS_SIZE];
+        char buffer[GPERFTOOLS_STATS_SIZE_FULL];
         struct print out;
         print_start(&out, buffer, sizeof buffer);
-        gperftools_stats(&out);
-        if (gperftools_settings.stats_level > 1)
-            print_text(&out, "memoir: MALLOCSTATS=2: the lists of free blocks by class are not "
-                             "served; `memoir run PROGRAM` and `memoir top --by size` show what "
-                             "is in use\n");
+        gperftools_stats(&out, gperftools_settings.stats_level);
         message_flush(&out);
     }
 }

@@ -2,7 +2,7 @@
 /*
  * The face of gperftools: its heap profiler (gperftools.c), the variables that start it
  * (gperftools_env.c), tc_malloc and its family (tcmalloc.c), MallocExtension and the statistics
- * (malloc_extension.c).
+ * (malloc_extension.c, malloc_extension_class.c, malloc_stats.c).
  */
 #ifndef GPERFTOOLS_GPERFTOOLS_H
 #define GPERFTOOLS_GPERFTOOLS_H
@@ -17,6 +17,9 @@ struct gperftools_settings {
     const char *prefix;                                          /* HEAPPROFILE, or NULL */
     uint64_t allocated_bytes, freed_bytes, in_use_bytes, time_s; /* between dumps; 0: off */
     uint64_t sample_bytes; /* TCMALLOC_SAMPLE_PARAMETER; 0: no change */
+    uint64_t cache_bytes;  /* of all threads; 0: no change */
+    uint64_t limit_bytes;  /* of the heap; 0: none */
+    uint64_t delay_ms;     /* until free memory goes back */
     unsigned signal, stats_level;
     bool signal_wrong; /* the variable is set, but not to a signal's number */
     bool use_pid, cleanup, quiet;
@@ -24,6 +27,9 @@ struct gperftools_settings {
 };
 extern struct gperftools_settings gperftools_settings;
 void gperftools_settings_read(void);
+/* The delay until free memory goes back that stands for a rate of gperftools' from 0 to 10, in
+ * thousandths: 1 is our own delay, 10 a tenth of it, 0 never. */
+uint64_t gperftools_delay_ms(uint64_t rate);
 /* Removes the files of an earlier run: PREFIX.*.heap, or PREFIX_PID.*.heap if `pid` is not 0. */
 void gperftools_cleanup(const char *prefix, int pid);
 
@@ -31,11 +37,14 @@ void gperftools_init(void);
 void gperftools_ready(void);
 void gperftools_before_main(void);
 void gperftools_exit(void);
+/* The heap profile of now as a C string on the program's heap; empty if it could not be made, NULL
+ * if memory is out. */
+char *gperftools_profile_text(void);
 /* The heap of the process is another library's, and so are the variables. */
 void gperftools_disown(void);
 
-/* The table of MALLOCSTATS. */
-enum { GPERFTOOLS_STATS_SIZE = 2048 };
-void gperftools_stats(struct print *out);
+/* The table of MALLOCSTATS; level 2: with free memory by size. */
+enum { GPERFTOOLS_STATS_SIZE = 2048, GPERFTOOLS_STATS_SIZE_FULL = 24 << 10 };
+void gperftools_stats(struct print *out, unsigned level);
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/config.h"
 #include "lib/api/api.h"
 #include "lib/faces/gperftools/gperftools.h"
 
@@ -13,6 +14,7 @@ struct gperftools_settings gperftools_settings;
 static bool flag(const char *name, bool initial);
 static int64_t number(const char *name, int64_t initial);
 static uint64_t positive(const char *name, int64_t initial);
+static uint64_t delay_ms(void);
 
 void gperftools_settings_read(void)
 {
@@ -25,6 +27,9 @@ void gperftools_settings_read(void)
     settings->in_use_bytes = positive("HEAP_PROFILE_INUSE_INTERVAL", 100 << 20);
     settings->time_s = positive("HEAP_PROFILE_TIME_INTERVAL", 0);
     settings->sample_bytes = positive("TCMALLOC_SAMPLE_PARAMETER", 0);
+    settings->cache_bytes = positive("TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES", 0);
+    settings->limit_bytes = positive("TCMALLOC_HEAP_LIMIT_MB", 0) << 20;
+    settings->delay_ms = delay_ms();
     uint64_t signal = positive("HEAPPROFILESIGNAL", 0);
     settings->signal = signal > 64 ? 0 : (unsigned)signal;
     const char *given = environment_get("HEAPPROFILESIGNAL");
@@ -70,4 +75,38 @@ static uint64_t positive(const char *name, int64_t initial)
 {
     int64_t value = number(name, initial);
     return value < 0 ? 0 : (uint64_t)value;
+}
+
+/* Thousandths of a number such as "2.5". */
+static uint64_t thousandths(const char *text)
+{
+    uint64_t value = 0, place = 0;
+    for (; *text == ' ' || *text == '+'; text++)
+        ;
+    for (; (*text >= '0' && *text <= '9') || (*text == '.' && place == 0); text++) {
+        if (*text == '.')
+            place = 1000;
+        else if (place == 0)
+            value = value < 10000 ? value * 10 + (uint64_t)(*text - '0') * 1000 : value;
+        else
+            value += (uint64_t)(*text - '0') * (place /= 10);
+    }
+    return value;
+}
+
+uint64_t gperftools_delay_ms(uint64_t rate)
+{
+    enum { OURS_MS = 5000, RATE_MOST = 10000 };
+    rate = rate > RATE_MOST ? RATE_MOST : rate;
+    return rate == 0 ? config_never : (uint64_t)OURS_MS * 1000 / rate;
+}
+
+static uint64_t delay_ms(void)
+{
+    const char *rate = environment_get("TCMALLOC_RELEASE_RATE");
+    if (flag("TCMALLOC_DISABLE_MEMORY_RELEASE", false))
+        return config_never;
+    if (flag("TCMALLOC_AGGRESSIVE_DECOMMIT", false))
+        return 0;
+    return rate == NULL ? config.return_delay_ms : gperftools_delay_ms(thousandths(rate));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * gperftools' MallocExtension in its C form, and the table of MALLOCSTATS. The words are
- * tcmalloc's; where our allocator has no counterpart (transfer caches, unmapped spans) the number
- * is 0.
+ * gperftools' MallocExtension in its C form. The words are tcmalloc's; where our allocator has no
+ * counterpart (transfer caches) the number is 0. Unmapped is what the heap has in addresses without
+ * memory.
  */
 #include <string.h>
 
@@ -12,34 +12,17 @@
 #include "lib/alloc/alloc.h"
 #include "lib/api/api.h"
 #include "lib/faces/gperftools/gperftools.h"
+#include "lib/faces/gperftools/malloc_extension.h"
 #include "lib/faces/jemalloc/jemalloc_alloc.h"
 
-enum ownership { OWNERSHIP_UNKNOWN, OWNERSHIP_OURS, OWNERSHIP_OTHERS };
-
-int MallocExtension_VerifyAllMemory(void);
-int MallocExtension_VerifyNewMemory(const void *p);
-int MallocExtension_VerifyArrayNewMemory(const void *p);
-int MallocExtension_VerifyMallocMemory(const void *p);
-int MallocExtension_MallocMemoryStats(int *blocks, size_t *total, int histogram[64]);
-void MallocExtension_GetStats(char *buffer, int length);
-int MallocExtension_GetNumericProperty(const char *name, size_t *value);
-int MallocExtension_SetNumericProperty(const char *name, size_t value);
-void MallocExtension_MarkThreadIdle(void);
-void MallocExtension_MarkThreadBusy(void);
-void MallocExtension_MarkThreadTemporarilyIdle(void);
-void MallocExtension_ReleaseToSystem(size_t bytes);
-void MallocExtension_ReleaseFreeMemory(void);
-void MallocExtension_SetMemoryReleaseRate(double rate);
-double MallocExtension_GetMemoryReleaseRate(void);
-size_t MallocExtension_GetEstimatedAllocatedSize(size_t size);
-size_t MallocExtension_GetAllocatedSize(const void *p);
-size_t MallocExtension_GetThreadCacheSize(void);
-enum ownership MallocExtension_GetOwnership(const void *p);
+/* What tcmalloc allows the caches of all threads unless told otherwise. */
+enum { CACHE_TOTAL_THEIRS = 32 << 20 };
 
 /* Properties and where their values come from. */
 struct properties {
     size_t allocated, heap, physical, slack, central, thread, page_free, committed; /* counted */
-    size_t zero, cache_max, sample;
+    size_t unmapped, returned, taken, mapped, threads;
+    size_t zero, cache_max, limit_mb, at_once, sample;
 };
 
 #define PROPERTY(name, field)                    \
@@ -59,24 +42,23 @@ static const struct {
     PROPERTY("tcmalloc.thread_cache_free_bytes", thread),
     PROPERTY("tcmalloc.current_total_thread_cache_bytes", thread),
     PROPERTY("tcmalloc.pageheap_free_bytes", page_free),
-    PROPERTY("tcmalloc.pageheap_unmapped_bytes", zero),
+    PROPERTY("tcmalloc.pageheap_unmapped_bytes", unmapped),
     PROPERTY("tcmalloc.pageheap_committed_bytes", committed),
     PROPERTY("tcmalloc.pageheap_scavenge_count", zero),
     PROPERTY("tcmalloc.pageheap_commit_count", zero),
-    PROPERTY("tcmalloc.pageheap_total_commit_bytes", zero),
+    PROPERTY("tcmalloc.pageheap_total_commit_bytes", taken),
     PROPERTY("tcmalloc.pageheap_decommit_count", zero),
-    PROPERTY("tcmalloc.pageheap_total_decommit_bytes", zero),
+    PROPERTY("tcmalloc.pageheap_total_decommit_bytes", returned),
     PROPERTY("tcmalloc.pageheap_reserve_count", zero),
-    PROPERTY("tcmalloc.pageheap_total_reserve_bytes", zero),
+    PROPERTY("tcmalloc.pageheap_total_reserve_bytes", mapped),
     PROPERTY("tcmalloc.max_total_thread_cache_bytes", cache_max),
     PROPERTY("tcmalloc.min_per_thread_cache_bytes", zero),
-    PROPERTY("tcmalloc.aggressive_memory_decommit", zero),
-    PROPERTY("tcmalloc.heap_limit_mb", zero),
+    PROPERTY("tcmalloc.aggressive_memory_decommit", at_once),
+    PROPERTY("tcmalloc.heap_limit_mb", limit_mb),
     PROPERTY("tcmalloc.sample_parameter", sample),
-    PROPERTY("tcmalloc.impl.thread_cache_count", zero),
+    PROPERTY("tcmalloc.impl.thread_cache_count", threads),
 };
 
-static size_t cache_max = 32 << 20;
 static const size_t *property_find(const char *name, struct properties *values);
 static void properties_count(struct properties *values);
 
@@ -90,7 +72,10 @@ EXPORT int MallocExtension_GetNumericProperty(const char *name, size_t *value)
     int64_t rate = control_active() ? control_rate() : 0;
     if (found < &values.zero)
         properties_count(&values);
-    values.cache_max = load_relaxed(&cache_max);
+    uint64_t total = load_relaxed(&config.cache_total);
+    values.cache_max = total == 0 ? CACHE_TOTAL_THEIRS : total;
+    values.limit_mb = load_relaxed(&config.limit) >> 20;
+    values.at_once = load_relaxed(&config.return_delay_ms) == 0;
     values.sample = (size_t)rate;
     *value = *found;
     return 1;
@@ -101,7 +86,15 @@ EXPORT int MallocExtension_SetNumericProperty(const char *name, size_t value)
     if (!init_done())
         return 0;
     if (strcmp(name, "tcmalloc.max_total_thread_cache_bytes") == 0) {
-        store_relaxed(&cache_max, value);
+        store_relaxed(&config.cache_total, value);
+        return 1;
+    }
+    if (strcmp(name, "tcmalloc.heap_limit_mb") == 0) {
+        store_relaxed(&config.limit, (uint64_t)value << 20);
+        return 1;
+    }
+    if (strcmp(name, "tcmalloc.aggressive_memory_decommit") == 0) {
+        store_relaxed(&config.return_delay_ms, value != 0 ? 0 : gperftools_delay_ms(1000));
         return 1;
     }
     if (strcmp(name, "tcmalloc.sample_parameter") == 0) {
@@ -111,12 +104,8 @@ EXPORT int MallocExtension_SetNumericProperty(const char *name, size_t value)
             control_start(value > INT64_MAX ? INT64_MAX : (int64_t)value);
         return 1;
     }
-    return strcmp(name, "tcmalloc.aggressive_memory_decommit") == 0 ||
-           strcmp(name, "tcmalloc.heap_limit_mb") == 0 ||
-           strcmp(name, "tcmalloc.min_per_thread_cache_bytes") == 0;
+    return strcmp(name, "tcmalloc.min_per_thread_cache_bytes") == 0; /* as small as can be */
 }
-
-/* what the program set; without effect */
 
 static const size_t *property_find(const char *name, struct properties *values)
 {
@@ -131,65 +120,19 @@ static void properties_count(struct properties *values)
     struct account account;
     account_take(&account);
     values->allocated = account.live_bytes;
-    values->page_free = values->slack = account.dirty_bytes;
+    values->page_free = account.dirty_bytes;
+    values->unmapped = account.clean_bytes;
+    values->slack = account.dirty_bytes + account.clean_bytes;
     values->central = account.fragmented_bytes;
     values->thread = account.cached_bytes;
-    values->heap = values->committed =
+    values->committed =
         account.live_bytes + account.dirty_bytes + account.fragmented_bytes + account.cached_bytes;
+    values->heap = values->committed + account.clean_bytes;
+    values->returned = account.returned_bytes;
+    values->taken = values->committed + account.returned_bytes;
+    values->mapped = account.mapped_bytes;
+    values->threads = account.heaps;
     values->physical = account.resident_bytes;
-}
-
-static void row(struct print *out, const char *start, uint64_t bytes, const char *what)
-{
-    print_text(out, start);
-    size_t from = print_length(out);
-    print_unsigned(out, bytes);
-    print_right(out, from, 12);
-    print_text(out, " (");
-    from = print_length(out);
-    print_decimal(out, (bytes * 10 + (1 << 19)) >> 20, 1);
-    print_right(out, from, 7);
-    print_format(out, " MiB) %s\n", what);
-}
-
-static void count(struct print *out, uint64_t value, const char *what)
-{
-    print_text(out, "MALLOC:   ");
-    size_t from = print_length(out);
-    print_unsigned(out, value);
-    print_right(out, from, 12);
-    print_format(out, "              %s\n", what);
-}
-
-void gperftools_stats(struct print *out)
-{
-    static const char line[] = "------------------------------------------------\n";
-    static const char sum[] = "MALLOC:   ------------\n";
-    struct account a;
-    account_take(&a);
-    uint64_t used =
-        a.live_bytes + a.dirty_bytes + a.fragmented_bytes + a.cached_bytes + a.metadata_bytes;
-    print_text(out, line);
-    row(out, "MALLOC:   ", a.live_bytes, "Bytes in use by application");
-    row(out, "MALLOC: + ", a.dirty_bytes, "Bytes in page heap freelist");
-    row(out, "MALLOC: + ", a.fragmented_bytes, "Bytes in central cache freelist");
-    row(out, "MALLOC: + ", 0, "Bytes in transfer cache freelist");
-    row(out, "MALLOC: + ", a.cached_bytes, "Bytes in thread cache freelists");
-    row(out, "MALLOC: + ", a.metadata_bytes, "Bytes in malloc metadata");
-    print_text(out, sum);
-    row(out, "MALLOC: = ", used, "Actual memory used (physical + swap)");
-    row(out, "MALLOC: + ", 0, "Bytes released to OS (aka unmapped)");
-    print_text(out, sum);
-    row(out, "MALLOC: = ", used, "Virtual address space used");
-    print_text(out, "MALLOC:\n");
-    count(out, used / UNIT, "Spans in use");
-    count(out, a.heaps, "Thread heaps in use");
-    count(out, UNIT, "Tcmalloc page size");
-    print_text(out, line);
-    print_text(out,
-               "Call ReleaseFreeMemory() to release freelist memory to the OS (via madvise()).\n"
-               "Bytes released to the OS take up virtual address space but no physical "
-               "memory.\n");
 }
 
 EXPORT void MallocExtension_GetStats(char *buffer, int length)
@@ -199,7 +142,7 @@ EXPORT void MallocExtension_GetStats(char *buffer, int length)
     struct print out;
     print_start(&out, buffer, (size_t)length);
     if (init_done())
-        gperftools_stats(&out);
+        gperftools_stats(&out, 2);
     print_string(&out);
 }
 
@@ -227,11 +170,12 @@ EXPORT int MallocExtension_VerifyMallocMemory(const void *p)
     return 1;
 }
 
-EXPORT int MallocExtension_MallocMemoryStats(int *blocks, size_t *total, int histogram[64])
+EXPORT int MallocExtension_MallocMemoryStats(int *blocks, size_t *total,
+                                             int histogram[MALLOC_HISTOGRAM_SIZE])
 {
     *blocks = 0;
     *total = 0;
-    memset(histogram, 0, 64 * sizeof *histogram);
+    memset(histogram, 0, MALLOC_HISTOGRAM_SIZE * sizeof *histogram);
     if (!init_done())
         return 1;
     struct account account;
@@ -255,10 +199,15 @@ EXPORT void MallocExtension_MarkThreadBusy(void)
 {
 }
 
+/* Whole runs go back; what was too much is less next time. */
 EXPORT void MallocExtension_ReleaseToSystem(size_t bytes)
 {
-    if (bytes > 0)
-        cold_trim();
+    static size_t ahead;
+    size_t before = load_relaxed(&ahead);
+    size_t wanted = bytes > before ? bytes - before : 0;
+    size_t got = wanted > 0 ? cold_release(wanted) : 0;
+    size_t over = got > wanted ? got - wanted : 0;
+    store_relaxed(&ahead, wanted > 0 ? over : before - bytes);
 }
 
 EXPORT void MallocExtension_ReleaseFreeMemory(void)
@@ -266,12 +215,13 @@ EXPORT void MallocExtension_ReleaseFreeMemory(void)
     cold_trim();
 }
 
-/* Memory goes back after return.delay, whatever the rate. */
 static double release_rate = 1;
 
 EXPORT void MallocExtension_SetMemoryReleaseRate(double rate)
 {
     release_rate = rate;
+    uint64_t thousandths = rate <= 0 ? 0 : rate >= 10 ? 10000 : (uint64_t)(rate * 1000);
+    store_relaxed(&config.return_delay_ms, gperftools_delay_ms(thousandths));
 }
 
 EXPORT double MallocExtension_GetMemoryReleaseRate(void)
@@ -291,7 +241,13 @@ EXPORT size_t MallocExtension_GetAllocatedSize(const void *p)
 
 EXPORT size_t MallocExtension_GetThreadCacheSize(void)
 {
-    return 0;
+    size_t bytes = 0;
+    const struct heap *heap = heap_self;
+    for (unsigned mark = 1; heap != NULL && mark < MARK_COUNT; mark++)
+        if (heap_stock(heap, mark) != NULL)
+            bytes +=
+                (heap_cached(heap, mark) + spare_count(heap, mark)) * class_size(mark_class(mark));
+    return bytes;
 }
 
 EXPORT enum ownership MallocExtension_GetOwnership(const void *p)

@@ -20,8 +20,6 @@ void *_ZnamSt11align_val_t(size_t size, size_t align);
 void *_ZnwmSt11align_val_tRKSt9nothrow_t(size_t size, size_t align, const struct nothrow *tag);
 void *_ZnamSt11align_val_tRKSt9nothrow_t(size_t size, size_t align, const struct nothrow *tag);
 
-static int new_mode; /* stored without effect: malloc never calls the new handler */
-
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 #define JUMP(result, name, args, call) \
@@ -48,8 +46,8 @@ JUMP(size_t, tc_malloc_size, (void *p), malloc_usable_size(p))
 JUMP(size_t, malloc_size, (void *p), malloc_usable_size(p))
 JUMP(size_t, tc_nallocx, (size_t size, int flags), nallocx(size, flags))
 JUMP(int, tc_mallopt, (int option, int value), 1)
-JUMP(int, tc_query_new_mode, (void), load_relaxed(&new_mode))
-JUMP(int, tc_set_new_mode, (int mode), __atomic_exchange_n(&new_mode, mode, __ATOMIC_RELAXED))
+JUMP(int, tc_query_new_mode, (void), load_relaxed(&libc_new_mode))
+JUMP(int, tc_set_new_mode, (int mode), __atomic_exchange_n(&libc_new_mode, mode, __ATOMIC_RELAXED))
 
 JUMP(void *, tc_new, (size_t size), _Znwm(size))
 JUMP(void *, tc_newarray, (size_t size), _Znam(size))
@@ -88,7 +86,7 @@ EXPORT void tc_malloc_stats(void)
     if (!init_done())
         return;
     print_start(&out, buffer, sizeof buffer);
-    gperftools_stats(&out);
+    gperftools_stats(&out, 1);
     print_flush(&out, STANDARD_ERROR); /* an answer, not a message: see base/message.h */
 }
 

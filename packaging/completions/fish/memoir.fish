@@ -29,9 +29,11 @@ function __memoir_option
     printf 'recorder=\ta file that holds what is recorded at every moment, whatever ends the program; none if empty\n'
     printf 'recorder.memory=\tcap on the size of the recorder'\''s file\n'
     printf 'return.delay=\thow long free memory is kept before it goes back to the kernel\n'
+    printf 'limit=\tbytes that the heap may take from the kernel; beyond them malloc returns NULL; 0: any\n'
     printf 'thp=%s\ttransparent huge pages for the heap: off, on, or auto (not while the heap is small)\n' off on auto
     printf 'numa.nodes=\tnumber of memory nodes that are kept apart; 0: all of the machine\n'
     printf 'cache=\tlimit of the free blocks that one thread keeps for itself\n'
+    printf 'cache.total=\tthe same for all threads together, in equal parts; 0: no such limit\n'
     printf 'stats=%s\tprint the allocator'\''s accounting on standard error when the program ends\n' on off
     printf 'control=%s\tanswer to memoir ctl and memoir ps\n' on off
     printf 'conf=\tone more file of options, read right after /etc/memoir.conf\n'

@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# gperftools' C++ class: one program gets the same answers from gperftools' own library, preloaded
+# memoir, and memoir under the name libtcmalloc. Where gperftools is installed, the program is linked
+# with its library.
+. "$(dirname "$0")/common.sh"
+cd "$place" || exit 2
+headers=$root/include/memoir/compat
+names=$(dirname "$MEMOIR_LIB")/compat
+own=
+for library in /usr/lib/*/libtcmalloc.so.4; do [ ! -e "$library" ] || own=$library; done
+export TCMALLOC_SAMPLE_PARAMETER=4096
+
+answers() { # NAME COMMAND...
+    name=$1
+    shift
+    "$@" >"$name" 2>errors || fail "$name: exit code $?: $(cat errors) $(tail -n 1 "$name")"
+    [ -s "$name" ] || fail "$name: nothing was printed"
+    ! grep NO "$name" || fail "$name: $(grep NO "$name")"
+}
+
+"$CXX" -I"$headers" -fno-builtin "$root/tests/programs/gperftools_class.cc" -o ours -L"$names" -ltcmalloc \
+    -Wl,-rpath,"$names" || fail "it does not link with our library"
+"$CXX" -no-pie -fno-pie -I"$headers" -fno-builtin "$root/tests/programs/gperftools_class.cc" -o fixed -L"$names" \
+    -ltcmalloc -Wl,-rpath,"$names" || fail "a fixed program does not link with our library"
+answers linked ./ours
+answers copied ./fixed
+if [ -n "$own" ]; then
+    "$CXX" -I"$headers" -fno-builtin "$root/tests/programs/gperftools_class.cc" -o theirs "$own" ||
+        fail "it does not link with $own"
+    answers own ./theirs
+    answers preloaded preload ./theirs
+    answers named env LD_LIBRARY_PATH="$names" ./theirs
+    for other in preloaded named linked copied; do
+        cmp own $other || fail "other answers than gperftools'"
+    done
+fi
+finish
