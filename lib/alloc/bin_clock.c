@@ -71,10 +71,17 @@ static void clock_part(struct heap *heap, unsigned mark, struct stock *stock)
     store_relaxed(&heap->clock[mark], (int32_t)part);
 }
 
+static uint32_t slow_ms = PART_SLOW_MS;
+
+void bins_visit_within(uint32_t ms)
+{
+    store_relaxed(&slow_ms, ms);
+}
+
 /* A part has passed: the next one is longer, or much shorter if this one took long. */
 static void pace(struct heap *heap)
 {
-    bool slow = heap->came_ms - heap->part_ms > PART_SLOW_MS;
+    bool slow = heap->came_ms - heap->part_ms > load_relaxed(&slow_ms);
     size_t dirty = load_relaxed(&pages_of[pages_node(heap->pool)].dirty_units);
     uint32_t most = dirty > DIRTY_MUCH ? PART_DIRTY : PART_MOST;
     heap->part_ms = heap->came_ms;

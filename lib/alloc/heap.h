@@ -200,6 +200,9 @@ uint64_t heap_tick(struct heap *heap);
 void bins_note_above(uint64_t held);
 /* The slow path is taken at least once in this many bytes of mallocs from a bin. */
 void bins_part(uint32_t bytes);
+/* From now on a thread that allocates comes by about this often, in ms, if it makes fewer than some
+ * 1,000 calls in that time. */
+void bins_visit_within(uint32_t ms);
 /* Sets the clock so that `blocks` more mallocs pass before the one that is a sample. */
 void heap_set_clock(struct heap *heap, unsigned mark, uint64_t blocks);
 /* The clock has run out. True if that was the end of the wait; else it is set for the next part of

@@ -135,6 +135,7 @@ static int log_write(void *context, const void *bytes, size_t length)
 static int fill(void)
 {
     mirror_show();
+    bins_visit_within(1);
     head_fill();
     counts_copy();
     sink_to_function(&sink, log_write, NULL, buffer, sizeof buffer);

@@ -29,4 +29,7 @@ for options in '' heap.rate:0; do
     [ "$(grep -c '^PROFILE: ' err)" -eq 1 ] || fail "what is said: $(head -5 err)"
     [ -s p.prof ] || fail "no profile"
 done
+MEMOIR=cpu:on,cpu.rate:10000,capture:$place/run.memoir,recorder:$place/state LD_PRELOAD=$MEMOIR_LIB \
+    timeout $((seconds + 60)) ./storm ./library.so "$seconds" >out 2>err || fail "exit code $? at 10 kHz: $(cat out err)"
+"$MEMOIR_TOOL" top --metric cpu run.memoir >out 2>&1 || fail "at 10 kHz: $(cat out)"
 finish

@@ -4,7 +4,11 @@
  * A program that allocates and frees in several threads until it ends, in one of many ways, and
  * counts what it has done in a file that it shares with whoever looks at it afterwards.
  *
- *     killed_at_any_moment TRUTH THREADS HOW
+ *     killed_at_any_moment TRUTH THREADS HOW [NS]
+ *
+ * With NS each call is followed by a wait of NS nanoseconds, each block is freed at once, and
+ * sizes come in turn, so that no bin is ever empty and the clocks of all run in step: what is
+ * hardest to count.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -16,6 +20,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { SLOTS = 2048, THREADS_MOST = 32, CALLS = 100000 };
@@ -26,6 +31,16 @@ static struct {
 } * truth;
 
 static const char *how;
+static int64_t wait_ns = -1;
+
+static void wait_a_little(void)
+{
+    struct timespec from, now;
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    do
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    while ((now.tv_sec - from.tv_sec) * 1000000000 + now.tv_nsec - from.tv_nsec < wait_ns);
+}
 
 static void on_fault(int number)
 {
@@ -56,15 +71,17 @@ static void *work(void *number)
         x ^= x << 13;
         x ^= x >> 7;
         x ^= x << 17;
-        void **slot = &slots[x % SLOTS];
+        void **slot = &slots[wait_ns >= 0 ? 0 : x % SLOTS];
         if (*slot != NULL) {
             free(*slot);
             *slot = NULL;
             atomic_fetch_add(&truth[(intptr_t)number].frees, 1);
         } else {
-            *slot = malloc(16 + (x >> 20) % 2000);
+            *slot = malloc(16 + (wait_ns >= 0 ? calls * 20 : x >> 20) % 2000);
             atomic_fetch_add(&truth[(intptr_t)number].allocs, 1);
         }
+        if (wait_ns > 0)
+            wait_a_little();
         if (calls == CALLS && (intptr_t)number == 0)
             end();
     }
@@ -76,6 +93,8 @@ int main(int count, char **words)
         return 2;
     int threads = atoi(words[2]), fd = open(words[1], O_RDWR | O_CREAT, 0600);
     how = words[3];
+    if (count > 4)
+        wait_ns = atoll(words[4]);
     if (threads > THREADS_MOST || ftruncate(fd, 4096) != 0)
         return 2;
     truth = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
