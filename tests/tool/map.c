@@ -71,6 +71,7 @@ static void equal_hashes(void)
         uint32_t wanted = i * 3;
         assert(map_find_as(&map, numbers, &kind, wanted % 4, &wanted, &found));
         assert(found == (i >= 100 && i < 200 ? i - 100 : MAP_NONE));
+        assert(map_look_as(&map, numbers, &kind, wanted % 4, &wanted) == found);
     }
     map_free(&map);
 }

@@ -56,3 +56,18 @@ void *compat_room(void *old, size_t count, size_t size)
         compat_out_of_memory();
     return room;
 }
+
+void compat_reserve(void *items, size_t *room, size_t want, size_t item_size)
+{
+    if (!list_reserve(items, room, want, item_size))
+        compat_out_of_memory();
+}
+
+uint32_t compat_find(struct map *map, const void *context, const struct map_kind *kind,
+                     uint64_t hash, const void *key)
+{
+    uint32_t number;
+    if (!map_find_as(map, context, kind, hash, key, &number))
+        compat_out_of_memory();
+    return number;
+}

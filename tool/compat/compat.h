@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "tool/memory/memory.h"
 #include "tool/profile/profile.h"
 
 enum compat_command { COMPAT_JEPROF, COMPAT_GOOGLE, COMPAT_GO };
@@ -52,6 +53,10 @@ void compat_fail(const char *format, ...) __attribute__((noreturn, format(printf
 void compat_out_of_memory(void) __attribute__((noreturn));
 /* realloc that never returns NULL. */
 void *compat_room(void *old, size_t count, size_t size);
+/* list_reserve, and map_find_as, that never fail. */
+void compat_reserve(void *items, size_t *room, size_t want, size_t item_size);
+uint32_t compat_find(struct map *map, const void *context, const struct map_kind *kind,
+                     uint64_t hash, const void *key);
 
 /* compat_options.c: `words` ends in NULL. Wrong words end the command as theirs does. */
 void compat_parse(struct compat_words *words, enum compat_command command, char **arguments);

@@ -29,6 +29,8 @@ static const struct map_kind by_bytes_kind = {bytes_hash, bytes_same};
 
 static bool find(struct map *map, const void *context, const struct map_kind *kind, uint64_t hash,
                  const void *key, uint32_t *number);
+static uint32_t search(const struct map *map, const void *context, const struct map_kind *kind,
+                       uint64_t hash, const void *key, size_t *at);
 
 bool map_start(struct map *map, size_t count)
 {
@@ -54,6 +56,21 @@ bool map_find_as(struct map *map, const void *context, const struct map_kind *ki
                  const void *key, uint32_t *number)
 {
     return find(map, context, kind, hash, key, number);
+}
+
+uint32_t map_look(const struct map *map, const void *context, map_bytes *bytes, const void *data,
+                  size_t size)
+{
+    struct by_bytes by = {context, bytes};
+    struct bytes_key key = {data, size};
+    return map_look_as(map, &by, &by_bytes_kind, map_hash(data, size), &key);
+}
+
+uint32_t map_look_as(const struct map *map, const void *context, const struct map_kind *kind,
+                     uint64_t hash, const void *key)
+{
+    size_t at;
+    return map->size > 0 ? search(map, context, kind, hash, key, &at) : MAP_NONE;
 }
 
 /* ---- slots ---- */
@@ -111,19 +128,24 @@ INLINE bool find(struct map *map, const void *context, const struct map_kind *ki
 {
     if (map->count * 4 >= map->size * 3 && !grow(map, context, kind))
         return false;
+    *number = search(map, context, kind, hash, key, &map->place);
+    map->hash = hash;
+    return true;
+}
+
+/* The thing's number, or MAP_NONE and where it would go. */
+INLINE uint32_t search(const struct map *map, const void *context, const struct map_kind *kind,
+                       uint64_t hash, const void *key, size_t *place)
+{
     uint32_t mask = number_mask(map), tag = (uint32_t)(hash >> 32) & ~mask;
     size_t at = hash & (map->size - 1);
     for (; map->slots[at] != 0; at = (at + 1) & (map->size - 1)) {
         uint32_t slot = map->slots[at];
-        if ((slot & ~mask) == tag && kind->same(context, (slot & mask) - 1, key)) {
-            *number = (slot & mask) - 1;
-            return true;
-        }
+        if ((slot & ~mask) == tag && kind->same(context, (slot & mask) - 1, key))
+            return (slot & mask) - 1;
     }
-    map->place = at;
-    map->hash = hash;
-    *number = MAP_NONE;
-    return true;
+    *place = at;
+    return MAP_NONE;
 }
 
 void map_add(struct map *map, uint32_t number)

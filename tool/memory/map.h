@@ -44,6 +44,11 @@ bool map_find(struct map *map, const void *context, map_bytes *bytes, const void
 /* The same by the key's hash and a comparison. */
 bool map_find_as(struct map *map, const void *context, const struct map_kind *kind, uint64_t hash,
                  const void *key, uint32_t *number);
+/* The same of a map that does not change: only looks. */
+uint32_t map_look(const struct map *map, const void *context, map_bytes *bytes, const void *data,
+                  size_t size);
+uint32_t map_look_as(const struct map *map, const void *context, const struct map_kind *kind,
+                     uint64_t hash, const void *key);
 /* The thing that the last search did not find has this number. */
 void map_add(struct map *map, uint32_t number);
 /* Gives its memory back. The next search makes it again; not of sparse ones. */

@@ -16,12 +16,9 @@ void keys_free(struct keys *keys)
     memset(keys, 0, sizeof *keys);
 }
 
-uint32_t keys_find(struct keys *keys, struct key key)
+uint32_t keys_find(const struct keys *keys, struct key key)
 {
-    uint32_t number = KEYS_NONE;
-    if (keys->count > 0)
-        map_find(&keys->map, keys, key_bytes, &key, sizeof key, &number);
-    return number;
+    return map_look(&keys->map, keys, key_bytes, &key, sizeof key);
 }
 
 uint32_t keys_add(struct keys *keys, struct key key, bool *fresh)

@@ -27,7 +27,7 @@ struct keys {
 /* All of it zero is the empty set. */
 void keys_free(struct keys *keys);
 /* Its number, or KEYS_NONE when there is no such key. */
-uint32_t keys_find(struct keys *keys, struct key key);
+uint32_t keys_find(const struct keys *keys, struct key key);
 /* Its number; *fresh says that it is new. KEYS_NONE when memory is out. */
 uint32_t keys_add(struct keys *keys, struct key key, bool *fresh);
 

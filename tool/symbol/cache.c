@@ -2,9 +2,6 @@
 /* See tool/symbol/cache.h. Nothing in a file is believed: it may be cut or anybody's. */
 #include "tool/symbol/cache.h"
 
-#include "base/compiler.h"
-#include "base/crc.h"
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,6 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/compiler.h"
+#include "base/crc.h"
+#include "tool/memory/memory.h"
 
 enum { CACHE_VERSION = 4, FILE_MAX = 1 << 28, ALL_MAX = 1 << 29 };
 
@@ -24,19 +25,6 @@ struct cache_head {
 };
 
 static const char cache_magic[8] = "memoirSy";
-
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 31;
-}
-
-static uint64_t mix_text(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = mix(hash, (unsigned char)*text);
-    return hash;
-}
 
 /* Makes the folder. False if there is no place that is ours. */
 static bool folder_make(char *path, size_t size)
@@ -151,10 +139,10 @@ static void answer_copy(struct answers *to, struct answer *target, const struct 
 static uint64_t sources_of(const struct module *module, const struct symbol_options *options)
 {
     const struct image *images[] = {module->image, module->debug, module->bundle};
-    uint64_t hash = mix_text(options->no_inlines, MEMOIR_VERSION);
+    uint64_t hash = map_mix(options->no_inlines, map_hash(MEMOIR_VERSION, strlen(MEMOIR_VERSION)));
     for (size_t i = 0; i < COUNT_OF(images); i++) {
-        hash = mix(hash, images[i] ? images[i]->size : 0);
-        hash = mix(hash, images[i] ? images[i]->changed_ns : 0);
+        hash = map_mix(hash, images[i] ? images[i]->size : 0);
+        hash = map_mix(hash, images[i] ? images[i]->changed_ns : 0);
     }
     return hash;
 }
@@ -174,7 +162,7 @@ void cache_start(struct cache *cache, struct module *module, const struct symbol
         snprintf(cache->path, sizeof cache->path, "%s/%s", folder, image->build_id);
     else
         snprintf(cache->path, sizeof cache->path, "%s/path-%016lx", folder,
-                 mix_text(0, image->path));
+                 map_hash(image->path, strlen(image->path)));
     int fd = open(cache->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     if (fd < 0)
         return;

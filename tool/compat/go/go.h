@@ -7,6 +7,7 @@
 #define COMPAT_GO_GO_H
 
 #include "tool/compat/compat.h"
+#include "tool/memory/memory.h"
 
 struct go_line {
     const char *name, *system_name, *file;
@@ -49,7 +50,7 @@ struct go_profile {
     int64_t total;
     struct compat_pattern *tag_show, *tag_hide; /* keys of labels; NULL: all, none */
     char **kept;                                /* texts that live as long */
-    size_t kept_count;
+    size_t kept_count, kept_room;
 };
 
 struct go_node {
@@ -72,19 +73,18 @@ struct go_edge {
 
 struct go_graph {
     struct go_node *nodes;
-    size_t nodes_count;
+    size_t nodes_count, nodes_room;
     struct go_node
         *kinds; /* what nodes there may be; of a tree many are of one kind, else the same */
     size_t kinds_count;
     uint32_t *kind_of_line; /* by line; behind them, by place without lines */
-    uint32_t *below;        /* of a tree: its nodes by caller and kind, from 1 */
-    size_t below_size;
-    uint32_t *order; /* of those that are left */
+    bool is_tree;
+    struct map below; /* of a tree: its nodes by caller and kind */
+    uint32_t *order;  /* of those that are left */
     size_t count;
     struct go_edge *edges;
     size_t edges_count, edges_room;
-    uint32_t *table; /* of edges */
-    size_t table_size;
+    struct map calls;           /* edges by their ends */
     struct go_edge **sorted[2]; /* those that are left, by source, by target */
     uint32_t *starts[2];        /* in it, by node; one more at the end */
     size_t before, dropped_nodes, dropped_edges;
@@ -187,10 +187,9 @@ struct go_tag {
 };
 struct go_tags {
     struct go_tag *items; /* by node */
-    size_t count;
+    size_t count, room;
     uint32_t *starts; /* by node; one more at the end */
-    uint32_t *table;
-    size_t table_size;
+    struct map known;
     void *texts;
 };
 /* Those that stand for at least so much. */

@@ -3,16 +3,16 @@
  * The profiles that a command line of Go's pprof names, as one. A source that can't be read is said
  * and left out as long as there is another; profiles that do not fit together are refused.
  */
-#include "tool/compat/go/go.h"
-#include "tool/symbol/symbol.h"
-
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "tool/compat/go/go.h"
+#include "tool/memory/memory.h"
 #include "tool/process/process.h"
+#include "tool/symbol/symbol.h"
 
 /* As Go converts it; what no program could do stays so large that it can be told. */
 static int64_t whole(double number)
@@ -275,32 +275,38 @@ static void rename_types(struct profile *profile)
     profile->type[1].name = profile_string_of(profile, "space");
 }
 
+static uint64_t sample_hash(const void *context, uint32_t number)
+{
+    const struct profile_samples *samples = context;
+    return map_mix(0, (uint64_t)samples->stacks[number] << 32 | samples->label_sets[number]);
+}
+
+static bool sample_same(const void *context, uint32_t number, const void *key)
+{
+    const struct profile_samples *samples = context;
+    uint32_t other = *(const uint32_t *)key;
+    return samples->stacks[number] == samples->stacks[other] &&
+           samples->label_sets[number] == samples->label_sets[other];
+}
+
 /* Samples of one stack and one set of labels are one: the first has all, the others nothing. */
 static void unite(struct profile *profile)
 {
+    static const struct map_kind by_stack = {sample_hash, sample_same};
     struct profile_samples *samples = &profile->samples;
-    size_t size = 64;
-    while (size < samples->count * 2)
-        size *= 2;
-    uint32_t *table = compat_room(NULL, size, sizeof *table);
-    memset(table, 0, size * sizeof *table);
-    for (size_t i = 0; i < samples->count; i++) {
-        uint64_t key = (uint64_t)samples->stacks[i] << 32 | samples->label_sets[i];
-        key = (key ^ key >> 31) * 0x9e3779b97f4a7c15u;
-        size_t slot = (key ^ key >> 32) & (size - 1);
-        while (table[slot] != 0 && (samples->stacks[table[slot] - 1] != samples->stacks[i] ||
-                                    samples->label_sets[table[slot] - 1] != samples->label_sets[i]))
-            slot = (slot + 1) & (size - 1);
-        if (table[slot] == 0) {
-            table[slot] = (uint32_t)i + 1;
+    struct map first = {.sparse = true};
+    for (uint32_t i = 0; i < samples->count; i++) {
+        uint32_t number = compat_find(&first, samples, &by_stack, sample_hash(samples, i), &i);
+        if (number == MAP_NONE) {
+            map_add(&first, i);
             continue;
         }
         for (unsigned type = 0; type < profile->types; type++) {
-            samples->values[type][table[slot] - 1] += samples->values[type][i];
+            samples->values[type][number] += samples->values[type][i];
             samples->values[type][i] = 0;
         }
     }
-    free(table);
+    map_free(&first);
 }
 
 static bool is_build_id(const char *word)

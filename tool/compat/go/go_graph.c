@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
+
 int64_t go_flat(const struct go_node *node)
 {
     return node->flat_divisor != 0 ? node->flat / node->flat_divisor : node->flat;
@@ -128,43 +130,37 @@ static void find_kinds(struct go_graph *graph, const struct go_profile *go)
 uint32_t go_graph_node(const struct go_graph *graph, int64_t above, size_t slot)
 {
     uint32_t kind = graph->kind_of_line[slot];
-    return graph->below ? go_tree_node(graph, above, kind) : kind;
+    return graph->is_tree ? go_tree_node(graph, above, kind) : kind;
 }
 
-static size_t edge_slot(const struct go_graph *graph, uint32_t from, uint32_t to)
+static uint64_t call_hash(uint32_t from, uint32_t to)
 {
-    uint64_t key = (uint64_t)from << 32 | to;
-    key = (key ^ key >> 29) * 0x9e3779b97f4a7c15u;
-    size_t slot = (key ^ key >> 32) & (graph->table_size - 1);
-    while (graph->table[slot] != 0) {
-        const struct go_edge *edge = &graph->edges[graph->table[slot] - 1];
-        if (edge->from == from && edge->to == to)
-            break;
-        slot = (slot + 1) & (graph->table_size - 1);
-    }
-    return slot;
+    return map_mix(0, (uint64_t)from << 32 | to);
+}
+
+static uint64_t edge_hash(const void *context, uint32_t number)
+{
+    const struct go_edge *edge = &((const struct go_graph *)context)->edges[number];
+    return call_hash(edge->from, edge->to);
+}
+
+static bool edge_same(const void *context, uint32_t number, const void *key)
+{
+    const struct go_edge *a = &((const struct go_graph *)context)->edges[number], *b = key;
+    return a->from == b->from && a->to == b->to;
 }
 
 static struct go_edge *edge_of(struct go_graph *graph, uint32_t from, uint32_t to)
 {
-    if (graph->edges_count * 2 >= graph->table_size) {
-        graph->table_size = graph->table_size > 0 ? graph->table_size * 2 : 256;
-        graph->table = compat_room(graph->table, graph->table_size, sizeof *graph->table);
-        memset(graph->table, 0, graph->table_size * sizeof *graph->table);
-        for (uint32_t i = 0; i < graph->edges_count; i++)
-            graph->table[edge_slot(graph, graph->edges[i].from, graph->edges[i].to)] = i + 1;
-    }
-    size_t slot = edge_slot(graph, from, to);
-    if (graph->table[slot] == 0) {
-        if (graph->edges_count == graph->edges_room) {
-            graph->edges_room = graph->edges_room > 0 ? graph->edges_room * 2 : 256;
-            graph->edges = compat_room(graph->edges, graph->edges_room, sizeof *graph->edges);
-        }
-        graph->edges[graph->edges_count++] =
-            (struct go_edge){.from = from, .to = to, .inlined = true};
-        graph->table[slot] = (uint32_t)graph->edges_count;
-    }
-    return &graph->edges[graph->table[slot] - 1];
+    static const struct map_kind by_call = {edge_hash, edge_same};
+    struct go_edge edge = {.from = from, .to = to, .inlined = true};
+    uint32_t number = compat_find(&graph->calls, graph, &by_call, call_hash(from, to), &edge);
+    if (number != MAP_NONE)
+        return &graph->edges[number];
+    compat_reserve(&graph->edges, &graph->edges_room, graph->edges_count + 1, sizeof *graph->edges);
+    map_add(&graph->calls, (uint32_t)graph->edges_count);
+    graph->edges[graph->edges_count] = edge;
+    return &graph->edges[graph->edges_count++];
 }
 
 /* The walk down one stack. */
@@ -186,7 +182,7 @@ static void step(struct walk *walk, size_t slot, bool inlined)
     walk->above = number;
     if (!node->kept) {
         walk->residual = true;
-        walk->called |= walk->graph->below && !inlined;
+        walk->called |= walk->graph->is_tree && !inlined;
         return;
     }
     if (node->seen != walk->number) {
@@ -237,7 +233,8 @@ static void count_up(struct go_graph *graph, const struct go_profile *go)
         node->flat = node->flat_divisor = node->cum = node->cum_divisor = 0;
         node->seen = 0;
     }
-    graph->edges_count = graph->table_size = 0;
+    graph->edges_count = 0;
+    map_renew(&graph->calls, 0);
     for (size_t i = 0; i < go->count; i++)
         add_sample(graph, go, i);
     graph->count = 0;
@@ -280,8 +277,8 @@ static void sort(struct go_graph *graph, bool cum)
 /* Of a tree only nodes that could be shown go: what is below the others is no one's. */
 static void keep_only(struct go_graph *graph, size_t count, int64_t cutoff)
 {
-    for (size_t i = 0; i < (graph->below ? graph->count : graph->nodes_count); i++)
-        graph->nodes[graph->below ? graph->order[i] : i].kept = false;
+    for (size_t i = 0; i < (graph->is_tree ? graph->count : graph->nodes_count); i++)
+        graph->nodes[graph->is_tree ? graph->order[i] : i].kept = false;
     for (size_t i = 0; i < count; i++) {
         struct go_node *node = &graph->nodes[graph->order[i]];
         node->kept = llabs(node->cum) >= cutoff;
@@ -407,10 +404,10 @@ void go_graph_free(struct go_graph *graph)
         free(graph->nodes);
     free(graph->kinds);
     free(graph->kind_of_line);
-    free(graph->below);
+    map_free(&graph->below);
     free(graph->order);
     free(graph->edges);
-    free(graph->table);
+    map_free(&graph->calls);
     for (unsigned i = 0; i < 2; i++) {
         free(graph->sorted[i]);
         free(graph->starts[i]);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tool/memory/memory.h"
 #include "tool/terminal/terminal.h"
 
 static int compare_texts(const void *a, const void *b)
@@ -29,38 +30,36 @@ static const char *keep(struct go_tags *tags, const char *text)
     return *found;
 }
 
-static size_t slot_of(const struct go_tags *tags, const struct go_tag *wanted)
+static uint64_t label_hash(const struct go_tag *tag)
 {
-    uint64_t key = (uint64_t)wanted->node * 0x9e3779b97f4a7c15u;
-    key ^= (uint64_t)(uintptr_t)wanted->labels * 0xff51afd7ed558ccdu;
-    key ^= (uint64_t)(uintptr_t)wanted->name * 0xc4ceb9fe1a85ec53u;
-    size_t slot = (key ^ key >> 29) & (tags->table_size - 1);
-    for (; tags->table[slot] != 0; slot = (slot + 1) & (tags->table_size - 1)) {
-        const struct go_tag *tag = &tags->items[tags->table[slot] - 1];
-        if (tag->node == wanted->node && tag->labels == wanted->labels &&
-            tag->name == wanted->name && tag->numeric == wanted->numeric)
-            break;
-    }
-    return slot;
+    uint64_t hash = map_mix(tag->node, (uintptr_t)tag->labels);
+    return map_mix(hash, (uintptr_t)tag->name);
+}
+
+static uint64_t tag_hash(const void *context, uint32_t number)
+{
+    return label_hash(&((const struct go_tags *)context)->items[number]);
+}
+
+static bool tag_same(const void *context, uint32_t number, const void *key)
+{
+    const struct go_tag *a = &((const struct go_tags *)context)->items[number], *b = key;
+    return a->node == b->node && a->labels == b->labels && a->name == b->name &&
+           a->numeric == b->numeric;
 }
 
 static void add(struct go_tags *tags, const struct go_tag *wanted, const struct go_sample *sample,
                 bool flat)
 {
-    if (tags->count * 2 >= tags->table_size) {
-        tags->table_size = tags->table_size > 0 ? tags->table_size * 2 : 256;
-        tags->table = compat_room(tags->table, tags->table_size, sizeof *tags->table);
-        tags->items = compat_room(tags->items, tags->table_size, sizeof *tags->items);
-        memset(tags->table, 0, tags->table_size * sizeof *tags->table);
-        for (size_t i = 0; i < tags->count; i++)
-            tags->table[slot_of(tags, &tags->items[i])] = (uint32_t)i + 1;
+    static const struct map_kind by_labels = {tag_hash, tag_same};
+    uint32_t number = compat_find(&tags->known, tags, &by_labels, label_hash(wanted), wanted);
+    if (number == MAP_NONE) {
+        compat_reserve(&tags->items, &tags->room, tags->count + 1, sizeof *tags->items);
+        number = (uint32_t)tags->count++;
+        tags->items[number] = *wanted;
+        map_add(&tags->known, number);
     }
-    size_t slot = slot_of(tags, wanted);
-    if (tags->table[slot] == 0) {
-        tags->items[tags->count] = *wanted;
-        tags->table[slot] = (uint32_t)++tags->count;
-    }
-    struct go_tag *tag = &tags->items[tags->table[slot] - 1];
+    struct go_tag *tag = &tags->items[number];
     if (flat) {
         tag->flat += sample->value;
         tag->flat_divisor += sample->divisor;
@@ -200,7 +199,7 @@ void go_tags_make(struct go_tags *tags, const struct go_profile *go, const struc
 void go_tags_free(struct go_tags *tags)
 {
     free(tags->items);
-    free(tags->table);
+    map_free(&tags->known);
     free(tags->starts);
     tdestroy(tags->texts, free);
 }

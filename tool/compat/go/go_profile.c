@@ -17,9 +17,7 @@ const char *go_keep(struct go_profile *go, char *text)
 {
     if (!text)
         compat_out_of_memory();
-    if ((go->kept_count & (go->kept_count - 1)) == 0)
-        go->kept =
-            compat_room(go->kept, go->kept_count > 0 ? go->kept_count * 2 : 1, sizeof *go->kept);
+    compat_reserve(&go->kept, &go->kept_room, go->kept_count + 1, sizeof *go->kept);
     terminal_clean(text, strlen(text));
     return go->kept[go->kept_count++] = text;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "tool/memory/memory.h"
 
 static const struct {
     const char *name;
@@ -93,17 +94,14 @@ struct shell {
     struct compat_words *words;
     const struct profile *profile;
     const char *program;
-    char **texts; /* of settings */
-    size_t texts_count;
+    struct arena texts; /* of settings */
 };
 
 static const char *remember(struct shell *shell, const char *text)
 {
-    shell->texts = compat_room(shell->texts, shell->texts_count + 1, sizeof(char *));
-    char *copy = strdup(text);
+    const char *copy = arena_text(&shell->texts, text);
     if (!copy)
         compat_out_of_memory();
-    shell->texts[shell->texts_count++] = copy;
     return copy;
 }
 
@@ -456,7 +454,5 @@ void go_shell(struct compat_words *words, const struct profile *profile, const c
             run_line(&shell, line);
         free(text);
     }
-    for (size_t i = 0; i < shell.texts_count; i++)
-        free(shell.texts[i]);
-    free(shell.texts);
+    arena_free(&shell.texts);
 }

@@ -128,10 +128,7 @@ static struct tag *gather_tags(const struct go_profile *go, size_t *count)
                 value = go_label(labels[k].number, go_tag_unit(go, &labels[k]), go->unit, number);
             else
                 value = profile_text(go->from, labels[k].text);
-            if (*count == room) {
-                room = room > 0 ? room * 2 : 64;
-                tags = compat_room(tags, room, sizeof *tags);
-            }
+            compat_reserve(&tags, &room, *count + 1, sizeof *tags);
             struct tag *tag = &tags[(*count)++];
             *tag = (struct tag){own ? "bytes" : profile_text(go->from, labels[k].key),
                                 strdup(value), sample->value};

@@ -9,57 +9,61 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t slot_of(const struct go_graph *graph, int64_t above, uint32_t kind)
+#include "tool/memory/memory.h"
+
+/* The caller as `struct go_node` has it: its number + 1. */
+struct tree_key {
+    uint32_t above, kind;
+};
+
+static uint64_t key_hash(uint32_t above, uint32_t kind)
 {
-    uint64_t key = (uint64_t)(above + 1) << 32 | kind;
-    key = (key ^ key >> 29) * 0x9e3779b97f4a7c15u;
-    size_t slot = (key ^ key >> 32) & (graph->below_size - 1);
-    while (graph->below[slot] != 0) {
-        const struct go_node *node = &graph->nodes[graph->below[slot] - 1];
-        if (node->above == above + 1 && node->kind == kind)
-            break;
-        slot = (slot + 1) & (graph->below_size - 1);
-    }
-    return slot;
+    return map_mix(0, (uint64_t)above << 32 | kind);
 }
+
+static uint64_t node_hash(const void *context, uint32_t number)
+{
+    const struct go_node *node = &((const struct go_graph *)context)->nodes[number];
+    return key_hash(node->above, node->kind);
+}
+
+static bool node_same(const void *context, uint32_t number, const void *key)
+{
+    const struct go_node *node = &((const struct go_graph *)context)->nodes[number];
+    const struct tree_key *wanted = key;
+    return node->above == wanted->above && node->kind == wanted->kind;
+}
+
+static const struct map_kind by_caller = {node_hash, node_same};
 
 uint32_t go_tree_node(const struct go_graph *graph, int64_t above, uint32_t kind)
 {
-    return graph->below[slot_of(graph, above, kind)] - 1;
-}
-
-static void grow(struct go_graph *graph)
-{
-    graph->below_size = graph->below_size > 0 ? graph->below_size * 2 : 1024;
-    graph->below = compat_room(graph->below, graph->below_size, sizeof *graph->below);
-    memset(graph->below, 0, graph->below_size * sizeof *graph->below);
-    /* The table is never more than half full. */
-    graph->nodes = compat_room(graph->nodes, graph->below_size / 2, sizeof *graph->nodes);
-    for (uint32_t i = 0; i < graph->nodes_count; i++)
-        graph->below[slot_of(graph, (int64_t)graph->nodes[i].above - 1, graph->nodes[i].kind)] =
-            i + 1;
+    struct tree_key key = {(uint32_t)(above + 1), kind};
+    return map_look_as(&graph->below, graph, &by_caller, key_hash(key.above, kind), &key);
 }
 
 static int64_t enter(struct go_graph *graph, int64_t above, uint32_t kind)
 {
-    if (graph->nodes_count * 2 >= graph->below_size)
-        grow(graph);
-    size_t slot = slot_of(graph, above, kind);
-    if (graph->below[slot] == 0) {
-        struct go_node *node = &graph->nodes[graph->nodes_count++];
-        *node = graph->kinds[kind];
-        node->kind = kind;
-        node->above = (uint32_t)(above + 1);
-        graph->below[slot] = (uint32_t)graph->nodes_count;
-    }
-    return (int64_t)graph->below[slot] - 1;
+    struct tree_key key = {(uint32_t)(above + 1), kind};
+    uint32_t number =
+        compat_find(&graph->below, graph, &by_caller, key_hash(key.above, kind), &key);
+    if (number != MAP_NONE)
+        return number;
+    compat_reserve(&graph->nodes, &graph->nodes_room, graph->nodes_count + 1, sizeof *graph->nodes);
+    struct go_node *node = &graph->nodes[graph->nodes_count];
+    *node = graph->kinds[kind];
+    node->kind = kind;
+    node->above = (uint32_t)(above + 1);
+    map_add(&graph->below, (uint32_t)graph->nodes_count);
+    return (int64_t)graph->nodes_count++;
 }
 
 void go_tree_make(struct go_graph *graph, const struct go_profile *go)
 {
     graph->nodes = NULL;
-    graph->nodes_count = 0;
-    grow(graph);
+    graph->nodes_count = graph->nodes_room = 0;
+    graph->is_tree = true;
+    compat_reserve(&graph->nodes, &graph->nodes_room, 1, sizeof *graph->nodes);
     for (size_t i = 0; i < go->count; i++) {
         const struct go_sample *sample = &go->samples[i];
         int64_t above = -1;

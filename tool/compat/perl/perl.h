@@ -4,6 +4,7 @@
 #define COMPAT_PERL_PERL_H
 
 #include "tool/compat/compat.h"
+#include "tool/memory/memory.h"
 #include "tool/symbol/symbol.h"
 
 /* The profile behind the operands (perl_load.c). */
@@ -70,7 +71,7 @@ struct perl_node {
 struct perl_nodes {
     struct perl_node *nodes;
     size_t count, room;
-    uint32_t *table;  /* by hash: node + 1 */
+    struct map names;
     uint32_t *path;   /* all frames of all stacks as nodes, with repetitions */
     uint32_t *starts; /* by stack; one more at the end */
     double total;

@@ -30,7 +30,7 @@ uint64_t *perl_threads(const char *path, size_t *count)
 {
     uint64_t *threads = NULL;
     char *line = NULL;
-    size_t room = 0;
+    size_t room = 0, threads_room = 0;
     FILE *file = fopen(path, "rbe");
     bool stacks = false;
     *count = 0;
@@ -39,8 +39,7 @@ uint64_t *perl_threads(const char *path, size_t *count)
         stacks |= *word == '@';
         if (!stacks || *word != 't' || !isdigit((unsigned char)word[1]))
             continue;
-        if ((*count & (*count - 1)) == 0)
-            threads = compat_room(threads, *count > 0 ? *count * 2 : 1, sizeof *threads);
+        compat_reserve(&threads, &threads_room, *count + 1, sizeof *threads);
         threads[(*count)++] = strtoull(word + 1, NULL, 10);
     }
     if (file)

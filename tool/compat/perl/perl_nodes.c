@@ -6,55 +6,30 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "tool/memory/memory.h"
 
-/* A table of this many slots has at most half of them in use. */
-static size_t slots_for(size_t count)
+static const void *name_bytes(const void *context, uint32_t number, size_t *size)
 {
-    size_t slots = 64;
-    while (slots < count * 2)
-        slots *= 2;
-    return slots;
-}
-
-static uint64_t hash_of(const char *text)
-{
-    uint64_t hash = 14695981039346656037u;
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 1099511628211u;
-    return hash ^ hash >> 29;
-}
-
-static void table_fill(struct perl_nodes *nodes)
-{
-    size_t slots = slots_for(nodes->room);
-    nodes->table = compat_room(nodes->table, slots, sizeof *nodes->table);
-    memset(nodes->table, 0, slots * sizeof *nodes->table);
-    for (size_t i = 0; i < nodes->count; i++) {
-        size_t slot = hash_of(nodes->nodes[i].name) & (slots - 1);
-        while (nodes->table[slot] != 0)
-            slot = (slot + 1) & (slots - 1);
-        nodes->table[slot] = (uint32_t)i + 1;
-    }
+    const char *name = ((const struct perl_nodes *)context)->nodes[number].name;
+    *size = strlen(name);
+    return name;
 }
 
 /* The node of a name, which is there once. */
 static uint32_t node_of(struct perl_nodes *nodes, const char *name)
 {
-    if (nodes->count == nodes->room) {
-        nodes->room = nodes->room > 0 ? nodes->room * 2 : 64;
-        nodes->nodes = compat_room(nodes->nodes, nodes->room, sizeof *nodes->nodes);
-        table_fill(nodes);
-    }
-    size_t slots = slots_for(nodes->room), slot = hash_of(name) & (slots - 1);
-    for (; nodes->table[slot] != 0; slot = (slot + 1) & (slots - 1))
-        if (strcmp(nodes->nodes[nodes->table[slot] - 1].name, name) == 0)
-            return nodes->table[slot] - 1;
+    uint32_t number;
+    if (!map_find(&nodes->names, nodes, name_bytes, name, strlen(name), &number))
+        compat_out_of_memory();
+    if (number != MAP_NONE)
+        return number;
+    compat_reserve(&nodes->nodes, &nodes->room, nodes->count + 1, sizeof *nodes->nodes);
     char *copy = strdup(name);
     if (!copy)
         compat_out_of_memory();
     nodes->nodes[nodes->count] = (struct perl_node){.name = copy};
-    nodes->table[slot] = (uint32_t)++nodes->count;
-    return (uint32_t)nodes->count - 1;
+    map_add(&nodes->names, (uint32_t)nodes->count);
+    return (uint32_t)nodes->count++;
 }
 
 /* One frame of a location in the terms that are wanted; `text` has room for it. */
@@ -101,16 +76,10 @@ static void add_location(struct builder *builder, uint32_t location, bool leaf)
     for (uint32_t i = stacks->first_name[location]; i < end; i++) {
         const struct perl_name *name = &stacks->names[i];
         size_t need = strlen(name->name) + strlen(name->place) + 64;
-        if (need > builder->text_room) {
-            builder->text_room = need * 2;
-            builder->text = compat_room(builder->text, builder->text_room, 1);
-        }
+        compat_reserve(&builder->text, &builder->text_room, need, 1);
         frame_text(stacks, name, i + 1 < end, address, builder->by, builder->text,
                    builder->text_room);
-        if (builder->length == builder->room) {
-            builder->room = builder->room > 0 ? builder->room * 2 : 256;
-            nodes->path = compat_room(nodes->path, builder->room, sizeof *nodes->path);
-        }
+        compat_reserve(&nodes->path, &builder->room, builder->length + 1, sizeof *nodes->path);
         uint32_t node = node_of(nodes, builder->text);
         nodes->nodes[node].inlined |= i + 1 < end;
         nodes->path[builder->length++] = node;
@@ -162,7 +131,7 @@ void perl_nodes_free(struct perl_nodes *nodes)
     for (size_t i = 0; i < nodes->count; i++)
         free(nodes->nodes[i].name);
     free(nodes->nodes);
-    free(nodes->table);
+    map_free(&nodes->names);
     free(nodes->path);
     free(nodes->starts);
 }

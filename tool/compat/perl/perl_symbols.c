@@ -64,10 +64,7 @@ void perl_print_symbols(const struct compat_words *words)
             take_map(profile, line);
             continue;
         }
-        if (count == room) {
-            room = room > 0 ? room * 2 : 64;
-            addresses = compat_room(addresses, room, sizeof *addresses);
-        }
+        compat_reserve(&addresses, &room, count + 1, sizeof *addresses);
         addresses[count++] = address;
     }
     free(line);

@@ -275,7 +275,7 @@ static bool split_place(char *text, char **file, unsigned long *line, char **fun
 
 struct compressed {
     struct line *names;
-    size_t count;
+    size_t count, room;
 };
 
 /* A name gets a number the first time. */
@@ -291,9 +291,7 @@ static void print_compressed(FILE *file, const char *key, const char *name,
             fprintf(file, "%s=(%zu)\n", key, i + 1);
             return;
         }
-    if ((known->count & (known->count - 1)) == 0)
-        known->names = compat_room(known->names, known->count > 0 ? known->count * 2 : 1,
-                                   sizeof *known->names);
+    compat_reserve(&known->names, &known->room, known->count + 1, sizeof *known->names);
     known->names[known->count++] = (struct line){.text = (char *)name};
     fprintf(file, "%s=(%zu) %s\n", key, known->count, name);
 }
@@ -340,10 +338,7 @@ static struct line *gather_calls(const struct perl_stacks *stacks, size_t *count
             }
             if (fclose(file) != 0)
                 compat_out_of_memory();
-            if (*count == room) {
-                room = room > 0 ? room * 2 : 256;
-                lines = compat_room(lines, room, sizeof *lines);
-            }
+            compat_reserve(&lines, &room, *count + 1, sizeof *lines);
             lines[(*count)++] = (struct line){text, stack->value};
         }
     }

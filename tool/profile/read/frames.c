@@ -103,9 +103,7 @@ static uint32_t location_of(struct frames *known, struct profile *profile,
     bool fresh;
     for (size_t i = 0; i < count; i++) {
         lines[i] = (struct profile_line){.function = frames[i].function, .line = frames[i].line};
-        hash = (hash ^ ((uint64_t)frames[i].function << 32 | frames[i].line)) *
-               UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 31;
+        hash = map_mix(hash, (uint64_t)frames[i].function << 32 | frames[i].line);
     }
     struct key key = {{frames[0].address, hash, (uint64_t)frames[0].flags << 32 | mapping}};
     uint32_t *number = number_of(&known->locations, &known->numbers, profile, key, &fresh);

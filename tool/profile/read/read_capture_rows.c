@@ -279,7 +279,7 @@ static void take_thread(void *context, const struct capture_thread *thread)
         *numbered = index;
 }
 
-static const struct thread *thread_of(struct taking *taking, uint32_t number)
+static const struct thread *thread_of(const struct taking *taking, uint32_t number)
 {
     uint32_t found = keys_find(&taking->thread_numbers, (struct key){{number, 0, 0}});
     if (number == THREAD_OTHER || found >= taking->numbered.count)
