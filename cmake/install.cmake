@@ -21,6 +21,9 @@ foreach(link ${own_name} ${name_links})
     file(CREATE_LINK ../../${own_name} ${compat_links}/${link} SYMBOLIC)
     install(FILES ${compat_links}/${link} DESTINATION ${CMAKE_INSTALL_LIBDIR}/memoir/compat)
 endforeach()
+foreach(folder ${second_names})
+    install(DIRECTORY ${compat_dir}/${folder} DESTINATION ${CMAKE_INSTALL_LIBDIR}/memoir/compat)
+endforeach()
 set(compat_bin ${CMAKE_INSTALL_LIBDIR}/memoir/compat/bin)
 file(MAKE_DIRECTORY ${compat_links}/bin)
 configure_file(packaging/jemalloc-config.in ${compat_links}/bin/jemalloc-config @ONLY)
@@ -59,6 +62,20 @@ file(RELATIVE_PATH MEMOIR_PREFIX_FROM_COMPAT_PC
 string(REGEX REPLACE "/$" "" MEMOIR_PREFIX_FROM_COMPAT_PC ${MEMOIR_PREFIX_FROM_COMPAT_PC})
 configure_file(packaging/libprofiler.pc.in ${compat_links}/libprofiler.pc @ONLY)
 install(FILES ${compat_links}/libprofiler.pc DESTINATION ${compat_pc})
+# mimalloc's descriptions of its releases 2 and 3.
+foreach(release IN ITEMS 2.4.1: 3.4.3:/mimalloc-3)
+    string(REGEX MATCH "^([0-9.]+):(.*)" all ${release})
+    set(MIMALLOC_VERSION ${CMAKE_MATCH_1})
+    set(MIMALLOC_FOLDER ${CMAKE_MATCH_2})
+    string(REPLACE "/mimalloc" "" suffix "${MIMALLOC_FOLDER}")
+    configure_file(packaging/mimalloc.pc.in ${compat_links}/mimalloc${suffix}.pc @ONLY)
+    install(FILES ${compat_links}/mimalloc${suffix}.pc DESTINATION ${compat_pc})
+endforeach()
+configure_package_config_file(packaging/mimalloc-config.cmake.in ${compat_links}/mimalloc-config.cmake
+    INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/memoir/compat/cmake
+    PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
+install(FILES ${compat_links}/mimalloc-config.cmake packaging/mimalloc-config-version.cmake
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/memoir/compat/cmake)
 
 # find_package(memoir): memoir::memoir is the shared library, memoir::static the archive.
 configure_package_config_file(packaging/memoirConfig.cmake.in

@@ -173,7 +173,8 @@ function(discover_api)
             continue()
         endif()
         add_library(api_${name} OBJECT ${file})
-        target_compile_options(api_${name} PRIVATE ${contract_flags})
+        target_compile_options(api_${name} PRIVATE ${contract_flags}
+            -I${PROJECT_SOURCE_DIR}/include/memoir/compat)
         set_target_properties(api_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
         set(object $<TARGET_OBJECTS:api_${name}>)
 

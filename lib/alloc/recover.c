@@ -82,6 +82,7 @@ static bool locks_break(uint32_t parent_id)
     broken |= central_break(parent_id);
     broken |= lock_break(&heap_lock, parent_id);
     lock_break(&outside_lock, parent_id); /* half-changed, it has less memory, no worse */
+    lock_break(&shifted_lock, parent_id); /* never half-changed */
     if (lock_break(&meta_lock, parent_id)) {
         meta_recover();
         broken = true;
@@ -142,6 +143,8 @@ void alloc_abandoned(void)
     }
     if (lock_is_own(&outside_lock))
         lock_give(&outside_lock);
+    if (lock_is_own(&shifted_lock))
+        lock_give(&shifted_lock);
     if (lock_is_own(&arena_lock)) {
         arena_recover();
         lock_give(&arena_lock);

@@ -28,6 +28,8 @@ void *cold_aligned(size_t align, size_t size, const struct caller *caller);
 /* A block of that mark stays where it is for another size: one more call is counted. */
 void cold_kept(unsigned mark);
 size_t cold_usable(const void *p);
+/* Whether p is a live block that `cold_free` would take. */
+bool cold_is_block(const void *p);
 
 /* Enters the slow code, for callers that record something there, and leaves it. False if this
  * thread is inside already (a signal handler interrupted it, or libc allocates in one of our own

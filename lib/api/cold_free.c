@@ -66,6 +66,21 @@ static void free_inside(void *p, unsigned mark, const struct caller *caller)
     central_give(&p, 1);
 }
 
+/* p stands for a block that it points into. */
+static bool free_shifted(void *p, const struct caller *caller)
+{
+    if (likely(shifted_find(p) == NULL))
+        return false;
+    if (!cold_begin(caller))
+        return true; /* in a signal handler that interrupted the allocator: the block is lost */
+    void *block = shifted_remove(p);
+    cold_end();
+    if (block == NULL)
+        return false; /* another thread was first */
+    cold_free(block, caller);
+    return true;
+}
+
 void cold_free(void *p, const struct caller *caller)
 {
     bool ours;
@@ -73,7 +88,8 @@ void cold_free(void *p, const struct caller *caller)
         return;
     unsigned mark = cold_mark(p, &ours);
     if (unlikely(mark == MARK_FREE)) {
-        if (emergency_owns(p) || elsewhere_free(p) || (!ours && foreign_free(p)))
+        if (emergency_owns(p) || elsewhere_free(p) || free_shifted(p, caller) ||
+            (!ours && foreign_free(p)))
             return;
         fatal_bad_pointer(p, "free");
     }
@@ -89,6 +105,9 @@ size_t cold_usable_for(const void *p, const char *call)
     unsigned mark = cold_mark(p, &ours);
     if (mark == MARK_FREE) {
         size_t size = emergency_owns(p) ? emergency_size(p) : outside_size(p);
+        void *block = shifted_find(p);
+        if (block != NULL)
+            return cold_usable_for(block, call) - (size_t)((const char *)p - (char *)block);
         if (size != 0 || (!ours && (size = foreign_usable(p)) != 0))
             return size;
         fatal_bad_pointer(p, call);
@@ -102,4 +121,12 @@ size_t cold_usable_for(const void *p, const char *call)
 size_t cold_usable(const void *p)
 {
     return cold_usable_for(p, "malloc_usable_size");
+}
+
+bool cold_is_block(const void *p)
+{
+    bool ours;
+    return p != NULL &&
+           (cold_mark(p, &ours) != MARK_FREE || emergency_owns(p) || outside_size(p) != 0 ||
+            shifted_find(p) != NULL || (!ours && foreign_usable(p) != 0));
 }

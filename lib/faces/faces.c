@@ -8,6 +8,7 @@
 #include "lib/faces/gperftools/gperftools.h"
 #include "lib/faces/gperftools/mmap_profile.h"
 #include "lib/faces/jemalloc/jemalloc.h"
+#include "lib/faces/mimalloc/mimalloc.h"
 #include "lib/faces/notice.h"
 
 /* gperftools comes last: it records every block, which covers what jemalloc's options ask for. */
@@ -17,6 +18,7 @@ void faces_init(void)
                                        "HEAPPROFILESIGNAL", "MALLOCSTATS",     "HEAPCHECK",
                                        "CPUPROFILE",        "CPUPROFILESIGNAL"};
     jemalloc_init();
+    mimalloc_init();
     gperftools_init();
     for (size_t i = 0; i < COUNT_OF(ours); i++)
         environment_hide(ours[i]);
@@ -28,6 +30,7 @@ __attribute__((constructor)) static void before_main(void)
 {
     environment_show();
     notice_start();
+    mimalloc_before_main();
     gperftools_before_main();
     cpuprofile_before_main();
 }
@@ -44,6 +47,7 @@ void faces_exit(void)
     cpuprofile_exit();
     gperftools_exit();
     notice_exit();
+    mimalloc_exit();
     jemalloc_exit();
 }
 

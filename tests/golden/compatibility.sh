@@ -3,8 +3,8 @@
 #
 # The tables of variables and options in docs/COMPATIBILITY.md are those of the library's source.
 #   tests/golden/compatibility.sh           compares
-#   tests/golden/compatibility.sh --write   writes them anew, after a change of variables.def or
-#                                           jemalloc_options.def
+#   tests/golden/compatibility.sh --write   writes them anew, after a change of variables.def,
+#                                           jemalloc_options.def or mimalloc_options.def
 set -eu
 root=${MEMOIR_ROOT:-$(cd "$(dirname "$0")/../.." && pwd)}
 scratch=$(mktemp -d)
@@ -39,6 +39,17 @@ options() {
             "The value is checked, and `opt.<name>` tells it |" }' "$scratch/lines"
 }
 
+# The options of mimalloc, those that only keep a number of the enum left out.
+mimalloc_options() {
+    echo "| option (\`MIMALLOC_<NAME>\`) | in 2.4 and 3.4, unset | | remark |"
+    echo "|---|---|---|---|"
+    awk -F '\t' 'BEGIN { word["WORKS"] = "works"; word["KNOWN"] = "no effect"; word["REFUSED"] = "**not served**" }
+        $1 == "mimalloc_option" && $2 !~ /^deprecated_/ {
+            name = "`" $2 "`"; if ($5 != "") name = name ", once `" $5 "`"
+            split($4, initial, "/"); a = initial[1] == "" ? "-" : initial[1]; b = initial[2] == "" ? "-" : initial[2]
+            printf "| %s | %s | %s | %s%s |\n", name, a == b ? a : a ", " b, word[$3], $3 == "KNOWN" ? "because: " : "", $6 }' "$scratch/lines"
+}
+
 # fill FILE: FILE with the tables between their marks, "<!-- variables OF... -->" and "<!-- end -->"
 fill() {
     while IFS= read -r line; do
@@ -48,6 +59,11 @@ fill() {
             names=${line#<!-- variables }
             # shellcheck disable=SC2086 # a list of words
             table ${names% -->}
+            inside=1
+            ;;
+        '<!-- mimalloc options -->')
+            printf '%s\n' "$line"
+            mimalloc_options
             inside=1
             ;;
         '<!-- options -->')
@@ -73,7 +89,7 @@ if ! cmp -s "$scratch/filled" "$document"; then
     diff "$document" "$scratch/filled" | head -n 10
     failed=1
 fi
-for name in CPUPROFILE HEAPCHECK MIMALLOC_SHOW_STATS MALLOC_ARENA_MAX junk narenas; do
+for name in CPUPROFILE HEAPCHECK MIMALLOC_ purge_delay MALLOC_ARENA_MAX junk narenas; do
     grep -q "\`$name\*\{0,1\}\`" "$scratch/filled" || { echo "no row of $name"; failed=1; }
 done
 

@@ -77,8 +77,8 @@ said TCMALLOC_ONE=x TCMALLOC_TWO=5 HEAPCHECK=normal
 lines 2 "three variables of two rows"
 grep -q '^memoir: TCMALLOC_ONE, TCMALLOC_TWO: \|^memoir: TCMALLOC_TWO, TCMALLOC_ONE: ' said ||
     fail "two variables of a row do not share its line: $(cat said)"
-said mimalloc_Show_Stats=1
-lines 1 "mimalloc_Show_Stats"
+said mimalloc_Guarded_Sample_Rate=1
+lines 1 "mimalloc_Guarded_Sample_Rate"
 
 # Hostile: a name with bytes of a terminal, a long one, many of them, a list that is full.
 said "TCMALLOC_$(printf '\033[31m\n')X=1"

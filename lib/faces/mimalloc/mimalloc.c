@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See lib/faces/mimalloc/mimalloc.h: the calls about the library and the process as a whole, which
+ * release the program expects, and the deferred free function.
+ */
+#include "lib/faces/mimalloc/mimalloc.h"
+
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/os.h"
+#include "lib/alloc/alloc.h"
+#include "lib/api/api.h"
+#include "lib/watch/watch.h"
+
+typedef void deferred_function(bool force, unsigned long long beat, void *arg);
+
+/* libmimalloc.so.2 or libmimalloc.so.3 (packaging/names); NULL where neither is in the process. */
+extern const char memoir_face_mimalloc[] __attribute__((weak));
+extern void *dlsym(void *handle, const char *name) __attribute__((weak));
+
+static deferred_function *deferred;
+static void *deferred_arg;
+static unsigned long long heartbeat;
+static __thread bool deferring; /* the thread is in the program's function */
+static bool done;
+
+FUNCTION(int, mi_version, (void))
+{
+    return mimalloc_version();
+}
+
+/* A function of mimalloc's own library, which may stand behind ours, or NULL. */
+static void *theirs(const char *name)
+{
+    return dlsym == NULL || os_static() ? NULL : dlsym(RTLD_NEXT, name);
+}
+
+/* The program was linked with one of our names, or with mimalloc's own library. */
+static unsigned release_find(void)
+{
+    if (memoir_face_mimalloc != NULL)
+        return (unsigned)(memoir_face_mimalloc[strlen(memoir_face_mimalloc) - 1] - '0');
+    return theirs("mi_theap_malloc") != NULL ? 3 : 2;
+}
+
+unsigned mimalloc_release(void)
+{
+    static unsigned release;
+    unsigned known = load_relaxed(&release);
+    if (known == 0) {
+        known = release_find();
+        store_relaxed(&release, known);
+    }
+    return known;
+}
+
+int mimalloc_version(void)
+{
+    return mimalloc_release() >= 3 ? 30403 : 20401;
+}
+
+FUNCTION(void, mi_register_deferred_free, (deferred_function * fun, void *arg))
+{
+    store_relaxed(&deferred_arg, arg);
+    store_release(&deferred, fun);
+}
+
+void mimalloc_deferred_free(bool force)
+{
+    deferred_function *fun = load_acquire(&deferred);
+    if (likely(fun == NULL) || deferring)
+        return;
+    deferring = true;
+    fun(force, __atomic_add_fetch(&heartbeat, 1, __ATOMIC_RELAXED), load_relaxed(&deferred_arg));
+    deferring = false;
+}
+
+FUNCTION(void, mi_collect, (bool force))
+{
+    mimalloc_deferred_free(force);
+    if (force)
+        cold_trim();
+    else
+        cold_flush();
+}
+
+FUNCTION(void, mi_collect_reduce, (size_t target))
+{
+    (void)target;
+    cold_trim();
+}
+
+/* mimalloc's own library, if it is in the process, calls this when it is loaded, and goes on with
+ * what its function has made. */
+FUNCTION(void, mi_process_init, (void))
+{
+    void (*next)(void) = (void (*)(void))theirs("mi_process_init");
+    init_done();
+    if (next != NULL)
+        next();
+}
+
+/* Once: a program may call it before it ends. */
+FUNCTION(void, mi_process_done, (void))
+{
+    if (__atomic_exchange_n(&done, true, __ATOMIC_RELAXED))
+        return;
+    bool verbose = mimalloc_option(MIMALLOC_verbose) != 0;
+    if (mimalloc_option(MIMALLOC_show_stats) != 0 || verbose)
+        mimalloc_print_stats(NULL, NULL);
+    mimalloc_verbose("process done: %p", (void *)&heap_now);
+}
+
+/* Where another malloc serves the process, its own mimalloc may print. */
+void mimalloc_exit(void)
+{
+    if (!foreign_malloc())
+        mi_process_done();
+}
+
+FUNCTION(void, mi_thread_init, (void))
+{
+    init_done();
+}
+
+FUNCTION(void, mi_thread_done, (void))
+{
+    cold_flush();
+}
+
+FUNCTION(void, mi_thread_set_in_threadpool, (void))
+{
+}
+
+/* Of Windows and macOS. */
+FUNCTION(bool, mi_is_redirected, (void))
+{
+    return false;
+}
+
+FUNCTION(bool, mi_is_in_heap_region, (const void *p))
+{
+    return p != NULL && init_done() && (window_has(p) || outside_size(p) != 0);
+}
+
+FUNCTION(bool, mi_check_owned, (const void *p))
+{
+    return mi_is_in_heap_region(p) && cold_is_block(p);
+}
+
+static size_t ms_of(const struct timeval *time)
+{
+    return (size_t)time->tv_sec * 1000 + (size_t)time->tv_usec / 1000;
+}
+
+/* Resident bytes of the process: the second number of statm, in pages. */
+static size_t resident(void)
+{
+    char text[128];
+    int fd = os_open("/proc/self/statm", 0, 0);
+    ssize_t length = fd < 0 ? 0 : os_read(fd, text, sizeof text - 1);
+    size_t pages = 0;
+    if (fd >= 0)
+        os_close(fd);
+    text[length > 0 ? length : 0] = '\0';
+    const char *at = strchr(text, ' ');
+    for (at += at != NULL; at != NULL && *at >= '0' && *at <= '9'; at++)
+        pages = pages * 10 + (size_t)(*at - '0');
+    return pages * os_page_size();
+}
+
+static uint64_t started_ms;
+
+__attribute__((constructor)) static void clock_start(void)
+{
+    started_ms = os_now_ms();
+}
+
+void mimalloc_process(struct mimalloc_process *process)
+{
+    struct rusage usage;
+    struct account account;
+    memset(&usage, 0, sizeof usage);
+    memset(&account, 0, sizeof account);
+    getrusage(RUSAGE_SELF, &usage);
+    if (init_done())
+        account_take(&account);
+    process->elapsed_ms = (size_t)(os_now_ms() - started_ms);
+    process->user_ms = ms_of(&usage.ru_utime);
+    process->system_ms = ms_of(&usage.ru_stime);
+    process->rss = resident();
+    process->rss_peak = (size_t)usage.ru_maxrss * 1024;
+    if (process->rss_peak < process->rss)
+        process->rss_peak = process->rss;
+    process->commit = process->commit_peak = (size_t)account.mapped_bytes;
+    process->faults = (size_t)usage.ru_majflt;
+}
+
+FUNCTION(void, mi_process_info,
+         (size_t * elapsed_ms, size_t *user_ms, size_t *system_ms, size_t *rss, size_t *rss_peak,
+          size_t *commit, size_t *commit_peak, size_t *faults))
+{
+    struct mimalloc_process all;
+    mimalloc_process(&all);
+    size_t *const to[] = {elapsed_ms, user_ms, system_ms,   rss,
+                          rss_peak,   commit,  commit_peak, faults};
+    const size_t from[] = {all.elapsed_ms, all.user_ms, all.system_ms,   all.rss,
+                           all.rss_peak,   all.commit,  all.commit_peak, all.faults};
+    for (size_t i = 0; i < COUNT_OF(to); i++)
+        if (to[i] != NULL)
+            *to[i] = from[i];
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mimalloc's options: from variables, by mi_option_set, and what they do to memoir's own. The
+ * releases number them differently; inside they have one order, that of mimalloc_options.def.
+ */
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/config.h"
+#include "base/os.h"
+#include "lib/api/api.h"
+#include "lib/faces/mimalloc/mimalloc.h"
+
+enum { NONE = -1 };
+enum kind { NUMBER, SIZE };
+enum effect { WORKS, KNOWN, REFUSED };
+enum { KIB = 1024, LINE_SIZE = 4096 };
+
+static const struct {
+    int8_t number2, number3;
+    uint8_t kind, effect;
+} rows[] = {
+#define OPTION(name, number2, number3, initial2, initial3, kind, old, effect, text) \
+    {number2, number3, kind, effect},
+#include "lib/faces/mimalloc/mimalloc_options.def"
+#undef OPTION
+};
+static const int32_t initial[][2] = {
+#define OPTION(name, number2, number3, initial2, initial3, ...) {initial2, initial3},
+#include "lib/faces/mimalloc/mimalloc_options.def"
+#undef OPTION
+};
+/* Name, old name and text of each, one behind the other: no pointers that the loader would have to
+ * relocate. */
+static const char texts[] =
+#define OPTION(name, number2, number3, initial2, initial3, kind, old, effect, text) \
+#name "\0" old "\0" text "\0"
+#include "lib/faces/mimalloc/mimalloc_options.def"
+#undef OPTION
+    ;
+
+static BULK long values[MIMALLOC_OPTIONS];
+static BULK bool is_set[MIMALLOC_OPTIONS];
+static bool read_already;
+
+static unsigned option_of(int number);
+
+FUNCTION(long, mi_option_get, (int option))
+{
+    unsigned found = option_of(option);
+    return found == MIMALLOC_OPTIONS ? 0 : mimalloc_option(found);
+}
+
+/* Text number `which` of an option: 0 its name, 1 its old name, 2 what it does. */
+static const char *text_of(unsigned option, unsigned which)
+{
+    const char *text = texts;
+    for (unsigned skip = option * 3 + which; skip > 0; skip--)
+        text += strlen(text) + 1;
+    return text;
+}
+
+static bool exists(unsigned option)
+{
+    return (mimalloc_release() >= 3 ? rows[option].number3 : rows[option].number2) != NONE;
+}
+
+/* The option that a program means by a number; MIMALLOC_OPTIONS: none. */
+static unsigned option_of(int number)
+{
+    unsigned option = 0;
+    while (option < MIMALLOC_OPTIONS &&
+           (mimalloc_release() >= 3 ? rows[option].number3 : rows[option].number2) != number)
+        option++;
+    return number < 0 ? (unsigned)MIMALLOC_OPTIONS : option;
+}
+
+long mimalloc_option(enum mimalloc_option option)
+{
+    if (load_acquire(&is_set[option]))
+        return load_relaxed(&values[option]);
+    const int32_t *both = initial[option];
+    return both[0] == both[1] ? both[0] : both[mimalloc_release() >= 3];
+}
+
+/* What the option changes of memoir's own. */
+static void apply(unsigned option, long value)
+{
+    switch (option) {
+    case MIMALLOC_purge_delay:
+        store_relaxed(&config.return_delay_ms, value < 0 ? config_never : (uint64_t)value);
+        break;
+    case MIMALLOC_use_numa_nodes:
+        store_relaxed(&config.numa_nodes, value < 0 || value > INT_MAX ? 0 : (unsigned)value);
+        break;
+    case MIMALLOC_allow_large_os_pages:
+        if (value > 0)
+            store_relaxed(&config.thp, CONFIG_THP_ON);
+        break;
+    case MIMALLOC_allow_thp:
+        if (value == 0)
+            store_relaxed(&config.thp, CONFIG_THP_OFF);
+        break;
+    default:
+        break;
+    }
+}
+
+static void set(unsigned option, long value)
+{
+    if (option == MIMALLOC_OPTIONS)
+        return;
+    store_relaxed(&values[option], value);
+    store_release(&is_set[option], true);
+    apply(option, value);
+}
+
+static char upper(char c)
+{
+    return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+}
+
+/* Whether the text is the word, in letters of either case; `length` of it, or up to its end. */
+static bool same(const char *text, size_t length, const char *word)
+{
+    if (strlen(word) != length)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if (upper(text[i]) != upper(word[i]))
+            return false;
+    return true;
+}
+
+static bool one_of(const char *text, const char *const words[], size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (same(text, strlen(text), words[i]))
+            return true;
+    return false;
+}
+
+/* K, M, G, T, with B or iB behind it: from bytes, or that unit, to KiB. False: none of these. */
+static bool scale(const char *suffix, long *value)
+{
+    static const char units[] = "KMGT";
+    const char *unit = *suffix == '\0' ? NULL : strchr(units, upper(*suffix));
+    if (unit == NULL) {
+        *value = *value / KIB + (*value % KIB != 0);
+        return *suffix == '\0';
+    }
+    for (long up = unit - units; up > 0; up--)
+        if (__builtin_mul_overflow(*value, KIB, value))
+            *value = LONG_MAX / KIB;
+    suffix++;
+    suffix += *suffix == 'i' || *suffix == 'I';
+    suffix += *suffix == 'b' || *suffix == 'B';
+    return *suffix == '\0';
+}
+
+/* A value as mimalloc reads it. False if it is none. */
+static bool parse(const char *text, enum kind kind, long *value)
+{
+    static const char *const yes[] = {"", "1", "TRUE", "YES", "ON"};
+    static const char *const no[] = {"0", "FALSE", "NO", "OFF"};
+    bool is_yes = one_of(text, yes, COUNT_OF(yes));
+    if (is_yes || one_of(text, no, COUNT_OF(no))) {
+        *value = is_yes;
+        return true;
+    }
+    bool negative = *text == '-';
+    const char *start = text += *text == '-' || *text == '+';
+    long number = 0;
+    for (; *text >= '0' && *text <= '9'; text++)
+        if (__builtin_mul_overflow(number, 10, &number) ||
+            __builtin_add_overflow(number, *text - '0', &number))
+            number = LONG_MAX / 10;
+    if (text == start || (kind == SIZE ? negative || !scale(text, &number) : *text != '\0'))
+        return false;
+    *value = negative ? -number : number;
+    return true;
+}
+
+/* One variable, "mimalloc_NAME=VALUE". */
+static void read_entry(const char *entry)
+{
+    static const char prefix[] = "mimalloc_";
+    size_t length = strcspn(entry, "=");
+    if (length <= sizeof prefix - 1 || !same(entry, sizeof prefix - 1, prefix) ||
+        entry[length] == '\0')
+        return;
+    const char *name = entry + sizeof prefix - 1, *value = entry + length + 1;
+    length -= sizeof prefix - 1;
+    for (unsigned option = 0; option < MIMALLOC_OPTIONS; option++) {
+        const char *old = text_of(option, 1);
+        bool is_old = *old != '\0' && same(name, length, old);
+        long number;
+        if (!is_old && !same(name, length, text_of(option, 0)))
+            continue;
+        if (is_old && load_relaxed(&is_set[option]))
+            continue; /* the new name counts */
+        if (parse(value, rows[option].kind, &number))
+            set(option, number);
+        else if (exists(option))
+            mimalloc_warning("environment option mimalloc_%s has an invalid value.",
+                             text_of(option, 0));
+        if (is_old && exists(option))
+            mimalloc_warning("environment option \"mimalloc_%s\" is deprecated -- use "
+                             "\"mimalloc_%s\" instead.",
+                             old, text_of(option, 0));
+    }
+}
+
+/* Whether the entry is one of the options that say what may be printed. */
+static bool about_messages(const char *entry)
+{
+    static const char *const first[] = {"mimalloc_show_errors", "mimalloc_verbose",
+                                        "mimalloc_max_errors", "mimalloc_max_warnings"};
+    for (size_t i = 0; i < COUNT_OF(first); i++)
+        if (same(entry, strcspn(entry, "="), first[i]))
+            return true;
+    return false;
+}
+
+/* These come first, since the others may have something to say. */
+void mimalloc_init(void)
+{
+    if (read_already || environ == NULL || os_secure())
+        return;
+    read_already = true;
+    for (int messages = 1; messages >= 0; messages--)
+        for (char **entry = environ; *entry != NULL; entry++)
+            if (upper((*entry)[0]) == 'M' && upper((*entry)[1]) == 'I' &&
+                about_messages(*entry) == (messages != 0))
+                read_entry(*entry);
+}
+
+void mimalloc_print_options(mimalloc_output *out, void *arg)
+{
+    char buffer[LINE_SIZE];
+    struct print text;
+    const char *start = mimalloc_release() >= 3 ? "" : "mimalloc: ";
+    int version = mimalloc_version();
+    print_start(&text, buffer, sizeof buffer);
+    print_format(&text, "%sv%d.%d.%d, release (memoir %s)\n", start, version / 10000,
+                 version / 100 % 100, version % 100, MEMOIR_VERSION);
+    for (int number = 0; option_of(number) < MIMALLOC_OPTIONS; number++) {
+        unsigned option = option_of(number);
+        print_format(&text, "%soption '%s': %ld %s\n", start, text_of(option, 0),
+                     mimalloc_option(option), rows[option].kind == SIZE ? "KiB" : "");
+    }
+    print_format(&text, "%sdebug level : 0\n%ssecure level: 0\n%smem tracking: none\n", start,
+                 start, start);
+    mimalloc_print(&text, out, arg);
+}
+
+/* What was asked for and is not done. */
+static void print_refused(void)
+{
+    for (unsigned option = 0; option < MIMALLOC_OPTIONS; option++)
+        if (load_relaxed(&is_set[option]) && rows[option].effect != WORKS &&
+            values[option] != initial[option][mimalloc_release() >= 3])
+            mimalloc_verbose("option '%s' has no effect here: %s", text_of(option, 0),
+                             text_of(option, 2));
+}
+
+void mimalloc_before_main(void)
+{
+    mimalloc_init();
+    if (mimalloc_option(MIMALLOC_verbose) == 0 || foreign_malloc())
+        return;
+    mimalloc_print_options(NULL, NULL);
+    print_refused();
+    mimalloc_verbose("process init: %p", (void *)&heap_now);
+}
+
+FUNCTION(long, mi_option_get_clamp, (int option, long least, long most))
+{
+    long value = mi_option_get(option);
+    return value < least ? least : value > most ? most : value;
+}
+
+FUNCTION(size_t, mi_option_get_size, (int option))
+{
+    unsigned found = option_of(option);
+    long value = mi_option_get(option);
+    if (value < 0 || found == MIMALLOC_OPTIONS)
+        return 0;
+    return (size_t)value * (rows[found].kind == SIZE ? KIB : 1);
+}
+
+FUNCTION(void, mi_option_set, (int option, long value))
+{
+    set(option_of(option), value);
+}
+
+/* Only if it is not set. */
+FUNCTION(void, mi_option_set_default, (int option, long value))
+{
+    unsigned found = option_of(option);
+    if (found < MIMALLOC_OPTIONS && !load_relaxed(&is_set[found]))
+        set(found, value);
+}
+
+FUNCTION(bool, mi_option_is_enabled, (int option))
+{
+    return mi_option_get(option) != 0;
+}
+
+FUNCTION(void, mi_option_set_enabled, (int option, bool enable))
+{
+    mi_option_set(option, enable);
+}
+
+FUNCTION(void, mi_option_set_enabled_default, (int option, bool enable))
+{
+    mi_option_set_default(option, enable);
+}
+
+FUNCTION(void, mi_option_enable, (int option))
+{
+    mi_option_set(option, 1);
+}
+
+FUNCTION(void, mi_option_disable, (int option))
+{
+    mi_option_set(option, 0);
+}
+
+FUNCTION(void, mi_options_print, (void))
+{
+    mimalloc_print_options(NULL, NULL);
+}
+
+FUNCTION(void, mi_options_print_out, (mimalloc_output * out, void *arg))
+{
+    mimalloc_print_options(out, arg);
+}

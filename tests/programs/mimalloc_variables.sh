@@ -1,0 +1,63 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# mimalloc's variables: statistics at exit in its layout, its options at the start, warnings about old
+# names and wrong values, what is said of options without effect; under the names of both releases.
+. "$(dirname "$0")/common.sh"
+settle
+build -x c - -o user <<'END'
+#include <stdlib.h>
+int main(void)
+{
+    for (int i = 0; i < 1000; i++)
+        malloc(1000);
+    free(malloc(1 << 20));
+    return 0;
+}
+END
+compat=$(dirname "$MEMOIR_LIB")/compat
+run() { env "$@" LD_PRELOAD="$lib" ./user 2>err || fail "$*: status $?"; }
+has() { grep -q -- "$1" err || fail "no line '$1': $(cat err)"; }
+
+lib=$MEMOIR_LIB
+run MIMALLOC_SHOW_STATS=0
+[ ! -s err ] || fail "something is said of nothing: $(cat err)"
+run MIMALLOC_SHOW_STATS=1
+has '^heap stats:     peak       total     current       block      total#   $'
+has '^    binned:  *[0-9.]* .iB'
+has '^      huge: .* 1.0 MiB     0  *ok$'
+has '^   process: user: [0-9.]* s, system: [0-9.]* s, faults: [0-9]*, peak rss: [0-9.]* MiB, peak commit: '
+! grep -q option err || fail "options without MIMALLOC_VERBOSE"
+run mimalloc_Show_Stats=yes
+has '^heap stats:'
+run MIMALLOC_VERBOSE=1 MIMALLOC_PURGE_DELAY=77 MIMALLOC_ARENA_RESERVE=3GiB MIMALLOC_LARGE_OS_PAGES=0 MIMALLOC_USE_NUMA_NODES=x
+has "^mimalloc: v2\.4\.1, "
+has "^mimalloc: option 'purge_delay': 77 $"
+has "^mimalloc: option 'arena_reserve': 3145728 KiB$"
+has "^mimalloc: option 'arena_reserve' has no effect here: "
+has '^mimalloc: warning: environment option "mimalloc_large_os_pages" is deprecated -- use "mimalloc_allow_large_os_pages" instead\.$'
+has '^mimalloc: warning: environment option mimalloc_use_numa_nodes has an invalid value\.$'
+has '^heap stats:'
+has '^mimalloc: process done: '
+run MIMALLOC_SHOW_ERRORS=1 MIMALLOC_PURGE_DELAY=x MIMALLOC_MAX_WARNINGS=0
+[ ! -s err ] || fail "more warnings than allowed: $(cat err)"
+run MIMALLOC_PURGE_DELAY=77 MEMOIR=verbose:on
+has '^return.delay:77ms$'
+run MIMALLOC_PURGE_DELAY=-1 MIMALLOC_ALLOW_LARGE_OS_PAGES=1 MIMALLOC_USE_NUMA_NODES=2 MEMOIR=verbose:on
+has '^return.delay:never$'
+has '^thp:on$'
+has '^numa.nodes:2$'
+run MIMALLOC_PURGE_DELAY=5 MIMALLOC_RESET_DELAY=6 MEMOIR=verbose:on
+has '^return.delay:5ms$'
+
+if [ -e "$compat/libmimalloc.so.3" ]; then
+    lib=$compat/libmimalloc.so.3
+    run MIMALLOC_VERBOSE=1
+    has '^v3\.4\.3, '
+    has "^option 'purge_delay': 1000 $"
+    has '^  binned    : '
+    lib=$compat/libmimalloc.so
+    run MIMALLOC_VERBOSE=1
+    has "^mimalloc: option 'purge_delay': 10 $"
+fi
+finish
