@@ -198,6 +198,7 @@ struct heap *heap_make(unsigned colour, unsigned pool)
     pages_side = heap->side;
     heap->tid = lock_self();
     heap->now = &heap_now;
+    heap->cache_off = false;
     heap->looked_ms = heap->came_ms = heap->part_ms = (uint32_t)os_now_ms();
     heap->part = 1;
     lock_take(&heap_lock);

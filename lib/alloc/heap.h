@@ -97,6 +97,7 @@ struct heap {
     uint8_t colour, pool, side;
     bool watched; /* the bins hold blocks of watched spans */
     bool alive;
+    bool cache_off; /* for jemalloc's readers: the program switched the thread's cache off */
     bool inherited; /* of a thread of the parent's, maybe of the one that forked (heap_claim) */
     uint32_t tid;
     uint64_t stocked[2];        /* a bit for each mark that has a stock */

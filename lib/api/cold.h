@@ -23,6 +23,8 @@ void *cold_calloc(size_t size, const struct caller *caller);
 void cold_free(void *p, const struct caller *caller);
 /* p != NULL and size != 0. On failure the block stays as it is. */
 __attribute__((nonnull(1))) void *cold_realloc(void *p, size_t size, const struct caller *caller);
+/* A large block for another size, where it is: its usable size then, or 0 if that can't be. */
+size_t cold_resize(void *p, size_t size, const struct caller *caller);
 /* `align` is a power of two. */
 void *cold_aligned(size_t align, size_t size, const struct caller *caller);
 /* A block of that mark stays where it is for another size: one more call is counted. */

@@ -80,6 +80,25 @@ static void *realloc_large(void *p, struct span *span, size_t size, const struct
     return block;
 }
 
+size_t cold_resize(void *p, size_t size, const struct caller *caller)
+{
+    bool ours;
+    size_t now = 0;
+    if (cold_mark(p, &ours) == MARK_FREE || span_of(p)->state != SPAN_LARGE || size <= BLOCK_MAX ||
+        !cold_begin(caller))
+        return 0;
+    struct span *span = span_of(p);
+    size_t before = large_size(span);
+    struct heap *heap = cold_heap(false);
+    cold_look_at_peak();
+    if (large_resize(span, size)) {
+        resized(heap, p, span, before, size, caller);
+        now = large_size(span);
+    }
+    cold_end();
+    return now;
+}
+
 void cold_kept(unsigned mark)
 {
     size_t size = class_size(mark_class(mark));

@@ -26,6 +26,8 @@ static void *take(size_t align, size_t size, const struct caller *caller)
     return align == 0 ? libc_malloc(size, caller) : libc_aligned(align, size, caller);
 }
 
+bool cxx_new_aborts;
+
 bool cxx_handler_called(void)
 {
     new_handler handler = _ZSt15get_new_handlerv == NULL ? NULL : _ZSt15get_new_handlerv();
@@ -44,6 +46,9 @@ static NOINLINE void *new_slow(size_t align, size_t size)
         if (!cxx_handler_called())
             break;
     }
+    if (cxx_new_aborts)
+        fatal_line("out of memory in operator new, and experimental_infallible_new is set; raise "
+                   "the memory limit");
     if (_ZSt17__throw_bad_allocv != NULL)
         _ZSt17__throw_bad_allocv();
     fatal_line("out of memory in operator new, and there is no C++ library to throw bad_alloc; "

@@ -15,6 +15,7 @@
 #include "lib/watch/watch.h"
 
 int libc_new_mode;
+bool libc_aligned_strictly;
 
 /* Memory is out. True if a handler of the program's may have made room (tc_set_new_mode). */
 static NOINLINE bool libc_try_again(void)
@@ -139,14 +140,27 @@ static __attribute__((noinline)) void *realloc_move(void *p, size_t size)
     return block;
 }
 
+uint32_t libc_zero_realloc;
+uint64_t libc_zero_reallocs;
+
+static NOINLINE void *realloc_zero(void *p)
+{
+    struct caller caller = CALLER_HERE;
+    __atomic_fetch_add(&libc_zero_reallocs, 1, __ATOMIC_RELAXED);
+    if (libc_zero_realloc == ZERO_REALLOC_ALLOCATES)
+        return realloc(p, 1);
+    if (libc_zero_realloc == ZERO_REALLOC_ABORTS)
+        fatal_line("realloc(p, 0), and zero_realloc:abort is set; free the block instead");
+    libc_free(p, &caller);
+    return NULL;
+}
+
 EXPORT void *realloc(void *p, size_t size)
 {
     if (p == NULL)
         return malloc(size);
-    if (unlikely(size == 0)) {
-        free(p);
-        return NULL;
-    }
+    if (unlikely(size == 0))
+        return realloc_zero(p);
     size_t usable = hot_size(p);
     if (unlikely(usable == 0 || size > BLOCK_MAX))
         return realloc_slow(p, size);
@@ -170,6 +184,10 @@ EXPORT void *reallocarray(void *p, size_t count, size_t size)
 void *libc_aligned(size_t align, size_t size, const struct caller *caller)
 {
     if (align > (size_t)1 << 63) {
+        errno = EINVAL;
+        return NULL;
+    }
+    if (unlikely(align & (align - 1)) && libc_aligned_strictly) {
         errno = EINVAL;
         return NULL;
     }

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/compiler.h"
 
@@ -37,6 +38,14 @@ int __posix_memalign(void **out, size_t align, size_t size);
 
 struct caller; /* lib/watch/unwind.h */
 
+/* What realloc(p, 0) does, and how often it was called. */
+enum { ZERO_REALLOC_FREES, ZERO_REALLOC_ALLOCATES, ZERO_REALLOC_ABORTS };
+extern HIDDEN uint32_t libc_zero_realloc;
+extern HIDDEN uint64_t libc_zero_reallocs;
+/* An alignment that is no power of two is refused with EINVAL, not rounded up. */
+extern HIDDEN bool libc_aligned_strictly;
+/* operator new ends the program when memory is out. */
+extern HIDDEN bool cxx_new_aborts;
 /* Not 0: malloc and its relatives call C++'s new_handler when memory is out, and try again. */
 extern HIDDEN int libc_new_mode;
 /* Calls C++'s new_handler; false if there is none. */

@@ -57,6 +57,9 @@ void jemalloc_say(const char *format, ...)
     jemalloc_write(print_string(&line));
 }
 
+/* libjemalloc.so; NULL where it is not in the process. */
+extern const char memoir_face_jemalloc[] __attribute__((weak));
+
 int64_t jemalloc_rate(uint64_t lg_sample)
 {
     return lg_sample == 0 ? 0 : (int64_t)1 << (lg_sample < RATE_LG_MOST ? lg_sample : RATE_LG_MOST);
@@ -106,6 +109,19 @@ static void apply_settings(void)
         config.thp = CONFIG_THP_OFF;
 }
 
+/* What the program may rely on once it has jemalloc's library or variables. */
+static void apply_contract(void)
+{
+    const char *zero = jemalloc_values[JEMALLOC_zero_realloc].text;
+    libc_zero_realloc = *zero == 'f'                 ? ZERO_REALLOC_FREES
+                        : strcmp(zero, "alloc") == 0 ? ZERO_REALLOC_ALLOCATES
+                                                     : ZERO_REALLOC_ABORTS;
+    cxx_new_aborts = jemalloc_on(JEMALLOC_experimental_infallible_new);
+    for (unsigned i = 0; i < JEMALLOC_SOURCES; i++)
+        libc_aligned_strictly |= jemalloc_texts[i] != NULL;
+    libc_aligned_strictly |= memoir_face_jemalloc != NULL;
+}
+
 static void apply_profile(void)
 {
     bool profile = jemalloc_on(JEMALLOC_prof);
@@ -114,12 +130,7 @@ static void apply_profile(void)
         config.heap_rate = (size_t)jemalloc_rate(jemalloc_values[JEMALLOC_lg_prof_sample].number);
     } else if (jemalloc_values[JEMALLOC_prof].given) {
         config.heap = false;
-    } else {
-        /* jemalloc's profile was not asked for: opt.* shows what is in force. */
-        size_t rate = config.heap_rate;
-        set(JEMALLOC_prof, config.heap);
-        set(JEMALLOC_lg_prof_sample, rate <= 1 ? 0 : 63 - (uint64_t)__builtin_clzl(rate));
-    }
+    } /* otherwise memoir's options decide; opt.prof is false, as programs expect that ask for it */
 }
 
 static bool put_prefix(struct dump_style *style, const char *prefix)
@@ -136,6 +147,7 @@ void jemalloc_init(void)
     jemalloc_conf_load();
     derive();
     apply_settings();
+    apply_contract();
     apply_profile();
     control_jemalloc.names = DUMP_NAMES_JEMALLOC;
     control_jemalloc.format = FORMAT_JEMALLOC;

@@ -14,6 +14,8 @@
 #include "lib/watch/watch.h"
 
 enum { FLAG_LG_ALIGN = 0x3f, FLAG_ZERO = 0x40 };
+/* The largest of jemalloc's sizes (mallctl_serve.c). */
+#define LARGE_MOST ((size_t)7 << 60)
 
 void *rallocx(void *p, size_t size, int flags);
 size_t xallocx(void *p, size_t size, size_t extra, int flags);
@@ -22,12 +24,19 @@ void dallocx(void *p, int flags);
 void sdallocx(void *p, size_t size, int flags);
 
 static size_t align_of(int flags);
+static void clear_from(void *block, size_t from);
 
 EXPORT void *mallocx(size_t size, int flags)
 {
     size_t align = align_of(flags);
-    if (align <= GRANULE)
-        return flags & FLAG_ZERO ? calloc(1, size) : malloc(size);
+    if (align <= GRANULE && !(flags & FLAG_ZERO))
+        return malloc(size);
+    if (align <= GRANULE) {
+        void *block = calloc(1, size);
+        if (block != NULL)
+            clear_from(block, size);
+        return block;
+    }
     struct caller caller = CALLER_HERE;
     void *block = libc_aligned(align, size, &caller);
     if (block != NULL && flags & FLAG_ZERO)
@@ -40,46 +49,68 @@ static size_t align_of(int flags)
     return (size_t)1 << (flags & FLAG_LG_ALIGN);
 }
 
+/* MALLOCX_ZERO counts to the end of the block, not of what was asked for. */
+static void clear_from(void *block, size_t from)
+{
+    size_t usable = malloc_usable_size(block);
+    if (usable > from)
+        memset((char *)block + from, 0, usable - from);
+}
+
 /* The block elsewhere, aligned. */
 static void *moved(void *p, size_t size, size_t usable, size_t align, const struct caller *caller)
 {
     void *block = libc_aligned(align, size, caller);
     if (block == NULL)
         return NULL;
-    memcpy(block, p, usable < size ? usable : size);
+    size_t now = malloc_usable_size(block);
+    memcpy(block, p, usable < now ? usable : now);
     libc_free(p, caller);
     return block;
 }
 
+/* The result has the size that nallocx tells, also of a block that became smaller. */
 EXPORT void *rallocx(void *p, size_t size, int flags)
 {
-    size_t align = align_of(flags);
-    if (align <= GRANULE && !(flags & FLAG_ZERO))
-        return realloc(p, size == 0 ? 1 : size);
     struct caller caller = CALLER_HERE;
-    size_t usable = malloc_usable_size(p);
+    size_t align = align_of(flags), usable = malloc_usable_size(p);
+    size = size == 0 ? 1 : size;
+    size_t wanted = nallocx(size, flags);
+    if (wanted == 0) {
+        errno = ENOMEM;
+        return NULL;
+    }
     void *block;
-    if (align <= GRANULE)
-        block = realloc(p, size == 0 ? 1 : size);
-    else if ((uintptr_t)p % align == 0 && sizes_stay(usable, size))
+    if (align <= GRANULE && (wanted == usable || (wanted > BLOCK_MAX && usable > BLOCK_MAX)))
+        block =
+            realloc(p, size); /* stays, or large ones change in place or move with their pages */
+    else if ((uintptr_t)p % align == 0 && wanted == usable)
         block = p;
     else
         block = moved(p, size, usable, align, &caller);
-    if (block != NULL && flags & FLAG_ZERO) {
-        size_t now = malloc_usable_size(block);
-        if (now > usable)
-            memset((char *)block + usable, 0, now - usable);
-    }
+    if (block != NULL && flags & FLAG_ZERO)
+        clear_from(block, usable);
     return block;
 }
 
-/* Blocks do not grow in place: the answer is the present size. */
+/* Only large blocks change in place. */
 EXPORT size_t xallocx(void *p, size_t size, size_t extra, int flags)
 {
-    (void)size;
-    (void)extra;
-    (void)flags;
-    return malloc_usable_size(p);
+    struct caller caller = CALLER_HERE;
+    size_t usable = malloc_usable_size(p), now = 0;
+    if (size > LARGE_MOST || (uintptr_t)p % align_of(flags) != 0)
+        return usable;
+    size_t most = extra > LARGE_MOST - size ? LARGE_MOST : size + extra;
+    if (usable == nallocx(most, flags))
+        return usable;
+    now = cold_resize(p, most, &caller);
+    if (now == 0 && usable < size)
+        now = cold_resize(p, size, &caller);
+    if (now == 0)
+        return usable;
+    if (flags & FLAG_ZERO)
+        clear_from(p, usable);
+    return now;
 }
 
 EXPORT size_t sallocx(const void *p, int flags)
@@ -103,13 +134,10 @@ EXPORT void sdallocx(void *p, size_t size, int flags)
 
 EXPORT size_t nallocx(size_t size, int flags)
 {
-    if (size == 0 || size > PTRDIFF_MAX || !init_done())
+    if (size == 0 || size > LARGE_MOST || align_of(flags) > LARGE_MOST || !init_done())
         return 0;
     size_t room = sizes_room(size, align_of(flags));
-    if (room <= BLOCK_MAX)
-        return class_size(class_of(room));
-    size_t units = units_of(size);
-    return units > PTRDIFF_MAX >> UNIT_SHIFT ? 0 : units << UNIT_SHIFT;
+    return room <= BLOCK_MAX ? class_size(class_of(room)) : units_of(size) << UNIT_SHIFT;
 }
 
 #define SAME(result, name, other, args) \

@@ -70,6 +70,9 @@ int serve_class_figure(const struct request *request, const struct node *node);
 int serve_class_unsigned(const struct request *request, const struct node *node);
 enum { CLASS_ALLOCS, CLASS_FREES, CLASS_LIVE, CLASS_ZERO }; /* what of a class */
 int serve_class(const struct request *request, const struct node *node);
+/* Sizes of large blocks: four for each doubling beyond BLOCK_MAX, as jemalloc lists them. */
+enum { LARGE_SIZES = 4 * (62 - 15) + 3 };
+int serve_large_size(const struct request *request, const struct node *node);
 int serve_arenas_count(const struct request *request, const struct node *node);
 int serve_arenas_create(const struct request *request, const struct node *node);
 int serve_arenas_lookup(const struct request *request, const struct node *node);
@@ -79,6 +82,7 @@ int serve_arena_refused(const struct request *request, const struct node *node);
 int serve_decay(const struct request *request, const struct node *node);
 int serve_cache_create(const struct request *request, const struct node *node);
 int serve_cache_number(const struct request *request, const struct node *node);
+int serve_thread_cache(const struct request *request, const struct node *node);
 int serve_thread_arena(const struct request *request, const struct node *node);
 int serve_thread_sum(const struct request *request, const struct node *node);
 int serve_thread_pointer(const struct request *request, const struct node *node);
@@ -111,6 +115,7 @@ struct figures {
     uint64_t allocated, active, metadata, resident, mapped, retained;
     uint64_t pages_active, pages_dirty, small_allocated, large_allocated;
     uint64_t small_allocs, small_frees, large_allocs, large_frees, cached, threads, zero;
+    uint64_t zero_reallocs;
     struct figures_class {
         uint64_t allocs, frees;
     } classes[CLASS_COUNT];

@@ -152,6 +152,7 @@ void figures_refresh(void)
     now.pages_dirty = (now.mapped - now.active) / os_page_size();
     now.cached = account.cached_bytes;
     now.threads = account.heaps;
+    now.zero_reallocs = load_relaxed(&libc_zero_reallocs);
     const uint64_t *from = (const uint64_t *)&now;
     uint64_t *to = (uint64_t *)&figures;
     for (size_t i = 0; i < sizeof now / sizeof *from; i++)
@@ -291,6 +292,18 @@ int serve_class(const struct request *request, const struct node *node)
     }
 }
 
+int serve_large_size(const struct request *request, const struct node *node)
+{
+    _Static_assert(BLOCK_MAX == 1 << 15, "LARGE_SIZES");
+    size_t at = request->numbers[0] + 1, doubling = at / 4;
+    (void)node;
+    if (request->numbers[0] >= LARGE_SIZES)
+        return ENOENT;
+    int refused = request_read_only(request);
+    size_t value = ((size_t)BLOCK_MAX << doubling) / 4 * (4 + at % 4);
+    return refused ? refused : request_give(request, &value, sizeof value);
+}
+
 int serve_arenas_count(const struct request *request, const struct node *node)
 {
     (void)node;
@@ -407,6 +420,25 @@ int serve_cache_number(const struct request *request, const struct node *node)
     if (refused || wrong)
         return refused ? refused : wrong;
     return came && value < load_relaxed(&caches) ? 0 : EFAULT;
+}
+
+/* Kept for the program to read; switching it off empties the cache of now. */
+int serve_thread_cache(const struct request *request, const struct node *node)
+{
+    (void)node;
+    bool value, came;
+    int wrong = request_take(request, &value, sizeof value, &came);
+    if (wrong)
+        return wrong;
+    if (heap_self == NULL)
+        free(malloc(1));
+    bool before = heap_self == NULL || !heap_self->cache_off;
+    if (came && heap_self != NULL) {
+        heap_self->cache_off = !value;
+        if (!value)
+            cold_flush();
+    }
+    return request_give(request, &before, sizeof before);
 }
 
 int serve_thread_arena(const struct request *request, const struct node *node)
