@@ -28,6 +28,7 @@ enum {
     RECORDER_NUMBERS = 16,
     RECORDER_PATH = 4096,
     RECORDER_LIVES = 16,
+    RECORDER_TOLD_PATH = 1024,
 };
 
 static const uint8_t RECORDER_MAGIC[8] = {0x89, 'm', 'e', 'm', 'r', 'e', 'c', '\n'};
@@ -42,6 +43,8 @@ enum sheet_kind {
     SHEET_HEAPS,
     SHEET_LOG, /* records as in a capture: PROCESS, MAPS, MARK and RECORDER_SO_FAR */
     SHEET_SERIES,
+    SHEET_CPU_ROWS,
+    SHEET_CPU_THREADS,
     SHEET_KINDS
 };
 
@@ -107,11 +110,56 @@ struct recorder_peak {
     } classes[RECORDER_CLASSES]; /* the last one: large blocks */
 };
 
+/* Samples of the CPU profile, for one stack and thread (lib/cpu/samples.c). */
+struct recorder_cpu_row {
+    uint64_t key; /* the stack + 1, and above 32 bits the thread's number; 0: none; written last */
+    uint64_t samples, ns;
+    uint64_t samples_mark, ns_mark; /* of these, what was sampled before gperftools' start */
+};
+
+/* A thread of it, by its number. */
+struct recorder_cpu_thread {
+    uint64_t since_ms, until_ms;
+    uint32_t tid, state; /* RECORDER_THREAD_NONE ...; written last */
+    uint64_t samples, ns;
+    char name[16];
+};
+
+struct recorder_cpu {
+    uint64_t first_ms; /* of the first start; 0: none */
+    uint64_t on_ns;    /* for how long it was on, up to the last start, */
+    uint64_t since_ms; /* which was then; 0: it does not run */
+    uint64_t lost, stackless, uncovered;
+    uint64_t user_ns, system_ns; /* CPU time of the process while it was on */
+    uint32_t rate, clock;
+};
+
 /* While counts move from one site to another, both are kept here as they were. */
 struct recorder_fold {
     uint32_t from, to; /* 0: none is under way; `to` is written last */
     uint64_t unused;
     struct recorder_site before[2];
+};
+
+/* A file that the program was told to write at its end, in a format of others. */
+enum { RECORDER_TOLD_MEMOIR, RECORDER_TOLD_JEMALLOC, RECORDER_TOLD_GPERFTOOLS, RECORDER_TOLD_CPU };
+enum { RECORDER_TOLD_COUNT = 4 };
+/* Its format: as enum format_kind of lib/dump/format.h, plus 1. */
+enum {
+    RECORDER_FORMAT_NONE,
+    RECORDER_FORMAT_CAPTURE,
+    RECORDER_FORMAT_PPROF,
+    RECORDER_FORMAT_JEMALLOC,
+    RECORDER_FORMAT_GPERFTOOLS,
+};
+enum { RECORDER_TOLD_ACCUM = 1, RECORDER_TOLD_RAW = 2 }; /* jemalloc's prof_accum; not adjusted */
+struct recorder_told {
+    uint32_t format; /* 0: none; written last */
+    uint32_t flags;  /* RECORDER_TOLD_ACCUM ... */
+    uint32_t owner;  /* the process that has the plain name; others add their id */
+    uint32_t unused;
+    uint64_t space;                /* jemalloc's names: the pid namespace; 0: not in them */
+    char path[RECORDER_TOLD_PATH]; /* from the root on; what its name begins with, or all of it */
 };
 
 enum {
@@ -144,19 +192,23 @@ struct recorder_head {
     uint64_t numbers[RECORDER_NUMBERS]; /* of ALLOCATOR, as of the last point of the series */
     struct recorder_fold fold;
     char capture[RECORDER_PATH]; /* the process's capture; empty: none */
+    struct recorder_cpu cpu;
+    struct recorder_told told[RECORDER_TOLD_COUNT];
 };
 
 _Static_assert(sizeof(struct recorder_head) <= RECORDER_DIRECTORY, "the head has room");
 _Static_assert(sizeof(struct recorder_site) == 256, "as struct site");
 
 /* Rows of a kind. */
-#define RECORDER_ROW_BYTES(kind)                                \
-    ((kind) == SHEET_NODES     ? sizeof(struct recorder_node)   \
-     : (kind) == SHEET_SITES   ? sizeof(struct recorder_site)   \
-     : (kind) == SHEET_THREADS ? sizeof(struct recorder_thread) \
-     : (kind) == SHEET_HEAPS   ? sizeof(struct recorder_heap)   \
-     : (kind) == SHEET_SERIES  ? sizeof(struct recorder_point)  \
-                               : 1)
+#define RECORDER_ROW_BYTES(kind)                                        \
+    ((kind) == SHEET_NODES         ? sizeof(struct recorder_node)       \
+     : (kind) == SHEET_SITES       ? sizeof(struct recorder_site)       \
+     : (kind) == SHEET_THREADS     ? sizeof(struct recorder_thread)     \
+     : (kind) == SHEET_HEAPS       ? sizeof(struct recorder_heap)       \
+     : (kind) == SHEET_SERIES      ? sizeof(struct recorder_point)      \
+     : (kind) == SHEET_CPU_ROWS    ? sizeof(struct recorder_cpu_row)    \
+     : (kind) == SHEET_CPU_THREADS ? sizeof(struct recorder_cpu_thread) \
+                                   : 1)
 /* And how many of them a sheet has. */
 #define RECORDER_ROWS(kind) (RECORDER_SHEET / RECORDER_ROW_BYTES(kind))
 

@@ -15,6 +15,7 @@
 
 #include "tool/memory/memory.h"
 #include "tool/profile/capture/capture.h"
+#include "tool/shelf_told.h"
 
 enum { PLACES = 3, FILE_MAX = 1 << 30 };
 static const char about_name[] = "about";
@@ -258,7 +259,8 @@ static bool is_past(const struct state *states, size_t count, size_t which)
     return false;
 }
 
-/* The capture of a recorder file's process as the file `to`, which may be the one it had. */
+/* The capture of a recorder file's process as the file `to`, which may be the one it had; and the
+ * files that the process was told to write. */
 static bool capture_write(const struct state *state, const char *to, struct error *error)
 {
     size_t size = 0, old_size = 0, made = 0;
@@ -270,6 +272,8 @@ static bool capture_write(const struct state *state, const char *to, struct erro
         bytes ? recorder_capture(bytes, size, old_size > 0 ? old : NULL, old_size, &made, &reason)
               : NULL;
     bool right = capture != NULL;
+    if (right)
+        shelf_told(bytes, size, &state->about);
     if (!right)
         error_set(error, ERROR_INPUT, "%s: %s", state->path, reason ? reason : strerror(errno));
     else if ((right = output_start(&output, to, error))) {

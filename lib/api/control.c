@@ -13,6 +13,7 @@
 #include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
+#include "base/recorder_file.h"
 #include "lib/api/cold.h"
 #include "lib/api/ending.h"
 #include "lib/api/init.h"
@@ -162,10 +163,16 @@ static struct dump_style style_from_options(void)
     return style;
 }
 
+static void tell_exit(void)
+{
+    dump_told(RECORDER_TOLD_MEMOIR, config.dump_exit ? &control_memoir : NULL, NULL);
+}
+
 static void apply_style(void)
 {
     struct dump_style style = style_from_options();
     dump_style_set(&control_memoir, &style);
+    tell_exit();
 }
 
 static void apply_every(void)
@@ -230,6 +237,7 @@ static void apply_signal(void)
 static void apply_exit(void)
 {
     trigger_set(&control_memoir, DUMP_EXIT, config.dump_exit);
+    tell_exit();
 }
 
 static void apply_capture_interval(void)

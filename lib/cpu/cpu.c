@@ -96,6 +96,33 @@ static void task_ended(uint32_t number)
     if (kept)
         __atomic_fetch_add(&ended, 1, __ATOMIC_RELAXED);
     tasks_end(number, kept);
+    samples_copy_task(number);
+}
+
+/* What is known of the profile as a whole, into the recorder file. Any thread; in handlers, too. */
+static void about_copy(void)
+{
+    if (!mirror_on())
+        return;
+    struct recorder_cpu *to = &mirror_head()->cpu;
+    bool runs = load_relaxed(&cpu_running);
+    struct os_usage now = runs ? os_usage() : used_since;
+    store_relaxed(&to->rate, rate_now);
+    store_relaxed(&to->on_ns, on_ns);
+    store_relaxed(&to->since_ms, runs ? on_since_ns / 1000000 : 0);
+    store_relaxed(&to->user_ns, used.user_ns + now.user_ns - used_since.user_ns);
+    store_relaxed(&to->system_ns, used.system_ns + now.system_ns - used_since.system_ns);
+    store_relaxed(&to->uncovered, load_relaxed(&uncovered));
+    store_release(&to->first_ms, first_ms);
+    store_relaxed(&mirror_head()->last_ms, os_now_ms());
+}
+
+void cpu_copy(void)
+{
+    if (first_ms == 0)
+        return;
+    samples_copy();
+    about_copy();
 }
 
 static int begin_locked(const struct cpu_wish *wish)
@@ -122,6 +149,7 @@ static int begin_locked(const struct cpu_wish *wish)
             task_joined(number);
     tasks_scan(&scan_calls);
     clocks_scout(true);
+    about_copy();
     return 0;
 }
 
@@ -137,6 +165,8 @@ static void end_locked(void)
     used.user_ns += now.user_ns - used_since.user_ns;
     used.system_ns += now.system_ns - used_since.system_ns;
     on_ns += os_now_ns() - on_since_ns;
+    used_since = now;
+    about_copy();
 }
 
 static void rate_change_locked(unsigned rate)
@@ -146,6 +176,7 @@ static void rate_change_locked(unsigned rate)
     for (uint32_t number = 1; number < tasks_count(); number++)
         if (load_acquire(&tasks_at(number)->state) == TASK_LIVES)
             clocks_renew(number);
+    about_copy();
 }
 
 int cpu_start(enum cpu_user user, const struct cpu_wish *wish)
@@ -219,6 +250,7 @@ void cpu_reset(void)
     on_since_ns = os_now_ns();
     used_since = os_usage();
     first_ms = cpu_runs() ? os_now_ms() : 0;
+    about_copy();
     cpu_unlock(&before);
 }
 
@@ -255,6 +287,7 @@ static void look_around(void)
 {
     static uint32_t rings;
     uint32_t ring = __atomic_add_fetch(&rings, 1, __ATOMIC_RELAXED);
+    about_copy();
     if (tasks_self(os_tid_asked()) == TASK_NONE || ring % LOOK_EVERY == 0)
         tasks_scan_start(&scan_calls);
 }

@@ -59,6 +59,8 @@ struct cpu_about {
     unsigned threads, uncovered;  /* live ones with a row; those without a clock */
 };
 void cpu_about(struct cpu_about *about);
+/* All of it into a recorder file that was made just now. */
+void cpu_copy(void);
 /* CPU time of a thread while it was profiled, by its own clock. */
 uint64_t cpu_used_ns(const struct task *task);
 

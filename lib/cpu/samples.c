@@ -7,6 +7,8 @@
  */
 #include "lib/cpu/samples.h"
 
+#include <string.h>
+
 #include "base/compiler.h"
 #include "base/config.h"
 #include "base/lock.h"
@@ -20,6 +22,7 @@ struct row {
 };
 
 static const uint64_t KEY = (uint64_t)1 << 32; /* keys are not 0 */
+enum { NAME_EVERY = 64 };                      /* samples of a thread, for the recorder file */
 
 static BULK uint32_t slabs[TABLE_SLABS];
 static struct table rows = {
@@ -28,12 +31,13 @@ static struct table rows = {
 static struct samples_sums sums;
 static uint32_t rows_of_none; /* as task->rows */
 
-static struct row *row_of(uint32_t stack, uint32_t number)
+/* The number of a row that is made if need be; 0: there is no memory. */
+static uint32_t row_of(uint32_t stack, uint32_t number)
 {
     bool fresh;
     uint32_t id = table_add_now(&rows, KEY | stack, number, config.heap_memory, &fresh);
     if (id == 0)
-        return NULL;
+        return 0;
     struct row *row = table_at(&rows, id);
     if (fresh) {
         uint32_t *first = number == TASK_NONE ? &rows_of_none : &tasks_at(number)->rows;
@@ -43,7 +47,7 @@ static struct row *row_of(uint32_t stack, uint32_t number)
         while (!__atomic_compare_exchange_n(first, &before, id, true, __ATOMIC_RELEASE,
                                             __ATOMIC_RELAXED));
     }
-    return row;
+    return id;
 }
 
 static void add(uint64_t *where, uint64_t value)
@@ -51,16 +55,80 @@ static void add(uint64_t *where, uint64_t value)
     __atomic_fetch_add(where, value, __ATOMIC_RELAXED);
 }
 
+/* ---- the recorder file ---- */
+
+static void row_copy(const struct row *row, uint32_t id)
+{
+    struct recorder_cpu_row *to = mirror_row_try(SHEET_CPU_ROWS, id);
+    if (to == NULL)
+        return; /* the next sample of this row tries again */
+    store_relaxed(&to->samples, load_relaxed(&row->samples));
+    store_relaxed(&to->ns, load_relaxed(&row->ns));
+    store_relaxed(&to->samples_mark, row->samples_mark);
+    store_relaxed(&to->ns_mark, row->ns_mark);
+    store_release(&to->key, ((row->entry.a & UINT32_MAX) + 1) | (uint64_t)row->entry.b << 32);
+}
+
+/* `ask`: in the thread itself, its name is asked for. */
+static void task_copy(const struct task *task, uint32_t number, bool ask)
+{
+    struct recorder_cpu_thread *to = mirror_row_try(SHEET_CPU_THREADS, number);
+    uint32_t state = load_acquire(&task->state);
+    if (to == NULL)
+        return;
+    to->since_ms = task->since_ms;
+    to->until_ms = task->until_ms;
+    to->tid = task->tid;
+    store_relaxed(&to->samples, load_relaxed(&task->samples));
+    store_relaxed(&to->ns, load_relaxed(&task->sampled_ns));
+    if (ask && !task->shares_memory)
+        os_thread_name(to->name);
+    else if (state == TASK_ENDED && task->name[0] != '\0')
+        memcpy(to->name, task->name, sizeof to->name);
+    store_release(&to->state, state == TASK_LIVES   ? RECORDER_THREAD_LIVES
+                              : state == TASK_ENDED ? RECORDER_THREAD_ENDED
+                                                    : RECORDER_THREAD_NONE);
+}
+
+static void sums_copy(void)
+{
+    struct recorder_cpu *to = &mirror_head()->cpu;
+    store_relaxed(&to->lost, load_relaxed(&sums.lost));
+    store_relaxed(&to->stackless, load_relaxed(&sums.stackless));
+}
+
+void samples_copy_task(uint32_t number)
+{
+    if (mirror_on())
+        task_copy(tasks_at(number), number, false);
+}
+
+void samples_copy(void)
+{
+    if (!mirror_on())
+        return;
+    for (uint32_t id = 1; id < table_count(&rows); id++) {
+        const struct row *row = table_at(&rows, id);
+        if (load_acquire(&row->entry.a) != 0)
+            row_copy(row, id);
+    }
+    for (uint32_t number = 1; number < tasks_count(); number++)
+        task_copy(tasks_at(number), number, false);
+    sums_copy();
+}
+
+/* ---- samples ---- */
+
 /* The row of what was walked; where there is no memory for it, one that is there. */
-static struct row *row_find(struct walk *walk, uint32_t number)
+static uint32_t row_find(struct walk *walk, uint32_t number)
 {
     uint32_t stack = stacks_add_now(walk);
-    struct row *row = stack == STACK_OTHER ? NULL : row_of(stack, number);
-    if (row != NULL)
-        return row;
+    uint32_t id = stack == STACK_OTHER ? 0 : row_of(stack, number);
+    if (id != 0)
+        return id;
     add(&sums.stackless, 1);
-    row = row_of(STACK_OTHER, number);
-    return row != NULL ? row : row_of(STACK_OTHER, TASK_NONE);
+    id = row_of(STACK_OTHER, number);
+    return id != 0 ? id : row_of(STACK_OTHER, TASK_NONE);
 }
 
 bool samples_take(uint32_t number, uint64_t weight, const void *context)
@@ -76,13 +144,14 @@ bool samples_take(uint32_t number, uint64_t weight, const void *context)
         table_reserve(&rows, config.heap_memory);
     }
     unwind_context(walk, context, config.heap_depth);
-    struct row *row = row_find(walk, number);
+    uint32_t id = row_find(walk, number);
     task->own = walk->own;
     walks_give(walk);
-    if (row == NULL) {
+    if (id == 0) {
         samples_lost(weight);
         return false;
     }
+    struct row *row = table_at(&rows, id);
     uint64_t ns = weight * task->period_ns;
     add(&row->samples, 1);
     add(&row->ns, ns);
@@ -90,6 +159,11 @@ bool samples_take(uint32_t number, uint64_t weight, const void *context)
     add_relaxed(&task->sampled_ns, ns);
     add(&sums.samples, 1);
     add(&sums.ns, ns);
+    if (mirror_on()) {
+        row_copy(row, id);
+        task_copy(task, number, task->samples % NAME_EVERY == 1);
+        sums_copy();
+    }
     return true;
 }
 
@@ -103,6 +177,7 @@ void samples_reserve(void)
     stacks_reserve();
     table_reserve(&rows, config.heap_memory);
     row_of(STACK_OTHER, TASK_NONE); /* the last resort */
+    samples_copy();
 }
 
 struct samples_sums samples_sums(void)
@@ -145,6 +220,7 @@ void samples_mark(void)
         row->samples_mark = load_relaxed(&row->samples);
         row->ns_mark = load_relaxed(&row->ns);
     }
+    samples_copy();
 }
 
 /* A sample that is taken meanwhile may stay. */
@@ -163,23 +239,30 @@ void samples_forget(void)
         store_relaxed(&tasks_at(number)->sampled_ns, 0);
     }
     sums = (struct samples_sums){0};
+    samples_copy();
 }
 
 void samples_fold(uint32_t number)
 {
     for (uint32_t id = load_acquire(&tasks_at(number)->rows); id != 0;) {
-        struct row *row = table_at(&rows, id), *to = NULL;
+        struct row *row = table_at(&rows, id), *to;
         uint64_t counts[] = {row->samples, row->ns, row->samples_mark, row->ns_mark};
+        uint32_t from_id = id, to_id = 0;
         id = row->entry.link; /* rows stay with the number, for the next thread that has it */
         row->samples = row->ns = row->samples_mark = row->ns_mark = 0;
-        if (counts[0] != 0 && (to = row_of((uint32_t)row->entry.a, TASK_NONE)) == NULL)
-            to = row_of(STACK_OTHER, TASK_NONE);
-        if (to == NULL)
+        if (mirror_on())
+            row_copy(row, from_id);
+        if (counts[0] != 0 && (to_id = row_of((uint32_t)row->entry.a, TASK_NONE)) == 0)
+            to_id = row_of(STACK_OTHER, TASK_NONE);
+        if (to_id == 0)
             continue;
+        to = table_at(&rows, to_id);
         add(&to->samples, counts[0]);
         add(&to->ns, counts[1]);
         add(&to->samples_mark, counts[2]);
         add(&to->ns_mark, counts[3]);
+        if (mirror_on())
+            row_copy(to, to_id);
     }
 }
 

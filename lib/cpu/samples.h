@@ -36,6 +36,9 @@ struct samples_sums {
 struct samples_sums samples_sums(void);
 /* Expirations that no handler could count. */
 void samples_lost(uint64_t weight);
+/* All, or one thread, into the recorder file (lib/watch/mirror.h). */
+void samples_copy(void);
+void samples_copy_task(uint32_t number);
 /* In a forked child. */
 void samples_forked(void);
 

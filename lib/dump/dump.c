@@ -467,6 +467,17 @@ void dump_recorder_objects(void)
         triggers_run();
 }
 
+void dump_told(unsigned which, const struct dump_style *style, const char *path)
+{
+    static uint32_t told; /* a bit each */
+    uint32_t bit = 1u << which;
+    if ((style == NULL && !(load_relaxed(&told) & bit)) || os_secure() || !dump_lock(true))
+        return;
+    store_relaxed(&told, style == NULL ? told & ~bit : told | bit);
+    recorder_file_told(which, style, path);
+    dump_unlock();
+}
+
 void dump_recorder_end(void)
 {
     if (!dump_lock(true))

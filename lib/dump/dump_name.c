@@ -130,8 +130,8 @@ static void print_memoir(struct print *text, const struct dump_style *style,
     print_text(text, format_suffix(style->format));
 }
 
-/* The number of the pid namespace: /proc/self/ns/pid is a link to "pid:[4026531836]". */
-static void print_namespace(struct print *text)
+/* /proc/self/ns/pid is a link to "pid:[4026531836]". */
+uint64_t dump_name_space(void)
 {
     char link[64];
     ssize_t length = os_link("/proc/self/ns/pid", link, sizeof link);
@@ -139,8 +139,7 @@ static void print_namespace(struct print *text)
     for (ssize_t i = 0; i < length; i++)
         if (link[i] >= '0' && link[i] <= '9')
             number = number * 10 + (uint64_t)(link[i] - '0');
-    print_unsigned(text, number);
-    print_char(text, '.');
+    return number;
 }
 
 static void print_jemalloc(struct print *text, const struct dump_style *style,
@@ -149,7 +148,7 @@ static void print_jemalloc(struct print *text, const struct dump_style *style,
     char letter = reasons[reason].letter;
     print_char(text, '.');
     if (style->pid_namespace)
-        print_namespace(text);
+        print_format(text, "%lu.", dump_name_space());
     print_format(text, "%d.%u.%c", moment->pid, counts.jemalloc++, letter);
     if (letter != 'f')
         print_unsigned(text, letter == 'i'   ? counts.interval++
@@ -166,6 +165,11 @@ static void print_gperftools(struct print *text, const struct dump_style *style,
     print_char(text, '.');
     print_padded(text, ++counts.gperftools, 4);
     print_text(text, ".heap");
+}
+
+void dump_name_prefix(struct print *text, const struct dump_style *style)
+{
+    print_prefix(text, style->prefix);
 }
 
 bool dump_name_next(char *name, const struct dump_style *style, enum dump_reason reason,

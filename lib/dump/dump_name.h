@@ -22,9 +22,13 @@ struct dump_moment {
 /* Writes the next name of the style to `name`, of DUMP_NAME_SIZE bytes. False if it is too long. */
 bool dump_name_next(char *name, const struct dump_style *style, enum dump_reason reason,
                     const struct dump_moment *moment);
+/* The first part of it: what the option says, or the program's name. */
+struct print;
+void dump_name_prefix(struct print *text, const struct dump_style *style);
+/* The number of the pid namespace of the process. */
+uint64_t dump_name_space(void);
 /* The reason as one word, and in gperftools' words. */
 const char *dump_name_word(enum dump_reason reason);
-struct print;
 struct totals_now;
 void dump_name_reason(struct print *text, enum dump_reason reason, const struct totals_now *now);
 

@@ -16,8 +16,10 @@
 #include "base/format.h"
 #include "base/os.h"
 #include "base/print.h"
+#include "lib/cpu/cpu.h"
 #include "lib/dump/capture.h"
 #include "lib/dump/capture_file.h"
+#include "lib/dump/dump_name.h"
 #include "lib/dump/style.h"
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
@@ -33,7 +35,8 @@ static BULK char name[RECORDER_PATH];
 static int fd = -1;
 static struct os_file_id id; /* of what `fd` was when it was opened */
 static bool child;           /* of a fork, and without a file */
-static uint64_t looked_ms;   /* when the mappings were last looked at */
+static BULK struct recorder_told told[RECORDER_TOLD_COUNT];
+static uint64_t looked_ms; /* when the mappings were last looked at */
 
 const char *recorder_file_name(void)
 {
@@ -46,6 +49,8 @@ static bool path_whole(char *to, size_t size, const char *path)
     struct print text;
     char folder[RECORDER_PATH / 2];
     size_t length = path[0] == '/' ? 0 : os_directory(folder, sizeof folder);
+    while (path[0] == '.' && path[1] == '/')
+        path += 2;
     print_start(&text, to, size);
     print_bytes(&text, folder, length);
     if (length > 0)
@@ -123,6 +128,7 @@ static void head_fill(void)
     head->state = child ? RECORDER_CHILD : 0;
     if (capture_file_open())
         path_whole(head->capture, sizeof head->capture, capture_file_name());
+    memcpy(head->told, told, sizeof told);
     memcpy(head->magic, RECORDER_MAGIC, sizeof head->magic);
 }
 
@@ -142,6 +148,7 @@ static int fill(void)
     capture_log_begin(&records, &sink);
     int error = capture_log_maps(&records);
     track_copy();
+    cpu_copy();
     __atomic_fetch_or(&mirror_head()->state, RECORDER_READY, __ATOMIC_RELEASE);
     return error;
 }
@@ -229,6 +236,38 @@ void recorder_file_capture(const char *path)
 {
     if (mirror_on())
         path_whole(mirror_head()->capture, sizeof mirror_head()->capture, path);
+}
+
+void recorder_file_told(unsigned which, const struct dump_style *style, const char *path)
+{
+    char prefix[RECORDER_TOLD_PATH / 2];
+    struct recorder_told *it = &told[which];
+    struct print text;
+    it->format = RECORDER_FORMAT_NONE;
+    print_start(&text, prefix, sizeof prefix);
+    if (style != NULL && path == NULL)
+        dump_name_prefix(&text, style);
+    else if (path != NULL)
+        print_text(&text, path);
+    print_string(&text);
+    if (style != NULL && !text.cut && path_whole(it->path, sizeof it->path, prefix)) {
+        it->flags =
+            style->options.accum * RECORDER_TOLD_ACCUM + style->options.raw * RECORDER_TOLD_RAW;
+        it->owner = (uint32_t)style->owner;
+        it->space = style->pid_namespace ? dump_name_space() : 0;
+        it->format = (uint32_t)style->format + 1;
+    }
+    if (!mirror_on())
+        return;
+    struct recorder_told *copy = &mirror_head()->told[which];
+    store_release(&copy->format, RECORDER_FORMAT_NONE);
+    if (it->format != RECORDER_FORMAT_NONE) {
+        memcpy(copy->path, it->path, sizeof copy->path);
+        copy->flags = it->flags;
+        copy->owner = it->owner;
+        copy->space = it->space;
+        store_release(&copy->format, it->format);
+    }
 }
 
 void recorder_file_end(void)

@@ -24,6 +24,10 @@ struct account_sum;
 void recorder_file_mark(const char *name, const struct account_sum *total);
 /* The capture of the process is in this file now. */
 void recorder_file_capture(const char *path);
+/* The program was told to write such a file at its end; `which` is one of RECORDER_TOLD_..., `path`
+ * its name, or NULL: the next one of the style. `style` NULL: it was not, or will not any more. */
+struct dump_style;
+void recorder_file_told(unsigned which, const struct dump_style *style, const char *path);
 /* The program ends in order. If the capture has all of it, the file goes. */
 void recorder_file_end(void);
 /* In a forked child, without the lock, before anything else. */

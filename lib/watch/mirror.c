@@ -87,11 +87,11 @@ static bool turn_wait(void)
     return false;
 }
 
-static bool make(enum sheet_kind kind, uint32_t at)
+static bool make(enum sheet_kind kind, uint32_t at, bool wait)
 {
     if (at >= MIRROR_SHEETS ||
         (load_relaxed(&((struct recorder_head *)place)->state) & RECORDER_FULL) != 0 ||
-        !turn_wait())
+        !(wait ? turn_wait() : turn_take(&busy)))
         return false;
     int error = mirror_sheets[kind][at] != 0 ? 0 : sheet_add();
     if (error == 0 && mirror_sheets[kind][at] == 0) {
@@ -108,7 +108,15 @@ static bool make(enum sheet_kind kind, uint32_t at)
 void *mirror_row_make(enum sheet_kind kind, uint32_t number)
 {
     void *row = mirror_row(kind, number);
-    if (row == NULL && make(kind, number / (uint32_t)RECORDER_ROWS(kind)))
+    if (row == NULL && make(kind, number / (uint32_t)RECORDER_ROWS(kind), true))
+        row = mirror_row(kind, number);
+    return row;
+}
+
+void *mirror_row_try(enum sheet_kind kind, uint32_t number)
+{
+    void *row = mirror_row(kind, number);
+    if (row == NULL && make(kind, number / (uint32_t)RECORDER_ROWS(kind), false))
         row = mirror_row(kind, number);
     return row;
 }
@@ -119,7 +127,7 @@ bool mirror_log(const void *bytes, size_t length)
     uint64_t at = head->log_length;
     for (uint64_t sheet = at / RECORDER_SHEET; sheet <= (at + length) / RECORDER_SHEET; sheet++)
         if (sheet >= MIRROR_SHEETS ||
-            (mirror_sheets[SHEET_LOG][sheet] == 0 && !make(SHEET_LOG, (uint32_t)sheet)))
+            (mirror_sheets[SHEET_LOG][sheet] == 0 && !make(SHEET_LOG, (uint32_t)sheet, true)))
             return false;
     for (size_t done = 0; done < length;) {
         uint64_t to = at + done;

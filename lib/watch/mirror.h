@@ -53,6 +53,8 @@ INLINE void *mirror_row(enum sheet_kind kind, uint32_t number)
 
 /* The same; memory is added if need be. NULL when the file can't grow. */
 void *mirror_row_make(enum sheet_kind kind, uint32_t number);
+/* The same in a signal handler: waits for no other thread, and finds no memory then. */
+void *mirror_row_try(enum sheet_kind kind, uint32_t number);
 /* Appends to the log. False if there is no room for all of it: then nothing is. One caller at a
  * time. */
 bool mirror_log(const void *bytes, size_t length);

@@ -90,24 +90,27 @@ void stacks_reserve(void)
     table_reserve(&nodes, config.heap_memory);
 }
 
-/* Into the recorder file. */
-static void node_copy(uint32_t id)
+typedef void *row_maker(enum sheet_kind kind, uint32_t number);
+
+/* Into the recorder file. False: it has no memory for it now. */
+static bool node_copy(uint32_t id, row_maker *make)
 {
     const struct table_entry *entry = table_at(&nodes, id);
-    struct recorder_node *copy = mirror_row_make(SHEET_NODES, id);
+    struct recorder_node *copy = make(SHEET_NODES, id);
     if (copy == NULL)
-        return;
+        return false;
     copy->caller = entry->b;
     store_release(&copy->pc, load_relaxed(&entry->a));
     if (unlikely(!mirror_code_has((uintptr_t)entry->a)))
         store_relaxed(&mirror_code_new, true);
+    return true;
 }
 
 static void nodes_copy(uint32_t id)
 {
     uint32_t end = stacks_count();
     for (; id < end; id++)
-        node_copy(id);
+        node_copy(id, mirror_row_make);
 }
 
 void stacks_copy(void)
@@ -145,8 +148,8 @@ INLINE uint32_t child_of(uint32_t caller, uintptr_t pc, adder *table)
     child = table(&nodes, pc, caller, config.heap_memory, &fresh);
     if (fresh && mirror_on()) {
         if (table == table_add)
-            node_copy(child);
-        else
+            node_copy(child, mirror_row_make);
+        else if (!node_copy(child, mirror_row_try))
             behind_note(child);
     }
     if (child != 0)

@@ -17,6 +17,7 @@
 #include "base/os.h"
 #include "base/os_thread.h"
 #include "base/print.h"
+#include "base/recorder_file.h"
 #include "lib/api/api.h"
 #include "lib/cpu/cpu.h"
 #include "lib/dump/dump.h"
@@ -89,6 +90,9 @@ bool cpuprofile_start(const char *path, int (*filter)(void *argument), void *arg
     start_s = (int64_t)(os_wall_ns() / 1000000000);
     owner = os_pid();
     memcpy(name, path, strlen(path) + 1);
+    struct dump_style told = style;
+    told.owner = owner;
+    dump_told(RECORDER_TOLD_CPU, &told, name);
     return true;
 }
 
@@ -112,6 +116,7 @@ void cpuprofile_stop(void)
         return;
     cpu_stop(CPU_GPERFTOOLS);
     file_write();
+    dump_told(RECORDER_TOLD_CPU, NULL, NULL);
     struct dump_cpu_sums sums = dump_cpu_sums();
     say("PROFILE: interrupts/evictions/bytes = %lu/0/%lu\n", (unsigned long)sums.samples,
         (unsigned long)sums.bytes);

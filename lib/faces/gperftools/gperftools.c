@@ -15,6 +15,7 @@
 #include "base/lock.h"
 #include "base/message.h"
 #include "base/os.h"
+#include "base/recorder_file.h"
 #include "lib/api/api.h"
 #include "lib/dump/dump.h"
 #include "lib/faces/gperftools/mmap_profile.h"
@@ -84,6 +85,7 @@ static void set_triggers(bool on)
     trigger_set(style, DUMP_FREED, on ? settings->freed_bytes : 0);
     trigger_set(style, DUMP_IN_USE, on ? settings->in_use_bytes : 0);
     trigger_set(style, DUMP_TIME, on ? settings->time_s * 1000 : 0);
+    dump_told(RECORDER_TOLD_GPERFTOOLS, on ? style : NULL, NULL);
 }
 
 static void set_signal(unsigned number)

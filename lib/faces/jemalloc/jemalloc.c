@@ -15,6 +15,7 @@
 #include "base/message.h"
 #include "base/os.h"
 #include "base/print.h"
+#include "base/recorder_file.h"
 #include "lib/api/api.h"
 #include "lib/dump/dump.h"
 #include "lib/faces/jemalloc/jemalloc_conf.h"
@@ -158,12 +159,25 @@ void jemalloc_init(void)
         jemalloc_write("<jemalloc>: prof_prefix is too long; dumps are named jeprof...\n");
 }
 
+/* Whether there is to be a dump at the end. */
+static bool ends_with_dump(void)
+{
+    return jemalloc_values[JEMALLOC_prof].given && jemalloc_on(JEMALLOC_prof) &&
+           jemalloc_on(JEMALLOC_prof_final) && control_jemalloc.prefix[0] != '\0';
+}
+
+static void tell_final(void)
+{
+    dump_told(RECORDER_TOLD_JEMALLOC, ends_with_dump() ? &control_jemalloc : NULL, NULL);
+}
+
 bool jemalloc_set_prefix(const char *prefix)
 {
     struct dump_style style = control_jemalloc;
     if (!put_prefix(&style, prefix))
         return false;
     dump_style_set(&control_jemalloc, &style);
+    tell_final();
     return true;
 }
 
@@ -188,6 +202,7 @@ void jemalloc_ready(void)
         jemalloc_log_start(NULL);
     if (control_jemalloc.prefix[0] == '\0')
         return;
+    tell_final();
     int64_t interval = (int64_t)jemalloc_values[JEMALLOC_lg_prof_interval].number;
     if (interval >= 0) {
         jemalloc_state.interval_bytes = (uint64_t)1 << interval;
@@ -201,6 +216,7 @@ void jemalloc_disown(void)
 {
     set(JEMALLOC_stats_print, false);
     set(JEMALLOC_prof_final, false);
+    tell_final();
     trigger_set(&control_jemalloc, DUMP_ALLOCATED, 0);
     if (load_relaxed(&jemalloc_state.gdump))
         jemalloc_set_gdump(false);
@@ -269,7 +285,6 @@ void jemalloc_exit(void)
     jemalloc_log_stop();
     if (jemalloc_on(JEMALLOC_stats_print))
         jemalloc_stats(NULL, NULL, jemalloc_values[JEMALLOC_stats_print_opts].text);
-    if (jemalloc_values[JEMALLOC_prof].given && jemalloc_on(JEMALLOC_prof) &&
-        jemalloc_on(JEMALLOC_prof_final) && control_jemalloc.prefix[0] != '\0')
+    if (ends_with_dump())
         final_dump();
 }

@@ -8,5 +8,6 @@
 #include "tool/profile/capture/moved.h"
 #include "tool/profile/capture/reconcile.h"
 #include "tool/profile/capture/recorder.h"
+#include "tool/profile/capture/recorder_told.h"
 
 #endif

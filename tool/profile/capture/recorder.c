@@ -324,6 +324,93 @@ static void write_allocator(struct writing *it)
     end_record(it);
 }
 
+/* ---- the CPU profile ---- */
+
+static bool cpu_row_read(const struct writing *it, uint32_t number, struct recorder_cpu_row *row)
+{
+    return recorder_row(&it->sheets, SHEET_CPU_ROWS, number, row) && row->key != 0 &&
+           row->samples != 0 && (uint32_t)row->key - 1 < it->nodes;
+}
+
+/* The name that the heap's profile has for the same thread. */
+static void thread_name(const struct writing *it, uint32_t tid, char name[16])
+{
+    struct recorder_thread thread;
+    uint32_t rows = recorder_rows(&it->sheets, SHEET_THREADS);
+    for (uint32_t number = 0; number < rows && name[0] == '\0'; number++)
+        if (recorder_row(&it->sheets, SHEET_THREADS, number, &thread) && thread.tid == tid &&
+            thread.state == RECORDER_THREAD_LIVES)
+            memcpy(name, thread.name, sizeof thread.name);
+}
+
+static void write_cpu_threads(struct writing *it, uint64_t last_ms)
+{
+    struct recorder_cpu_thread thread;
+    uint32_t rows = recorder_rows(&it->sheets, SHEET_CPU_THREADS);
+    for (uint32_t number = 1; number < rows; number++) {
+        if (!recorder_row(&it->sheets, SHEET_CPU_THREADS, number, &thread) ||
+            thread.state == RECORDER_THREAD_NONE)
+            continue;
+        bool lives = thread.state == RECORDER_THREAD_LIVES;
+        thread_name(it, thread.tid, thread.name);
+        begin_record(it, RECORD_CPU_THREADS);
+        put(it, number);
+        put(it, thread.tid);
+        put(it, lives ? THREAD_ALIVE : 0);
+        put(it, thread.since_ms);
+        put(it, lives ? last_ms : thread.until_ms);
+        put(it, thread.ns); /* its own clock can't be asked any more */
+        put(it, thread.ns);
+        put(it, thread.samples);
+        put_text(it, thread.name, strnlen(thread.name, sizeof thread.name));
+    }
+    end_record(it);
+}
+
+static void write_cpu(struct writing *it, uint64_t last_ms)
+{
+    static const char source[] = "thread timers";
+    const struct recorder_cpu *cpu = &it->sheets.head.cpu;
+    struct recorder_cpu_row row;
+    uint64_t samples = 0, ns = 0;
+    uint32_t rows = recorder_rows(&it->sheets, SHEET_CPU_ROWS);
+    if (cpu->first_ms == 0)
+        return;
+    write_cpu_threads(it, last_ms);
+    for (uint32_t number = 0; number < rows; number++) {
+        if (!cpu_row_read(it, number, &row))
+            continue;
+        uint64_t stack = (uint32_t)row.key - 1, thread = row.key >> 32;
+        if (begin_record(it, RECORD_CPU_ROWS))
+            it->last_stack = 0;
+        put_change(it, it->last_stack, stack);
+        it->last_stack = stack;
+        put(it, thread == 0 ? 0 : thread + 1);
+        put(it, row.samples);
+        put(it, row.ns);
+        samples += row.samples;
+        ns += row.ns;
+    }
+    end_record(it);
+    begin_record(it, RECORD_CPU);
+    put(it, cpu->since_ms != 0 ? CPU_RUNNING : 0);
+    put(it, cpu->rate);
+    put(it, cpu->clock);
+    put_text(it, source, sizeof source - 1);
+    put(it, cpu->first_ms);
+    put(it, cpu->on_ns + (cpu->since_ms != 0 && last_ms > cpu->since_ms
+                              ? (last_ms - cpu->since_ms) * 1000000
+                              : 0));
+    put(it, samples);
+    put(it, ns);
+    put(it, cpu->lost);
+    put(it, cpu->stackless);
+    put(it, cpu->uncovered);
+    put(it, cpu->user_ns);
+    put(it, cpu->system_ns);
+    end_record(it);
+}
+
 static void write_snapshot(struct writing *it)
 {
     static const char killed[] = RECORDER_KILLED, exiting[] = "Exiting";
@@ -348,6 +435,7 @@ static void write_snapshot(struct writing *it)
     write_series(it);
     write_totals(it);
     write_allocator(it);
+    write_cpu(it, head->start_ms + last);
     begin_record(it, RECORD_WHOLE);
     put(it, it->numbers.row_count);
     end_record(it);

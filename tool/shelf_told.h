@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Files that a program was told to write at its end (HEAPPROFILE, prof_final, CPUPROFILE,
+ * dump.exit) and could not, because it was killed: written from its recorder file, under the names
+ * that they would have had.
+ */
+#ifndef TOOL_SHELF_TOLD_H
+#define TOOL_SHELF_TOLD_H
+
+#include <stddef.h>
+
+#include "tool/profile/capture/capture.h"
+
+/* Writes those of this recorder file, and says which. A file that can't be written is a warning. */
+void shelf_told(const char *bytes, size_t size, const struct recorder_about *about);
+
+#endif
