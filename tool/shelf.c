@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tool/memory/memory.h"
+#include "tool/process/process.h"
 #include "tool/profile/capture/capture.h"
 #include "tool/shelf_told.h"
 
@@ -169,24 +170,6 @@ static char *file_read(const char *path, size_t *size)
     return bytes;
 }
 
-/* Field 22 of /proc/PID/stat: when the process started; 0 if it has ended. */
-static uint64_t start_ticks(pid_t pid)
-{
-    char path[64], text[1024];
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    FILE *file = fopen(path, "re");
-    size_t got = file ? fread(text, 1, sizeof text - 1, file) : 0;
-    if (file)
-        fclose(file);
-    text[got] = '\0';
-    char *at = strrchr(text, ')');
-    if (!at || at[1] == '\0' || at[2] == 'Z' || at[2] == 'X')
-        return 0;
-    for (int field = 2; at && field < 22; field++)
-        at = strchr(at + 1, ' ');
-    return at ? strtoull(at + 1, NULL, 10) : 0;
-}
-
 /* Its writer lives: it holds a lock; or, where the program has closed all descriptors, the process
  * with its number is as old. */
 static bool state_is_alive(int fd, const struct recorder_about *about)
@@ -194,8 +177,9 @@ static bool state_is_alive(int fd, const struct recorder_about *about)
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
         return true;
-    return !about->ended && about->start_ticks != 0 &&
-           start_ticks((pid_t)about->pid) == about->start_ticks;
+    struct process_stat stat;
+    return !about->ended && about->start_ticks != 0 && process_stat(&stat, (pid_t)about->pid) &&
+           stat.start_ticks == about->start_ticks;
 }
 
 static bool state_read(struct state *state, const char *path, const char **reason)

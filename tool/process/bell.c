@@ -7,15 +7,15 @@
 #include "tool/process/bell.h"
 
 #include "base/attach.h"
+#include "tool/symbol/elf/elf.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
 
-enum { PARTS_MAX = 64, NOTES_MAX = 4096 };
+enum { NOTES_MAX = 4096 };
 
 static bool memory_read(pid_t pid, uint64_t at, void *bytes, size_t size)
 {
@@ -29,25 +29,11 @@ static bool memory_write(pid_t pid, uint64_t at, void *bytes, size_t size)
     return process_vm_writev(pid, &here, 1, &there, 1, 0) == (ssize_t)size;
 }
 
-/* How many bytes of the notes are before the description, or 0; *length: how many it has. */
+/* Where in the notes the library's is, or 0; *length: how long it is. */
 static size_t note_offset(const char *notes, size_t size, size_t *length)
 {
-    Elf64_Nhdr note;
-    for (size_t at = 0; at + sizeof note <= size;) {
-        memcpy(&note, notes + at, sizeof note);
-        size_t owner = at + sizeof note;
-        size_t text = owner + (((size_t)note.n_namesz + 3) & ~(size_t)3);
-        size_t end = text + (((size_t)note.n_descsz + 3) & ~(size_t)3);
-        if (end > size || end <= at)
-            return 0;
-        *length = note.n_descsz;
-        if (note.n_type == ATTACH_NOTE && note.n_namesz == sizeof ATTACH_NOTE_OWNER &&
-            note.n_descsz >= ATTACH_NOTE_BELL &&
-            memcmp(notes + owner, ATTACH_NOTE_OWNER, sizeof ATTACH_NOTE_OWNER) == 0)
-            return text;
-        at = end;
-    }
-    return 0;
+    size_t offset = headers_note(notes, size, ATTACH_NOTE_OWNER, ATTACH_NOTE, length);
+    return offset > 0 && *length >= ATTACH_NOTE_BELL ? offset : 0;
 }
 
 const char *bell_note(const char *notes, size_t size)
@@ -56,25 +42,35 @@ const char *bell_note(const char *notes, size_t size)
     return offset > 0 ? notes + offset : NULL;
 }
 
+/* An object in the memory of a process. */
+struct object {
+    pid_t pid;
+    uint64_t start;
+};
+
+static bool object_read(const void *context, uint64_t at, void *bytes, size_t size)
+{
+    const struct object *object = context;
+    return memory_read(object->pid, object->start + at, bytes, size);
+}
+
 /* The bell of the object whose file is mapped from here on, or 0. */
 static uint64_t object_bell(pid_t pid, uint64_t start)
 {
-    Elf64_Ehdr header;
-    Elf64_Phdr parts[PARTS_MAX];
+    struct object object = {pid, start};
+    struct headers headers;
     char notes[NOTES_MAX];
     uint64_t base = start;
-    if (!memory_read(pid, start, &header, sizeof header) ||
-        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-        header.e_phnum > PARTS_MAX ||
-        !memory_read(pid, start + header.e_phoff, parts, header.e_phnum * sizeof *parts))
+    if (!headers_read(&headers, object_read, &object))
         return 0;
-    for (unsigned i = 0; i < header.e_phnum; i++)
-        if (parts[i].p_type == PT_LOAD && parts[i].p_offset == 0)
-            base = start - parts[i].p_vaddr;
-    for (unsigned i = 0; i < header.e_phnum; i++) {
-        uint64_t at = base + parts[i].p_vaddr;
-        size_t length, size = parts[i].p_filesz;
-        if (parts[i].p_type != PT_NOTE || size > sizeof notes || !memory_read(pid, at, notes, size))
+    for (unsigned i = 0; i < headers.count; i++)
+        if (headers.parts[i].p_type == PT_LOAD && headers.parts[i].p_offset == 0)
+            base = start - headers.parts[i].p_vaddr;
+    for (unsigned i = 0; i < headers.count; i++) {
+        const Elf64_Phdr *part = &headers.parts[i];
+        uint64_t at = base + part->p_vaddr;
+        size_t length, size = part->p_filesz;
+        if (part->p_type != PT_NOTE || size > sizeof notes || !memory_read(pid, at, notes, size))
             continue;
         size_t offset = note_offset(notes, size, &length);
         int32_t distance;

@@ -49,20 +49,13 @@ static bool is_below_us(pid_t pid)
     return relative.parent == getpid();
 }
 
-/* "PID (NAME) STATE PARENT ..."; a name may hold anything. False: it has ended. */
+/* False: it has ended. */
 static bool relative_read(struct relative *relative, pid_t pid)
 {
-    char path[64], text[512];
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    FILE *file = fopen(path, "re");
-    size_t got = file ? fread(text, 1, sizeof text - 1, file) : 0;
-    if (file)
-        fclose(file);
-    text[got] = '\0';
-    const char *name_end = strrchr(text, ')');
-    if (!name_end || strlen(name_end) < 5 || name_end[2] == 'Z' || name_end[2] == 'X')
+    struct process_stat stat;
+    if (!process_stat(&stat, pid))
         return false;
-    *relative = (struct relative){pid, atoi(name_end + 4)};
+    *relative = (struct relative){pid, stat.parent};
     return true;
 }
 

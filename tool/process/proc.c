@@ -5,10 +5,10 @@
 #include "base/attach.h"
 #include "base/os_socket.h"
 #include "tool/process/bell.h"
+#include "tool/symbol/elf/elf.h"
 #include "tool/terminal/terminal.h"
 
 #include <dirent.h>
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -109,6 +109,21 @@ static bool status_line(const char *text, const char *key, const char **value)
         }
     }
     return false;
+}
+
+bool process_stat(struct process_stat *stat, pid_t pid)
+{
+    char text[1024];
+    if (!text_read(text, sizeof text, "/proc/%d/stat", pid))
+        return false;
+    char *at = strrchr(text, ')'); /* a name may hold anything */
+    if (!at || strlen(at) < 5)
+        return false;
+    *stat = (struct process_stat){.state = at[2], .parent = atoi(at + 4)};
+    for (int field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    stat->start_ticks = at ? strtoull(at + 1, NULL, 10) : 0;
+    return stat->state != 'Z' && stat->state != 'X';
 }
 
 char process_state(pid_t pid)
@@ -267,29 +282,24 @@ static enum process_library library_find(struct process *process)
 
 bool process_file_has_library(const char *path, char *version, size_t size)
 {
-    enum { PARTS_MAX = 64, NOTES_MAX = 4096 };
-    Elf64_Ehdr header;
-    Elf64_Phdr part;
+    enum { NOTES_MAX = 4096 };
+    struct headers headers;
     char notes[NOTES_MAX];
     bool found = false;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return false;
-    if (os_is_file(fd) && pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
-        memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64) {
-        for (unsigned i = 0; !found && i < header.e_phnum && i < PARTS_MAX; i++) {
-            off_t at = (off_t)(header.e_phoff + (uint64_t)i * sizeof part);
-            if (pread(fd, &part, sizeof part, at) != (ssize_t)sizeof part)
-                break;
-            if (part.p_type != PT_NOTE || part.p_filesz > sizeof notes)
+    if (os_is_file(fd) && headers_read_file(&headers, fd))
+        for (unsigned i = 0; !found && i < headers.count; i++) {
+            const Elf64_Phdr *part = &headers.parts[i];
+            if (part->p_type != PT_NOTE || part->p_filesz > sizeof notes)
                 continue;
-            ssize_t got = pread(fd, notes, part.p_filesz, (off_t)part.p_offset);
+            ssize_t got = pread(fd, notes, part->p_filesz, (off_t)part->p_offset);
             const char *about = got > 0 ? bell_note(notes, (size_t)got) : NULL;
             found = about != NULL;
             if (found)
                 snprintf(version, size, "%.*s", ATTACH_NOTE_BELL, about);
         }
-    }
     close(fd);
     return found;
 }

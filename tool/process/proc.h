@@ -48,6 +48,15 @@ struct process {
     char command[512];
 };
 
+/* /proc/PID/stat. */
+struct process_stat {
+    char state;
+    pid_t parent;
+    uint64_t start_ticks; /* when it started, since the kernel did */
+};
+
+/* False: it has ended, or waits for its parent to notice that. */
+bool process_stat(struct process_stat *stat, pid_t pid);
 /* A look at it, some time after process_read: the state that all of its threads are in, 'D' say;
  * '?' if they are in different ones, 0 if there is no such process any more. */
 char process_state(pid_t pid);

@@ -4,6 +4,7 @@
 #define SYMBOL_ELF_ELF_H
 
 #include "tool/symbol/elf/bundle.h"
+#include "tool/symbol/elf/headers.h"
 #include "tool/symbol/elf/image.h"
 #include "tool/symbol/elf/mini.h"
 #include "tool/symbol/elf/symbol_table.h"
