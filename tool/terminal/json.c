@@ -43,24 +43,33 @@ unsigned json_character(const char *start)
     return code >= min[length] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? length : 0;
 }
 
-static void quoted(FILE *file, const char *text)
+/* XML has no U+FFFE, U+FFFF and their like. */
+static bool is_noncharacter(const unsigned char *at, unsigned length)
+{
+    return length >= 3 && at[length - 1] >= 0xbe && at[length - 2] == 0xbf &&
+           (at[length - 3] & 0x0f) == 0x0f;
+}
+
+static void quoted(const struct json *json, const char *text)
 {
     const unsigned char *at = (const unsigned char *)text;
+    FILE *file = json->file;
+    const char *special = json->embedded ? "\"\\<>&'" : "\"\\";
     putc_unlocked('"', file);
     while (*at != '\0') {
         size_t plain = 0;
-        while (at[plain] >= 0x20 && at[plain] < 0x7f && at[plain] != '"' && at[plain] != '\\')
+        while (at[plain] >= 0x20 && at[plain] < 0x7f && !strchr(special, at[plain]))
             plain++;
         fwrite_unlocked(at, 1, plain, file);
         at += plain;
         if (*at == '\0')
             break;
         unsigned length = json_character((const char *)at);
-        if (length == 0)
+        if (length == 0 || (json->embedded && is_noncharacter(at, length)))
             fputs("\xef\xbf\xbd", file); /* the character that stands for none */
-        else if (*at == '"' || *at == '\\')
+        else if (!json->embedded && (*at == '"' || *at == '\\'))
             fprintf(file, "\\%c", *at);
-        else if (*at < 0x20 || *at == 0x7f)
+        else if (*at <= 0x7f)
             fprintf(file, "\\u%04x", *at);
         else if (*at == 0xc2 && at[1] < 0xa0) /* terminals may obey these as well */
             fprintf(file, "\\u%04x", at[1]);
@@ -81,7 +90,7 @@ static void begin(struct json *json, const char *key)
     json->filled[json->depth] = true;
     if (!key)
         return;
-    quoted(json->file, key);
+    quoted(json, key);
     fputs(json->pretty ? ": " : ":", json->file);
 }
 
@@ -119,7 +128,7 @@ void json_end(struct json *json)
 void json_text(struct json *json, const char *key, const char *text)
 {
     begin(json, key);
-    quoted(json->file, text);
+    quoted(json, text);
 }
 
 void json_number(struct json *json, const char *key, int64_t number)
@@ -148,4 +157,21 @@ void json_flag(struct json *json, const char *key, bool flag)
 {
     begin(json, key);
     fputs(flag ? "true" : "false", json->file);
+}
+
+void json_text_begin(struct json *json, const char *key)
+{
+    begin(json, key);
+    putc_unlocked('"', json->file);
+}
+
+void json_text_end(struct json *json)
+{
+    putc_unlocked('"', json->file);
+}
+
+void json_written(struct json *json, const char *key, const char *value)
+{
+    begin(json, key);
+    fputs(value, json->file);
 }

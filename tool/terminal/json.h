@@ -14,6 +14,7 @@ struct json {
     FILE *file;
     unsigned depth;
     bool pretty;     /* a line for each member */
+    bool embedded;   /* in a page or a picture: no text may end the element around it */
     bool filled[64]; /* by depth: something stands there */
     bool array[64];  /* by depth: ends in ] */
 };
@@ -31,5 +32,11 @@ void json_real(struct json *json, const char *key, double number); /* null if it
 /* A time in ns as microseconds with all digits. */
 void json_micros(struct json *json, const char *key, int64_t time_ns);
 void json_flag(struct json *json, const char *key, bool flag);
+/* Text made of letters, digits, commas and spaces, as it comes: written to json->file between
+ * these two. */
+void json_text_begin(struct json *json, const char *key);
+void json_text_end(struct json *json);
+/* A value that was written here before. */
+void json_written(struct json *json, const char *key, const char *value);
 
 #endif

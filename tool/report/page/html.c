@@ -399,28 +399,37 @@ static void table_put(struct html *html)
 static void data_put(struct html *html)
 {
     FILE *file = html->file;
-    fputs("<script type=\"application/json\" id=\"data\">{\"name\":", file);
-    svg_json_text(file, html->options->name);
-    fprintf(file, ",\"two\":%s,\"reversed\":%s,", html->view.base ? "true" : "false",
-            html->options->reversed ? "true" : "false");
-    flame_data_write(&html->data, file);
-    fputs(",\n\"metrics\":[", file);
+    struct json json;
+    fputs("<script type=\"application/json\" id=\"data\">", file);
+    json_start(&json, file, false);
+    json.embedded = true;
+    json_object(&json, NULL);
+    json_text(&json, "name", html->options->name);
+    json_flag(&json, "two", html->view.base);
+    json_flag(&json, "reversed", html->options->reversed);
+    flame_data_write(&html->data, &json);
+    json_array(&json, "metrics");
     for (unsigned i = 0; i < html->metrics_count; i++) {
         const struct html_metric *metric = &html->metrics[i];
-        fprintf(file, "%s{\"key\":", i > 0 ? ",\n" : "");
-        svg_json_text(file, metric->key);
-        fputs(",\"title\":", file);
-        svg_json_text(file, metric->title);
-        fputs(",\"unit\":", file);
-        svg_json_text(file, metric->unit);
-        fprintf(file, ",\"things\":\"%s\",\"by\":\"%s\"", metric->things, metric->by);
-        fprintf(file,
-                ",\"total\":%" PRId64 ",\"base\":%" PRId64
-                ",\"count\":%zu,\"compared\":%s,\n\"rows\":[%s[]],\n\"nodes\":\"%s\"}",
-                metric->total.value, metric->total.base, metric->rows_count,
-                metric->compared ? "true" : "false", metric->rows.text, metric->nodes.text);
+        json_object(&json, NULL);
+        json_text(&json, "key", metric->key);
+        json_text(&json, "title", metric->title);
+        json_text(&json, "unit", metric->unit);
+        json_text(&json, "things", metric->things);
+        json_text(&json, "by", metric->by);
+        json_number(&json, "total", metric->total.value);
+        json_number(&json, "base", metric->total.base);
+        json_number(&json, "count", (int64_t)metric->rows_count);
+        json_flag(&json, "compared", metric->compared);
+        json_written(&json, "rows", metric->rows.text);
+        json_text_begin(&json, "nodes");
+        fputs(metric->nodes.text, file);
+        json_text_end(&json);
+        json_end(&json);
     }
-    fprintf(file, "]}</script>\n<script>%s</script>\n<script>%s</script>\n", flame_script,
+    json_end(&json);
+    json_end(&json);
+    fprintf(file, "</script>\n<script>%s</script>\n<script>%s</script>\n", flame_script,
             page_script);
 }
 

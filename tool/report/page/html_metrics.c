@@ -64,18 +64,26 @@ void html_site(FILE *file, const struct view_frame *frame)
     }
 }
 
+static void put_whole(struct json *json, double number)
+{
+    static const double max = 9e18;
+    json_number(json, NULL, fabs(number) <= max ? (int64_t)rint(number) : 0);
+}
+
 /* [frame, self, total, objects, error in per mille, trend...] */
-static void row_json(struct html *html, FILE *file, const struct view *view,
+static void row_json(struct html *html, struct json *json, const struct view *view,
                      const struct view_row *row)
 {
     unsigned moments = view->profile->history_moments;
-    fprintf(file, "[%u,%" PRId64 ",%" PRId64 ",%" PRId64 ",%.0f",
-            flame_data_frame(&html->data, &view->frames[row->frame]), row->self.value,
-            row->total.value, row->self.objects,
-            1000 * view_error_share(row->self.value, row->self.variance));
+    json_array(json, NULL);
+    json_number(json, NULL, flame_data_frame(&html->data, &view->frames[row->frame]));
+    json_number(json, NULL, row->self.value);
+    json_number(json, NULL, row->total.value);
+    json_number(json, NULL, row->self.objects);
+    put_whole(json, 1000 * view_error_share(row->self.value, row->self.variance));
     for (unsigned i = 0; moments > 1 && i < moments && i < PROFILE_MOMENTS_MAX; i++)
-        fprintf(file, ",%.0f", (double)row->history[i]);
-    fputs("],\n", file);
+        put_whole(json, (double)row->history[i]);
+    json_end(json);
 }
 
 static void row_plain(FILE *file, const struct view *view, const struct view_row *row)
@@ -108,10 +116,13 @@ static bool rows_plain(struct html *html, struct html_metric *metric, const stru
     struct view_row *rows = view_rows(view, false, &count);
     struct view_row *totals = view_rows(view, true, &by_total);
     bool *there = calloc(view->frames_count + 1, sizeof *there);
+    struct json json;
     bool ok = rows && totals && there;
+    json_start(&json, metric->rows.file, false);
+    json_array(&json, NULL);
     for (size_t i = 0; ok && i < count && i < ROWS_BY_SELF && rows[i].self.value != 0; i++) {
         there[rows[i].frame] = true;
-        row_json(html, metric->rows.file, view, &rows[i]);
+        row_json(html, &json, view, &rows[i]);
         if (metric->plain.file && i < HTML_PLAIN_ROWS)
             row_plain(metric->plain.file, view, &rows[i]);
         metric->rows_shown++;
@@ -119,9 +130,10 @@ static bool rows_plain(struct html *html, struct html_metric *metric, const stru
     for (size_t i = 0; ok && i < by_total && i < ROWS_BY_TOTAL && totals[i].total.value; i++) {
         if (there[totals[i].frame])
             continue;
-        row_json(html, metric->rows.file, view, &totals[i]);
+        row_json(html, &json, view, &totals[i]);
         metric->rows_shown++;
     }
+    json_end(&json);
     for (size_t i = 0; ok && i < count; i++)
         metric->rows_count += rows[i].self.value != 0 || rows[i].total.value != 0;
     free(rows);
@@ -152,19 +164,26 @@ static void change_plain(FILE *file, const struct view *view, const struct diff_
 static bool rows_compared(struct html *html, struct html_metric *metric, const struct view *view)
 {
     struct diff diff;
-    FILE *file = metric->rows.file;
+    struct json json;
     if (!diff_make(&diff, view, false))
         return false;
+    json_start(&json, metric->rows.file, false);
+    json_array(&json, NULL);
     for (size_t i = 0; i < diff.count && i < ROWS_BY_SELF; i++) {
         const struct diff_row *row = &diff.rows[i];
-        fprintf(file, "[%u,%u,%" PRId64 ",%" PRId64 ",%.0f,\"%s\"],\n",
-                flame_data_frame(&html->data, &view->frames[row->frame]),
-                flame_data_frame(&html->data, &view->frames[row->base_frame]), row->value.base,
-                row->value.value, row->noise, diff_word(row->verdict));
+        json_array(&json, NULL);
+        json_number(&json, NULL, flame_data_frame(&html->data, &view->frames[row->frame]));
+        json_number(&json, NULL, flame_data_frame(&html->data, &view->frames[row->base_frame]));
+        json_number(&json, NULL, row->value.base);
+        json_number(&json, NULL, row->value.value);
+        put_whole(&json, row->noise);
+        json_text(&json, NULL, diff_word(row->verdict));
+        json_end(&json);
         if (metric->plain.file && i < HTML_PLAIN_ROWS)
             change_plain(metric->plain.file, view, row);
         metric->rows_shown++;
     }
+    json_end(&json);
     metric->rows_count = diff.count;
     metric->noise = diff.noise;
     diff_free(&diff);

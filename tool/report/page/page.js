@@ -9,8 +9,6 @@
     const at = id => document.getElementById(id);
     const stage = at("stage"), svg = at("graph"), field = at("search"), body = at("table").tBodies[0];
     const cards = [...at("metrics").children], count = n => n.toLocaleString("en");
-    for (const metric of data.metrics)
-        metric.rows.pop(); // the empty one that ends the list
 
     // What is shown. `zoom` is a node's number.
     const first = {

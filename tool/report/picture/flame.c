@@ -142,15 +142,21 @@ static void flame_plain(void *context, const struct flame_node *node, double lef
 static void flame_script_write(struct flame *flame)
 {
     FILE *file = flame->file;
-    fputs("<script type=\"application/json\" id=\"data\">{\"unit\":", file);
-    svg_json_text(file, flame->view->unit);
-    fprintf(file, ",\"compared\":%s,\"inverted\":%s,\"reversed\":%s,",
-            flame->tree.compared ? "true" : "false", flame->options.inverted ? "true" : "false",
-            flame->options.reversed ? "true" : "false");
-    flame_data_write(&flame->data, file);
-    fputs(",\n\"nodes\":\"", file);
+    struct json json;
+    fputs("<script type=\"application/json\" id=\"data\">", file);
+    json_start(&json, file, false);
+    json.embedded = true;
+    json_object(&json, NULL);
+    json_text(&json, "unit", flame->view->unit);
+    json_flag(&json, "compared", flame->tree.compared);
+    json_flag(&json, "inverted", flame->options.inverted);
+    json_flag(&json, "reversed", flame->options.reversed);
+    flame_data_write(&flame->data, &json);
+    json_text_begin(&json, "nodes");
     flame_data_nodes(&flame->data, flame->view, &flame->tree, file);
-    fprintf(file, "\"}</script>\n<script><![CDATA[\n%s\n%s]]></script>\n", flame_script,
+    json_text_end(&json);
+    json_end(&json);
+    fprintf(file, "</script>\n<script><![CDATA[\n%s\n%s]]></script>\n", flame_script,
             flame_alone_script);
 }
 

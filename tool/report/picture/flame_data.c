@@ -137,30 +137,39 @@ void flame_data_class(const struct flame_data *data, const struct view *view,
     frame_class(&data->modules[module], frame->name, text);
 }
 
-void flame_data_write(const struct flame_data *data, FILE *file)
+/* [name, place, module, flags, class] */
+static void frame_write(struct json *json, const char *name, const char *place, int64_t module,
+                        unsigned flags, const char *class)
 {
-    fputs("\"modules\":[", file);
-    for (unsigned i = 0; i < data->modules_count; i++) {
-        fputs(i > 0 ? "," : "", file);
-        svg_json_text(file, svg_base_name(data->modules[i].path));
-    }
-    fputs("],\"frames\":[[\"all\",\"\",-1,0,\"c72\"],[\"\xe2\x80\xa6 smaller ones\",\"\",-1,0,"
-          "\"c72\"]",
-          file);
+    json_array(json, NULL);
+    json_text(json, NULL, name);
+    json_text(json, NULL, place);
+    json_number(json, NULL, module);
+    json_number(json, NULL, flags);
+    json_text(json, NULL, class);
+    json_end(json);
+}
+
+void flame_data_write(const struct flame_data *data, struct json *json)
+{
+    json_array(json, "modules");
+    for (unsigned i = 0; i < data->modules_count; i++)
+        json_text(json, NULL, svg_base_name(data->modules[i].path));
+    json_end(json);
+    json_array(json, "frames");
+    frame_write(json, "all", "", -1, 0, "c72");
+    frame_write(json, "\xe2\x80\xa6 smaller ones", "", -1, 0, "c72");
     for (uint32_t i = 0; i < data->count; i++) {
         const struct flame_data_frame *frame = &data->frames[i];
         char class[16], text[SVG_NAME_MAX], place[1024] = "";
         frame_class(&data->modules[frame->module], frame->name, class);
-        fputs(",\n[", file);
-        svg_json_text(file, svg_name(text, frame->name, NAME_COLUMNS));
         if (frame->file[0] != '\0')
             snprintf(place, sizeof place, frame->line != 0 ? "%s:%u" : "%s", frame->file,
                      frame->line);
-        fputc(',', file);
-        svg_json_text(file, place);
-        fprintf(file, ",%u,%u,\"%s\"]", frame->module, frame->flags, class);
+        frame_write(json, svg_name(text, frame->name, NAME_COLUMNS), place, frame->module,
+                    frame->flags, class);
     }
-    fputc(']', file);
+    json_end(json);
 }
 
 static void put_base36(FILE *file, int64_t number)

@@ -10,6 +10,7 @@
 
 #include "tool/memory/memory.h"
 #include "tool/report/picture/flame_tree.h"
+#include "tool/terminal/terminal.h"
 
 enum { FLAME_MODULES_MAX = 256 };
 
@@ -48,7 +49,7 @@ void flame_data_rank(struct flame_data *data);
 void flame_data_class(const struct flame_data *data, const struct view *view,
                       const struct flame_node *node, char text[16]);
 /* The members "modules" and "frames" of an object of JSON. */
-void flame_data_write(const struct flame_data *data, FILE *file);
+void flame_data_write(const struct flame_data *data, struct json *json);
 /* Of each node, with a space after it: up,frame,value,objects,more and in a comparison
  * width,base,base objects,level; in base 36, 0 is nothing. */
 void flame_data_nodes(struct flame_data *data, const struct view *view,

@@ -58,22 +58,6 @@ void svg_text(FILE *file, const char *text)
     }
 }
 
-void svg_json_text(FILE *file, const char *text)
-{
-    fputc('"', file);
-    for (const unsigned char *at = (const unsigned char *)text; *at != '\0';) {
-        unsigned length = svg_character(at);
-        if (strchr("<>&\"'\\", *at) != NULL)
-            fprintf(file, "\\u%04x", *at);
-        else if (length == 0)
-            fputs(*at == '\t' || *at == '\n' ? " " : "\xef\xbf\xbd", file);
-        else
-            fwrite(at, 1, length, file);
-        at += length == 0 ? 1 : length;
-    }
-    fputc('"', file);
-}
-
 unsigned svg_columns(const char *text)
 {
     unsigned columns = 0;

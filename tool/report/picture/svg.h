@@ -16,8 +16,6 @@ enum {
 
 /* Escaped; what is no UTF-8 or no character of XML becomes U+FFFD. */
 void svg_text(FILE *file, const char *text);
-/* A string of JSON with its quotes, in which nothing needs care inside XML. */
-void svg_json_text(FILE *file, const char *text);
 /* The name in at most `columns` characters: template arguments and parameters go first, then
  * qualifiers, then the end. "" if there is no room for anything that helps. */
 const char *svg_name(char text[SVG_NAME_MAX], const char *name, unsigned columns);
