@@ -52,6 +52,16 @@ build work.c -o work
 MEMOIR=dump.format:jemalloc,heap.rate:0,dump.exit:true,dump.prefix:je preload ./work 2>err
 MEMOIR=dump.format:gperftools,heap.rate:0,dump.exit:true,dump.prefix:gp preload ./work 2>err
 MEMOIR=dump.format:pprof,heap.rate:0,dump.exit:true,dump.prefix:pb preload ./work 2>err
+for number in 0 1 2; do # what a program leaves that is killed
+    MEMOIR=recorder:$place/state.$number,heap.rate:0 LD_PRELOAD=$MEMOIR_LIB ./work and waits & # no shell between
+    killed=$!
+    for _ in $(seq 100); do
+        [ -s "state.$number" ] && grep -q '^State:.S' "/proc/$killed/status" && break
+        sleep 0.1
+    done
+    kill -9 "$killed"
+    wait "$killed" 2>/dev/null
+done
 wait_there() { # until it is the program, and waits
     for _ in $(seq 100); do
         grep -q /work "/proc/$1/maps" && grep -q '^State:.S' "/proc/$1/status" && return
@@ -134,10 +144,13 @@ for verb, operands in verbs:
         first = {"VERB": ["run"], "bash|zsh|fish": ["zsh"]}.get(operands, [])
         if operands.startswith("PID "):
             first = [process, "show"]
-        add(verb, first, [], answer=verb != "recover")  # which speaks on standard error
+        if verb == "recover":  # of a file of ours: without an operand it takes all of this user's
+            for number, words in enumerate(([], ["--json"], ["--output", "recovered.memoir"])):
+                add(verb, ["state.%d" % number], words, form="json" if "--json" in words else "text",
+                    answer="--json" in words)  # else it speaks on standard error
+            continue
+        add(verb, first, [])
         for name, argument in own:
-            if (verb, name) == ("recover", "--output"):
-                continue
             if name == "--format":  # of ctl: of a dump
                 add(verb, [process, "dump", os.path.abspath("dump.%d" % count)], [name, argument.split("|")[0]], answer=False)
             else:
