@@ -13,6 +13,7 @@
 #include "lib/api/environment.h"
 #include "lib/api/faces.h"
 #include "lib/api/foreign.h"
+#include "lib/api/hooks.h"
 #include "lib/api/hot.h"
 #include "lib/api/init.h"
 #include "lib/api/leaks.h"

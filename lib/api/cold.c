@@ -13,6 +13,7 @@
 #include "lib/api/attach.h"
 #include "lib/api/cold_inside.h"
 #include "lib/api/ending.h"
+#include "lib/api/hooks.h"
 #include "lib/api/init.h"
 #include "lib/api/young.h"
 #include "lib/cpu/cpu.h"
@@ -130,7 +131,10 @@ static struct heap *enter(bool often)
 
 struct heap *cold_heap(bool often)
 {
-    return heap_self == NULL && young_is() ? NULL : enter(often);
+    struct heap *heap = heap_self == NULL && young_is() ? NULL : enter(often);
+    if (unlikely(load_relaxed(&hooks_any)) && heap != NULL)
+        heap_hide(heap);
+    return heap;
 }
 
 void cold_fork_child(void)
@@ -192,6 +196,19 @@ size_t cold_trim(void)
     size_t bytes = alloc_purge(SIZE_MAX);
     cold_end();
     return bytes;
+}
+
+void cold_hooks_changed(void)
+{
+    bool any = false;
+    for (unsigned i = 0; i < HOOKS_MOST; i++)
+        any |= load_relaxed(&hooks_set.on_new[i]) != NULL ||
+               load_relaxed(&hooks_set.on_delete[i]) != NULL;
+    store_release(&hooks_any, any);
+    if (cold_begin(NULL)) {
+        heap_interrupt(NULL);
+        cold_end();
+    }
 }
 
 size_t cold_release(size_t most)

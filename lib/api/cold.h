@@ -27,8 +27,8 @@ __attribute__((nonnull(1))) void *cold_realloc(void *p, size_t size, const struc
 size_t cold_resize(void *p, size_t size, const struct caller *caller);
 /* `align` is a power of two. */
 void *cold_aligned(size_t align, size_t size, const struct caller *caller);
-/* A block of that mark stays where it is for another size: one more call is counted. */
-void cold_kept(unsigned mark);
+/* An ordinary block stays where it is for another size: one more call is counted. */
+void cold_kept(void *p, size_t size);
 size_t cold_usable(const void *p);
 /* Whether p is a live block that `cold_free` would take. */
 bool cold_is_block(const void *p);
@@ -49,6 +49,8 @@ void cold_thread_end(void);
 void cold_set_rate(long long bytes);
 /* Frees as much as can be given to the kernel now; how many bytes were. */
 size_t cold_trim(void);
+/* There are functions to be called for each block, or no more (lib/api/hooks.h). */
+void cold_hooks_changed(void);
 /* Free pages only, until it is at least `most` bytes; how many. */
 size_t cold_release(size_t most);
 /* The calling thread keeps no free blocks for itself. */

@@ -8,6 +8,7 @@
 #include "lib/api/elsewhere.h"
 #include "lib/api/emergency.h"
 #include "lib/api/foreign.h"
+#include "lib/api/hooks.h"
 #include "lib/api/hot.h"
 #include "lib/api/young.h"
 #include "lib/heap/observer.h"
@@ -86,6 +87,8 @@ void cold_free(void *p, const struct caller *caller)
     bool ours;
     if (p == NULL)
         return;
+    if (unlikely(load_relaxed(&hooks_any)))
+        hooks_call_delete(p);
     unsigned mark = cold_mark(p, &ours);
     if (unlikely(mark == MARK_FREE)) {
         if (emergency_owns(p) || elsewhere_free(p) || free_shifted(p, caller) ||

@@ -7,6 +7,7 @@
 
 #include "base/os.h"
 #include "lib/api/cold_inside.h"
+#include "lib/api/hooks.h"
 #include "lib/api/young.h"
 #include "lib/heap/observer.h"
 #include "lib/watch/watch.h"
@@ -99,7 +100,7 @@ size_t cold_resize(void *p, size_t size, const struct caller *caller)
     return now;
 }
 
-void cold_kept(unsigned mark)
+static void count_kept(unsigned mark)
 {
     size_t size = class_size(mark_class(mark));
     struct heap *heap = load_relaxed(&heap_now);
@@ -109,6 +110,13 @@ void cold_kept(unsigned mark)
     }
     young_sum((struct heap_sums){1, 1, size, size});
     counts_direct(mark_class(mark), 1, 1);
+}
+
+void cold_kept(void *p, size_t size)
+{
+    if (unlikely(load_relaxed(&hooks_any)))
+        hooks_call_resized(p, p, size);
+    count_kept(mark_of(p));
 }
 
 /* A watched block of a class stays for another size. */
@@ -138,7 +146,7 @@ static void renew(void *p, unsigned mark, size_t usable, size_t size, const stru
     if (span->state == SPAN_LARGE) {
         resized(heap, p, span, usable, size, caller);
     } else {
-        cold_kept(span->mark);
+        count_kept(span->mark);
         if (mark == MARK_WATCHED)
             renew_record(span, p, usable, size, caller);
     }
@@ -156,14 +164,19 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
             block = realloc_large(p, span_of(p), size, caller);
             cold_end();
         }
-        if (likely(block != NULL))
+        if (likely(block != NULL)) {
+            if (unlikely(load_relaxed(&hooks_any)))
+                hooks_call_resized(p, block, size);
             return block;
+        }
         /* no room in the window, or inside already: like any other block */
     }
     size_t usable = cold_usable_for(p, "realloc");
     if (sizes_stay(usable, size)) {
         if (mark != MARK_FREE)
             renew(p, mark, usable, size, caller);
+        if (unlikely(load_relaxed(&hooks_any)))
+            hooks_call_resized(p, p, size);
         return p;
     }
     struct origin origin = {caller, TRACK_MOVED};
@@ -173,6 +186,8 @@ void *cold_realloc(void *p, size_t size, const struct caller *caller)
     if (block == NULL)
         return size <= usable ? p : NULL;
     memcpy(block, p, size < usable ? size : usable);
+    if (mark == MARK_WATCHED && unlikely(load_relaxed(&hooks_any)))
+        hooks_call_delete(p);
     if (mark == MARK_WATCHED && cold_begin(caller)) {
         cold_look_at_peak();
         cold_free_watched(p, cold_heap(false), caller, true);

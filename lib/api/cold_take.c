@@ -7,6 +7,7 @@
 #include "lib/api/cold_inside.h"
 #include "lib/api/elsewhere.h"
 #include "lib/api/emergency.h"
+#include "lib/api/hooks.h"
 #include "lib/api/hot.h"
 #include "lib/api/young.h"
 #include "lib/dump/dump.h"
@@ -141,6 +142,8 @@ void *cold_take(size_t size, size_t align, const struct origin *origin, bool *ze
     cold_end();
     if (unlikely(block == NULL))
         triggers_failure();
+    else if (unlikely(load_relaxed(&hooks_any)))
+        hooks_call_new(block, size);
     return block;
 }
 

@@ -165,7 +165,7 @@ EXPORT void *realloc(void *p, size_t size)
     if (unlikely(usable == 0 || size > BLOCK_MAX))
         return realloc_slow(p, size);
     if (sizes_stay(usable, size)) {
-        cold_kept(mark_of(p));
+        cold_kept(p, size);
         return p;
     }
     return realloc_move(p, size);

@@ -264,7 +264,7 @@ INLINE void *resize(void *p, size_t size)
 {
     size_t usable = hot_size(p);
     if (likely(usable != 0 && sizes_stay(usable, size))) {
-        cold_kept(mark_of(p));
+        cold_kept(p, size);
         return p;
     }
     return resize_slow(p, size);

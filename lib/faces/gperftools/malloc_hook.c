@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gperftools' MallocHook in its C form. Hooks for new and delete are called (lib/api/hooks.h).
+ * Those for mmap, munmap, mremap and sbrk are kept and never called, as in gperftools since 2.17.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "base/arch.h"
+#include "base/compiler.h"
+#include "lib/api/api.h"
+#include "lib/watch/watch.h"
+
+typedef void hook(void);
+
+/* The last place is that of MallocHook_Set..., the others are those of MallocHook_Add... */
+enum { ADDED_MOST = HOOKS_MOST - 1, SET_AT = ADDED_MOST };
+
+static int add(hook **places, hook *added);
+static int take_out(hook **places, hook *removed);
+static hook *set(hook **places, hook *now);
+
+#define HOOKS(name, places)                           \
+    EXPORT int MallocHook_Add##name##Hook(hook *);    \
+    EXPORT int MallocHook_Remove##name##Hook(hook *); \
+    EXPORT hook *MallocHook_Set##name##Hook(hook *);  \
+    EXPORT int MallocHook_Add##name##Hook(hook *h)    \
+    {                                                 \
+        return add(places, h);                        \
+    }                                                 \
+    EXPORT int MallocHook_Remove##name##Hook(hook *h) \
+    {                                                 \
+        return take_out(places, h);                   \
+    }                                                 \
+    EXPORT hook *MallocHook_Set##name##Hook(hook *h)  \
+    {                                                 \
+        return set(places, h);                        \
+    }
+
+#define KEPT(name)                        \
+    static hook *kept_##name[HOOKS_MOST]; \
+    HOOKS(name, kept_##name)
+
+HOOKS(New, (hook **)hooks_set.on_new)
+HOOKS(Delete, (hook **)hooks_set.on_delete)
+KEPT(PreMmap)
+KEPT(Mmap)
+KEPT(Munmap)
+KEPT(Mremap)
+KEPT(PreSbrk)
+KEPT(Sbrk)
+
+/* One replacement of each kind. */
+#define REPLACEMENT(name)                                                                 \
+    static hook *replacement_##name[HOOKS_MOST];                                          \
+    EXPORT int MallocHook_Set##name##Replacement(hook *);                                 \
+    EXPORT int MallocHook_Remove##name##Replacement(hook *);                              \
+    EXPORT int MallocHook_Set##name##Replacement(hook *h)                                 \
+    {                                                                                     \
+        hook *free_place = NULL;                                                          \
+        return h != NULL &&                                                               \
+               __atomic_compare_exchange_n(&replacement_##name[0], &free_place, h, false, \
+                                           __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);           \
+    }                                                                                     \
+    EXPORT int MallocHook_Remove##name##Replacement(hook *h)                              \
+    {                                                                                     \
+        return take_out(replacement_##name, h);                                           \
+    }
+REPLACEMENT(Mmap)
+REPLACEMENT(Munmap)
+
+/* Puts a hook into a free place. Like gperftools: 1, or 0 if there is none. */
+static int add(hook **places, hook *added)
+{
+    bool done = false;
+    for (unsigned i = 0; added != NULL && i < ADDED_MOST && !done; i++) {
+        hook *free_place = NULL;
+        done = __atomic_compare_exchange_n(&places[i], &free_place, added, false, __ATOMIC_ACQ_REL,
+                                           __ATOMIC_RELAXED);
+    }
+    cold_hooks_changed();
+    return done;
+}
+
+static int take_out(hook **places, hook *removed)
+{
+    bool done = false;
+    for (unsigned i = 0; removed != NULL && i < HOOKS_MOST && !done; i++) {
+        hook *expected = removed;
+        done = __atomic_compare_exchange_n(&places[i], &expected, NULL, false, __ATOMIC_ACQ_REL,
+                                           __ATOMIC_RELAXED);
+    }
+    cold_hooks_changed();
+    return done;
+}
+
+static hook *set(hook **places, hook *now)
+{
+    hook *before = __atomic_exchange_n(&places[SET_AT], now, __ATOMIC_ACQ_REL);
+    cold_hooks_changed();
+    return before;
+}
+
+int MallocHook_GetCallerStackTrace(void **result, int max_depth, int skip_count);
+void *_ZN10MallocHook12UnhookedMMapEPvmiiil(void *start, size_t length, int protection, int flags,
+                                            int fd, off_t offset);
+int _ZN10MallocHook14UnhookedMUnmapEPvm(void *start, size_t length);
+
+/* This library, or the whole program if that is linked statically. */
+extern HIDDEN const char __ehdr_start[], _end[];
+
+/* How many frames from the leaf on are the hook's and ours: up to our last one, if the program's
+ * own can be told from ours. */
+static uint32_t frames_of_ours(const struct walk *walk)
+{
+    enum { DEEPEST = 16 };
+    uint32_t ours = 0, most = walk->count < DEEPEST ? walk->count : DEEPEST;
+    for (uint32_t i = 0; i < most; i++) {
+        uintptr_t pc = walk->pcs[walk->count - 1 - i];
+        if (pc >= (uintptr_t)__ehdr_start && pc < (uintptr_t)_end)
+            ours = i + 1;
+    }
+    return ours == walk->count ? 0 : ours;
+}
+
+/* From a hook: the stack of the program's call of malloc or free. */
+EXPORT int MallocHook_GetCallerStackTrace(void **result, int max_depth, int skip_count)
+{
+    static const struct own_stack nothing;
+    struct caller caller = CALLER_HERE;
+    struct walk *walk =
+        max_depth > 0 && skip_count >= 0 ? walks_take(WALKS_NOBODY, &nothing) : NULL;
+    if (walk == NULL)
+        return 0;
+    unwind(walk, &caller, WALK_MOST);
+    uint32_t at = frames_of_ours(walk) + (uint32_t)skip_count;
+    int count = 0;
+    for (; at < walk->count && count < max_depth; at++)
+        result[count++] = (void *)walk->pcs[walk->count - 1 - at];
+    walks_give(walk);
+    return count;
+}
+
+EXPORT void *_ZN10MallocHook12UnhookedMMapEPvmiiil(void *start, size_t length, int protection,
+                                                   int flags, int fd, off_t offset)
+{
+    long got = arch_syscall(SYS_mmap, (long)start, (long)length, protection, flags, fd, offset);
+    if (got > -4096 && got < 0)
+        errno = (int)-got;
+    return got > -4096 && got < 0 ? MAP_FAILED : (void *)got;
+}
+
+EXPORT int _ZN10MallocHook14UnhookedMUnmapEPvm(void *start, size_t length)
+{
+    long got = arch_syscall(SYS_munmap, (long)start, (long)length, 0, 0, 0, 0);
+    if (got != 0)
+        errno = (int)-got;
+    return got == 0 ? 0 : -1;
+}
