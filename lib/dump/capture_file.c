@@ -331,6 +331,11 @@ int capture_file_snapshot(const char *reason, bool last)
     return done(error);
 }
 
+int capture_file_now(void)
+{
+    return done(ready());
+}
+
 int capture_file_mark(const char *mark)
 {
     totals_high_water(); /* so that no moment of the capture is above the peak */

@@ -26,6 +26,8 @@ int capture_file_snapshot(const char *reason, bool last);
 int capture_file_mark(const char *name);
 /* Whether a snapshot is to be taken for no other reason than that time has passed. */
 bool capture_file_due(void);
+/* In a forked child: begins its file now. */
+int capture_file_now(void);
 /* In a forked child: the next call begins a file of its own. */
 void capture_file_forked(void);
 /* Whether it has begun and not ended; whether the last call wrote the end of it. */

@@ -478,6 +478,19 @@ void dump_told(unsigned which, const struct dump_style *style, const char *path)
     dump_unlock();
 }
 
+void dump_before_leaving(void)
+{
+    if (!recorder_file_waits() || !dump_lock(true))
+        return;
+    int error = recorder_file_now();
+    if (error != 0)
+        complain(&of_recorder, DUMP_CALL, recorder_file_name(), false, error);
+    error = capture_file_now();
+    if (error != 0 && error != ENOENT)
+        complain(&of_capture, DUMP_CALL, capture_file_name(), false, error);
+    dump_unlock();
+}
+
 void dump_recorder_end(void)
 {
     if (!dump_lock(true))

@@ -47,6 +47,9 @@ int dump_capture_fd(int fd, char *name);
 int dump_recorder(const char *path);
 void dump_recorder_objects(void);
 void dump_recorder_end(void);
+/* The process is about to become one that may not make files where they are to be: a forked child
+ * makes its own now. */
+void dump_before_leaving(void);
 /* The program is to write such a file at its end: if it is killed, the tool writes it, from the
  * recorder file. `which`: RECORDER_TOLD_... of base/recorder_file.h; `path`: its name, or NULL: the
  * next one of the style; `style` NULL: no more. */

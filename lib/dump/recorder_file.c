@@ -207,23 +207,32 @@ static void objects_look(void)
     capture_log_maps(&records); /* a full file has said so */
 }
 
+bool recorder_file_waits(void)
+{
+    return asked[0] != '\0' && child;
+}
+
+int recorder_file_now(void)
+{
+    if (!child)
+        return 0;
+    int error = begin();
+    child = false;
+    if (error != 0)
+        asked[0] = '\0';
+    return error;
+}
+
 int recorder_file_look(void)
 {
-    int error = 0;
     store_relaxed(&mirror_asked, false);
-    if (asked[0] == '\0')
+    if (asked[0] == '\0' || (child && os_now_ms() < load_relaxed(&mirror_due_ms)))
         return 0;
-    if (child && os_now_ms() < load_relaxed(&mirror_due_ms))
-        return 0;
-    if (child) {
-        error = begin();
-        child = false;
-        if (error != 0)
-            asked[0] = '\0';
-    } else if (mirror_on()) {
+    if (child)
+        return recorder_file_now();
+    if (mirror_on())
         objects_look();
-    }
-    return error;
+    return 0;
 }
 
 void recorder_file_mark(const char *mark, const struct account_sum *total)

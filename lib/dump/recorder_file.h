@@ -17,6 +17,10 @@ const char *recorder_file_name(void);
 /* Makes the file of a forked child that has recorded something, and tells the file what has been
  * loaded or unloaded. 0 or an errno value. */
 int recorder_file_look(void);
+/* Whether a forked child is to have one and has none yet; makes it, without waiting for anything to
+ * be recorded. */
+bool recorder_file_waits(void);
+int recorder_file_now(void);
 /* Something was loaded or unloaded. Any thread, without the lock. */
 void recorder_file_objects(void);
 /* A moment with a name. */

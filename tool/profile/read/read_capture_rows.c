@@ -169,6 +169,15 @@ static uint32_t find_ever(const struct profile *profile, uint64_t address)
     return 0;
 }
 
+/* A list may come after the first nodes of code that it tells of. */
+static void find_late(struct profile *profile)
+{
+    struct profile_location *locations = profile->locations.items;
+    for (size_t i = 0; i < profile->locations.count; i++)
+        if (locations[i].mapping == 0 && locations[i].address > 0)
+            locations[i].mapping = find_ever(profile, locations[i].address - 1);
+}
+
 /* ---- nodes ---- */
 
 static uint32_t locate(struct taking *taking, uint64_t pc)
@@ -516,6 +525,7 @@ bool capture_take_rows(const struct read_input *input, const struct capture_plan
     enum capture_result result = capture_read(input->bytes, size, &calls, &taking, &wrong);
     leak_samples(&taking);
     clock_samples(&taking);
+    find_late(profile);
     moved_mark(profile, taking.gone.items, taking.gone.count);
     if (profile->period < 0) /* recording is off now: what there is was sampled at this rate */
         profile->period = taking.samples.largest_rate;

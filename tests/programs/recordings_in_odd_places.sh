@@ -1,0 +1,257 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# timeout=600
+# The recorder file where little is allowed: a full /dev/shm and one of 64 MB, a limit on the size of
+# files, a read-only folder, chroot, workers that drop root (nginx's, too), Go with cgo, libraries
+# that were unloaded. The program does what it would do without us; what fits is recorded; what does
+# not is one message.
+. "$(dirname "$0")/common.sh"
+need python3
+: "${MEMOIR_TOOL:?}"
+open_place
+cp "$(readlink -f "$MEMOIR_LIB")" "$place/libmemoir.so"
+chmod 755 "$place/libmemoir.so"
+library=$place/libmemoir.so
+cat >"$place/odd.c" <<'END'
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *volatile last;
+__attribute__((noinline)) void *keep_some(size_t size)
+{
+    return last = memset(malloc(size), 1, size);
+}
+/* Two to the power of `depth` stacks. */
+__attribute__((noinline)) void many(int depth, size_t size)
+{
+    if (depth == 0) {
+        keep_some(size);
+        return;
+    }
+    many(depth - 1, size);
+    __asm__ volatile("" ::: "memory");
+    many(depth - 1, size);
+    __asm__ volatile("" ::: "memory");
+}
+static void end(void)
+{
+    raise(SIGKILL);
+}
+int main(int count, char **words)
+{
+    (void)count;
+    switch (words[1][0]) {
+    case 'm': /* many stacks, then an end in order */
+        many(atoi(words[2]), 16);
+        puts("done");
+        return 0;
+    case 'c':
+        keep_some(100000);
+        if (chroot(words[2]) != 0 || chdir("/") != 0)
+            return 2;
+        keep_some(200000);
+        end();
+    case 'w': /* a worker that drops root */
+        for (int i = 0; i < 10; i++)
+            keep_some(1000);
+        if (fork() != 0) {
+            wait(NULL);
+            return 0;
+        }
+        if (setgid(65534) != 0 || setuid(65534) != 0)
+            return 2;
+        for (int i = 0; i < 100; i++) {
+            keep_some(10000);
+            usleep(1000);
+        }
+        end();
+    case 'd': {
+        void *library = dlopen(words[2], RTLD_NOW);
+        void *(*take)(size_t) = (void *(*)(size_t))dlsym(library, "take_in_library");
+        for (int i = 0; i < 50; i++)
+            last = take(3000);
+        dlclose(library);
+        keep_some(100);
+        end();
+    }
+    case 'r': /* a rise, and sleep; a fall, and sleep */
+        last = malloc(100 << 20);
+        usleep(50000);
+        if (words[1][1] == 'f') {
+            free(last);
+            usleep(50000);
+        }
+        end();
+    }
+    return 3;
+}
+END
+build "$place/odd.c" -o "$place/odd"
+chmod 755 "$place/odd"
+settle
+run() { # OPTIONS WORDS...
+    options=$1
+    shift
+    MEMOIR=$options LD_PRELOAD=$library ./odd "$@" >out 2>errors
+}
+names() { # FILE NAME
+    "$MEMOIR_TOOL" top --json "$1" 2>message | grep -q "\"name\": \"$2\"" ||
+        fail "$what: no $2 in $1: $(cat errors message)"
+}
+
+what='a rise and a fall'
+run recorder:$place/state r
+"$MEMOIR_TOOL" report state 2>/dev/null | grep -Eq '^ +peak 100 MiB .* last seen 100 MiB' ||
+    fail "$what: $("$MEMOIR_TOOL" report state 2>&1 | head -5)"
+rm -f state
+run recorder:$place/state rf
+"$MEMOIR_TOOL" report state 2>/dev/null | grep -Eq '^ +peak 100 MiB .* last seen [0-9.]+ K?i?B' ||
+    fail "$what: $("$MEMOIR_TOOL" report state 2>&1 | head -5)"
+rm -f state
+
+what='unloaded'
+cat >library.c <<'END'
+#include <stdlib.h>
+__attribute__((noinline)) void *take_in_library(size_t size)
+{
+    void *block = malloc(size);
+    __asm__ volatile("" ::"r"(block) : "memory");
+    return block;
+}
+END
+build -fPIC -shared library.c -o library.so
+run recorder:$place/state,heap.rate:0 d ./library.so
+names state take_in_library
+rm -f state
+
+what='a limit on the size of files'
+(
+    ulimit -f 2048
+    run recorder:$place/state,heap.rate:0,heap.memory:1G m 14
+) || fail "$what: exit code $?"
+[ "$(cat out)" = done ] || fail "$what: $(cat out errors)"
+[ "$(grep -c '^memoir: ' errors)" -eq 1 ] && grep -q 'ulimit -f' errors || fail "$what: said $(cat errors)"
+"$MEMOIR_TOOL" top state >out 2>&1 || fail "$what: $(cat out)"
+grep -q 'was full' out || fail "$what: $(cat out)"
+rm -f state
+
+if command -v go >/dev/null 2>&1 && [ "${MEMOIR_TEST_GO-yes}" = yes ]; then
+    what='Go'
+    mkdir go
+    cat >go/main.go <<'END'
+package main
+
+// #include <stdlib.h>
+// #include <string.h>
+// __attribute__((noinline)) static void *from_c(size_t size) { return memset(malloc(size), 1, size); }
+import "C"
+import "os"
+
+func main() {
+	for i := 0; i < 100; i++ {
+		C.from_c(10000)
+	}
+	os.Exit(7)
+}
+END
+    if (cd go && GO111MODULE=off GOFLAGS= GOCACHE="$place/gocache" HOME="$place" CGO_ENABLED=1 \
+        nice go build -o ../with_go main.go) >out 2>&1; then
+        MEMOIR=recorder:$place/state,heap.rate:0 LD_PRELOAD=$library ./with_go 2>errors
+        [ $? -eq 7 ] || fail "$what: exit code"
+        quiet errors
+        "$MEMOIR_TOOL" report --json state 2>message | grep -q '"name": "from_c"' || fail "$what: $(cat message)"
+    else
+        echo "Go can't build with cgo here: $(tail -1 out)"
+    fi
+    rm -f state*
+fi
+
+[ "$(id -u)" -eq 0 ] || finish
+what='a folder that is read-only'
+mkdir shut
+chmod 755 shut
+command -v setpriv >/dev/null &&
+    setpriv --reuid=65534 --regid=65534 --clear-groups env MEMOIR="recorder:$place/shut/state" \
+        LD_PRELOAD="$library" ./odd m 4 >out 2>errors
+[ "$(cat out)" = done ] && [ "$(grep -c '^memoir: no recorder file' errors)" -eq 1 ] ||
+    fail "$what: $(cat out errors)"
+
+what='chroot'
+mkdir root
+run recorder:$place/state,heap.rate:0 c "$place/root"
+names state keep_some
+quiet errors
+rm -f state
+
+what='a worker that drops root'
+mkdir -m 700 private
+run recorder:$place/private/state,capture:$place/private/run.memoir,heap.rate:0 w
+worker=$(find private -name 'state-*')
+[ -n "$worker" ] || fail "$what: no file: $(ls private; cat errors)"
+[ -z "$worker" ] || names "$worker" keep_some
+quiet errors
+rm -rf private
+mkdir -m 700 runs
+(cd runs && "$MEMOIR_TOOL" run --exact -o "$place/runs" ../odd w) 2>errors
+[ "$(find runs -name '*.memoir' | wc -l)" -eq 2 ] || fail "$what, memoir run: $(find runs; cat errors)"
+
+if unshare -m true 2>/dev/null; then
+    for size in 512k 64m; do
+        what="/dev/shm of $size"
+        cat >inside.sh <<'END'
+mount -t tmpfs -o size=$1 none /dev/shm || exit 77
+MEMOIR=recorder:/dev/shm/state,heap.rate:0,heap.memory:1G LD_PRELOAD=$2 ./odd m $3 >out 2>errors || exit 1
+[ ! -e /dev/shm/state ] || "$4" top /dev/shm/state >top 2>&1 || exit 2
+END
+        case $size in
+        512k) depth=12 ;;
+        *) depth=18 ;;
+        esac
+        unshare -m sh inside.sh $size "$library" $depth "$MEMOIR_TOOL"
+        code=$?
+        [ $code -eq 77 ] && continue
+        [ $code -eq 0 ] && [ "$(cat out)" = done ] || fail "$what: $code: $(cat out errors top)"
+        [ "$(grep -c '^memoir: ' errors)" -eq 1 ] && grep -q 'make space\|make room' errors ||
+            fail "$what: said $(cat errors)"
+    done
+fi
+
+PATH=$PATH:/usr/sbin
+if command -v nginx >/dev/null && id www-data >/dev/null 2>&1; then
+    what=nginx
+    port=$(python3 -c 'import socket
+s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    mkdir nginx
+    cat >nginx/conf <<END
+user www-data;
+daemon off;
+worker_processes 1;
+pid $place/nginx/pid;
+error_log $place/nginx/errors;
+events { worker_connections 64; }
+http { access_log off; client_body_temp_path $place/nginx/body; proxy_temp_path $place/nginx/proxy;
+  fastcgi_temp_path $place/nginx/f; uwsgi_temp_path $place/nginx/u; scgi_temp_path $place/nginx/s;
+  server { listen 127.0.0.1:$port; location / { return 200 "yes"; } } }
+END
+    mkdir -m 700 served
+    MEMOIR=heap.rate:1K "$MEMOIR_TOOL" run --lib "$library" -o "$place/served" nginx -c "$place/nginx/conf" 2>errors &
+    runs=$!
+    for _ in $(seq 100); do
+        python3 -c "import urllib.request
+for i in range(200): urllib.request.urlopen('http://127.0.0.1:$port/').read()" 2>/dev/null && break
+        sleep 0.1
+    done
+    worker=$(pgrep -P "$(cat nginx/pid)")
+    kill -9 "$worker" "$(cat nginx/pid)"
+    wait $runs
+    [ -n "$(find served -name "*$worker*.memoir")" ] || [ "$(find served -name '*.memoir' | wc -l)" -ge 2 ] ||
+        fail "$what: no recording of the worker $worker: $(find served; cat errors)"
+    found=$(find served -name "*$worker*.memoir")
+    [ -z "$found" ] || "$MEMOIR_TOOL" top "$found" 2>&1 | grep -q ngx_ || fail "$what: $("$MEMOIR_TOOL" top "$found" 2>&1 | head -8)"
+    ! grep -q '^memoir: no ' errors || fail "$what: $(cat errors)"
+fi
+finish
